@@ -1,0 +1,319 @@
+"""The nouns: what is said, what is derived from it, and what is found.
+
+All records are frozen. Text in them is clean (see ``core.text.clean``): NFC, no NUL, no lone
+surrogates, so that it can always be written and always be sent. Times are aware, in UTC.
+"""
+
+from datetime import datetime
+from typing import Literal
+
+import numpy as np
+from msgspec import Struct
+
+Role = Literal["user", "assistant"]
+Channel = Literal["voice", "text"]
+
+# ------------------------------------------------------------------- source: the log
+
+
+class Turn(Struct, frozen=True, kw_only=True, tag="turn", omit_defaults=True):
+    """One utterance by one speaker: half of an exchange.
+
+    Attributes:
+        id: Position in the log, from 1; 0 until the store has numbered it.
+        session: The session it belongs to.
+        scope: The namespace it belongs to: a person, or a pool that people share.
+        speaker: Who said it, as a person would name them.
+        role: Whether a person or the agent said it.
+        text: What was said, verbatim but for ``core.text.clean``.
+        at: When it was said.
+        reply_to: For the agent's half, the id of the user's half; else 0.
+        interrupted: The user cut the agent off; ``text`` is what was spoken before.
+        tools: Names of the tools the agent used for this reply.
+        channel: Spoken or typed.
+        cut: Characters left out at the end because the utterance was too long to keep.
+        origin: Its id in the transcript it was imported from, else "".
+    """
+
+    session: str
+    scope: str
+    speaker: str
+    role: Role
+    text: str
+    at: datetime
+    id: int = 0
+    reply_to: int = 0
+    interrupted: bool = False
+    tools: tuple[str, ...] = ()
+    channel: Channel = "voice"
+    cut: int = 0
+    origin: str = ""
+
+
+EdgeKind = Literal["start", "end", "resume"]
+
+
+class SessionEdge(Struct, frozen=True, kw_only=True, tag="edge", omit_defaults=True):
+    """A session begins, ends, or goes on after an end (which voids that end).
+
+    Attributes:
+        id: Position in the log, from 1; 0 until the store has numbered it.
+        session: The session.
+        scope: Its namespace.
+        kind: What happened.
+        at: When.
+        reason: Why it ended: "silence", "disconnect", "close", or "crash" (found at next open).
+    """
+
+    session: str
+    scope: str
+    kind: EdgeKind
+    at: datetime
+    id: int = 0
+    reason: str = ""
+
+
+Event = Turn | SessionEdge
+
+
+class Session(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the log says about one session; kept beside the log for fast look-up.
+
+    Attributes:
+        id: The session.
+        scope: Its namespace.
+        started: Time of its first event.
+        last: Time of its latest turn, or of its start.
+        ended: Time of its end, None while open.
+        reason: Why it ended.
+        turns: How many turns it holds.
+        first_turn: Log id of its first turn, 0 when none.
+        last_turn: Log id of its latest turn, 0 when none.
+    """
+
+    id: str
+    scope: str
+    started: datetime
+    last: datetime
+    ended: datetime | None = None
+    reason: str = ""
+    turns: int = 0
+    first_turn: int = 0
+    last_turn: int = 0
+
+
+# ------------------------------------------------------------------- derived
+
+
+class Memory(Struct, frozen=True, kw_only=True, tag="memory", omit_defaults=True):
+    """One derived, searchable statement; every kind has this one shape.
+
+    Attributes:
+        id: Deterministic from its sources, so that repeating a step repeats its ids.
+        kind: "chunk", "note", "summary/day", "fact/preference", …: an open set.
+        scope: Its namespace.
+        speaker: Who said it, or whom it is about.
+        text: The statement.
+        context: Contextual description, indexed together with the text.
+        valid_from: Since when it is true in the user's world.
+        valid_to: Until when; None while true.
+        recorded_at: Since when we believe it.
+        retired_at: When it was superseded; None while current.
+        sources: Log ids of the turns it was made from.
+        importance: 0 to 1; 0.5 is ordinary.
+        pinned: A person asked that it always counts.
+        trust: Who vouches for it: "user" or "agent".
+        role: Whose words they are, for chunks; "user" otherwise.
+    """
+
+    id: str
+    kind: str
+    scope: str
+    speaker: str
+    text: str
+    valid_from: datetime
+    context: str = ""
+    valid_to: datetime | None = None
+    recorded_at: datetime | None = None
+    retired_at: datetime | None = None
+    sources: tuple[int, ...] = ()
+    importance: float = 0.5
+    pinned: bool = False
+    trust: str = "user"
+    role: Role = "user"
+
+
+class Vector(Struct, frozen=True, kw_only=True):
+    """A memory's vector by one embedder.
+
+    Attributes:
+        scope: The memory's namespace.
+        memory: The memory's id.
+        values: Shape (dim,), float32, unit length.
+        draft: True when the query embedder (int8) made it, to be replaced by the document
+            embedder (fp32); both live in one space.
+    """
+
+    scope: str
+    memory: str
+    values: np.ndarray
+    draft: bool = False
+
+
+# ------------------------------------------------------------------- bookkeeping
+
+
+class Cursor(Struct, frozen=True, kw_only=True):
+    """How far a reader of the log, or of a file, has come.
+
+    Attributes:
+        name: Whose cursor.
+        position: The last position that is done.
+        note: Anything else its owner must know, for example a file's fingerprint.
+    """
+
+    name: str
+    position: int
+    note: str = ""
+
+
+class WriteBatch(Struct, frozen=True, kw_only=True):
+    """Everything that one step changes, applied in one transaction.
+
+    Attributes:
+        memories: To put, by id; replaces a memory of the same scope and id.
+        drop: (scope, id) of memories to take away. Not for forgetting: see ``Forget``.
+        vectors: To put.
+        embedder: Key of the embedder that made ``vectors``.
+        cursor: Moved in the same transaction.
+    """
+
+    memories: tuple[Memory, ...] = ()
+    drop: tuple[tuple[str, str], ...] = ()
+    vectors: tuple[Vector, ...] = ()
+    embedder: str = ""
+    cursor: Cursor | None = None
+
+
+class Offer(Struct, frozen=True):
+    """A memory that was put before the LLM, as the ledger keeps it: an id, never a text."""
+
+    memory: str
+    score: float
+    views: dict[str, float] = {}
+
+
+class LedgerEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What recall did for one user turn.
+
+    Attributes:
+        turn: Log id of the user's turn.
+        scope: Its namespace.
+        session: Its session.
+        at: When.
+        stage: How far recall came before the deadline (see ``runtime.recall``).
+        offers: What was injected, in order.
+        tokens: Estimated size of the block.
+        timings: Milliseconds by stage.
+    """
+
+    turn: int
+    scope: str
+    session: str
+    at: datetime
+    stage: str = ""
+    offers: tuple[Offer, ...] = ()
+    tokens: int = 0
+    timings: dict[str, float] = {}
+
+
+class IndexFile(Struct, frozen=True):
+    """A file of a published index, as the manifest vouches for it."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+class Manifest(Struct, frozen=True, kw_only=True):
+    """Vouches for one sealed index; files that differ are not loaded.
+
+    Attributes:
+        scope: The namespace it indexes.
+        generation: Folder name below the index folder.
+        files: Name, size and hash of each file.
+        documents: How many memories are inside.
+        embedder: Key of the embedder of its vectors, "" when it holds none.
+        dim: Their dimension, 0 when none.
+        upto: Log id up to which the log is inside.
+        tokenizer: Version of the tokenizer.
+        forget_epoch: The store's forget epoch when it was built.
+    """
+
+    scope: str
+    generation: str
+    files: tuple[IndexFile, ...]
+    documents: int
+    embedder: str
+    dim: int
+    upto: int
+    tokenizer: int
+    forget_epoch: int
+
+
+# ------------------------------------------------------------------- forgetting
+
+
+class Forget(Struct, frozen=True, kw_only=True):
+    """What a person wants gone. All given conditions must hold; none given is an error.
+
+    Attributes:
+        scope: Only in this namespace; "" for every one.
+        turns: Log ids of turns.
+        memories: Ids of memories; a chunk's id stands for its turn.
+        speaker: Everything this speaker said.
+        session: Everything in this session.
+        since: Said at or after.
+        until: Said before.
+        everything: Really everything (in ``scope``, when given).
+    """
+
+    scope: str = ""
+    turns: tuple[int, ...] = ()
+    memories: tuple[str, ...] = ()
+    speaker: str = ""
+    session: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+    everything: bool = False
+
+
+class Forgotten(Struct, frozen=True, kw_only=True):
+    """What is gone.
+
+    Attributes:
+        turns: Log ids of the turns that are gone.
+        memories: (scope, id) of the derived records that are gone, chunks included.
+        erased: True once no byte of their text is left in the store's files.
+    """
+
+    turns: tuple[int, ...] = ()
+    memories: tuple[tuple[str, str], ...] = ()
+    erased: bool = False
+
+
+# ------------------------------------------------------------------- recall
+
+
+class Hit(Struct, frozen=True, kw_only=True):
+    """A memory that answers a query.
+
+    Attributes:
+        memory: The record.
+        score: 0 to about 1, comparable within one result only.
+        views: Normalised score by view ("window", "turn", "dense", and the priors).
+    """
+
+    memory: Memory
+    score: float
+    views: dict[str, float] = {}
