@@ -1,0 +1,1 @@
+"""Here are records, give me records: pure thinking, no I/O, no clock, no asyncio."""

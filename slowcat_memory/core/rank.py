@@ -1,0 +1,60 @@
+"""Priors: what makes a memory likelier to matter, whatever was asked."""
+
+import numpy as np
+from msgspec import Struct
+
+Array = np.ndarray
+
+
+class RankOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How much the priors weigh against the fused score, which is 0 to 1.
+
+    Attributes:
+        importance: Added at importance 1, taken away at 0; 0.5 is neutral.
+        recency: Added for a memory of just now, fading with ``half_life_days``. 0.05 was measured
+            +1.3 R@10 on RealMem and nothing on LoCoMo; from 0.2 on it costs LoCoMo 2 points.
+        half_life_days: Age at which the recency bonus has halved, in days.
+        pinned: Added for a memory that a person pinned.
+        agent: Factor on the agent's own words; below 1 prefers what people said. 0.9 was measured
+            +1.9 R@10 on RealMem (user-assistant chats), and changes nothing between two people.
+    """
+
+    importance: float = 0.10
+    recency: float = 0.05
+    half_life_days: float = 30.0
+    pinned: float = 0.20
+    agent: float = 0.9
+
+
+def apply_priors(
+    scores: Array,
+    *,
+    at: Array,
+    importance: Array,
+    pinned: Array,
+    agent: Array,
+    now: float,
+    options: RankOptions,
+) -> Array:
+    """Weigh candidates by what is known about them before any question.
+
+    Args:
+        scores: Fused scores, shape (n,).
+        at: When each was said, seconds since the epoch, shape (n,).
+        importance: 0 to 1, shape (n,).
+        pinned: Bool, shape (n,).
+        agent: Whether it is the agent's own words, bool, shape (n,).
+        now: The time of the question, seconds since the epoch.
+        options: The weights.
+
+    Returns:
+        Shape (n,).
+    """
+    days = np.maximum(0.0, (now - at) / 86_400)
+    recency = np.exp2(-days / options.half_life_days) if options.half_life_days > 0 else 0.0 * days
+    return (
+        scores * np.where(agent, options.agent, 1.0)
+        + options.importance * (2 * importance - 1)
+        + options.recency * recency
+        + options.pinned * pinned
+    )

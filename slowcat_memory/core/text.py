@@ -1,0 +1,172 @@
+"""Text as it comes, as it is indexed, and as it goes into a prompt.
+
+Three forms, never mixed: ``clean`` at the door (what the log keeps, verbatim but for what cannot be
+written), ``Tokenizer`` for the lexical index, ``neutralise`` on the way into any prompt.
+"""
+
+import re
+import threading
+import unicodedata
+
+import Stemmer
+
+TOKENIZER_VERSION = 1  # raise it when the same text yields other tokens: indexes are then rebuilt
+KEEP_CHARS = 256_000  # of one utterance, in the log
+INDEX_CHARS = 32_000  # of one utterance, in an index
+
+_UNWRITABLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 without tab and newline, DEL, C1
+    "\u202a-\u202e\u2066-\u2069"  # bidi embeddings, overrides, isolates
+    "\U000e0000-\U000e007f"  # tag characters: invisible text
+    "\ufeff\ufffe\uffff]"
+)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_ASCII_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+")
+_SPACE = re.compile(r"\s+")
+_INVISIBLE = re.compile("[\u200b\u200e\u200f\u2060-\u2064\u061c\u180e]")
+_BRACKET_TOKEN = re.compile(r"\[(/?[A-Z][A-Z_ ]*)\]")  # [INST], [/TOOL_CALLS], …
+_ROLE_HEADER = re.compile(
+    r"(^|\s)(#{1,6}\s*)?(system|assistant|user|human|developer|instruction)(\s*):", re.I
+)
+_PROMPT_MARKS = str.maketrans({"<": "‹", ">": "›", "`": "'", "｜": "¦", "|": "¦", "\u2581": "_"})
+
+STOP_WORDS = frozenset(
+    """a about am an and any are as at be been but by can could did do does doing don for from had
+    has have having he her hers him his how i if in into is it its just me my no nor not of on or
+    our ours out over own she should so some such than that the their them then there these they
+    this those to too up us very was we were what when where which who whom whose why will with
+    would you your yours s t re ve ll d m""".split()
+)
+
+
+def clean(text: str, limit: int = KEEP_CHARS) -> tuple[str, int]:
+    """Make a text that can always be written: the form the log keeps.
+
+    NFC; control, bidi and tag characters dropped; lone surrogates replaced. Everything else, chat
+    template tokens included, stays as it was said.
+
+    Args:
+        text: Anything a recogniser, a keyboard or a transcript yields.
+        limit: Characters to keep.
+
+    Returns:
+        The text, and how many characters were cut off its end.
+    """
+    kept = text[:limit]
+    if _SURROGATE.search(kept):
+        kept = _SURROGATE.sub("\ufffd", kept)
+    kept = _UNWRITABLE.sub("", unicodedata.normalize("NFC", kept)).strip()
+    return kept, max(0, len(text) - limit)
+
+
+def neutralise(text: str) -> str:
+    """Take from a text what could be more than text inside a prompt.
+
+    Chat-template tokens become live control tokens when they reach a model inside a message
+    (measured on llama.cpp), and a line that looks like a role header reads like one. Angle
+    brackets, pipes and back-ticks get look-alikes, bracketed control words lose their brackets,
+    role headers their colon, and the whole becomes one line.
+
+    Args:
+        text: A clean text.
+
+    Returns:
+        One line that holds the same words.
+    """
+    line = _SPACE.sub(" ", _INVISIBLE.sub("", text)).strip().translate(_PROMPT_MARKS)
+    line = _BRACKET_TOKEN.sub(r"(\1)", line)
+    return _ROLE_HEADER.sub(r"\1\3 -", line)
+
+
+def fingerprint(text: str) -> str:
+    """Reduce a text to what makes two utterances the same words.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        Its words in lower case, joined by single spaces.
+    """
+    return " ".join(_WORD.findall(text.translate(_ASCII_QUOTES).casefold()))
+
+
+def estimate_tokens(text: str) -> int:
+    """Estimate how many tokens an LLM's tokenizer makes of a text.
+
+    The larger of a quarter of its UTF-8 bytes and four thirds of its words: the usual rule for
+    byte-pair vocabularies, on the safe side for other scripts.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        The estimate, 0 for an empty text.
+    """
+    return max(-(-len(text.encode("utf-8", "replace")) // 4), -(-4 * len(text.split()) // 3))
+
+
+class Tokenizer:
+    """Words as the lexical index knows them: folded, stemmed, without stop words.
+
+    Chinese, Japanese and Korean runs become character bigrams, since they have no spaces. Safe to
+    use from several threads.
+    """
+
+    def __init__(self, language: str = "english") -> None:
+        """Choose the stemmer.
+
+        Args:
+            language: A Snowball language, or "none" for no stemming.
+
+        Raises:
+            ValueError: There is no stemmer for this language.
+        """
+        languages = Stemmer.algorithms()
+        if language != "none" and language not in languages:
+            raise ValueError(f"no stemmer for {language!r}; one of: none, {', '.join(languages)}")
+        self._stemmer = None if language == "none" else Stemmer.Stemmer(language)
+        self._stop = STOP_WORDS if language in ("english", "none") else frozenset()
+        self._stems: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, text: str) -> list[str]:
+        """Split a text.
+
+        Args:
+            text: Any text; only its first ``INDEX_CHARS`` count.
+
+        Returns:
+            Its tokens in order, repeated ones repeated.
+        """
+        folded = text[:INDEX_CHARS].translate(_ASCII_QUOTES).casefold()
+        tokens = []
+        for word in _WORD.findall(folded):
+            if word in self._stop:
+                continue
+            if not word.isascii() and (runs := _CJK.findall(word)):
+                tokens += [gram for run in runs for gram in _bigrams(run)]
+            elif stem := self._stem(word):
+                tokens.append(stem)
+        return tokens
+
+    def _stem(self, word: str) -> str:
+        stem = self._stems.get(word)
+        if stem is None:
+            bare = word.removesuffix("'s").replace("'", "")
+            stem = "" if bare in self._stop else self._snowball(bare)
+            if len(self._stems) > 200_000:
+                self._stems.clear()
+            self._stems[word] = stem
+        return stem
+
+    def _snowball(self, word: str) -> str:
+        if self._stemmer is None:
+            return word
+        with self._lock:  # a Snowball stemmer keeps state while it works
+            return self._stemmer.stemWord(word)
+
+
+def _bigrams(run: str) -> list[str]:
+    return [run] if len(run) == 1 else [run[i : i + 2] for i in range(len(run) - 1)]
