@@ -1,0 +1,238 @@
+"""config.toml to the options of each room.
+
+A misspelt key is an error that names its path and the nearest right name. Order of precedence, low
+to high: the defaults in the code, the preset, the file, the environment
+(``SLOWCAT_RECALL__DEADLINE_MS=20`` sets ``[recall] deadline_ms``).
+"""
+
+import difflib
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, get_type_hints
+
+import msgspec
+from loguru import logger
+from msgspec import Struct, field
+
+from slowcat_memory.core.fuse import FuseOptions
+from slowcat_memory.core.pack import PackOptions
+from slowcat_memory.core.rank import RankOptions
+from slowcat_memory.errors import ConfigError
+from slowcat_memory.index import IndexOptions
+from slowcat_memory.providers import EmbedderOptions
+from slowcat_memory.runtime.recall import RecallOptions
+from slowcat_memory.runtime.tracker import SessionOptions
+from slowcat_memory.store import StoreOptions
+
+Preset = Literal["small", "default", "quality"]
+PREFIX, SEPARATOR = "SLOWCAT_", "__"
+FOREIGN = frozenset({"SLOWCAT_CACHE_DIR", "SLOWCAT_CONFIG"})  # read elsewhere
+
+# Each overrides the defaults, and is overridden by the file.
+PRESETS: dict[str, dict[str, dict[str, Any]]] = {
+    "default": {},
+    "small": {  # a Raspberry Pi with an SD card
+        "memory": {"hot_cache_size": 100},
+        "pack": {"memory_token_budget": 128, "memories": 4},
+        "recall": {"deadline_ms": 30.0},
+        "embedding": {"query_max_tokens": 24},
+        "store": {"durability": "relaxed"},
+    },
+    "quality": {  # a desktop with a fast GPU for the LLM
+        "pack": {"memory_token_budget": 800, "memories": 12},
+        "recall": {"deadline_ms": 30.0, "keep_share": 0.4},
+        "embedding": {"query_max_tokens": 64},
+        "index": {"candidates": 400},
+    },
+}
+
+
+class MemoryOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where the memory is, and whose it is.
+
+    Attributes:
+        path: The store's folder.
+        user_id: The namespace of a conversation that names none: letters, digits, "_" and "-".
+        user_name: What the user is called in memories when the recogniser does not say.
+        agent_name: What the agent is called in its own memories.
+        time_zone: IANA name for dates in the block, "" for this machine's.
+        hot_cache_size: How many of the latest memories are kept in memory, by namespace.
+        embedding_cache_size: How many query vectors are kept.
+    """
+
+    path: str = "~/.slowcat"
+    user_id: str = "user"
+    user_name: str = "User"
+    agent_name: str = "Assistant"
+    time_zone: str = ""
+    hot_cache_size: int = 200
+    embedding_cache_size: int = 500
+
+
+class LLMOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The OpenAI-compatible server that ``slowcat-memory chat`` talks to.
+
+    Attributes:
+        url: Its base URL, "" to look for LM Studio, Ollama and llama.cpp on this machine.
+        model: The model's name, "" for the first that the server offers.
+        allow_remote: Let memories leave this machine for ``url``.
+    """
+
+    url: str = ""
+    model: str = ""
+    allow_remote: bool = False
+
+
+class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Every knob.
+
+    Attributes:
+        preset: Which set of defaults the rest starts from.
+        memory: Where the memory is, and whose.
+        sessions: When a session ends.
+        recall: What a recall may cost, and what is good enough.
+        pack: How much goes before the LLM.
+        fuse: How views become one score.
+        rank: The priors.
+        index: How memories are indexed.
+        embedding: Which model makes vectors.
+        store: How memories are kept.
+        llm: The server for ``chat``.
+    """
+
+    preset: Preset = "default"
+    memory: MemoryOptions = field(default_factory=MemoryOptions)
+    sessions: SessionOptions = field(default_factory=SessionOptions)
+    recall: RecallOptions = field(default_factory=RecallOptions)
+    pack: PackOptions = field(default_factory=PackOptions)
+    fuse: FuseOptions = field(default_factory=FuseOptions)
+    rank: RankOptions = field(default_factory=RankOptions)
+    index: IndexOptions = field(default_factory=IndexOptions)
+    embedding: EmbedderOptions = field(default_factory=EmbedderOptions)
+    store: StoreOptions = field(default_factory=StoreOptions)
+    llm: LLMOptions = field(default_factory=LLMOptions)
+
+    @property
+    def folder(self) -> Path:
+        """The store's folder, with ``~`` resolved."""
+        return Path(self.memory.path).expanduser()
+
+
+def load(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Config:
+    """Read the configuration.
+
+    Args:
+        path: The file; None for the one that SLOWCAT_CONFIG names, else none.
+        environ: The environment; None for this process's.
+
+    Returns:
+        The configuration.
+
+    Raises:
+        ConfigError: A file that is missing or no TOML, an unknown key, or a wrong value.
+    """
+    environ = os.environ if environ is None else environ
+    if path is None and environ.get("SLOWCAT_CONFIG"):
+        path = Path(environ["SLOWCAT_CONFIG"]).expanduser()
+    return build(_read(path) if path else {}, environ)
+
+
+def build(values: dict[str, Any], environ: Mapping[str, str] | None = None) -> Config:
+    """Make a configuration from plain values.
+
+    Args:
+        values: As read from TOML: a table by section.
+        environ: Overrides; None for none.
+
+    Returns:
+        The configuration.
+
+    Raises:
+        ConfigError: An unknown key or a wrong value, by its path.
+    """
+    _refuse_unknown(values, Config, "")
+    overrides = _overrides(environ or {})
+    preset = overrides.get("preset", values.get("preset", "default"))
+    if preset not in PRESETS:
+        raise ConfigError(
+            f"preset: there is none called {preset!r}", hint=f"Take one of {', '.join(PRESETS)}"
+        )
+    merged = _merge(_merge(PRESETS[preset], values), overrides)
+    try:
+        return msgspec.convert(merged, Config, strict=False)
+    except msgspec.ValidationError as error:
+        what, _, where = str(error).partition(" - at `$")
+        raise ConfigError(f"{where.strip('.`') or 'config'}: {what}") from error
+
+
+def knobs(options: type[Struct] = Config, path: str = "") -> Iterator[tuple[str, Any]]:
+    """List every knob.
+
+    Args:
+        options: Where to begin.
+        path: Its own path.
+
+    Yields:
+        Dotted path and default.
+    """
+    for knob in msgspec.structs.fields(options):
+        name = f"{path}.{knob.name}".lstrip(".")
+        if isinstance(knob.type, type) and issubclass(knob.type, Struct):
+            yield from knobs(knob.type, name)
+        else:
+            yield name, knob.default
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except OSError as error:
+        raise ConfigError(
+            f"cannot read {path}: {error.strerror}",
+            hint="`slowcat-memory init` writes one",
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not TOML: {error}") from error
+
+
+def _refuse_unknown(values: dict[str, Any], options: type[Struct], path: str) -> None:
+    hints = get_type_hints(options)
+    for key, value in values.items():
+        where = f"{path}.{key}".lstrip(".")
+        if key not in hints:
+            raise ConfigError(f"{where}: there is no such key", hint=_nearest(where))
+        if isinstance(value, dict) and issubclass(hints[key], Struct):
+            _refuse_unknown(value, hints[key], where)
+
+
+def _nearest(where: str) -> str:
+    every = [name for name, _ in knobs()] + [name for name in get_type_hints(Config)]
+    same_name = [name for name in every if name.rsplit(".")[-1] == where.rsplit(".")[-1]]
+    near = same_name or difflib.get_close_matches(where, every, n=1, cutoff=0.5)
+    return f"Did you mean {near[0]}?" if near else "config.toml shows every knob"
+
+
+def _overrides(environ: Mapping[str, str]) -> dict[str, Any]:
+    known = dict(knobs())
+    values: dict[str, Any] = {}
+    for name, text in environ.items():
+        if not name.startswith(PREFIX) or name in FOREIGN:
+            continue
+        path = name.removeprefix(PREFIX).lower().replace(SEPARATOR, ".")
+        if path not in known:
+            logger.warning(f"{name} sets no knob and is ignored. {_nearest(path)}")
+            continue
+        section, _, key = path.rpartition(".")
+        (values.setdefault(section, {}) if section else values)[key] = text
+    return values
+
+
+def _merge(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(low)
+    for key, value in high.items():
+        both = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
+        merged[key] = _merge(merged[key], value) if both else value
+    return merged

@@ -1,0 +1,691 @@
+"""The memory engine: wires the rooms, and is all that the doors know of them.
+
+Threads. ``recall`` and everything that changes an index run on one worker, in order, so that a
+turn is findable by whatever is asked after it. Embedding of new turns and rebuilding run on a
+second one. Durable writes belong to the store's own thread. The event loop only waits, and never
+for a write.
+"""
+
+import asyncio
+import functools
+import hashlib
+import re
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from loguru import logger
+from msgspec.structs import replace
+
+from slowcat_memory import providers
+from slowcat_memory.config import Config
+from slowcat_memory.core.chunks import chunk, spoken
+from slowcat_memory.core.pack import Packed, pack
+from slowcat_memory.core.text import Tokenizer, clean
+from slowcat_memory.errors import ConfigError, ProviderError, StoreError
+from slowcat_memory.index import sealed
+from slowcat_memory.metrics import Metrics
+from slowcat_memory.providers import EmbedderReport, QueryEmbedder
+from slowcat_memory.records import (
+    Cursor,
+    Event,
+    Forget,
+    Forgotten,
+    LedgerEntry,
+    Memory,
+    Offer,
+    Session,
+    SessionEdge,
+    Turn,
+    Vector,
+    WriteBatch,
+)
+from slowcat_memory.runtime.namespace import Namespace, Space, read_memory
+from slowcat_memory.runtime.recall import Progress, Query, Recall, Recollection
+from slowcat_memory.store import Ack, Store
+
+SCOPE = re.compile(r"[a-z0-9_-]{1,64}")
+DRAFTS = 16  # texts embedded between two looks at whether the engine closes
+_shared: dict[Path, "tuple[MemoryEngine, int]"] = {}
+_shared_lock = threading.Lock()
+
+
+class MemoryEngine:
+    """One store, its indexes and its embedder; shareable by many processors of one process."""
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        readonly: bool = False,
+        on_trouble: Callable[[StoreError], None] | None = None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """Open the store, and the embedder if its model is at hand.
+
+        Takes up to a second, more after an unclean stop: call it from a thread.
+
+        Args:
+            config: The configuration.
+            readonly: Only read, beside a process that writes.
+            on_trouble: Told once when the store cannot save, and why.
+            clock: The time, aware; for tests.
+
+        Raises:
+            StoreError: The store cannot be opened.
+            ConfigError: The time zone does not exist.
+        """
+        self.config, self.readonly, self.clock = config, readonly, clock
+        self.metrics = Metrics()
+        self.zone = _zone(config.memory.time_zone)
+        self._tokenizer = Tokenizer(config.index.language)
+        self._embedder: QueryEmbedder | None = None
+        self._embed: Callable[[str], Any] | None = None
+        self.embedding = EmbedderReport(state="none", source="not opened")
+        self._open_embedder()
+        self.store = Store.open(
+            config.folder,
+            readonly=readonly,
+            options=config.store,
+            on_trouble=on_trouble,
+            metrics=self.metrics,
+        )
+        self._namespaces: dict[str, Namespace] = {}
+        self._loading = threading.Lock()
+        self._closing = threading.Event()
+        self._talk = ThreadPoolExecutor(1, "slowcat-recall")
+        self._back = ThreadPoolExecutor(1, "slowcat-embed")
+        if not readonly:
+            self._close_orphans()
+            if self.embedding.state == "needs export":
+                self._later(self._export)
+
+    # ---------------------------------------------------------------- life
+
+    @classmethod
+    def acquire(cls, config: Config) -> "MemoryEngine":
+        """Share the engine of a store among the processors of this process.
+
+        Args:
+            config: The configuration; that of the first to come counts.
+
+        Returns:
+            The engine; give it back with ``release``.
+
+        Raises:
+            StoreError: The store cannot be opened.
+        """
+        key = config.folder.absolute()
+        with _shared_lock:
+            engine, users = _shared.get(key, (None, 0))
+            engine = engine or cls(config)
+            _shared[key] = (engine, users + 1)
+            return engine
+
+    def release(self) -> None:
+        """Give a shared engine back; the last one closes it."""
+        key = self.config.folder.absolute()
+        with _shared_lock:
+            engine, users = _shared.get(key, (self, 1))
+            if users > 1:
+                _shared[key] = (engine, users - 1)
+                return
+            _shared.pop(key, None)
+        self.close()
+
+    def close(self) -> None:
+        """Save what waits, and close. Takes up to two seconds; may be called twice."""
+        self._closing.set()
+        for pool in (self._talk, self._back):
+            pool.shutdown(wait=True, cancel_futures=False)
+        self.store.close()
+
+    def prepare(self, scope: str) -> None:
+        """Load a scope's index, so that its first recall is as fast as the others. Blocks.
+
+        Args:
+            scope: The scope.
+
+        Raises:
+            ConfigError: That is not a scope's name.
+        """
+        namespace = self._namespace(scope)
+        if self._embed is not None:
+            self._embed("warm up")
+            if not self.readonly:
+                self._later(self._draft_missing, namespace)
+        self._run(Query(text="warm up", scope=scope, now=self.clock(), k=1))
+
+    def _namespace(self, scope: str) -> Namespace:
+        namespace = self._namespaces.get(scope)
+        if namespace is None:
+            with self._loading:
+                namespace = self._namespaces.get(scope) or self._load(check_scope(scope))
+                self._namespaces[scope] = namespace
+        return namespace
+
+    def _load(self, scope: str) -> Namespace:
+        return Namespace(
+            scope,
+            self.store,
+            self._root(scope),
+            self._tokenizer,
+            self.config.index,
+            Space(self.embedding.key, self.embedding.dim) if self._embed else Space(),
+            self.config.memory.hot_cache_size,
+        )
+
+    def _root(self, scope: str) -> Path:
+        return (
+            self.config.folder
+            / "index"
+            / hashlib.blake2b(scope.encode(), digest_size=8).hexdigest()
+        )
+
+    def _close_orphans(self) -> None:
+        """End the sessions that a crash left open, at their last word."""
+        with self.store.snapshot() as snapshot:
+            orphans = [session for session in snapshot.sessions() if session.ended is None]
+        for session in orphans:
+            self.store.append(
+                SessionEdge(
+                    session=session.id,
+                    scope=session.scope,
+                    kind="end",
+                    at=session.last,
+                    reason="crash",
+                )
+            )
+
+    def _later(self, work: Callable[..., None], *arguments: Any) -> Future[None] | None:
+        """Run background work; what it raises is logged, never shown to a turn."""
+
+        def guarded() -> None:
+            try:
+                work(*arguments)
+            except Exception as error:  # a background thread has nobody to raise to
+                self.metrics.count("background_failures")
+                logger.warning(f"memory: {work.__name__.strip('_')} failed: {type(error).__name__}")
+
+        return None if self._closing.is_set() else self._back.submit(guarded)
+
+    # ---------------------------------------------------------------- writing
+
+    def append(self, event: Event, *, draft: bool = True) -> Ack:
+        """Log an event, and make a turn findable. Neither blocks nor waits.
+
+        Args:
+            event: An unnumbered turn or session edge.
+            draft: Whether to embed it soon; False when bulk embedding follows.
+
+        Returns:
+            Resolves once the event is durable; carries its number.
+
+        Raises:
+            StoreFullError: So much waits to be saved that nothing more is taken.
+        """
+        return self._index([self.store.append(event)], draft)[0]
+
+    def append_all(
+        self, events: Sequence[Event], cursor: Cursor | None = None, *, draft: bool = False
+    ) -> list[Ack]:
+        """Log events in one transaction.
+
+        Args:
+            events: Unnumbered, in order.
+            cursor: Moved in the same transaction.
+            draft: As in ``append``.
+
+        Returns:
+            An ack for each event.
+        """
+        return self._index(self.store.append_all(events, cursor), draft)
+
+    def _index(self, acks: list[Ack], draft: bool) -> list[Ack]:
+        turns = [(ack.event, ack) for ack in acks if isinstance(ack.event, Turn)]
+        if turns:
+            self._talk.submit(self._take, turns, draft)
+        return acks
+
+    def _take(self, turns: list[tuple[Turn, Ack]], draft: bool) -> None:
+        for turn, ack in turns:
+            namespace = self._namespace(turn.scope)
+            if chunk(turn).id not in namespace.searcher:  # the load may have read it already
+                namespace.add_turn(turn, ack)
+            if draft and self._embed is not None:
+                self._later(self._draft, namespace, [chunk(turn)])
+
+    def remember(
+        self,
+        text: str,
+        scope: str,
+        *,
+        speaker: str = "",
+        pinned: bool = False,
+        importance: float = 0.8,
+    ) -> Memory:
+        """Keep a statement that nobody said in a conversation.
+
+        Args:
+            text: The statement.
+            scope: Its namespace.
+            speaker: Whom it is about.
+            pinned: Whether it always counts.
+            importance: 0 to 1.
+
+        Returns:
+            The memory, durable.
+        """
+        kept, _ = clean(text)
+        digest = hashlib.blake2b(f"{scope}\0{kept}".encode(), digest_size=8).hexdigest()
+        now = self.clock()
+        return self._put(
+            Memory(
+                id=f"note/{digest}",
+                kind="note",
+                scope=check_scope(scope),
+                speaker=speaker or self.config.memory.user_name,
+                text=kept,
+                valid_from=now,
+                recorded_at=now,
+                pinned=pinned,
+                importance=importance,
+            )
+        )
+
+    def pin(self, scope: str, memory_id: str, pinned: bool = True) -> Memory | None:
+        """Make a memory always count, or no longer.
+
+        Args:
+            scope: Its namespace.
+            memory_id: Its id.
+            pinned: Which.
+
+        Returns:
+            The changed memory, or None when there is no such memory.
+        """
+        with self.store.snapshot() as snapshot:
+            memory = read_memory(snapshot, scope, memory_id)
+        return self._put(replace(memory, pinned=pinned)) if memory else None
+
+    def _put(self, memory: Memory) -> Memory:
+        self.store.apply("person", WriteBatch(memories=(memory,))).wait(None)
+        namespace = self._namespace(memory.scope)
+        namespace.put_memory(memory)
+        if not namespace.searcher.has_vector(memory.id):
+            self._later(self._draft, namespace, [memory])
+        return memory
+
+    def forget(self, what: Forget) -> Forgotten:
+        """Delete for good: turns, what was derived from them, index entries, caches. Blocks.
+
+        Args:
+            what: Which.
+
+        Returns:
+            What is gone.
+        """
+        gone = self.store.forget(what)
+        scopes = {scope for scope, _ in gone.memories}
+        for scope in scopes & self._namespaces.keys():
+            self._namespaces[scope].forget([id_ for s, id_ in gone.memories if s == scope])
+        if self._embedder is not None:
+            self._use(self._embedder)  # its cache holds words
+        for scope in scopes:  # sealed files hold words; without a manifest nothing uses them
+            sealed.sweep(self._root(scope))
+            if self._namespaces.pop(scope, None):
+                self._namespace(scope)
+        return gone
+
+    # ---------------------------------------------------------------- recall
+
+    async def recall(
+        self,
+        text: str,
+        scope: str,
+        *,
+        now: datetime | None = None,
+        exclude: frozenset[str] = frozenset(),
+        exclude_words: frozenset[str] = frozenset(),
+    ) -> Recollection:
+        """Recall for a turn that waits: within the deadline, whatever is ready by then.
+
+        Args:
+            text: The user's words.
+            scope: The namespace.
+            now: The time of the question; None for now.
+            exclude: Ids of memories not to return.
+            exclude_words: Fingerprints of texts not to return.
+
+        Returns:
+            The hits worth offering, and how far recall came.
+        """
+        options = self.config.recall
+        query = Query(
+            text=text,
+            scope=scope,
+            now=now or self.clock(),
+            k=self.config.pack.memories,
+            exclude=exclude,
+            exclude_words=exclude_words,
+            floor=options.floor,
+            keep_share=options.keep_share,
+        )
+        if scope not in self._namespaces:
+            self._talk.submit(self._namespace, scope)
+            self.metrics.count("recall_none")
+            return Recollection()
+        progress = Progress()
+        running = asyncio.get_running_loop().run_in_executor(self._talk, self._run, query, progress)
+        try:
+            done, _ = await asyncio.wait({running}, timeout=options.deadline_ms / 1e3)
+        except asyncio.CancelledError:
+            progress.abandoned = True
+            raise
+        found = running.result() if done else self._recall(scope).settle(query, progress)
+        if not done:
+            running.add_done_callback(_swallow)
+        self.metrics.count(f"recall_{found.stage}")
+        return found
+
+    def search(
+        self,
+        text: str,
+        scope: str,
+        k: int = 10,
+        *,
+        now: datetime | None = None,
+        floor: float = 0.0,
+    ) -> Recollection:
+        """Recall without a deadline and without a threshold. Blocks.
+
+        Args:
+            text: What is asked.
+            scope: The namespace.
+            k: How many hits.
+            now: The time of the question; None for now.
+            floor: Least relevance of a hit.
+
+        Returns:
+            The hits, best first.
+        """
+        query = Query(text=text, scope=scope, now=now or self.clock(), k=k, floor=floor)
+        return self._talk.submit(self._run, query).result()
+
+    def _run(self, query: Query, progress: Progress | None = None) -> Recollection:
+        return self._recall(query.scope).run(query, progress)
+
+    def _recall(self, scope: str) -> Recall:
+        namespace = self._namespace(scope)
+        return Recall(
+            namespace.searcher,
+            lambda _, ids: namespace.fetch(ids),
+            self._embed,
+            self.config.fuse,
+            self.config.rank,
+        )
+
+    def pack(self, found: Recollection, now: datetime | None = None) -> Packed:
+        """Write a recollection as the block for the LLM.
+
+        Args:
+            found: From ``recall``.
+            now: The time of the question; None for now.
+
+        Returns:
+            The block, inside the budget.
+        """
+        return pack(found.hits, now or self.clock(), self.zone, self.config.pack)
+
+    def note_recall(self, turn: Turn, found: Recollection, packed: Packed) -> None:
+        """Enter into the ledger what was put before the LLM.
+
+        Args:
+            turn: The user's turn, numbered.
+            found: What recall returned.
+            packed: What was injected of it.
+        """
+        offers = tuple(Offer(hit.memory.id, hit.score, hit.views) for hit in packed.hits)
+        self.store.record(
+            LedgerEntry(
+                turn=turn.id,
+                scope=turn.scope,
+                session=turn.session,
+                at=turn.at,
+                stage=found.stage,
+                offers=offers,
+                tokens=packed.tokens,
+                timings=found.timings,
+            )
+        )
+
+    # ---------------------------------------------------------------- reading
+
+    def latest_session(self, scope: str) -> Session | None:
+        """Find the scope's session that was active last.
+
+        Args:
+            scope: The scope.
+
+        Returns:
+            The session, or None when there was none.
+        """
+        with self.store.snapshot() as snapshot:
+            return max(snapshot.sessions(scope), key=lambda session: session.last, default=None)
+
+    def session_context(self, scope: str) -> str:
+        """Write what stays the same during a session, for the system instruction.
+
+        Byte-stable while nothing is pinned or unpinned: put it there before the session starts, so
+        that it costs the LLM's prefix cache nothing.
+
+        Args:
+            scope: The scope.
+
+        Returns:
+            A few lines, "" when there is nothing to say.
+        """
+        with self.store.snapshot() as snapshot:
+            sessions = [s for s in snapshot.sessions(scope) if s.ended is not None]
+            pinned = [m for m in snapshot.memories(scope) if m.pinned and not m.retired_at]
+        if not sessions and not pinned:
+            return ""
+        lines = []
+        if sessions:
+            last = max(session.last for session in sessions).astimezone(self.zone)
+            lines.append(
+                f"You have talked {len(sessions)} times before, the last time on "
+                f"{last.day} {last:%B %Y}."
+            )
+        if pinned:
+            lines.append("You were asked to always keep in mind:")
+            held = replace(Recollection(), hits=[])
+            lines += [f"- {m.speaker}: {m.text}" for m in sorted(pinned, key=lambda m: m.id)]
+            del held
+        return "\n".join(lines)
+
+    def why(self, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
+        """Tell what was put before the LLM at a turn.
+
+        Args:
+            turn: Log id of the user's turn.
+
+        Returns:
+            The ledger's entry, and the memories that still exist, by id; None without an entry.
+        """
+        with self.store.snapshot() as snapshot:
+            entry = snapshot.ledger(turn)
+            if entry is None:
+                return None
+            read = ((o.memory, read_memory(snapshot, entry.scope, o.memory)) for o in entry.offers)
+            return entry, {id_: memory for id_, memory in read if memory}
+
+    def stats(self) -> dict[str, Any]:
+        """Count what there is.
+
+        Returns:
+            Plain values: ``counts`` by table, ``scopes``, ``sessions``, ``disk_bytes``,
+            ``embedding``, ``index`` by loaded scope, ``unsaved``, ``counters``, ``latency_ms``.
+        """
+        with self.store.snapshot() as snapshot:
+            counts, scopes = snapshot.counts(), snapshot.scopes()
+        files = (path for path in self.config.folder.rglob("*") if path.is_file())
+        return {
+            "path": str(self.config.folder),
+            "counts": counts,
+            "scopes": scopes,
+            "disk_bytes": sum(path.stat().st_blocks * 512 for path in files),
+            "embedding": self.embedding.source,
+            "index": {
+                scope: {
+                    "memories": len(namespace.searcher),
+                    "sealed": namespace.searcher.sealed_count,
+                    "tail": namespace.searcher.tail_count,
+                    "vectors": len(namespace.searcher.dense),
+                }
+                for scope, namespace in self._namespaces.items()
+            },
+            "unsaved": self.store.unsaved(),
+            "counters": self.metrics.counts(),
+            "latency_ms": self.metrics.summary(),
+        }
+
+    # ---------------------------------------------------------------- embedding
+
+    def _open_embedder(self) -> None:
+        embedder, self.embedding = providers.open_query_embedder(self.config.embedding)
+        if embedder is not None:
+            self._use(embedder)
+
+    def _use(self, embedder: QueryEmbedder) -> None:
+        self._embedder = embedder
+        cached = functools.lru_cache(self.config.memory.embedding_cache_size)
+        self._embed = cached(embedder.encode_query)
+
+    def _export(self) -> None:
+        """Make the model ready, then go over from words alone to words and vectors."""
+        providers.export_model(self.config.embedding)
+        self._open_embedder()
+        for scope in list(self._namespaces):
+            self._talk.submit(self._reload, scope).result()
+            self._draft_missing(self._namespaces[scope])
+
+    def _reload(self, scope: str) -> None:
+        self.store.flush(10.0)
+        self._namespaces[scope] = self._load(scope)
+
+    def _draft(self, namespace: Namespace, memories: Sequence[Memory]) -> None:
+        """Embed memories with the query model: good enough until the document model comes."""
+        if self._embedder is None or namespace.space.key != self._embedder.key:
+            return
+        values = self._embedder.encode([spoken(memory) for memory in memories])
+        self._keep_vectors(namespace, memories, values, draft=True)
+
+    def _draft_missing(self, namespace: Namespace) -> None:
+        missing = self._missing(namespace)
+        for start in range(0, len(missing), DRAFTS):
+            if self._closing.is_set():
+                return
+            self._draft(namespace, missing[start : start + DRAFTS])
+
+    def _missing(self, namespace: Namespace, *, drafts_too: bool = False) -> list[Memory]:
+        with self.store.snapshot() as snapshot:
+            done = {
+                vector.memory
+                for vector in snapshot.vectors(namespace.space.key, namespace.scope)
+                if not (vector.draft and drafts_too)
+            }
+            notes = [m for m in snapshot.memories(namespace.scope) if not m.retired_at]
+            chunks = (chunk(turn) for turn in snapshot.turns(namespace.scope))
+            every = {memory.id: memory for memory in (*chunks, *notes)}
+        return [memory for id_, memory in every.items() if id_ not in done]
+
+    def _keep_vectors(
+        self, namespace: Namespace, memories: Sequence[Memory], values: Any, *, draft: bool
+    ) -> None:
+        vectors = tuple(
+            Vector(scope=namespace.scope, memory=memory.id, values=row, draft=draft)
+            for memory, row in zip(memories, values, strict=True)
+        )
+        self.store.apply("embed", WriteBatch(vectors=vectors, embedder=namespace.space.key))
+        for vector in vectors:
+            namespace.put_vector(vector.memory, vector.values)
+
+    def tidy(self, scope: str, progress: Callable[[str, int, int], None] | None = None) -> None:
+        """Embed what has no exact vector yet, and rebuild the sealed index. Blocks, for minutes.
+
+        Args:
+            scope: The scope.
+            progress: Told what is being done, how much is done, and of how much.
+
+        Raises:
+            ProviderError: The document embedder failed; what it finished is kept.
+        """
+        if self.embedding.state == "needs export":
+            self._back.submit(self._export).result()
+        namespace = self._namespace(scope)
+        told = progress or (lambda what, done, total: None)
+        self.store.flush(None)
+        if self._embedder is not None:
+            self._embed_documents(namespace, told)
+        told("index", 0, 1)
+        namespace.reseal()
+        told("index", 1, 1)
+
+    def _embed_documents(self, namespace: Namespace, told: Callable[[str, int, int], None]) -> None:
+        embedder, report = providers.open_document_embedder(self.config.embedding)
+        if embedder is None:
+            raise ProviderError(report.source, hint=report.hint)
+        try:
+            missing = self._missing(namespace, drafts_too=True)
+            for start in range(0, len(missing), 256):
+                told("embed", start, len(missing))
+                part = missing[start : start + 256]
+                values = embedder.encode([spoken(memory) for memory in part])
+                self._keep_vectors(namespace, part, values, draft=False)
+            told("embed", len(missing), len(missing))
+        finally:
+            embedder.close()
+        self.store.flush(None)
+
+
+def check_scope(scope: str) -> str:
+    """Refuse what cannot name a scope.
+
+    Args:
+        scope: The name.
+
+    Returns:
+        The same.
+
+    Raises:
+        ConfigError: It cannot.
+    """
+    if not SCOPE.fullmatch(scope):
+        raise ConfigError(
+            f"{scope!r} cannot name a scope",
+            hint="Take 1 to 64 of: a-z, 0-9, '_' and '-'",
+        )
+    return scope
+
+
+def _zone(name: str) -> tzinfo:
+    if not name:
+        return datetime.now().astimezone().tzinfo or UTC
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        raise ConfigError(
+            f"memory.time_zone: there is no {name!r}",
+            hint="Take an IANA name such as Europe/Lisbon",
+        ) from error
+
+
+def _swallow(future: "asyncio.Future[Any]") -> None:
+    """Read a late result's exception, so that asyncio does not complain that nobody did."""
+    if not future.cancelled():
+        future.exception()

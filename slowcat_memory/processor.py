@@ -1,0 +1,511 @@
+"""The Pipecat door: one processor between the user aggregator and the LLM.
+
+Theory of operation. Every turn of a person, spoken or typed, passes here as an ``LLMContextFrame``
+going downstream, whose last user message is an object not seen before. (Greetings, re-runs and
+empty-turn recovery bring no new one; the follow-up of a tool goes upstream, past us.) At that
+moment, in this order:
+
+1. the words are logged (no await: an interruption may cancel us at the first one);
+2. memories are recalled, the only await, bounded by the deadline;
+3. the block is written in front of the words, in the shared context (no await until the push).
+
+So a turn that is interrupted during recall is kept, and nothing is half done. The agent's words are
+taken from the assistant aggregator, which knows what was really spoken. What raises is reported
+once and costs the turn its memories, never its reply.
+"""
+
+import asyncio
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from loguru import logger
+from msgspec.structs import replace
+from pipecat.frames import frames
+from pipecat.frames.frames import (
+    BotSpeakingFrame,
+    Frame,
+    FunctionCallInProgressFrame,
+    InputAudioRawFrame,
+    InterruptionFrame,
+    LLMContextAssistantTurnFrame,
+    LLMContextFrame,
+    TranscriptionFrame,
+    UserSpeakingFrame,
+)
+from pipecat.processors.aggregators.llm_context import LLMContext
+from pipecat.processors.aggregators.llm_response_universal import (
+    AssistantTurnStoppedMessage,
+    LLMAssistantAggregator,
+    LLMContextAggregatorPair,
+    LLMUserAggregator,
+    UserTurnMessageAddedMessage,
+)
+from pipecat.processors.frame_processor import (
+    FrameDirection,
+    FrameProcessor,
+    FrameProcessorSetup,
+)
+from pipecat.services.llm_service import LLMService
+
+from slowcat_memory import config as configuration
+from slowcat_memory.config import Config
+from slowcat_memory.core.pack import INSTRUCTION, Packed
+from slowcat_memory.core.text import clean, fingerprint
+from slowcat_memory.engine import MemoryEngine, check_scope
+from slowcat_memory.errors import ConfigError, SlowcatError
+from slowcat_memory.records import Channel
+from slowcat_memory.runtime import inject
+from slowcat_memory.runtime.dialogue import Dialogue
+from slowcat_memory.runtime.recall import Recollection
+from slowcat_memory.runtime.tracker import SessionTracker
+
+# Newer than the oldest Pipecat that we support.
+_USER_TURN = getattr(frames, "LLMContextUserTurnFrame", ())
+_LLM_METADATA = getattr(frames, "LLMServiceMetadataFrame", ())
+_LAST_WORDS_S = 0.2  # how long a closing pipeline is given to say what the agent spoke last
+
+
+class HybridContextualMemoryProcessor(FrameProcessor):
+    """Gives a voice agent a long-term memory.
+
+    Place it between the user aggregator and the LLM. It finds the two aggregators by itself in a
+    flat pipeline; hand them over for a nested or parallel one.
+
+    Event handlers:
+
+    - on_memory_recalled(processor, recollection, packed): what came to mind for a turn, and what of
+      it was put before the LLM.
+    - on_exchange_stored(processor, user_turn, assistant_turn): both halves are durable.
+    - on_memory_trouble(processor, error): memory cannot work, or cannot save; the agent goes on.
+
+    Example::
+
+        memory = HybridContextualMemoryProcessor(path="~/.slowcat", user_id="anna")
+        pipeline = Pipeline([
+            transport.input(), stt, user_aggregator, memory, llm, tts,
+            transport.output(), assistant_aggregator,
+        ])
+    """
+
+    def __init__(
+        self,
+        *,
+        path: str | Path | None = None,
+        user_id: str | None = None,
+        config: Config | str | Path | None = None,
+        engine: MemoryEngine | None = None,
+        aggregators: LLMContextAggregatorPair | None = None,
+        speaker_names: Mapping[str, str] | None = None,
+        embedding_model: str | None = None,
+        hot_cache_size: int | None = None,
+        memory_token_budget: int | None = None,
+        add_instruction: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        """Choose the store and whose memory it is. Nothing is opened before the pipeline starts.
+
+        Args:
+            path: The store's folder; overrides the configuration.
+            user_id: The namespace: a person, or people who share one memory.
+            config: A configuration, or a config.toml.
+            engine: An engine to share; it stays open when the pipeline ends.
+            aggregators: The context aggregators, when they are not in the same flat pipeline.
+            speaker_names: Names by the recogniser's ids of speakers.
+            embedding_model: Name of a sentence-transformers model; overrides the configuration.
+            hot_cache_size: Latest memories to keep in memory; overrides the configuration.
+            memory_token_budget: Size of a turn's block; overrides the configuration.
+            add_instruction: Add the one line that explains the block to the system instruction.
+            **kwargs: For ``FrameProcessor``.
+
+        Raises:
+            ConfigError: The configuration is wrong, or ``user_id`` cannot name a namespace.
+        """
+        super().__init__(**kwargs)
+        base = engine.config if engine else _configuration(config)
+        self._config = _override(base, path, embedding_model, hot_cache_size, memory_token_budget)
+        self._scope = check_scope(user_id or self._config.memory.user_id)
+        self._engine: MemoryEngine | None = engine
+        self._given_engine = engine is not None
+        self._pair = aggregators
+        self._speaker_names = speaker_names
+        self._add_instruction = add_instruction
+        self._users: LLMUserAggregator | None = None
+        self._dialogue: Dialogue | None = None
+        self._handled: dict[int, dict] = {}  # user messages seen; held, so that an id stays theirs
+        self._newest: dict | None = None
+        self._visible = inject.Visible()
+        self._speculated: tuple[str, Recollection, Packed] | None = None
+        self._injects = True
+        self._heard_speech = False
+        self._has_assistant = False
+        self._reply_done = asyncio.Event()
+        self._reply_done.set()
+        self._cut = False
+        self._timer: asyncio.Task | None = None
+        for event in ("on_memory_recalled", "on_exchange_stored", "on_memory_trouble"):
+            self._register_event_handler(event)
+
+    # ---------------------------------------------------------------- what applications call
+
+    @property
+    def engine(self) -> MemoryEngine | None:
+        """The engine, None before the pipeline starts, and when the store could not be opened."""
+        return self._engine
+
+    def can_generate_metrics(self) -> bool:
+        """Say that recall is timed.
+
+        Returns:
+            True.
+        """
+        return True
+
+    async def session_context(self) -> str:
+        """Write what stays the same during a session, for the LLM's system instruction.
+
+        Returns:
+            A few lines, "" when there is nothing to say. Call it before the session starts.
+        """
+        try:
+            engine = self._engine or await asyncio.to_thread(self._open)
+            return await asyncio.to_thread(engine.session_context, self._scope)
+        except SlowcatError as error:
+            logger.warning(f"{self}: no session context: {error}")
+            return ""
+
+    def disconnected(self) -> None:
+        """Say that the client has gone: the session ends, and goes on if it comes back soon."""
+        if self._dialogue:
+            self._dialogue.disconnected()
+
+    # ---------------------------------------------------------------- life
+
+    async def setup(self, setup: FrameProcessorSetup) -> None:
+        """Open the memory and find the aggregators; a memory that cannot open is left out.
+
+        Args:
+            setup: From the pipeline.
+        """
+        await super().setup(setup)
+        self._wire()
+        try:
+            self._engine = self._engine or await asyncio.to_thread(self._open)
+            await asyncio.to_thread(self._engine.prepare, self._scope)
+            self._dialogue = self._begin(self._engine)
+        except Exception as error:  # the agent must start without a memory
+            logger.error(f"{self}: this agent runs without a memory: {error}")
+            await self._call_event_handler("on_memory_trouble", error)
+            return
+        self._timer = self.create_task(self._watch_silence(), "silence")
+
+    def _open(self) -> MemoryEngine:
+        self._engine = MemoryEngine.acquire(self._config)
+        return self._engine
+
+    def _begin(self, engine: MemoryEngine) -> Dialogue:
+        tracker = SessionTracker(
+            self._scope, _session_id, self._config.sessions, engine.latest_session(self._scope)
+        )
+        return Dialogue(
+            tracker,
+            engine.append,
+            engine.clock,
+            user_name=self._config.memory.user_name,
+            agent_name=self._config.memory.agent_name,
+            speaker_names=self._speaker_names,
+        )
+
+    async def cleanup(self) -> None:
+        """Take the agent's last words, end the session, save."""
+        await super().cleanup()
+        if self._timer:
+            await self.cancel_task(self._timer)
+        if self._dialogue and not self._reply_done.is_set():
+            try:
+                await asyncio.wait_for(self._reply_done.wait(), _LAST_WORDS_S)
+            except TimeoutError:
+                logger.debug(f"{self}: the agent's last words did not come")
+        try:
+            if self._dialogue:
+                self._dialogue.disconnected()
+            if self._engine and self._given_engine:
+                await asyncio.to_thread(self._engine.store.flush, 2.0)
+            elif self._engine:
+                await asyncio.to_thread(self._engine.release)
+        except SlowcatError as error:
+            logger.error(f"{self}: closing the memory failed: {error}")
+        self._dialogue = None
+
+    async def _watch_silence(self) -> None:
+        step = max(0.05, min(5.0, self._config.sessions.silence_s / 10))
+        while True:
+            await asyncio.sleep(step)
+            if self._dialogue:
+                self._guard(self._dialogue.tick)
+
+    # ---------------------------------------------------------------- wiring
+
+    def _wire(self) -> None:
+        users, assistants = tuple(self._pair) if self._pair else self._neighbours()
+        if users:
+            self._users = users
+            self._handled = {id(m): m for m in users.context.messages if isinstance(m, dict)}
+            users.add_event_handler("on_before_process_frame", self._on_user_frame)
+            users.add_event_handler("on_user_turn_message_added", self._on_user_message)
+        if assistants:
+            self._has_assistant = True
+            assistants.add_event_handler("on_assistant_turn_stopped", self._on_assistant_turn)
+        if not (users and assistants):
+            logger.warning(
+                f"{self}: found no context aggregators next to me; hand them over with "
+                "aggregators=, or speakers and the agent's words may be missed"
+            )
+        if self._add_instruction and (llm := self._find(LLMService, "next")):
+            llm.append_system_instruction(INSTRUCTION)
+
+    def _neighbours(self) -> tuple[LLMUserAggregator | None, LLMAssistantAggregator | None]:
+        return self._find(LLMUserAggregator, "previous"), self._find(LLMAssistantAggregator, "next")
+
+    def _find(self, kind: type, way: str) -> Any:
+        processor = getattr(self, way)
+        while processor is not None and not isinstance(processor, kind):
+            processor = getattr(processor, way)
+        return processor
+
+    # ---------------------------------------------------------------- frames
+
+    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
+        """Recall for a new user turn; pass everything on.
+
+        Args:
+            frame: Any frame.
+            direction: Where it goes.
+        """
+        await super().process_frame(frame, direction)
+        if isinstance(frame, InputAudioRawFrame):  # fifty a second: the shortest way
+            await self.push_frame(frame, direction)
+            return
+        waited = None
+        if self._dialogue and isinstance(frame, LLMContextFrame):
+            if direction is FrameDirection.DOWNSTREAM:
+                waited = await self._before_reply(frame)
+        elif self._dialogue:
+            self._guard(self._observe, frame)
+        await self.push_frame(frame, direction)
+        if waited is not None:
+            await self._report(waited)
+
+    def _observe(self, frame: Frame) -> None:
+        dialogue = self._dialogue
+        assert dialogue is not None  # asked for by the caller
+        if isinstance(frame, (UserSpeakingFrame, BotSpeakingFrame)):
+            dialogue.tracker.touch(self._now())
+        elif isinstance(frame, FunctionCallInProgressFrame):
+            dialogue.tools.append(frame.function_name)
+        elif isinstance(frame, InterruptionFrame):
+            self._cut = not self._reply_done.is_set()
+        elif _USER_TURN and isinstance(frame, _USER_TURN):
+            self._confirm()
+        elif _LLM_METADATA and isinstance(frame, _LLM_METADATA) and frame.is_realtime_service:
+            if self._injects:
+                logger.info(f"{self}: the LLM is a realtime service: turns are kept, not prefixed")
+            self._injects = False
+        elif isinstance(frame, LLMContextAssistantTurnFrame) and not self._has_assistant:
+            self._take_reply(frame.text, interrupted=False)
+
+    async def _before_reply(self, frame: LLMContextFrame) -> float | None:
+        """Log and recall for a context that carries a new user message.
+
+        Returns:
+            When the work began, for the metrics; None when there was nothing to do.
+        """
+        started = time.time()
+        try:
+            return started if await self._recall_into(frame) else None
+        except Exception as error:  # cancellation passes; nothing else may cost the reply
+            if self._engine:
+                self._engine.metrics.count("turns_without_memory")
+            await self.push_error(f"memory skipped this turn: {type(error).__name__}", error)
+            return None
+
+    async def _recall_into(self, frame: LLMContextFrame) -> bool:
+        context, speculation = frame.context, getattr(frame, "speculation", False)
+        message = self._new_message(context)
+        if message is None or not self._injects:
+            return False
+        text = inject.message_text(message)
+        turn = None if speculation else self._keep(message, text)
+        if not clean(text)[0]:
+            return False
+        found, packed = await self._recall(text, context)
+        # No await from here to the push: an interruption finds all of it done, or none.
+        if packed.text:
+            inject.prefix(message, packed.text)
+            self._visible.offered(message, (hit.memory.id for hit in packed.hits))
+        if speculation:
+            self._speculated = (fingerprint(text), found, packed)
+        elif turn and self._engine:
+            self._engine.note_recall(turn, found, packed)
+        self._later("on_memory_recalled", found, packed)
+        return True
+
+    async def _recall(self, text: str, context: LLMContext) -> tuple[Recollection, Packed]:
+        engine = self._engine
+        assert engine is not None  # there is a dialogue, so there is an engine
+        start = time.perf_counter()
+        self._visible.refresh(context.messages)
+        found = await engine.recall(
+            clean(text)[0],
+            self._scope,
+            exclude=self._visible.memories,
+            exclude_words=self._visible.words,
+        )
+        packed = engine.pack(found)
+        waited = (time.perf_counter() - start) * 1e3
+        engine.metrics.observe("turn_wait", waited)
+        if waited > self._config.recall.warn_ms:
+            logger.warning(f"{self}: recall took {waited:.1f} ms (stage {found.stage})")
+        return found, packed
+
+    def _new_message(self, context: LLMContext) -> dict | None:
+        """Return the context's last user message if it has not been handled."""
+        present = {id(message) for message in context.messages}
+        self._handled = {key: held for key, held in self._handled.items() if key in present}
+        message = inject.last_user_message(context.messages)
+        if message is None or id(message) in self._handled or inject.has_block(message):
+            return None
+        return None if self._is_copy(message, present) else message
+
+    def _is_copy(self, message: dict, present: set[int]) -> bool:
+        """Tell whether the application replaced the messages by equal copies."""
+        newest = self._newest
+        if newest is None or id(newest) in present:
+            return False
+        same = inject.without_block(inject.message_text(newest)) == inject.message_text(message)
+        if same:
+            self._handled[id(message)] = self._newest = message
+        return same
+
+    def _keep(self, message: dict, text: str) -> Any:
+        """Log the user's half; from here on the message is handled."""
+        assert self._dialogue is not None  # asked for by the caller
+        self._handled[id(message)] = self._newest = message
+        self._speculated = None
+        channel: Channel = "voice" if self._heard_speech else "text"
+        self._heard_speech = False
+        self._reply_done.clear()
+        self._cut = False
+        return self._dialogue.user_said(text, channel)
+
+    def _confirm(self) -> None:
+        """A speculated turn was confirmed: its words enter the real context without another frame.
+
+        The same block goes in front of them there, so that the context stays what the LLM saw.
+        """
+        if self._speculated is None or self._users is None:
+            return
+        words, found, packed = self._speculated
+        message = self._new_message(self._users.context)
+        if message is None or fingerprint(inject.message_text(message)) != words:
+            return
+        turn = self._keep(message, inject.message_text(message))
+        if packed.text:
+            inject.prefix(message, packed.text)
+            self._visible.offered(message, (hit.memory.id for hit in packed.hits))
+        if turn and self._engine:
+            self._engine.note_recall(turn, found, packed)
+
+    async def _report(self, started: float) -> None:
+        await self.start_processing_metrics(start_time=started)
+        await self.stop_processing_metrics()
+
+    # ---------------------------------------------------------------- events of the aggregators
+
+    async def _on_user_frame(self, aggregator: LLMUserAggregator, frame: Frame) -> None:
+        if self._dialogue and isinstance(frame, TranscriptionFrame):
+            self._heard_speech = True
+            self._dialogue.heard(frame.user_id or "", frame.text)
+
+    async def _on_user_message(
+        self, aggregator: LLMUserAggregator, message: UserTurnMessageAddedMessage
+    ) -> None:
+        if not self._dialogue:
+            return
+        if self._injects:
+            self._guard(self._confirm)
+        elif message.content:  # a realtime service: its context frame brings nothing in time
+            added = inject.last_user_message(aggregator.context.messages) or {}
+            self._guard(self._keep, added, message.content)
+
+    async def _on_assistant_turn(
+        self, aggregator: LLMAssistantAggregator, message: AssistantTurnStoppedMessage
+    ) -> None:
+        if self._dialogue and message.content:
+            self._guard(self._take_reply, message.content, interrupted=message.interrupted)
+        elif not (self._dialogue and self._dialogue.tools):
+            self._reply_done.set()  # cut off before a word; a tool's round is not the end
+
+    def _take_reply(self, text: str, *, interrupted: bool) -> None:
+        assert self._dialogue is not None  # asked for by the callers
+        ack = self._dialogue.agent_said(text, interrupted=interrupted or self._cut)
+        self._reply_done.set()
+        if ack is not None:
+            self.create_task(self._announce(self._dialogue.user_turn, ack), "stored")
+
+    async def _announce(self, user_turn: Any, ack: Any) -> None:
+        await asyncio.wrap_future(ack.future)
+        await self._call_event_handler("on_exchange_stored", user_turn, ack.event)
+
+    # ---------------------------------------------------------------- small things
+
+    def _now(self) -> datetime:
+        assert self._engine is not None  # there is a dialogue, so there is an engine
+        return self._engine.clock()
+
+    def _guard(self, work: Callable[..., Any], *arguments: Any, **named: Any) -> None:
+        """Do what must not cost the conversation anything when it fails."""
+        try:
+            work(*arguments, **named)
+        except Exception as error:
+            if self._engine:
+                self._engine.metrics.count("failures")
+            logger.error(f"{self}: memory failed: {type(error).__name__}")
+
+    def _later(self, event: str, *arguments: Any) -> None:
+        call: Awaitable[None] = self._call_event_handler(event, *arguments)
+        self.create_task(call, event)  # type: ignore[arg-type]  # a coroutine
+
+
+def _session_id(now: datetime) -> str:
+    return f"{now:%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:6]}"
+
+
+def _configuration(config: Config | str | Path | None) -> Config:
+    if isinstance(config, Config):
+        return config
+    return configuration.load(Path(config).expanduser() if config else None)
+
+
+def _override(
+    config: Config,
+    path: str | Path | None,
+    embedding_model: str | None,
+    hot_cache_size: int | None,
+    memory_token_budget: int | None,
+) -> Config:
+    if memory_token_budget is not None and memory_token_budget < 0:
+        raise ConfigError("memory_token_budget is negative", hint="0 injects nothing")
+    memory, pack, embedding = config.memory, config.pack, config.embedding
+    if path is not None:
+        memory = replace(memory, path=str(path))
+    if hot_cache_size is not None:
+        memory = replace(memory, hot_cache_size=hot_cache_size)
+    if memory_token_budget is not None:
+        pack = replace(pack, memory_token_budget=memory_token_budget)
+    if embedding_model is not None:
+        embedding = replace(embedding, model=embedding_model)
+    return replace(config, memory=memory, pack=pack, embedding=embedding)

@@ -1,0 +1,1 @@
+"""The user spoke: give me context, now."""

@@ -1,0 +1,203 @@
+"""Which session an utterance belongs to: a state machine without a clock.
+
+Theory of operation. A session begins with its first utterance (one in which nothing is said leaves
+no trace), and ends after a silence or when the line drops. A line that comes back soon goes on with
+the same session: a ``resume`` edge voids the end. The machine takes times and returns log events;
+it never sleeps, reads a clock, or writes.
+
+    state     said                    disconnected      tick past silence
+    ------    --------------------    --------------    -----------------
+    idle      start or resume, turn   -                 -
+    open      turn                    end, dropped      end, idle
+    dropped   resume or start, turn   -                 -
+"""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Literal
+
+from msgspec import Struct
+
+from slowcat_memory.records import Channel, Event, Session, SessionEdge, Turn
+
+State = Literal["idle", "open", "dropped"]
+RESUMABLE = frozenset({"disconnect", "close", "crash"})  # a silence ends a session for good
+
+
+class SessionOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When a session ends.
+
+    Attributes:
+        silence_s: Seconds without speech after which a session ends.
+        resume_grace_s: Seconds within which a line that comes back goes on with its session.
+    """
+
+    silence_s: float = 300.0
+    resume_grace_s: float = 300.0
+
+
+class SessionTracker:
+    """Turns utterances, silences and disconnects of one conversation into log events."""
+
+    def __init__(
+        self,
+        scope: str,
+        new_id: Callable[[datetime], str],
+        options: SessionOptions,
+        previous: Session | None = None,
+    ) -> None:
+        """Start without a session.
+
+        Args:
+            scope: The namespace of the conversation.
+            new_id: Makes a session's id from its start.
+            options: The two timeouts.
+            previous: The scope's latest session, which may be resumed.
+        """
+        self._scope, self._new_id, self._options = scope, new_id, options
+        self._state: State = "idle"
+        self._session = ""
+        self._last: datetime | None = None
+        if previous and previous.reason in RESUMABLE:
+            self._state, self._session, self._last = "dropped", previous.id, previous.last
+
+    @property
+    def session(self) -> str:
+        """The id of the open session, "" when none is open."""
+        return self._session if self._state == "open" else ""
+
+    @property
+    def due(self) -> datetime | None:
+        """When a silence would end the open session; None when none is open."""
+        if self._state != "open" or self._last is None:
+            return None
+        return self._last + timedelta(seconds=self._options.silence_s)
+
+    def touch(self, now: datetime) -> None:
+        """Note that somebody speaks, so that the session is not silent.
+
+        Args:
+            now: When.
+        """
+        if self._state == "open" and self._last is not None:
+            self._last = max(self._last, now)
+
+    def user_said(
+        self, text: str, speaker: str, now: datetime, *, channel: Channel = "voice", cut: int = 0
+    ) -> list[Event]:
+        """A person's half of an exchange.
+
+        Args:
+            text: What was said, clean.
+            speaker: Who said it.
+            now: When.
+            channel: Spoken or typed.
+            cut: Characters that were too many to keep.
+
+        Returns:
+            The events to append: the turn, last, and what opens its session before it.
+        """
+        edges = self._opened(now)
+        turn = self._turn(text, speaker, "user", now, channel=channel, cut=cut)
+        return [*edges, turn]
+
+    def agent_said(
+        self,
+        text: str,
+        speaker: str,
+        now: datetime,
+        *,
+        reply_to: int = 0,
+        interrupted: bool = False,
+        tools: tuple[str, ...] = (),
+        channel: Channel = "voice",
+        cut: int = 0,
+    ) -> list[Event]:
+        """The agent's half of an exchange, as far as it was spoken.
+
+        Args:
+            text: What was spoken, clean.
+            speaker: The agent's name.
+            now: When.
+            reply_to: Log id of the user's half, 0 for a greeting.
+            interrupted: The user cut it off.
+            tools: Names of the tools that it used.
+            channel: Spoken or typed.
+            cut: Characters that were too many to keep.
+
+        Returns:
+            The events to append.
+        """
+        edges = self._opened(now)
+        turn = self._turn(
+            text,
+            speaker,
+            "assistant",
+            now,
+            reply_to=reply_to,
+            interrupted=interrupted,
+            tools=tools,
+            channel=channel,
+            cut=cut,
+        )
+        return [*edges, turn]
+
+    def disconnected(self, now: datetime, reason: str = "disconnect") -> list[Event]:
+        """The line dropped, or the application closed it.
+
+        Args:
+            now: When.
+            reason: "disconnect" or "close".
+
+        Returns:
+            The session's end, if one was open.
+        """
+        if self._state != "open":
+            return []
+        self._state = "dropped"
+        return [self._edge("end", now, reason)]
+
+    def tick(self, now: datetime) -> list[Event]:
+        """Time passed.
+
+        Args:
+            now: The time.
+
+        Returns:
+            The session's end, if the silence was long enough.
+        """
+        if self.due is None or now < self.due:
+            return []
+        self._state = "idle"
+        return [self._edge("end", now, "silence")]
+
+    def _opened(self, now: datetime) -> list[Event]:
+        edges = self.tick(now)  # a timer that is late must not stretch a session
+        if self._state == "open":
+            return edges
+        grace = timedelta(seconds=self._options.resume_grace_s)
+        if self._state == "dropped" and self._last is not None and now - self._last <= grace:
+            kind: Literal["start", "resume"] = "resume"
+        else:
+            kind, self._session = "start", self._new_id(now)
+        self._state, self._last = "open", now
+        return [*edges, self._edge(kind, now)]
+
+    def _edge(
+        self, kind: Literal["start", "end", "resume"], now: datetime, reason: str = ""
+    ) -> SessionEdge:
+        return SessionEdge(
+            session=self._session, scope=self._scope, kind=kind, at=now, reason=reason
+        )
+
+    def _turn(self, text: str, speaker: str, role: str, now: datetime, **more: object) -> Turn:
+        self.touch(now)
+        return Turn(
+            session=self._session,
+            scope=self._scope,
+            speaker=speaker,
+            role=role,  # type: ignore[arg-type]
+            text=text,
+            at=now,
+            **more,  # type: ignore[arg-type]
+        )
