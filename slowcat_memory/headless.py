@@ -1,0 +1,426 @@
+"""A real Pipecat pipeline without audio devices, for the demo, the chat command, benchmarks, tests.
+
+::
+
+    user aggregator → (memory) → OpenAILLMService → assistant aggregator
+
+The user's words arrive as the frames that a VAD and a speech recogniser send. There is no voice
+output: without a TTS service the LLM's text frames reach the assistant aggregator as they are, so
+"spoken" means "generated", and an interrupted reply keeps the words that had arrived.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from pipecat.frames.frames import (
+    EndFrame,
+    ErrorFrame,
+    Frame,
+    FunctionCallCancelFrame,
+    FunctionCallResultFrame,
+    FunctionCallsStartedFrame,
+    InterimTranscriptionFrame,
+    InterruptionFrame,
+    LLMFullResponseStartFrame,
+    LLMMessagesAppendFrame,
+    LLMTextFrame,
+    TranscriptionFrame,
+    VADUserStartedSpeakingFrame,
+    VADUserStoppedSpeakingFrame,
+)
+from pipecat.pipeline import worker as pipecat_worker
+from pipecat.pipeline.pipeline import Pipeline
+from pipecat.pipeline.worker import PipelineParams, PipelineWorker
+from pipecat.processors.aggregators.llm_context import LLMContext
+from pipecat.processors.aggregators.llm_response_universal import (
+    AssistantTurnStoppedMessage,
+    LLMContextAggregatorPair,
+    LLMUserAggregatorParams,
+)
+from pipecat.processors.frame_processor import FrameProcessor
+from pipecat.services.openai.llm import OpenAILLMService
+from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
+from pipecat.turns.user_turn_strategies import UserTurnStrategies
+from pipecat.utils.errors import ErrorCategory
+from pipecat.utils.time import time_now_iso8601
+from pipecat.workers.runner import WorkerRunner
+
+from slowcat_memory.errors import EndpointError
+
+T = TypeVar("T")
+
+_START_TIMEOUT_S = 60.0
+_END_TIMEOUT_S = 30.0
+_TURN = "slowcat_headless_turn"  # a key of frames' metadata
+
+SYSTEM_INSTRUCTION = "You are a friendly voice assistant. Answer in one or two short sentences."
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the assistant answered to one turn.
+
+    Parameters:
+        text: Its words, tool rounds joined by a space.
+        interrupted: Whether the user cut it off.
+        first_token_ms: From the end of the user's words to the first token; None without one.
+        total_ms: From the end of the user's words to the end of the assistant's turn.
+        tools: The functions that were called, in order.
+    """
+
+    text: str
+    interrupted: bool
+    first_token_ms: float | None
+    total_ms: float
+    tools: tuple[str, ...] = ()
+
+
+class _Turn:
+    """One exchange that is under way: it ends when no run is open and none is still owed."""
+
+    def __init__(self, on_token: Callable[[str], None] | None) -> None:
+        self.reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self.asked_at = time.perf_counter()
+        self._on_token = on_token
+        self._first_token_at: float | None = None
+        self._said: list[str] = []
+        self._tools: list[str] = []
+        self._open_calls: set[str] = set()
+        self._open_runs = 0
+        self._run_owed = True
+        self._cut = False
+
+    def see(self, frame: Frame) -> None:
+        """Follow the LLM's side through the frames that reach the assistant aggregator."""
+        if isinstance(frame, LLMTextFrame):
+            self._first_token_at = self._first_token_at or time.perf_counter()
+            if self._on_token:
+                self._on_token(frame.text)
+        elif isinstance(frame, LLMFullResponseStartFrame):
+            self._open_runs += 1
+            self._run_owed = False
+        elif isinstance(frame, FunctionCallsStartedFrame):
+            self._tools += [call.function_name for call in frame.function_calls]
+            self._open_calls.update(call.tool_call_id for call in frame.function_calls)
+        elif isinstance(frame, FunctionCallResultFrame):
+            self._see_result(frame)
+        elif isinstance(frame, FunctionCallCancelFrame):
+            self._open_calls.discard(frame.tool_call_id)
+            self._maybe_end()
+
+    def _see_result(self, frame: FunctionCallResultFrame) -> None:
+        wishes = frame.properties
+        if wishes and not wishes.is_final:
+            return
+        self._open_calls.discard(frame.tool_call_id)
+        wanted = wishes.run_llm if wishes and wishes.run_llm is not None else frame.run_llm
+        self._run_owed |= wanted is not False
+        self._maybe_end()
+
+    def hear(self, message: AssistantTurnStoppedMessage) -> None:
+        """Take what one run added to the conversation."""
+        self._open_runs -= 1
+        if message.content:
+            self._said.append(message.content)
+        self._cut |= message.interrupted
+        if self._cut:
+            self._end()
+        else:
+            self._maybe_end()
+
+    def interrupt(self) -> None:
+        """Cut the turn off; a run that is open still brings what it had said."""
+        self._cut = True
+        if not self._open_runs:
+            self._end()
+
+    def fail(self, error: Exception) -> None:
+        """End the turn with an error."""
+        if not self.reply.done():
+            self.reply.set_exception(error)
+
+    def _maybe_end(self) -> None:
+        if not (self._open_runs or self._open_calls or self._run_owed):
+            self._end()
+
+    def _end(self) -> None:
+        if self.reply.done():
+            return
+        now, first = time.perf_counter(), self._first_token_at
+        self.reply.set_result(
+            Reply(
+                text=" ".join(self._said),
+                interrupted=self._cut,
+                first_token_ms=(first - self.asked_at) * 1000 if first else None,
+                total_ms=(now - self.asked_at) * 1000,
+                tools=tuple(self._tools),
+            )
+        )
+
+
+class HeadlessConversation:
+    """A conversation with an LLM server, played through a real pipeline.
+
+    Example::
+
+        async with HeadlessConversation(llm_url="http://127.0.0.1:1234/v1", memory=memory) as talk:
+            reply = await talk.say("What is my dog called?")
+
+    Attributes:
+        context: The conversation as the LLM sees it, memories included.
+        worker: The pipeline's worker, for frames and observers of the caller's own.
+        aggregators: The pair of user and assistant aggregator.
+        llm: The LLM service.
+        errors: What processors reported, the LLM's errors included.
+    """
+
+    def __init__(
+        self,
+        *,
+        llm_url: str,
+        llm_model: str = "local-model",
+        llm_api_key: str = "none",
+        memory: FrameProcessor | None = None,
+        system_instruction: str = SYSTEM_INSTRUCTION,
+        speaker: str = "user",
+        tools: Any = None,
+        messages: Sequence[Any] = (),
+        params: PipelineParams | None = None,
+    ) -> None:
+        """Build the pipeline; it runs from the start of the `async with` block.
+
+        Args:
+            llm_url: The base URL of an OpenAI-compatible server, with its `/v1`.
+            llm_model: The model to ask for.
+            llm_api_key: The key; local servers take any.
+            memory: The processor between the user aggregator and the LLM, if any.
+            system_instruction: What the LLM is told first.
+            speaker: Who speaks when `say` does not tell.
+            tools: What `LLMContext` takes as tools, or None.
+            messages: What was said before.
+            params: Pipecat's pipeline parameters, to turn metrics on for instance.
+        """
+        self._llm_url = llm_url
+        self._speaker = speaker
+        self.context = LLMContext(messages=list(messages), **({"tools": tools} if tools else {}))
+        self.aggregators = LLMContextAggregatorPair(
+            self.context, user_params=LLMUserAggregatorParams(user_turn_strategies=_strategies())
+        )
+        self.llm = OpenAILLMService(
+            api_key=llm_api_key,
+            base_url=llm_url,
+            settings=OpenAILLMService.Settings(
+                model=llm_model, system_instruction=system_instruction
+            ),
+        )
+        user, assistant = self.aggregators.user(), self.aggregators.assistant()
+        self.worker = PipelineWorker(
+            Pipeline([user, *([memory] if memory else []), self.llm, assistant]),
+            params=params or PipelineParams(),
+            enable_rtvi=False,
+            idle_timeout_secs=None,
+        )
+        self.errors: list[str] = []
+        self._running: asyncio.Task[None] | None = None
+        self._live: _Turn | None = None  # being answered
+        self._coming: _Turn | None = None  # being spoken: goes live with the next interruption
+        self._open_runs: deque[_Turn | None] = deque()  # whose they are, oldest first
+        assistant.add_event_handler("on_after_process_frame", self._on_assistant_frame)
+        assistant.add_event_handler("on_assistant_turn_stopped", self._on_assistant_turn)
+        self.llm.add_event_handler("on_before_process_frame", self._on_llm_frame)
+        self.llm.add_event_handler("on_before_push_frame", self._on_llm_push)
+        self.worker.add_event_handler("on_pipeline_error", self._on_error)
+
+    async def __aenter__(self) -> Self:
+        _stay_offline()
+        started = asyncio.Event()
+        self.worker.add_event_handler("on_pipeline_started", lambda *_: started.set())
+        runner = WorkerRunner(handle_sigint=False)
+        await runner.add_workers(self.worker)
+        self._running = asyncio.create_task(runner.run())
+        await self._or_end_of_run(started.wait(), _START_TIMEOUT_S, "the pipeline did not start")
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await (self.cancel() if exc_type else self.end())
+
+    async def end(self) -> None:
+        """End gracefully: what is under way is finished first. Cancels if that takes too long."""
+        if self._running and not self._running.done():
+            await self.worker.queue_frame(EndFrame())
+            await asyncio.wait([self._running], timeout=_END_TIMEOUT_S)
+        await self.cancel()
+
+    async def cancel(self) -> None:
+        """End at once, as when a client hangs up."""
+        if self._running and not self._running.done():
+            await self.worker.cancel()
+            await asyncio.wait([self._running])
+
+    async def say(
+        self,
+        text: str,
+        *,
+        speaker: str | None = None,
+        on_token: Callable[[str], None] | None = None,
+        interims: bool = False,
+        word_s: float = 0.0,
+        timeout_s: float = 60.0,
+    ) -> Reply:
+        """Speak one turn and wait for the answer.
+
+        A turn spoken while an earlier one is being answered interrupts it: the earlier call then
+        returns what had been answered.
+
+        Args:
+            text: The words.
+            speaker: Who says them; the conversation's speaker if None.
+            on_token: Called with each piece of the answer as it arrives.
+            interims: Whether interim transcriptions come after every second word, as from a
+                streaming recogniser; one that works in segments sends none.
+            word_s: How long a word takes to say.
+            timeout_s: How long to wait for the answer, tools included.
+
+        Returns:
+            The answer.
+
+        Raises:
+            ValueError: The text is blank.
+            RuntimeError: An earlier turn is still being spoken.
+            EndpointError: The LLM failed, or did not answer in time, or the pipeline ended.
+        """
+        self._check(text)
+        turn = self._coming = _Turn(on_token)
+        who = speaker or self._speaker
+        try:
+            await self.worker.queue_frame(VADUserStartedSpeakingFrame(start_secs=0.2))
+            for heard in _prefixes(text):
+                if interims:
+                    now = time_now_iso8601()
+                    await self.worker.queue_frame(InterimTranscriptionFrame(heard, who, now))
+                await asyncio.sleep(2 * word_s)
+            await self.worker.queue_frame(VADUserStoppedSpeakingFrame(stop_secs=0.2))
+            turn.asked_at = time.perf_counter()
+            final = TranscriptionFrame(text, who, time_now_iso8601(), finalized=True)
+            await self.worker.queue_frame(final)
+            return await self._or_end_of_run(turn.reply, timeout_s, "the assistant did not answer")
+        finally:
+            if self._coming is turn:
+                self._coming = None
+
+    async def type(
+        self,
+        text: str,
+        *,
+        on_token: Callable[[str], None] | None = None,
+        timeout_s: float = 60.0,
+    ) -> Reply:
+        """Type one message and wait for the answer. Nothing tells the pipeline who types.
+
+        Args:
+            text: The message.
+            on_token: Called with each piece of the answer as it arrives.
+            timeout_s: How long to wait for the answer, tools included.
+
+        Returns:
+            The answer.
+
+        Raises:
+            ValueError: The text is blank.
+            RuntimeError: An earlier turn is being answered; typing does not interrupt.
+            EndpointError: The LLM failed, or did not answer in time, or the pipeline ended.
+        """
+        self._check(text)
+        if self._live and not self._live.reply.done():
+            raise RuntimeError("an earlier turn is still being answered")
+        turn = self._live = _Turn(on_token)
+        message: Any = {"role": "user", "content": text}
+        await self.worker.queue_frame(LLMMessagesAppendFrame(messages=[message], run_llm=True))
+        return await self._or_end_of_run(turn.reply, timeout_s, "the assistant did not answer")
+
+    def _check(self, text: str) -> None:
+        if not text.strip():
+            raise ValueError("a turn needs words")
+        if self._coming:
+            raise RuntimeError("an earlier turn is still being spoken")
+
+    async def _or_end_of_run(self, what: Awaitable[T], timeout_s: float, otherwise: str) -> T:
+        """Wait for something that never comes once the pipeline has ended."""
+        if self._running is None:
+            raise RuntimeError("the conversation runs inside its `async with` block")
+        task = asyncio.ensure_future(what)
+        either = [task, self._running]
+        await asyncio.wait(either, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        task.cancel()
+        why = "the pipeline has ended" if self._running.done() else f"not within {timeout_s:g} s"
+        raise EndpointError(f"{otherwise}: {why}", hint=self._last_error())
+
+    def _last_error(self) -> str:
+        return f"Last error: {self.errors[-1]}" if self.errors else ""
+
+    # The LLM is the first that an interruption stops, so it is where one turn gives way to the
+    # next. What it pushes from then on belongs to the new turn and is marked so, because older
+    # frames may still be waiting in front of the assistant aggregator.
+
+    async def _on_llm_frame(self, _: FrameProcessor, frame: Frame) -> None:
+        if isinstance(frame, InterruptionFrame):  # also the first thing of every spoken turn
+            if self._live:
+                self._live.interrupt()
+            self._live, self._coming = self._coming, None
+
+    async def _on_llm_push(self, _: FrameProcessor, frame: Frame) -> None:
+        if isinstance(frame, ErrorFrame) and frame.processor is self.llm:
+            self.errors.append(frame.error)
+            # A tool that raises is reported here too, and the LLM carries on.
+            if self._live and frame.category is not ErrorCategory.APPLICATION:
+                hint = f"Is a model server running at {self._llm_url}?"
+                self._live.fail(EndpointError(frame.error, hint=hint))
+        frame.metadata.setdefault(_TURN, self._live)
+
+    async def _on_assistant_frame(self, _: FrameProcessor, frame: Frame) -> None:
+        turn: _Turn | None = frame.metadata.get(_TURN)
+        if isinstance(frame, LLMFullResponseStartFrame):
+            self._open_runs.append(turn)
+        if turn:
+            turn.see(frame)
+
+    async def _on_assistant_turn(
+        self, _: FrameProcessor, message: AssistantTurnStoppedMessage
+    ) -> None:
+        turn = self._open_runs.popleft() if self._open_runs else None
+        if turn:
+            turn.hear(message)
+
+    async def _on_error(self, _: PipelineWorker, frame: ErrorFrame) -> None:
+        if frame.processor is not self.llm:
+            self.errors.append(frame.error)
+
+
+def _strategies() -> UserTurnStrategies:
+    """Return turn strategies that load no model and end the turn with the final transcription."""
+    return UserTurnStrategies(stop=[SpeechTimeoutUserTurnStopStrategy(user_speech_timeout=0.005)])
+
+
+def _prefixes(text: str) -> Iterator[str]:
+    """Yield what has been said after two words, after four, and so on to the end."""
+    words = text.split()
+    for count in range(2, len(words) + 2, 2):
+        yield " ".join(words[:count])
+
+
+def _stay_offline() -> None:
+    """Keep older Pipecat from downloading what only a TTS needs, to cut sentences."""
+    if hasattr(pipecat_worker, "warm_deferred_imports"):
+        pipecat_worker.warm_deferred_imports = lambda: None
