@@ -1,0 +1,72 @@
+# Each target sets up what it needs: Python 3.11+ and make are enough.
+#
+#   make demo         hear it remember: a scripted conversation over several weeks
+#   make test         the test suite, on the newest Pipecat
+#   make lint         style, types, layers
+#   make bench        a selection of benchmarks; writes docs/performance.md
+#
+#   make test-oldest  the test suite on the oldest supported Pipecat
+#   make test-long    the crash and damage harnesses with larger counts
+#   make test-audio   one spoken round trip, offline
+#   make docs         what is generated: config.toml and the tables in docs/performance.md
+#   make clean        forget the environments
+
+PYTHON ?= python3
+OLDEST := 1.9.0
+VENV   := .venv
+OLD    := .venv-oldest
+RUN    := $(VENV)/bin/python
+PIP    := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+export HF_HUB_OFFLINE ?= 1
+export TOKENIZERS_PARALLELISM := false
+
+.PHONY: demo test test-oldest test-long test-audio lint bench docs clean
+
+demo: $(VENV)/ready
+	$(VENV)/bin/slowcat-memory demo
+
+test: $(VENV)/ready
+	$(RUN) -m pytest -m "not slow"
+
+test-oldest: $(OLD)/ready
+	$(OLD)/bin/python -m pytest -m "not slow"
+
+test-long: $(VENV)/ready
+	$(RUN) -m tests.harness.kill9 --kills 1000
+	$(RUN) -m tests.harness.powerloss --images 3000
+	$(RUN) -m pytest -m "slow and not audio"
+
+test-audio: $(VENV)/audio
+	$(RUN) -m pytest -m audio tests/audio
+
+lint: $(VENV)/ready
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m mypy
+
+bench: $(VENV)/ready
+	$(RUN) -m benchmarks.run_all
+
+docs: $(VENV)/ready
+	$(RUN) -m slowcat_memory.cli.config_file > config.toml
+	$(RUN) -m benchmarks.run_all --render-only
+
+clean:
+	rm -rf $(VENV) $(OLD)
+
+$(VENV)/ready: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
+	@echo "Setting up $(VENV): a minute or two, once."
+	$(PYTHON) -m venv $(VENV)
+	$(RUN) $(PIP) --editable ".[dev]"
+	@touch $@
+
+$(VENV)/audio: $(VENV)/ready
+	$(RUN) $(PIP) --editable ".[dev,test-audio]"
+	@touch $@
+
+$(OLD)/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(OLD)
+	$(OLD)/bin/python $(PIP) --editable ".[dev]" "pipecat-ai==$(OLDEST)"
+	@touch $@
