@@ -1,19 +1,32 @@
 """Long-term memory for local voice agents: one Pipecat frame processor, no server.
 
-The names below are the public API; what is not listed here may change in any release.
+The names in ``__all__`` are the public API; what is not listed may change in any release. Each is
+imported when it is first used: the child processes of this package need none of them, and the
+command line needs no Pipecat.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from slowcat_memory.config import Config, load
-from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.errors import SlowcatError
-from slowcat_memory.records import Hit, Memory, Turn
-from slowcat_memory.runtime.inject import strip_memories
-
 if TYPE_CHECKING:
+    from slowcat_memory.config import Config, load
+    from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.errors import SlowcatError
     from slowcat_memory.processor import HybridContextualMemoryProcessor
+    from slowcat_memory.records import Hit, Memory, Turn
+    from slowcat_memory.runtime.inject import strip_memories
 
+_HOMES = {
+    "Config": "config",
+    "Hit": "records",
+    "HybridContextualMemoryProcessor": "processor",
+    "Memory": "records",
+    "MemoryEngine": "engine",
+    "SlowcatError": "errors",
+    "Turn": "records",
+    "load": "config",
+    "strip_memories": "runtime.inject",
+}
 __all__ = [
     "Config",
     "Hit",
@@ -29,9 +42,7 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """Import the processor when it is asked for: the command line needs no Pipecat."""
-    if name == "HybridContextualMemoryProcessor":
-        from slowcat_memory.processor import HybridContextualMemoryProcessor
-
-        return HybridContextualMemoryProcessor
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Import a public name from its home."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

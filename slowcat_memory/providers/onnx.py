@@ -1,0 +1,184 @@
+"""The query embedder: an exported model, int8, on one thread, in the process that talks.
+
+It needs onnxruntime and tokenizers alone. Every text is a batch of its own: batches of one are
+as fast as any on a CPU, need no padding, and keep a vector independent of its neighbours (the
+scales of dynamic quantisation are those of the whole batch).
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import onnxruntime as ort
+from tokenizers import Tokenizer
+
+from slowcat_memory.errors import ProviderError
+from slowcat_memory.providers import documents, exported
+from slowcat_memory.providers.exported import Meta
+
+QUERY_MAX_TOKENS = 32  # default of EmbedderOptions.query_max_tokens
+_CHARS_PER_TOKEN = 16  # far more than words have: what is cut before a long query is tokenised
+_ERRORS_ONLY = 3  # onnxruntime's severity
+
+
+class OnnxEmbedder:
+    """Embeds queries, and drafts of documents. Safe to use from any thread."""
+
+    def __init__(
+        self,
+        meta: Meta,
+        session: ort.InferenceSession,
+        tokenizer: Tokenizer,
+        *,
+        query_max_tokens: int = QUERY_MAX_TOKENS,
+        doc_max_tokens: int = 0,
+    ) -> None:
+        """Take the parts; see ``load``.
+
+        Args:
+            meta: What vouches for the export.
+            session: The model.
+            tokenizer: Its tokenizer; its padding and truncation are switched off here.
+            query_max_tokens: Tokens of a query that are embedded.
+            doc_max_tokens: Tokens of a piece of a document, 0 for the model's own limit.
+        """
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        self.name = meta.name
+        self.key = meta.key
+        self.dim = meta.dim
+        self._meta = meta
+        self._session = session
+        self._tokenizer = tokenizer
+        self._query_max = min(query_max_tokens, meta.max_tokens)
+        self._doc_max = min(doc_max_tokens or meta.max_tokens, meta.max_tokens)
+
+    @classmethod
+    def load(
+        cls,
+        folder: Path,
+        *,
+        threads: int = 1,
+        query_max_tokens: int = QUERY_MAX_TOKENS,
+        doc_max_tokens: int = 0,
+    ) -> "OnnxEmbedder":
+        """Load an export and run it once.
+
+        Args:
+            folder: Where the export is; see ``exported``.
+            threads: Threads of a run; a second one gains nothing on short texts.
+            query_max_tokens: Tokens of a query that are embedded, its two ends when longer.
+            doc_max_tokens: Tokens of a piece of a document, 0 for the model's own limit.
+
+        Returns:
+            The embedder, warm.
+
+        Raises:
+            ProviderError: The export is incomplete or damaged.
+        """
+        meta = exported.read_meta(folder)
+        if meta is None:
+            raise ProviderError(f"the exported model in {folder} is damaged", hint="Export it anew")
+        try:
+            session = open_session(folder / exported.MODEL, threads)
+            tokenizer = Tokenizer.from_file(str(folder / exported.TOKENIZER))
+        except Exception as error:  # both libraries raise bare Exceptions of their own
+            raise ProviderError(
+                f"the exported model in {folder} does not load ({type(error).__name__})",
+                hint="Export it anew",
+            ) from error
+        made = cls(
+            meta,
+            session,
+            tokenizer,
+            query_max_tokens=query_max_tokens,
+            doc_max_tokens=doc_max_tokens,
+        )
+        made.encode_query("warm")
+        return made
+
+    def encode_query(self, text: str) -> np.ndarray:
+        """Embed what somebody asks.
+
+        Args:
+            text: Any string; of a long one both ends count.
+
+        Returns:
+            Shape (dim,), float32, unit length.
+
+        Raises:
+            ProviderError: The model failed.
+        """
+        text = _ends(text, self._query_max * _CHARS_PER_TOKEN)
+        ids = self._ids(self._meta.query_prompt + documents.sendable(text), self._query_max)
+        return self._run(ids)
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        """Embed documents, long ones piece by piece.
+
+        Args:
+            texts: Any strings.
+
+        Returns:
+            Shape (len(texts), dim), float32, unit length.
+
+        Raises:
+            ProviderError: The model failed.
+        """
+        if not texts:
+            return np.zeros((0, self.dim), np.float32)
+        prompt = self._meta.doc_prompt
+        plan = documents.plan(texts, self._tokenizer, prompt, self._doc_max)
+        rows = [self._run(self._ids(prompt + piece, self._doc_max)) for piece in plan.pieces]
+        return documents.gather(plan, np.stack(rows))
+
+    def _ids(self, text: str, limit: int) -> list[int]:
+        """Tokenise; too many tokens keep both ends, and with them the special tokens there."""
+        ids = self._tokenizer.encode(text).ids or self._tokenizer.encode(".").ids
+        if len(ids) <= limit:
+            return ids
+        tail = limit // 2
+        return ids[: limit - tail] + ids[-tail:]
+
+    def _run(self, ids: list[int]) -> np.ndarray:
+        try:
+            return run_ids(self._session, ids)
+        except Exception as error:  # onnxruntime's errors share no base class of its own
+            raise ProviderError(f"the model {self.name} failed ({type(error).__name__})") from error
+
+
+def open_session(path: Path, threads: int = 1) -> ort.InferenceSession:
+    """Open an ONNX file for the CPU.
+
+    Args:
+        path: The file.
+        threads: Threads of a run.
+
+    Returns:
+        The session; its ``run`` may be called from any thread.
+    """
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = _ERRORS_ONLY
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def run_ids(session: ort.InferenceSession, ids: list[int]) -> np.ndarray:
+    """Embed one row of tokens.
+
+    Args:
+        session: A session over a graph as ``exported`` describes it.
+        ids: The tokens, special ones included, at least one.
+
+    Returns:
+        Shape (dim,), float32, unit length.
+    """
+    row = np.array([ids], np.int64)
+    feed = dict(zip(exported.INPUTS, (row, np.ones_like(row)), strict=True))
+    return session.run([exported.OUTPUT], feed)[0][0]
+
+
+def _ends(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[: limit // 2]} {text[-limit // 2 :]}"

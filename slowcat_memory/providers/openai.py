@@ -1,0 +1,213 @@
+"""An embedder behind any OpenAI-compatible server; used only when the configuration names it.
+
+Nothing of the environment reaches the request: no key, no organisation, no header, no proxy. No
+redirect is followed and nothing is tried again. A reply has a deadline and a size.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+import openai
+from msgspec import Struct
+
+from slowcat_memory.errors import ConfigError, EndpointError
+from slowcat_memory.providers import documents
+from slowcat_memory.providers.base import EmbedderOptions
+from slowcat_memory.providers.endpoint import check_loopback, host_and_port
+
+CONNECT_S = 1.0
+MAX_REPLY = 64 << 20  # bytes; 32 vectors of 4096 numbers are about 3 MB
+QUERY_CHARS = 512  # of a query that is longer, both ends
+_CHARS_PER_TOKEN = 3  # on the safe side for most languages, since the tokenizer is not ours
+_API_KEY = "local"
+_HEADERS = {
+    "host",
+    "accept",
+    "connection",
+    "content-type",
+    "content-length",
+    "authorization",
+    "x-stainless-raw-response",  # by it the client remembers that the reply is streamed
+}
+
+
+class _Item(Struct):
+    index: int
+    embedding: list[float]
+
+
+class _Reply(Struct):
+    data: list[_Item]
+
+
+class EndpointEmbedder:
+    """Embeds queries and documents over HTTP. Safe to use from any thread."""
+
+    def __init__(self, options: EmbedderOptions) -> None:
+        """Connect, and embed one word to learn the dimension.
+
+        Args:
+            options: Which server and model.
+
+        Raises:
+            ConfigError: The URL or the model's name is missing or malformed.
+            EndpointRefusedError: The server is not on this machine.
+            EndpointError: It failed, timed out, or answered nonsense.
+        """
+        if not options.endpoint_model:
+            raise ConfigError("endpoint_model is empty", hint="Name the model on the server")
+        check_loopback(options.endpoint_url, options.allow_remote)
+        self._options = options
+        self._server = host_and_port(options.endpoint_url)
+        self._client = _client(options)
+        self.name = options.endpoint_model
+        self.dim = 0
+        self.dim = self._request(["word"]).shape[1]
+        self.key = f"endpoint:{self.name}@{self._server}/{self.dim}"
+
+    def encode_query(self, text: str) -> np.ndarray:
+        """Embed what somebody asks.
+
+        Args:
+            text: Any string; of a long one both ends count.
+
+        Returns:
+            Shape (dim,), float32, unit length.
+
+        Raises:
+            EndpointRefusedError: The server's name no longer means this machine.
+            EndpointError: It failed, timed out, or answered nonsense.
+        """
+        if len(text) > QUERY_CHARS:
+            text = f"{text[: QUERY_CHARS // 2]} {text[-QUERY_CHARS // 2 :]}"
+        return self._request([self._options.endpoint_query_prompt + _some(text)])[0]
+
+    def encode(
+        self, texts: Sequence[str], progress: Callable[[int], None] | None = None
+    ) -> np.ndarray:
+        """Embed documents, long ones piece by piece.
+
+        Args:
+            texts: Any strings.
+            progress: Told after every batch how many texts are done; may raise to stop.
+
+        Returns:
+            Shape (len(texts), dim), float32, unit length.
+
+        Raises:
+            EndpointRefusedError: The server's name no longer means this machine.
+            EndpointError: It failed, timed out, or answered nonsense.
+        """
+        vectors = np.zeros((len(texts), self.dim), np.float32)
+        size = self._options.batch_size
+        for start in range(0, len(texts), size):
+            batch = [self._pieces(text) for text in texts[start : start + size]]
+            plan = documents.Plan([p for pieces in batch for p in pieces], [*map(len, batch)])
+            parts = [
+                self._request(
+                    [self._options.endpoint_doc_prompt + p for p in plan.pieces[i : i + size]]
+                )
+                for i in range(0, len(plan.pieces), size)
+            ]
+            vectors[start : start + len(batch)] = documents.gather(plan, np.concatenate(parts))
+            if progress:
+                progress(start + len(batch))
+        return vectors
+
+    def close(self) -> None:
+        """Close the connections; the next call opens new ones."""
+        self._client.close()
+        self._client = _client(self._options)
+
+    def _pieces(self, text: str) -> list[str]:
+        text = _some(text[: documents.MAX_CHARS])
+        step = _CHARS_PER_TOKEN
+        spans = [(at, min(at + step, len(text))) for at in range(0, len(text), step)]
+        return documents.split(text, spans, self._options.doc_max_tokens)
+
+    def _request(self, texts: list[str]) -> np.ndarray:
+        check_loopback(self._options.endpoint_url, self._options.allow_remote)
+        try:
+            body = self._post(texts)
+        except openai.APITimeoutError as error:
+            raise self._error("did not answer in time") from error
+        except openai.APIStatusError as error:
+            raise self._error(f"answered {error.status_code}") from error
+        except openai.APIConnectionError as error:
+            raise self._error("cannot be reached") from error
+        except EndpointError:
+            raise
+        except Exception as error:  # the http client's own errors while the reply is read
+            raise self._error(f"broke off ({type(error).__name__})") from error
+        return self._checked(body, len(texts))
+
+    def _post(self, texts: list[str]) -> bytes:
+        """Send, and read the reply within its time and size."""
+        deadline = time.monotonic() + self._options.endpoint_timeout_s
+        body = bytearray()
+        with self._client.embeddings.with_streaming_response.create(
+            model=self.name, input=texts, encoding_format="float"
+        ) as response:
+            for block in response.iter_bytes():
+                body += block
+                if time.monotonic() > deadline:
+                    raise self._error("did not answer in time")
+                if len(body) > MAX_REPLY:
+                    raise self._error("answered without an end")
+        return bytes(body)
+
+    def _checked(self, body: bytes, count: int) -> np.ndarray:
+        try:
+            items = msgspec.json.decode(body, type=_Reply).data
+        except msgspec.MsgspecError as error:
+            raise self._error("answered something that is no list of vectors") from error
+        items.sort(key=lambda item: item.index)
+        if [item.index for item in items] != list(range(count)):
+            raise self._error(f"answered {len(items)} vectors to {count} texts")
+        dims = {len(item.embedding) for item in items}
+        if len(dims) != 1 or (self.dim and dims != {self.dim}):
+            raise self._error(
+                f"answered vectors of {sorted(dims)} numbers, not {self.dim or 'one'}"
+            )
+        with np.errstate(over="ignore"):  # too large for float32 is not finite, and seen below
+            vectors = np.array([item.embedding for item in items], np.float32)
+        if not np.isfinite(vectors).all() or not vectors.any(axis=1).all():
+            raise self._error("answered vectors without a direction")
+        return documents.unit(vectors)
+
+    def _error(self, what: str) -> EndpointError:
+        return EndpointError(f"the embedding server at {self._server} {what}")
+
+
+def _some(text: str) -> str:
+    """Make a text that servers accept: they refuse empty ones."""
+    text = documents.sendable(text)
+    return text if text.strip() else "."
+
+
+def _client(options: EmbedderOptions) -> openai.OpenAI:
+    read_s = options.endpoint_timeout_s
+    timeout = openai.Timeout(read_s, connect=min(CONNECT_S, read_s))
+    return openai.OpenAI(
+        base_url=options.endpoint_url,
+        api_key=_API_KEY,
+        max_retries=0,
+        timeout=timeout,
+        http_client=openai.DefaultHttpxClient(
+            trust_env=False,
+            follow_redirects=False,
+            timeout=timeout,
+            event_hooks={"request": [_only_our_headers]},
+        ),
+    )
+
+
+def _only_our_headers(request: Any) -> None:
+    """Drop what the client takes from the environment, and what it tells about the machine."""
+    for name in list(request.headers):
+        if name.lower() not in _HEADERS:
+            del request.headers[name]
+    request.headers["authorization"] = f"Bearer {_API_KEY}"

@@ -1,0 +1,230 @@
+"""The document embedder: a handle, in the process that talks, on a child that has the model.
+
+The child starts with the first text and stays until ``close``: about 5 s of start and 0.7 GB. It
+may die at any time (the machine runs out of memory): the call at hand fails, the next call starts
+another child, and after ``MAX_DEATHS`` calls in a row that killed one, it is left dead.
+
+One call has the child at a time. ``close`` does not wait for it: it counts ``_closes`` up and
+kills the child, and the call, which remembers the count it began with, fails and cleans up.
+"""
+
+import os
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+
+from slowcat_memory.errors import ProviderError
+from slowcat_memory.providers import exported, wire
+from slowcat_memory.providers.base import EmbedderOptions
+from slowcat_memory.providers.child import last_words, spawn
+from slowcat_memory.providers.documents import MAX_CHARS, sendable
+from slowcat_memory.providers.wire import Fault, Hello, Request, Vectors
+
+MAX_DEATHS = 3
+START_S = 600.0  # a cold disk, or a model that must be downloaded first
+REPLY_S = 300.0  # a batch of the longest documents takes about a minute on one busy core
+
+_MODULE = "slowcat_memory.providers.sentence_child"
+
+
+class SentenceEmbedder:
+    """Embeds documents exactly, in fp32. Safe to use from any thread; calls wait for each other."""
+
+    def __init__(
+        self,
+        options: EmbedderOptions,
+        *,
+        key: str = "",
+        dim: int = 0,
+        module: str = _MODULE,
+        reply_s: float = REPLY_S,
+    ) -> None:
+        """Take the options; nothing starts yet.
+
+        Args:
+            options: Which model, and how.
+            key: Key that the vectors must have, "" to learn it from the child.
+            dim: Length of a vector, 0 to learn it from the child.
+            module: The child's program.
+            reply_s: Seconds after which a child that does not answer is killed.
+        """
+        self.name = exported.short_name(options.model)
+        self._options = options
+        self._key = key
+        self._dim = dim
+        self._module = module
+        self._reply_s = reply_s
+        self._lock = threading.RLock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._owner = 0  # process id; a fork must not talk into its parent's pipes
+        self._stderr = tempfile.TemporaryFile()
+        self._deaths = 0
+        self._closes = 0
+        self._began_at = 0  # closes when the call that has the lock began
+
+    @property
+    def key(self) -> str:
+        """Key of the vector space; starts the child when it is not known yet."""
+        if not self._key:
+            self._learn()
+        return self._key
+
+    @property
+    def dim(self) -> int:
+        """Length of a vector; starts the child when it is not known yet."""
+        if not self._dim:
+            self._learn()
+        return self._dim
+
+    def encode(
+        self, texts: Sequence[str], progress: Callable[[int], None] | None = None
+    ) -> np.ndarray:
+        """Embed documents in batches.
+
+        Args:
+            texts: Any strings.
+            progress: Told after every batch how many texts are done; may raise to stop.
+
+        Returns:
+            Shape (len(texts), dim), float32, unit length.
+
+        Raises:
+            ProviderError: The child failed or died, or ``close`` was called meanwhile.
+        """
+        with self._lock:
+            self._began_at = self._closes
+            vectors = np.zeros((len(texts), self.dim), np.float32)
+            for start in range(0, len(texts), self._options.batch_size):
+                batch = texts[start : start + self._options.batch_size]
+                vectors[start : start + len(batch)] = self._batch(batch)
+                if progress:
+                    progress(start + len(batch))
+            self._deaths = 0
+            return vectors
+
+    def close(self) -> None:
+        """End the child, and with it a call that is at work; the next ``encode`` starts another."""
+        self._closes += 1
+        process = self._process
+        if self._lock.acquire(blocking=False):
+            try:
+                self._put_away()
+            finally:
+                self._lock.release()
+        elif process and self._owner == os.getpid():
+            process.kill()
+
+    def _learn(self) -> None:
+        with self._lock:
+            self._began_at = self._closes
+            self._ready()
+
+    def _batch(self, texts: Sequence[str]) -> np.ndarray:
+        process = self._ready()
+        request = Request([sendable(text[:MAX_CHARS]) for text in texts])
+        reply = self._ask(process, request, self._reply_s)
+        if not isinstance(reply, Vectors):
+            raise self._failed("the embedding child lost the thread")
+        try:
+            return reply.array(len(texts), self._dim)
+        except ValueError as error:
+            raise self._failed("the embedding child lost the thread") from error
+
+    def _ready(self) -> "subprocess.Popen[bytes]":
+        """Return the living child, starting it when there is none; the lock is held."""
+        if self._process and self._owner == os.getpid():
+            return self._process
+        if self._deaths >= MAX_DEATHS:
+            raise ProviderError(
+                f"the embedding child died {self._deaths} times in a row",
+                hint="Look whether the machine has a gigabyte of memory to spare for it",
+            )
+        options = self._options
+        args = (options.model, str(options.doc_threads), str(options.doc_max_tokens))
+        process = spawn(self._module, *args, stderr=self._stderr, stdin=subprocess.PIPE)
+        self._process, self._owner = process, os.getpid()
+        hello = self._ask(process, None, START_S)
+        if not isinstance(hello, Hello):
+            raise self._failed("the embedding child lost the thread")
+        self._greet(hello)
+        return process
+
+    def _greet(self, hello: Hello) -> None:
+        if self._key and self._key != hello.key:
+            self._put_away()
+            raise ProviderError(
+                f"the model's vectors are {hello.key}, not {self._key}",
+                hint="Its weights have changed; restart, so that it is exported anew",
+            )
+        self._key, self._dim = hello.key, hello.dim
+
+    def _ask(
+        self, process: "subprocess.Popen[bytes]", request: Request | None, timeout_s: float
+    ) -> wire.Frame:
+        assert process.stdin and process.stdout
+        if self._closes != self._began_at:
+            raise self._failed("")
+        with _killed_after(process, timeout_s):
+            try:
+                if request:
+                    wire.write(process.stdin, request)  # type: ignore[arg-type]
+                reply = wire.read(process.stdout)  # type: ignore[arg-type]
+            except OSError:
+                reply = None
+            except ProviderError as error:
+                raise self._failed(error.message) from error
+        if reply is None:
+            raise self._failed("the embedding child died")
+        if isinstance(reply, Fault):
+            if request is None:
+                self._put_away()  # it ends by itself: it could not load the model
+            raise reply.error()
+        return reply
+
+    def _failed(self, what: str) -> ProviderError:
+        """Put the child away and say what is known about its end."""
+        code = self._put_away(kill=True)
+        if self._closes != self._began_at:
+            return ProviderError("the embedder was closed while it was at work")
+        self._deaths += 1
+        words = last_words(self._stderr)
+        return ProviderError(f"{what} (code {code}{f', {words}' if words else ''})")
+
+    def _put_away(self, *, kill: bool = False) -> int | None:
+        process, self._process = self._process, None
+        if process is None or self._owner != os.getpid():
+            return None
+        return _end(process, kill=kill)
+
+
+@contextmanager
+def _killed_after(process: "subprocess.Popen[bytes]", seconds: float) -> Iterator[None]:
+    """Kill the child when the body takes too long, which ends the body's reading."""
+    timer = threading.Timer(seconds, process.kill)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _end(process: "subprocess.Popen[bytes]", *, kill: bool = False) -> int:
+    assert process.stdin and process.stdout
+    if kill:
+        process.kill()
+    try:
+        process.stdin.close()  # the child reads the end and leaves
+    except OSError:
+        pass
+    try:
+        code = process.wait(5.0)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        code = process.wait()
+    process.stdout.close()
+    return code

@@ -1,0 +1,51 @@
+"""Plays the document child, in the way that the model's name says."""
+
+import os
+import sys
+import time
+
+import numpy as np
+
+from slowcat_memory.providers import wire
+from slowcat_memory.providers.child import settle
+from slowcat_memory.providers.wire import Fault, Hello, Request, Vectors
+
+DIM = 8
+
+
+def vectors(texts: list[str]) -> np.ndarray:
+    rows = np.ones((len(texts), DIM), np.float32)
+    rows[:, 0] = [len(text) for text in texts]
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def main(way: str) -> None:
+    replies = settle()
+    print("a library prints")
+    os.system("echo a library of C prints")
+    if way == "dies-at-start":
+        sys.exit("no room for the weights")
+    if way == "other-key":
+        wire.write(replies, Hello("other@0/8", DIM))
+    else:
+        wire.write(replies, Hello(f"{way}@0/8", DIM))
+    while isinstance(request := wire.read(sys.stdin.buffer), Request):
+        if way == "hangs":
+            time.sleep(600)
+        if "die" in request.texts:
+            os.kill(os.getpid(), 9)
+        if "babble" in request.texts:
+            replies.write(b"\xff" * 64)
+        if "half" in request.texts:
+            replies.write((1000).to_bytes(4) + b"half a frame")
+            os._exit(3)
+        if "fault" in request.texts:
+            wire.write(replies, Fault("ProviderError", "embedding failed (MemoryError)"))
+            continue
+        print("another line in the way")
+        short = request.texts[1:] if "short" in request.texts else request.texts
+        wire.write(replies, Vectors.of(vectors(short)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

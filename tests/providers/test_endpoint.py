@@ -1,0 +1,75 @@
+import socket
+
+import pytest
+
+from slowcat_memory.errors import ConfigError, EndpointError, EndpointRefusedError
+from slowcat_memory.providers.endpoint import check_loopback, host_and_port
+
+
+def resolving(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
+    def answer(*_: object, **__: object) -> list[tuple[object, ...]]:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (a, 0)) for a in addresses]
+
+    monkeypatch.setattr(socket, "getaddrinfo", answer)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:1234/v1",
+        "http://localhost:8080/v1",
+        "https://127.9.9.9",
+        "http://[::1]:1/v1",
+        "http://[::ffff:127.0.0.1]/v1",
+    ],
+)
+def test_this_machine_is_allowed(url: str) -> None:
+    check_loopback(url)
+
+
+@pytest.mark.parametrize(
+    "url, host",
+    [
+        ("http://192.0.2.7:1234/v1", "192.0.2.7"),
+        ("http://10.0.0.1/v1", "10.0.0.1"),
+        ("http://0.0.0.0:1234/v1", "0.0.0.0"),
+        ("http://[2001:db8::1]/v1", "2001:db8::1"),
+        ("http://127.0.0.1@192.0.2.7/v1", "192.0.2.7"),
+    ],
+)
+def test_other_machines_are_refused_by_name(url: str, host: str) -> None:
+    with pytest.raises(EndpointRefusedError, match=host) as caught:
+        check_loopback(url)
+    assert "allow_remote" in caught.value.hint
+    check_loopback(url, allow_remote=True)
+
+
+def test_every_address_of_a_name_must_be_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    resolving(monkeypatch, "127.0.0.1")
+    check_loopback("http://llm.test/v1")
+    resolving(monkeypatch, "127.0.0.1", "192.0.2.7")
+    with pytest.raises(EndpointRefusedError, match=r"llm\.test"):
+        check_loopback("http://llm.test/v1")
+
+
+def test_an_unknown_name_is_an_endpoint_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise socket.gaierror
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    with pytest.raises(EndpointError, match=r"llm\.test"):
+        check_loopback("http://llm.test/v1")
+
+
+@pytest.mark.parametrize("url", ["", "localhost:1234", "ftp://127.0.0.1", "http://", "http://a:b"])
+def test_what_is_no_url_is_a_config_error(url: str) -> None:
+    with pytest.raises(ConfigError):
+        check_loopback(url)
+
+
+def test_secrets_in_a_url_are_not_repeated() -> None:
+    assert host_and_port("http://me:secret@127.0.0.1:99/v1?key=secret") == "127.0.0.1:99"
+    assert host_and_port("https://[::1]/v1") == "[::1]:443"
+    with pytest.raises(EndpointRefusedError) as caught:
+        check_loopback("http://me:secret@192.0.2.7/v1")
+    assert "secret" not in str(caught.value)

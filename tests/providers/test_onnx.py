@@ -1,0 +1,154 @@
+import json
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+from contract import check_embedder
+
+import slowcat_memory
+from slowcat_memory.errors import ProviderError
+from slowcat_memory.providers import EmbedderOptions, OnnxEmbedder, SentenceEmbedder, exported
+
+TURNS = (
+    "I finally adopted the dog we talked about, her name is Pepper.",
+    "Oh that is wonderful, how old is she?",
+    "two years and she already knows how to open the fridge",
+    "My sister moved to Lisbon in March because of her new job.",
+    "Remind me to buy oat milk and bread on the way home.",
+    "I am allergic to penicillin, the doctor told me when I was nine.",
+    "We watched a film about the moon landing last night.",
+    "no",
+    "What time does the train to Brighton leave on Sundays?",
+    "The garden is full of tomatoes this year, do you want some?",
+    "I hate flying, so we took the night train through the Alps.",
+    "He plays the cello, she plays the drums, the neighbours play along.",
+    "My password manager locked me out again.",
+    "It rained for three days and the cellar is under water.",
+    "I started learning Portuguese, twenty minutes a day.",
+    "Grandma turns ninety in October and wants a party with dancing.",
+    "The car needs new brakes, that is going to be eight hundred euros.",
+    "Could you play something calm, maybe piano?",
+    "I ran ten kilometres without stopping for the first time.",
+    "We named the baby Ida, after my great-grandmother.",
+)
+
+
+def test_contract(onnx: OnnxEmbedder) -> None:
+    check_embedder(onnx)
+
+
+def test_a_query_finds_its_turn(onnx: OnnxEmbedder) -> None:
+    scores = onnx.encode(TURNS) @ onnx.encode_query("what is my dog called?")
+    assert int(scores.argmax()) == 0
+
+
+def test_queries_are_unit_vectors_whatever_they_are(onnx: OnnxEmbedder) -> None:
+    for text in ("", "hm", "\ud800\x00", "long " * 200_000):
+        vector = onnx.encode_query(text)
+        assert vector.shape == (onnx.dim,) and vector.dtype == np.float32
+        assert np.isclose(np.linalg.norm(vector), 1, atol=1e-4)
+
+
+def test_a_long_query_keeps_both_ends(onnx: OnnxEmbedder) -> None:
+    middle = "and so on and so forth " * 40
+    query = onnx.encode_query(f"my dog Pepper {middle} what does she eat?")
+    assert query @ onnx.encode_query(f"my dog Pepper {middle * 2} what does she eat?") > 0.99
+    assert query @ onnx.encode_query(middle) < 0.9
+
+
+def test_int8_is_close_to_fp32(onnx: OnnxEmbedder, sentence: SentenceEmbedder) -> None:
+    cosines = (onnx.encode(TURNS) * sentence.encode(TURNS)).sum(axis=1)
+    assert cosines.mean() >= 0.985, cosines
+    assert onnx.key == sentence.key and onnx.dim == sentence.dim
+
+
+def test_a_long_document_is_read_to_its_end(onnx: OnnxEmbedder) -> None:
+    filler = "The weather was grey and nothing much happened. " * 40
+    long = onnx.encode([filler + "We bought a sailing boat and a violin. " * 40])[0]
+    cut = onnx.encode([filler])[0]
+    boat = onnx.encode_query("sailing boat")
+    assert long @ boat > cut @ boat + 0.1
+
+
+def test_drafts_of_long_documents_are_close_to_the_final_vectors(
+    onnx: OnnxEmbedder, sentence: SentenceEmbedder
+) -> None:
+    text = " ".join(TURNS) * 3
+    assert (onnx.encode([text]) @ sentence.encode([text]).T).item() > 0.98
+
+
+def test_many_threads_get_the_same_vectors(onnx: OnnxEmbedder) -> None:
+    alone = np.stack([onnx.encode_query(text) for text in TURNS])
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(5):
+            assert np.array_equal(alone, np.stack([*pool.map(onnx.encode_query, TURNS)]))
+
+
+def test_prompts_of_the_model_are_used(export_folder: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(export_folder, tmp_path / "prompted")
+    meta = exported.read_meta(folder)
+    assert meta
+    prompted = msgspec.structs.replace(meta, query_prompt="query: ", doc_prompt="passage: ")
+    (folder / exported.META).write_bytes(msgspec.json.encode(prompted))
+    plain, with_prompts = OnnxEmbedder.load(export_folder), OnnxEmbedder.load(folder)
+    assert np.array_equal(with_prompts.encode_query("tea"), plain.encode_query("query: tea"))
+    assert np.array_equal(with_prompts.encode(["tea"]), plain.encode(["passage: tea"]))
+
+
+@pytest.mark.parametrize("damage", ["short", "missing", "not a model", "no tokenizer", "no meta"])
+def test_a_damaged_export_is_an_error_that_says_so(
+    export_folder: Path, tmp_path: Path, damage: str
+) -> None:
+    folder = shutil.copytree(export_folder, tmp_path / "damaged")
+    model = folder / exported.MODEL
+    if damage == "short":
+        os.truncate(model, 1000)
+    if damage == "missing":
+        model.unlink()
+    if damage == "not a model":
+        model.write_bytes(b"\x5a" * model.stat().st_size)
+    if damage == "no tokenizer":
+        (folder / exported.TOKENIZER).write_text("{}")
+    if damage == "no meta":
+        (folder / exported.META).write_text("{}")
+    with pytest.raises(ProviderError, match="Export it anew"):
+        OnnxEmbedder.load(folder)
+
+
+HEAVY = {"torch", "transformers", "sentence_transformers", "sklearn", "scipy", "numba", "onnx"}
+ELSEWHERE = {"openai", "huggingface_hub", "pipecat"}
+TALK = """
+import json, sys
+from slowcat_memory.providers import *
+options = EmbedderOptions(cache_dir=sys.argv[1])
+embedder, report = open_query_embedder(options)
+embedder.encode_query("hello"); embedder.encode(["hello"])
+documents, _ = open_document_embedder(options)
+print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
+"""
+ALONE = """
+import sys, types
+package = types.ModuleType("slowcat_memory")
+package.__path__ = [sys.argv[2]]
+sys.modules["slowcat_memory"] = package
+"""
+
+
+def loaded_by(program: str, options: EmbedderOptions) -> set[str]:
+    args = [sys.executable, "-c", program, options.cache_dir, slowcat_memory.__path__[0]]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    return set(json.loads(subprocess.run(args, capture_output=True, env=env, check=True).stdout))
+
+
+def test_this_room_imports_nothing_heavy(options: EmbedderOptions) -> None:
+    assert loaded_by(ALONE + TALK, options) & (HEAVY | ELSEWHERE) == set()
+
+
+def test_nothing_heavy_is_imported_in_the_process_that_talks(options: EmbedderOptions) -> None:
+    assert loaded_by(TALK, options) & (HEAVY | ELSEWHERE) == set()

@@ -1,0 +1,185 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from contract import check_embedder
+
+from slowcat_memory.errors import ModelNotFoundError, ProviderError
+from slowcat_memory.providers import EmbedderOptions, SentenceEmbedder, open_document_embedder
+from slowcat_memory.providers.child import NICENESS
+from slowcat_memory.providers.sentence import MAX_DEATHS
+
+
+def make(fake_child: str, way: str = "good", **more: object) -> SentenceEmbedder:
+    options = EmbedderOptions(model=way, batch_size=4)
+    return SentenceEmbedder(options, module=fake_child, **more)  # type: ignore[arg-type]
+
+
+def pid_of(embedder: SentenceEmbedder) -> int:
+    assert embedder._process
+    return embedder._process.pid
+
+
+def gone(pid: int, within_s: float = 5.0) -> bool:
+    end = time.monotonic() + within_s
+    while time.monotonic() < end:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_contract(sentence: SentenceEmbedder) -> None:
+    check_embedder(sentence)
+
+
+def test_the_real_child_is_humble(sentence: SentenceEmbedder) -> None:
+    sentence.encode(["hello"])
+    ours = os.getpriority(os.PRIO_PROCESS, 0)
+    assert os.getpriority(os.PRIO_PROCESS, pid_of(sentence)) == min(19, ours + NICENESS)
+    assert os.getpgid(pid_of(sentence)) == pid_of(sentence)
+    assert os.getsid(pid_of(sentence)) == os.getsid(0)
+
+
+def test_opening_knows_the_space_before_the_child_starts(options: EmbedderOptions) -> None:
+    embedder, report = open_document_embedder(options)
+    assert isinstance(embedder, SentenceEmbedder) and report.state == "ready"
+    assert report.key == embedder.key and report.dim == 384
+    assert embedder._process is None
+
+
+def test_a_wrong_model_name_is_told_by_the_child() -> None:
+    embedder = SentenceEmbedder(EmbedderOptions(model="no-such/model"))
+    with pytest.raises(ModelNotFoundError, match="no-such/model"):
+        embedder.encode(["hello"])
+
+
+def test_batches_and_progress_in_spite_of_stray_prints(fake_child: str) -> None:
+    embedder, seen = make(fake_child), []
+    texts = ["x" * n for n in range(1, 11)]
+    vectors = embedder.encode(texts, seen.append)
+    assert seen == [4, 8, 10]
+    assert (np.diff(vectors[:, 0]) > 0).all()
+    embedder.close()
+
+
+def test_a_caller_may_stop_between_batches(fake_child: str) -> None:
+    def stop(done: int) -> None:
+        raise InterruptedError
+
+    embedder = make(fake_child)
+    with pytest.raises(InterruptedError):
+        embedder.encode(["a"] * 10, stop)
+    assert embedder.encode(["a", "b"]).shape == (2, 8)
+    embedder.close()
+
+
+def test_close_ends_the_child_and_encode_starts_another(fake_child: str) -> None:
+    embedder = make(fake_child)
+    embedder.encode(["a"])
+    first = pid_of(embedder)
+    embedder.close()
+    embedder.close()
+    assert gone(first)
+    embedder.encode(["a"])
+    assert pid_of(embedder) != first
+    embedder.close()
+
+
+@pytest.mark.parametrize("way", ["die", "babble", "half", "short"])
+def test_a_lost_child_is_an_error_and_the_next_call_starts_another(
+    fake_child: str, way: str
+) -> None:
+    embedder = make(fake_child)
+    embedder.encode(["a"])
+    first = pid_of(embedder)
+    with pytest.raises(ProviderError, match="code"):
+        embedder.encode([way, "b"])
+    assert gone(first)
+    assert embedder.encode(["a"]).shape == (1, 8)
+    embedder.close()
+
+
+def test_a_child_killed_between_calls_is_an_error_once(fake_child: str) -> None:
+    embedder = make(fake_child)
+    embedder.encode(["a"])
+    os.kill(pid_of(embedder), signal.SIGKILL)
+    with pytest.raises(ProviderError, match="died"):
+        embedder.encode(["a"])
+    embedder.encode(["a"])
+    embedder.close()
+
+
+def test_a_fault_is_an_error_and_the_child_lives(fake_child: str) -> None:
+    embedder = make(fake_child)
+    with pytest.raises(ProviderError, match="MemoryError"):
+        embedder.encode(["fault"])
+    first = pid_of(embedder)
+    embedder.encode(["a"])
+    assert pid_of(embedder) == first
+    embedder.close()
+
+
+def test_a_child_that_does_not_answer_is_killed(fake_child: str) -> None:
+    embedder = make(fake_child, "hangs", reply_s=0.3)
+    with pytest.raises(ProviderError, match="died"):
+        embedder.encode(["a"])
+
+
+def test_close_does_not_wait_for_a_call_at_work(fake_child: str) -> None:
+    embedder = make(fake_child, "hangs")
+    with ThreadPoolExecutor(1) as pool:
+        call = pool.submit(embedder.encode, ["a"] * 10)
+        while embedder._process is None or not embedder._key:
+            time.sleep(0.01)
+        child, start = pid_of(embedder), time.monotonic()
+        embedder.close()
+        with pytest.raises(ProviderError, match="closed while it was at work"):
+            call.result(5)
+    assert time.monotonic() - start < 2 and gone(child)
+    assert embedder._deaths == 0 and embedder._process is None
+
+
+def test_after_some_deaths_it_stays_dead(fake_child: str) -> None:
+    embedder = make(fake_child, "dies-at-start")
+    for _ in range(MAX_DEATHS):
+        with pytest.raises(ProviderError, match="no room for the weights"):
+            embedder.encode(["a"])
+    with pytest.raises(ProviderError, match="in a row"):
+        embedder.encode(["a"])
+
+
+def test_vectors_of_another_space_are_refused(fake_child: str) -> None:
+    embedder = make(fake_child, "other-key", key="mine@0/8", dim=8)
+    with pytest.raises(ProviderError, match="other@0/8"):
+        embedder.encode(["a"])
+
+
+def test_the_child_goes_when_its_parent_is_killed(fake_child: str) -> None:
+    program = f"""
+import time
+from slowcat_memory.providers import EmbedderOptions, SentenceEmbedder
+embedder = SentenceEmbedder(EmbedderOptions(model="good"), module={fake_child!r})
+embedder.encode(["a"])
+print(embedder._process.pid, flush=True)
+time.sleep(60)
+"""
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([*sys.path, os.environ["PYTHONPATH"]])}
+    parent = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=env
+    )
+    assert parent.stdout
+    with parent:
+        child = int(parent.stdout.readline())
+        parent.kill()
+    assert gone(child)
