@@ -1,0 +1,12 @@
+"""Here is an id, give me the record: the only truth, in one LMDB file.
+
+Useful for: appending what was said, keeping what was derived from it, reading both consistently,
+and forgetting for good. Not useful for: finding something by its content (see ``index``).
+"""
+
+from slowcat_memory.store.acks import Ack
+from slowcat_memory.store.lmdb import Store
+from slowcat_memory.store.options import OpenReport, StoreOptions
+from slowcat_memory.store.snapshot import Snapshot
+
+__all__ = ["Ack", "OpenReport", "Snapshot", "Store", "StoreOptions"]

@@ -1,0 +1,194 @@
+"""The judge of a store's file, run as a script in a process that may die of what it finds.
+
+A truncated file kills its reader by SIGBUS and a zeroed page aborts it, so the agent never looks
+at a doubtful file itself. This file imports nothing of the package, to start fast, and is the one
+place that knows the envelope's layout (``codec`` takes it from here)::
+
+    ver u8 | codec u8 | flags u16 | crc32(key + body) u32 | body
+
+Usage::
+
+    python -I canary.py check FILE                       exit 0: every record is whole
+    python -I canary.py salvage FILE TABLES WAY INTO     copies what is whole; WAY: next or prev
+"""
+
+import errno
+import json
+import struct
+import sys
+import zlib
+
+import lmdb
+
+HEADER = struct.Struct(">BBHI")
+VERSION = 1
+CODECS = (0, 1)
+MAX_TABLES = 32
+
+# Exit codes; 1 is Python's own, for a canary that cannot start.
+WHOLE, DAMAGED, NEWER, UNKNOWN = 0, 3, 4, 5
+
+# What keeps a whole file from being opened.
+CIRCUMSTANCES = frozenset(
+    {
+        errno.ENOMEM,
+        errno.EACCES,
+        errno.EPERM,
+        errno.EMFILE,
+        errno.ENFILE,
+        errno.ENOSPC,
+        errno.EROFS,
+        errno.ENOENT,
+    }
+)
+
+
+def intact(key: bytes, value: bytes) -> bool:
+    """Tell whether a record is what was written under this key.
+
+    Args:
+        key: The record's key.
+        value: The record in its envelope.
+
+    Returns:
+        False on any difference in the header, the key or the body.
+    """
+    if len(value) < HEADER.size:
+        return False
+    version, codec, flags, crc = HEADER.unpack_from(value)
+    if version != VERSION or codec not in CODECS or flags:
+        return False
+    return bool(zlib.crc32(memoryview(value)[HEADER.size :], zlib.crc32(key)) == crc)
+
+
+def speaks_of_damage(error: lmdb.Error) -> bool:
+    """Tell whether an error is the file's fault.
+
+    Args:
+        error: What LMDB raised at opening or reading.
+
+    Returns:
+        False when the machine or its settings are to blame, and for another engine's file.
+    """
+    if isinstance(error, lmdb.MemoryError | lmdb.VersionMismatchError):
+        return False
+    return error.code not in CIRCUMSTANCES
+
+
+def _open(file: str) -> lmdb.Environment:
+    """Open without a lock file: the caller holds the writer lock, and nothing is committed."""
+    return lmdb.open(
+        file, subdir=False, lock=False, create=False, max_dbs=MAX_TABLES, map_size=0, lib_version=0
+    )
+
+
+def check(file: str) -> int:
+    """Read every record, compare the counts, and try a write without committing it.
+
+    Args:
+        file: The store's data file.
+
+    Returns:
+        The exit code.
+    """
+    env = _open(file)
+    handles = _handles(env)
+    if not handles:
+        return WHOLE  # not even the tables were made
+    with env.begin() as txn:
+        schema = txn.get(b"schema", db=handles["meta"])
+        if schema and schema[0] > VERSION:
+            return NEWER
+        rows = {name: _whole_rows(txn.cursor(db)) for name, db in handles.items()}
+        counts = txn.get(b"counts", db=handles["meta"])
+    if counts is None and not any(rows.values()) and None not in rows.values():
+        return WHOLE  # the tables are made, their founding was not committed
+    if counts is None or None in rows.values():
+        return DAMAGED
+    expected = json.loads(counts[HEADER.size :])
+    if any(rows.get(name) != count for name, count in expected.items()):
+        return DAMAGED
+    _try_write(env, handles["meta"])
+    return WHOLE
+
+
+def _handles(env: lmdb.Environment) -> "dict[str, lmdb._Database]":
+    with env.begin() as txn:
+        names = [key for key, _ in txn.cursor()]
+    return {name.decode(): env.open_db(name, create=False) for name in names}
+
+
+def _whole_rows(cursor: "lmdb.Cursor[bytes]") -> int | None:
+    """Count a table's rows; None when one is damaged."""
+    rows = 0
+    for key, value in cursor:
+        if not intact(key, value):
+            return None
+        rows += 1
+    return rows
+
+
+def _try_write(env: lmdb.Environment, meta: "lmdb._Database") -> None:
+    """Take pages from the free list as a real write does, then abort."""
+    txn = env.begin(write=True)
+    txn.put(b"probe", bytes(8192), db=meta)
+    txn.abort()
+
+
+def salvage(file: str, tables: str, way: str, into: str) -> int:
+    """Copy tables' whole records, and leave out those that are damaged.
+
+    Args:
+        file: The damaged data file.
+        tables: Their names, separated by commas.
+        way: "next" from the first key on, "prev" from the last key back.
+        into: Folder of the store to copy into.
+
+    Returns:
+        The exit code: whole when it came to the end of every table. It may also die by a signal
+        at a page that does not read; what was copied until then stays.
+    """
+    source = _open(file)
+    target = _target(into, source.info()["map_size"])
+    for name in tables.split(","):
+        source_db = source.open_db(name.encode(), create=False)
+        target_db = target.open_db(name.encode())
+        with source.begin() as txn:
+            cursor = txn.cursor(source_db)
+            for key, value in cursor.iternext() if way == "next" else cursor.iterprev():
+                if intact(key, value):
+                    # One transaction each: the next row may be the one that kills this process.
+                    with target.begin(write=True) as out:
+                        out.put(key, value, db=target_db)
+    return WHOLE
+
+
+def _target(into: str, map_size: int) -> lmdb.Environment:
+    """Open the store to copy into, without flushes: the caller flushes it once, at the end."""
+    return lmdb.open(
+        into, max_dbs=MAX_TABLES, map_size=map_size, sync=False, mode=0o600, lib_version=0
+    )
+
+
+def main(args: list[str]) -> int:
+    """Run one command.
+
+    Args:
+        args: The command and its arguments.
+
+    Returns:
+        The exit code.
+    """
+    command, *rest = args
+    try:
+        return check(*rest) if command == "check" else salvage(*rest)
+    except MemoryError:
+        return UNKNOWN
+    except lmdb.Error as error:
+        return DAMAGED if speaks_of_damage(error) else UNKNOWN
+    except Exception:  # whatever a damaged file leads to
+        return DAMAGED
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,172 @@
+"""The folder that holds a store: whether it is a safe place, and whose.
+
+LMDB's locks and memory map do not hold on network file systems, and a store in somebody else's
+folder is somebody else's store. The folder is 0700 and every file in it 0600, whatever the umask.
+"""
+
+import os
+import re
+import stat
+from pathlib import Path
+
+from slowcat_memory.errors import StoreError, StoreUnsafeError
+
+DATA = "data.mdb"
+LOCK = "lock.mdb"
+FRESH = "new.mdb"  # a compacted copy that is about to replace DATA
+WRITER = "writer.lock"
+RUNNING = "running"  # there while a writer has the store open
+BACKUPS = "backups"
+CORRUPT = "corrupt-"  # + UTC time: files of a store that was damaged
+
+NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "virtiofs"})
+MOUNTS = Path("/proc/self/mountinfo")
+ESCAPE = re.compile(r"\\([0-7]{3})")  # how mountinfo writes spaces
+
+
+def prepare(path: Path, *, allow_unsafe_fs: bool = False) -> None:
+    """Make the folder, or check that the one that is there can hold a store.
+
+    Args:
+        path: The folder; its parents are made too.
+        allow_unsafe_fs: Take a network file system.
+
+    Raises:
+        StoreUnsafeError: It is somebody else's, not writable, or on a network file system.
+    """
+    _make(path)
+    inspect(path, allow_unsafe_fs=allow_unsafe_fs)
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise StoreUnsafeError(f"{path} is not writable", hint="Choose another folder.")
+    if (path / DATA).exists() or not any(path.iterdir()):
+        path.chmod(0o700)
+
+
+def inspect(path: Path, *, allow_unsafe_fs: bool = False) -> None:
+    """Check whose the folder and its files are, and where it lies.
+
+    Args:
+        path: The folder; it exists.
+        allow_unsafe_fs: Take a network file system.
+
+    Raises:
+        StoreUnsafeError: Something is not as it must be.
+    """
+    if not path.is_dir():
+        raise StoreUnsafeError(f"{path} is not a folder", hint="Choose another folder.")
+    _check_owner(path, path.stat())
+    for name in (DATA, LOCK, WRITER, RUNNING):
+        _check_file(path / name)
+    kind = _mount_kind(path.resolve())
+    if kind in NETWORK and not allow_unsafe_fs:
+        raise StoreUnsafeError(
+            f"{path} is on a network file system ({kind})",
+            hint="Keep the store on a local disk, or set allow_unsafe_fs.",
+        )
+
+
+def _make(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.is_dir():
+            path.mkdir(mode=0o700)
+            sync_dir(path.parent)
+    except OSError as error:
+        raise StoreUnsafeError(
+            f"cannot make {path}: {error.strerror}", hint="Choose another folder."
+        ) from error
+
+
+def _check_owner(path: Path, found: os.stat_result) -> None:
+    if found.st_uid != os.geteuid():
+        raise StoreUnsafeError(
+            f"{path} belongs to user {found.st_uid}, this is user {os.geteuid()}",
+            hint="Run as its owner, or choose another folder.",
+        )
+
+
+def _check_file(path: Path) -> None:
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(found.st_mode):
+        raise StoreUnsafeError(f"{path} is not a plain file", hint="Take it away.")
+    _check_owner(path, found)
+
+
+def _mount_kind(path: Path) -> str:
+    try:
+        return filesystem(str(path), MOUNTS.read_text())
+    except OSError:
+        return ""  # no Linux, or no /proc: nothing to go by
+
+
+def filesystem(path: str, mountinfo: str) -> str:
+    """Tell on which kind of file system a path lies.
+
+    Args:
+        path: Absolute, without symbolic links.
+        mountinfo: The text of ``/proc/self/mountinfo``.
+
+    Returns:
+        The type, for example "ext4"; "" when no mount holds the path.
+    """
+    best, kind = "", ""
+    for line in mountinfo.splitlines():
+        before, _, after = line.partition(" - ")
+        fields = before.split()
+        if len(fields) < 5 or not after:
+            continue
+        point = ESCAPE.sub(lambda octal: chr(int(octal[1], 8)), fields[4])
+        # A later mount on the same point hides the earlier one.
+        if _holds(point, path) and len(point) >= len(best):
+            best, kind = point, after.split()[0]
+    return kind
+
+
+def _holds(point: str, path: str) -> bool:
+    return path == point or path.startswith(point.rstrip("/") + "/")
+
+
+def create(path: Path) -> int:
+    """Make a new private file.
+
+    Args:
+        path: It must not exist.
+
+    Returns:
+        A descriptor, open for writing.
+
+    Raises:
+        FileExistsError: It exists.
+    """
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    os.fchmod(fd, 0o600)
+    return fd
+
+
+def sync_dir(path: Path) -> None:
+    """Make the folder's names durable: after this a rename survives a power loss.
+
+    Args:
+        path: The folder.
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def require(path: Path) -> None:
+    """Say clearly when there is no store.
+
+    Args:
+        path: The folder.
+
+    Raises:
+        StoreError: There is none.
+    """
+    if not (path / DATA).is_file():
+        raise StoreError(f"no store at {path}", hint="Start the agent once, or check the path.")

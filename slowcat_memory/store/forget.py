@@ -1,0 +1,249 @@
+"""What a person wants gone: which rows that is, and taking them away.
+
+A turn takes with it its chunk, every memory that was made from it, their vectors by every
+embedder, its ledger row and what other rows offered of it. A session's row is folded anew from
+what is left of it, or goes with its edges when no turn is left.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from msgspec.structs import replace
+
+from slowcat_memory.errors import StoreDamagedError
+from slowcat_memory.records import (
+    Event,
+    Forget,
+    Forgotten,
+    LedgerEntry,
+    Memory,
+    Session,
+    SessionEdge,
+    Turn,
+)
+from slowcat_memory.store import codec, keys, stage
+from slowcat_memory.store.edit import Edit
+from slowcat_memory.store.schema import EPOCH, ERASE_DUE
+from slowcat_memory.store.sessions import fold
+
+
+def check(what: Forget) -> None:
+    """Refuse to forget nothing in particular.
+
+    Args:
+        what: The wish.
+
+    Raises:
+        ValueError: No condition is given.
+    """
+    if what == Forget():
+        raise ValueError("say what to forget: nothing is given")
+    if what == Forget(scope=what.scope):
+        raise ValueError("to forget a whole namespace, give everything=True too")
+
+
+@dataclass(slots=True)
+class Doomed:
+    """The rows that a wish covers.
+
+    Attributes:
+        turns: By log id.
+        edges: By log id: of sessions that lose their last turn.
+        memories: (scope, id), chunks included.
+        sessions: Ids of sessions to fold anew: what is left of each.
+        damaged: (table, key) of records that cannot be read, so that nobody can tell whether the
+            wish covers them: they go too.
+    """
+
+    turns: dict[int, Turn] = field(default_factory=dict)
+    edges: dict[int, SessionEdge] = field(default_factory=dict)
+    memories: set[tuple[str, str]] = field(default_factory=set)
+    sessions: dict[str, Session | None] = field(default_factory=dict)
+    damaged: list[tuple[str, bytes]] = field(default_factory=list)
+
+    def readable(self, edit: Edit, table: str, kind: Any) -> Iterator[Any]:
+        """Read a table's records and note those that are damaged.
+
+        Args:
+            edit: To read from.
+            table: The table.
+            kind: Its records' type.
+
+        Yields:
+            Records.
+        """
+        for key, value in edit.txn.cursor(edit.handles[table]):
+            try:
+                yield codec.decode(kind, key, value)
+            except StoreDamagedError:
+                self.damaged.append((table, key))
+
+
+# ------------------------------------------------------------------- which
+
+
+def find(what: Forget, edit: Edit) -> Doomed:
+    """Find every row that a wish covers.
+
+    Args:
+        what: The wish, checked.
+        edit: To read from.
+
+    Returns:
+        The rows.
+    """
+    doomed = Doomed()
+    events = list(doomed.readable(edit, "log", Event))
+    wanted = _turn_test(what)
+    doomed.turns = {e.id: e for e in events if isinstance(e, Turn) and wanted(e)}
+    _find_sessions(what, events, doomed)
+    doomed.memories = {(t.scope, stage.chunk_id(t.id)) for t in doomed.turns.values()}
+    doomed.memories |= {
+        (memory.scope, memory.id)
+        for memory in doomed.readable(edit, "memories", Memory)
+        if _covers(what, memory, doomed)
+    }
+    return doomed
+
+
+def _turn_test(what: Forget) -> Callable[[Turn], bool]:
+    named = set(what.turns) | {stage.turn_of(memory) for memory in what.memories}
+    by_id = bool(what.turns or what.memories)
+
+    def wanted(turn: Turn) -> bool:
+        return (
+            (not by_id or turn.id in named)
+            and (not what.session or turn.session == what.session)
+            and _in(what, turn.scope, turn.speaker, turn.at)
+        )
+
+    return wanted
+
+
+def _in(what: Forget, scope: str, speaker: str, at: datetime) -> bool:
+    return (
+        what.scope in ("", scope)
+        and what.speaker in ("", speaker)
+        and (what.since is None or at >= what.since)
+        and (what.until is None or at < what.until)
+    )
+
+
+def _covers(what: Forget, memory: Memory, doomed: Doomed) -> bool:
+    """Tell whether a memory goes: by its sources, by its name, or for want of sources as a turn."""
+    if any(source in doomed.turns for source in memory.sources):
+        return True
+    if not _in(what, memory.scope, memory.speaker, memory.valid_from):
+        return False
+    if what.memories or what.turns:
+        return memory.id in what.memories and not what.session
+    return what.everything or not (memory.sources or what.session)
+
+
+def _find_sessions(what: Forget, events: list[Event], doomed: Doomed) -> None:
+    touched = {turn.session for turn in doomed.turns.values()}
+    if what == Forget(scope=what.scope, session=what.session, everything=what.everything):
+        touched |= {e.session for e in events if _names_session(what, e)}
+    for session in touched:
+        kept = [e for e in events if e.session == session and e.id not in doomed.turns]
+        if any(isinstance(event, Turn) for event in kept):
+            doomed.sessions[session] = _folded(kept)
+        else:
+            doomed.sessions[session] = None
+            doomed.edges |= {e.id: e for e in kept if isinstance(e, SessionEdge)}
+
+
+def _names_session(what: Forget, event: Event) -> bool:
+    """Tell whether a whole session is meant, be there a turn in it or not."""
+    return what.session in ("", event.session) and what.scope in ("", event.scope)
+
+
+def _folded(events: list[Event]) -> Session | None:
+    row = None
+    for event in events:
+        row = fold(row, event)
+    return row
+
+
+# ------------------------------------------------------------------- away
+
+
+def covered(what: Forget, edit: Edit) -> Forgotten:
+    """Tell what a wish covers, and take nothing away.
+
+    Args:
+        what: The wish, checked.
+        edit: To read from.
+
+    Returns:
+        What would be gone.
+    """
+    doomed = find(what, edit)
+    return Forgotten(turns=tuple(sorted(doomed.turns)), memories=tuple(sorted(doomed.memories)))
+
+
+def forget(what: Forget, edit: Edit) -> Forgotten:
+    """Take away every row that a wish covers.
+
+    Args:
+        what: The wish, checked.
+        edit: Takes the changes.
+
+    Returns:
+        What is gone; not erased yet.
+    """
+    doomed = find(what, edit)
+    _drop_events(doomed, edit)
+    for scope, memory in doomed.memories:
+        stage.drop_memory(scope, memory, edit)
+    _bury(what, doomed, edit)
+    _clean_ledger(doomed, edit)
+    for table, key in doomed.damaged:
+        edit.drop(table, key)
+    if doomed.turns or doomed.memories or doomed.edges or doomed.damaged:
+        _close_the_books(doomed, edit)
+    return Forgotten(turns=tuple(sorted(doomed.turns)), memories=tuple(sorted(doomed.memories)))
+
+
+def _drop_events(doomed: Doomed, edit: Edit) -> None:
+    gone: dict[int, Event] = {**doomed.turns, **doomed.edges}
+    for event in gone.values():
+        edit.drop("log", keys.id_key(event.id))
+        edit.drop("log_by_scope", keys.scoped_id_key(event.scope, event.id))
+    for session, row in doomed.sessions.items():
+        key = keys.name_key(session)
+        if row is None:
+            edit.drop("sessions", key)
+        else:
+            edit.write_record("sessions", key, row)
+
+
+def _bury(what: Forget, doomed: Doomed, edit: Edit) -> None:
+    """Leave a tombstone for what was named; a cascade's memories may be made anew, differently."""
+    buried = [keys.turn_tombstone(turn) for turn in doomed.turns]
+    buried += [keys.memory_tombstone(s, m) for s, m in doomed.memories if m in what.memories]
+    for key in buried:
+        edit.put("tombstones", key, codec.seal(key))
+
+
+def _clean_ledger(doomed: Doomed, edit: Edit) -> None:
+    ids = {memory for _, memory in doomed.memories}
+    for entry in list(doomed.readable(edit, "ledger", LedgerEntry)):
+        key = keys.id_key(entry.turn)
+        kept = tuple(offer for offer in entry.offers if offer.memory not in ids)
+        if entry.turn in doomed.turns:
+            edit.drop("ledger", key)
+        elif len(kept) < len(entry.offers):
+            edit.write_record("ledger", key, replace(entry, offers=kept))
+
+
+def _close_the_books(doomed: Doomed, edit: Edit) -> None:
+    scopes = {scope for scope, _ in doomed.memories}
+    scopes |= {turn.scope for turn in doomed.turns.values()}
+    scopes |= {edge.scope for edge in doomed.edges.values()}
+    for scope in scopes:
+        edit.drop("manifest", keys.name_key(scope))
+    edit.set_meta(EPOCH, edit.meta(EPOCH, 0) + 1)
+    edit.set_meta(ERASE_DUE, True)

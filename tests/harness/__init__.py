@@ -1,0 +1,9 @@
+"""Crash harnesses: they kill, cut the power of, and look into real stores.
+
+Each is a command, prints one line of JSON, and has a ``--control`` in which the fault that it looks
+for is planted::
+
+    python -m tests.harness.kill9 --kills 1000
+    python -m tests.harness.forget9 --kills 500
+    python -m tests.harness.powerloss --images 3000
+"""

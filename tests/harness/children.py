@@ -1,0 +1,68 @@
+"""Children that may die: forked from a harness process, which has no threads and no open store."""
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable
+from typing import Any
+
+
+class Child:
+    """A forked process that reports through a pipe."""
+
+    def __init__(
+        self, run: Callable[[int], None], stopped: Callable[[], None] | None = None
+    ) -> None:
+        """Fork; ``run`` gets the descriptor to report to."""
+        self._out, into = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.close(self._out)
+            _run_and_exit(run, into, stopped)
+        os.close(into)
+        self.heard = b""
+
+    def wait_first(self) -> None:
+        """Wait until it has said something."""
+        self.heard += os.read(self._out, 1 << 16)
+
+    def kill_after(self, seconds: float) -> None:
+        """Let it work, then kill it; read on meanwhile, so that the pipe never blocks it."""
+        deadline = time.monotonic() + seconds
+        os.set_blocking(self._out, False)
+        while time.monotonic() < deadline:
+            try:
+                self.heard += os.read(self._out, 1 << 16)
+            except BlockingIOError:
+                time.sleep(0.0005)
+        os.kill(self.pid, signal.SIGKILL)
+        os.set_blocking(self._out, True)
+
+    def finish(self) -> tuple[bytes, int]:
+        """Read what is left and reap: everything it said, and the signal that ended it, or 0."""
+        while piece := os.read(self._out, 1 << 16):
+            self.heard += piece
+        os.close(self._out)
+        _, status = os.waitpid(self.pid, 0)
+        return self.heard, status & 0x7F
+
+
+def _run_and_exit(
+    run: Callable[[int], None], into: int, stopped: Callable[[], None] | None
+) -> None:
+    code = 1
+    try:
+        if stopped:
+            stopped()
+        run(into)
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def ask(run: Callable[[], Any]) -> Any:
+    """Compute something in a child; None when it died of it."""
+    child = Child(lambda into: os.write(into, json.dumps(run()).encode()) and None)
+    said, died = child.finish()
+    return json.loads(said) if said and not died else None

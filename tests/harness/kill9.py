@@ -1,0 +1,123 @@
+"""Does an acknowledged exchange survive a ``kill -9``?
+
+A child appends exchanges (a user's turn and the agent's, one transaction) and reports each as soon
+as its receipt is done. It is killed at a random moment; the store is opened again and must hold
+every reported exchange, no half of one, and rows that agree with each other.
+"""
+
+import argparse
+import json
+import os
+import random
+import shutil
+import struct
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from slowcat_memory.records import Turn
+from slowcat_memory.store import Snapshot, Store
+from tests.harness import samples
+from tests.harness.children import Child
+
+ACK = struct.Struct(">Q")
+IN_FLIGHT = 6  # exchanges that wait for their receipt: some share a transaction
+
+
+def exchange(first: int) -> list[Turn]:
+    """Two turns whose texts follow from the id that the first will get."""
+    session = f"s{first // 40}"
+    asked = samples.turn(first, session=session)
+    said = samples.turn(first + 1, session=session, role="assistant", speaker="agent", reply_to=-1)
+    return [asked, said]
+
+
+def work(path: Path, into: int, control: bool) -> None:
+    """Append for ever; ``control`` reports what is not on disk yet."""
+    store = Store.open(path)
+    with store.snapshot() as snapshot:
+        n = snapshot.last_id() + 1
+    os.write(into, ACK.pack(0))
+    waiting: list = []
+    while True:
+        acks = store.append_all(exchange(n))
+        assert acks[0].id == n
+        if control:
+            os.write(into, ACK.pack(n))
+        else:
+            acks[1].future.add_done_callback(lambda _, n=n: os.write(into, ACK.pack(n)))
+        waiting.append(acks[1])
+        if len(waiting) >= IN_FLIGHT:
+            waiting.pop(0).wait()
+        n += 2
+
+
+class Tally(Counter):
+    """What was found, by name."""
+
+    def look(self, store: Store, acked: set[int], after: int) -> int:
+        """Compare a reopened store with what was reported; returns the last id."""
+        self["accused"] += store.opened.moved_aside is not None
+        with store.snapshot() as snapshot:
+            events = list(snapshot.events(after=after))
+            self._look_at_log(events, {n for n in acked if n > after})
+            self._look_at_rows(snapshot, events, after)
+            last = snapshot.last_id()
+        self["corrupt"] += len(store.quarantined)
+        return last
+
+    def _look_at_log(self, events: list, acked: set[int]) -> None:
+        here = {event.id: event for event in events}
+        self["lost"] += sum(n not in here or n + 1 not in here for n in acked)
+        self["corrupt"] += sum(event.text != samples.text(event.id) for event in events)
+        self["torn"] += sum((n in here) != (n + 1 in here) for n in here if n % 2)
+        self["torn"] += sum(n - 1 not in here for n in here if n % 2 == 0)
+
+    def _look_at_rows(self, snapshot: Snapshot, events: list, after: int) -> None:
+        by_scope = [event.id for event in snapshot.events("anna", after)]
+        self["torn"] += by_scope != [event.id for event in events]
+        turns = Counter(event.session for event in events)
+        rows = {row.id: row.turns for row in snapshot.sessions() if row.first_turn > after}
+        self["torn"] += any(turns[session] != count for session, count in rows.items())
+
+
+def run(kills: int, seed: int, control: bool, path: Path) -> dict:
+    rng, tally, acked, openings, last = random.Random(seed), Tally(), set(), [], 0
+    for kill in range(kills):
+        child = Child(lambda into: work(path, into, control))
+        child.wait_first()
+        child.kill_after(rng.uniform(0.001, 0.12))
+        said, died = child.finish()
+        assert died, "the child ended by itself"
+        fresh = {n for (n,) in ACK.iter_unpack(said[: len(said) // 8 * 8])} - {0}
+        tally["acked"] += len(fresh)
+        acked |= fresh
+        start = time.perf_counter()
+        with Store.open(path) as store:
+            openings.append(time.perf_counter() - start)
+            from_start = kill % 50 == 49 or kill == kills - 1
+            after = 0 if from_start and not control else last
+            last = tally.look(store, acked, after) // 2 * 2
+        if control:
+            acked = {n for n in acked if n < last}  # a loss counts once
+    names = ("acked", "lost", "torn", "corrupt", "accused")
+    opening = {"reopen_ms_max": round(max(openings) * 1e3, 1)}
+    return {"kills": kills, "seed": seed, **{name: tally[name] for name in names}, **opening}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
+    parser.add_argument("--control", action="store_true", help="report before the commit")
+    args = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="kill9-"))
+    try:
+        print(json.dumps(run(args.kills, args.seed, args.control, folder / "store")))
+    finally:
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+"""Records that tell at a glance whether they came back whole: all of it follows from a number."""
+
+import random
+from datetime import UTC, datetime, timedelta
+
+from slowcat_memory.records import Memory, SessionEdge, Turn
+
+DAY = datetime(2025, 6, 1, 8, 0, tzinfo=UTC)
+SIZES = (40, 200, 400, 900, 3000, 6000)
+
+
+def at(seconds: float = 0) -> datetime:
+    return DAY + timedelta(seconds=seconds)
+
+
+def token(number: int) -> str:
+    """A word that occurs in this turn's text only."""
+    return f"tok{number:08d}en"
+
+
+def text(number: int) -> str:
+    rng = random.Random(number)
+    filler = rng.randbytes(rng.choice(SIZES) // 2).hex()
+    return f"{token(number)} {filler} {token(number)}"
+
+
+def turn(number: int = 0, **fields: object) -> Turn:
+    given = {
+        "session": "s1",
+        "scope": "anna",
+        "speaker": "anna",
+        "role": "user",
+        "text": text(number),
+        "at": at(number),
+    }
+    return Turn(**{**given, **fields})  # type: ignore[arg-type]
+
+
+def edge(kind: str = "start", **fields: object) -> SessionEdge:
+    given = {"session": "s1", "scope": "anna", "kind": kind, "at": at()}
+    return SessionEdge(**{**given, **fields})  # type: ignore[arg-type]
+
+
+def memory(id: str = "fact/1", **fields: object) -> Memory:
+    given = {
+        "id": id,
+        "kind": id.partition("/")[0],
+        "scope": "anna",
+        "speaker": "anna",
+        "text": f"about {id}",
+        "valid_from": at(),
+    }
+    return Memory(**{**given, **fields})  # type: ignore[arg-type]

@@ -1,0 +1,201 @@
+import asyncio
+import threading
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError
+from slowcat_memory.records import Cursor
+from slowcat_memory.store import Store, StoreOptions
+from slowcat_memory.store.sessions import fold
+from tests.harness.samples import at, edge, memory, turn
+
+
+def test_ids_count_from_one_and_receipts_say_when_it_is_on_disk(store):
+    acks = [store.append(turn(n)) for n in range(1, 6)]
+    assert [ack.id for ack in acks] == [1, 2, 3, 4, 5]
+    acks[-1].wait(5)
+    assert all(ack.done() for ack in acks)
+    assert store.unsaved() == 0
+    with store.snapshot() as snapshot:
+        assert list(snapshot.turns()) == [ack.event for ack in acks]
+        assert snapshot.last_id() == 5
+
+
+def test_many_threads_get_different_ids_in_one_order(store):
+    acks = []
+
+    def append():
+        acks.extend(store.append(turn(n)) for n in range(200))
+
+    threads = [threading.Thread(target=append) for _ in range(4)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert store.flush(10)
+    with store.snapshot() as snapshot:
+        assert [event.id for event in snapshot.events()] == list(range(1, 801))
+    assert sorted(ack.id for ack in acks) == list(range(1, 801))
+
+
+def test_events_of_a_namespace(store):
+    for n in range(1, 9):
+        store.append(turn(n, scope="anna" if n % 2 else "bob", session=f"s{n % 2}"))
+    store.append(edge("end", scope="ann", session="s3")).wait()
+    with store.snapshot() as snapshot:
+        assert [e.id for e in snapshot.events("anna")] == [1, 3, 5, 7]
+        assert [e.id for e in snapshot.events("anna", after=3, upto=5)] == [5]
+        assert [e.id for e in snapshot.events(after=6)] == [7, 8, 9]
+        assert [e.id for e in snapshot.turns("ann")] == []
+        assert snapshot.scopes() == ["ann", "anna", "bob"]
+        assert snapshot.turn(9) is None
+        assert snapshot.turn(99) is None
+
+
+def test_append_all_is_one_transaction_with_its_cursor(store):
+    given = [turn(1), turn(2, role="assistant", reply_to=-1), turn(3)]
+    acks = store.append_all(given, Cursor(name="import", position=3, note="f"))
+    assert acks[0].future is acks[2].future
+    acks[0].wait()
+    with store.snapshot() as snapshot:
+        assert snapshot.turn(2).reply_to == 1
+        assert snapshot.cursor("import") == Cursor(name="import", position=3, note="f")
+        assert snapshot.cursor("other") is None
+
+
+def test_a_poisoned_write_fails_alone(store):
+    good = store.append(turn(1))
+    bad = store.append(turn(2, scope="a\0b"))
+    half = store.append_all([turn(3), turn(4, text="\ud800")])
+    after = store.append(turn(5))
+    after.wait(5)
+    for ack in (bad, half[0]):
+        with pytest.raises(StoreError):
+            ack.wait(5)
+    good.wait(0)
+    with store.snapshot() as snapshot:
+        assert [event.id for event in snapshot.events()] == [1, 5]
+    assert store.unsaved() == 0
+
+
+def test_ids_go_on_after_reopening(open_store):
+    store = open_store()
+    store.append(turn(1))
+    store.append(turn(2))
+    store.close()
+    assert open_store().append(turn(3)).id == 3
+
+
+def test_sessions_follow_their_events(store):
+    store.append(edge("start"))
+    store.append(turn(10))
+    store.append(turn(20, role="assistant"))
+    store.append(edge("end", at=at(60), reason="silence")).wait()
+    with store.snapshot() as snapshot:
+        row = snapshot.session("s1")
+        assert (row.turns, row.first_turn, row.last_turn) == (2, 2, 3)
+        assert (row.started, row.last, row.ended, row.reason) == (at(), at(20), at(60), "silence")
+    store.append(edge("resume", at=at(90)))
+    store.append(turn(1, session="s2", scope="bob")).wait()
+    with store.snapshot() as snapshot:
+        assert (snapshot.session("s1").ended, snapshot.session("s1").reason) == (None, "")
+        assert [row.id for row in snapshot.sessions("bob")] == ["s2"]
+        assert len(snapshot.sessions()) == 2
+        assert snapshot.session("s3") is None
+
+
+@given(st.lists(st.sampled_from(["start", "end", "resume", "turn"]), min_size=1, max_size=12))
+def test_a_session_is_the_fold_of_its_events(kinds):
+    row, turns = None, 0
+    for n, kind in enumerate(kinds, 1):
+        turns += kind == "turn"
+        row = fold(row, turn(n, id=n) if kind == "turn" else edge(kind, id=n))
+    ends = [kind for kind in kinds if kind in ("start", "end", "resume")]
+    assert row.turns == turns
+    assert (row.ended is not None) == (bool(ends) and ends[-1] == "end")
+
+
+def test_cancelling_the_awaiting_task_harms_nobody(store):
+    async def main():
+        acks = [store.append(turn(n)) for n in range(400)]
+        tasks = [asyncio.ensure_future(asyncio.wrap_future(ack.future)) for ack in acks]
+        for task in tasks[::2]:
+            task.cancel()
+        outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+        assert all(isinstance(o, asyncio.CancelledError) for o in outcomes[::2])
+        assert all(o is None for o in outcomes[1::2])
+        return acks
+
+    acks = asyncio.run(main())
+    for ack in acks:
+        ack.wait(5)
+    with store.snapshot() as snapshot:
+        assert snapshot.counts()["log"] == 400
+
+
+def test_append_is_quick_on_the_callers_thread(store):
+    took = []
+    for _ in range(2000):
+        event = turn(1)
+        start = time.perf_counter()
+        store.append(event)
+        took.append(time.perf_counter() - start)
+    assert sorted(took)[1000] < 100e-6  # 5 us here; slack for busy machines
+    assert store.flush(20)
+
+
+def test_derived_work_gives_way_then_events_are_refused(open_store, monkeypatch):
+    store = open_store(options=StoreOptions(map_size_gib=0.0625, queue_limit=5))
+    held = threading.Event()
+    busy = threading.Event()
+    store._writer_blocked = store._backlog.add(_task(busy, held))
+    busy.wait(5)
+    batch = _batch()
+    derived = [store.apply("j", batch) for _ in range(2)]
+    [store.append(turn(n)) for n in range(5)]
+    for ack in derived:
+        with pytest.raises(StoreFullError):
+            ack.wait(0)
+    assert store._backlog.shed == 2
+    with pytest.raises(StoreFullError):
+        store.append(turn(9))
+    with pytest.raises(StoreFullError):
+        store.apply("j", batch)
+    assert not store.flush(0.01)
+    held.set()
+    assert store.flush(5)
+    with store.snapshot() as snapshot:
+        assert snapshot.last_id() == 5
+
+
+def _task(busy, held):
+    from slowcat_memory.store.backlog import Task
+
+    return Task(lambda: (busy.set(), held.wait(10)))
+
+
+def _batch():
+    from slowcat_memory.records import WriteBatch
+
+    return WriteBatch(memories=(memory(),))
+
+
+def test_close_saves_what_waits_and_is_final(open_store):
+    store = open_store()
+    acks = [store.append(turn(n)) for n in range(500)]
+    store.close()
+    store.close()
+    assert all(ack.done() and ack.future.exception() is None for ack in acks)
+    for use in (lambda: store.append(turn()), lambda: store.snapshot().__enter__()):
+        with pytest.raises(StoreClosedError):
+            use()
+    assert store.flush()
+    with open_store().snapshot() as snapshot:
+        assert snapshot.counts()["log"] == 500
+
+
+def test_a_store_is_a_context(path):
+    with Store.open(path) as store:
+        store.append(turn(1))
+    assert not (path / "running").exists()

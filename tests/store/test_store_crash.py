@@ -1,0 +1,69 @@
+"""The crash harnesses at the size of every pull request, each with its negative control."""
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def harness(name: str, *args: str) -> dict:
+    seed = str(random.randrange(1 << 30))
+    command = [sys.executable, "-m", f"tests.harness.{name}", "--seed", seed, *args]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=300)
+    assert done.returncode == 0, done.stderr
+    print(done.stdout)
+    found = json.loads(done.stdout)
+    if "skipped" in found:
+        pytest.skip(found["skipped"])
+    return found
+
+
+def nothing(found: dict, *names: str) -> None:
+    assert {name: found[name] for name in names} == dict.fromkeys(names, 0), found
+
+
+def test_a_kill_loses_nothing_acknowledged():
+    found = harness("kill9", "--kills", "60")
+    assert found["acked"] > 100
+    nothing(found, "lost", "torn", "corrupt", "accused")
+
+
+def test_control_a_receipt_before_the_commit_is_found_out():
+    assert harness("kill9", "--kills", "12", "--control")["lost"] > 0
+
+
+def test_a_kill_during_forgetting_loses_nothing_and_brings_nothing_back():
+    found = harness("forget9", "--kills", "40")
+    assert found["forgotten"] > 10
+    nothing(found, "lost", "corrupt", "undead", "half", "residue", "accused")
+
+
+def test_control_text_that_is_only_deleted_is_found():
+    assert harness("forget9", "--kills", "6", "--control")["residue"] > 0
+
+
+def test_a_power_loss_loses_nothing_acknowledged():
+    found = harness("powerloss", "--images", "120")
+    nothing(found, "bad", "lost", "corrupt", "undead", "died")
+    assert found["syncs"] > 50
+
+
+def test_relaxed_a_power_loss_takes_the_last_transaction_at_most():
+    found = harness("powerloss", "--images", "60", "--mode", "relaxed")
+    nothing(found, "corrupt", "undead", "died")
+    assert found["max_lost"] <= 1
+
+
+def test_control_a_store_that_does_not_flush_is_found_out():
+    assert harness("powerloss", "--images", "30", "--mode", "control")["bad"] > 5
+
+
+def test_damage_is_recognised_and_health_is_not_accused():
+    found = harness("damage", "--damaged", "60", "--healthy", "60")
+    nothing(found, "accused", "missed")
+    assert found["cut_caught"] == 20

@@ -1,0 +1,238 @@
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from slowcat_memory.errors import (
+    StoreBusyError,
+    StoreClosedError,
+    StoreError,
+    StoreUnsafeError,
+)
+from slowcat_memory.store import Store, folder
+from tests.harness.samples import turn
+
+ROOT = Path(__file__).parents[2]
+
+OTHER = """
+import sys
+from pathlib import Path
+from slowcat_memory.store import Store
+from slowcat_memory.errors import StoreBusyError
+from tests.harness.samples import turn
+path, what = Path(sys.argv[1]), sys.argv[2]
+if what == "write":
+    try:
+        Store.open(path)
+    except StoreBusyError as error:
+        print(error.pid, error)
+if what == "read":
+    with Store.open(path, readonly=True) as store, store.snapshot() as snapshot:
+        print([event.id for event in snapshot.events()])
+if what == "hold":
+    store = Store.open(path)
+    store.append(turn(1)).wait()
+    print("holding", flush=True)
+    sys.stdin.read()
+"""
+
+
+def other(path, what):
+    command = [sys.executable, "-c", OTHER, str(path), what]
+    return subprocess.Popen(command, stdin=-1, stdout=-1, text=True, cwd=ROOT)
+
+
+def say(path, what):
+    said, _ = other(path, what).communicate("", timeout=60)
+    return said.strip()
+
+
+def test_a_second_writer_is_told_who_holds_it(store, path):
+    said = say(path, "write")
+    assert said.startswith(f"{os.getpid()} ")
+    assert sys.argv[0] in said
+
+
+def test_a_second_writer_in_this_process_too(store, path):
+    with pytest.raises(StoreBusyError) as caught:
+        Store.open(path)
+    assert caught.value.pid == os.getpid()
+
+
+def test_one_process_shares_one_store(store, path):
+    with pytest.raises(StoreBusyError, match="already open"):
+        Store.open(path, readonly=True)
+
+
+def test_another_process_holds_it_until_it_is_killed(path, open_store):
+    with other(path, "hold") as holder:
+        assert holder.stdout.readline() == "holding\n"
+        with pytest.raises(StoreBusyError) as caught:
+            open_store()
+        assert caught.value.pid == holder.pid
+        with open_store(readonly=True) as reader, reader.snapshot() as snapshot:
+            assert snapshot.last_id() == 1
+            assert reader.unsaved() == 0
+        holder.kill()
+    store = open_store()
+    assert store.opened.unclean_stop
+    assert store.opened.moved_aside is None
+    assert store.append(turn(2)).id == 2
+
+
+def test_reading_beside_a_writer(store, path):
+    for n in range(1, 4):
+        store.append(turn(n))
+    assert store.flush(5)
+    assert say(path, "read") == "[1, 2, 3]"
+    store.append(turn(4)).wait()
+    assert say(path, "read") == "[1, 2, 3, 4]"
+
+
+def test_reading_without_a_writer_makes_nothing(open_store, path):
+    with pytest.raises(StoreError, match="no store"):
+        open_store(readonly=True)
+    assert not path.exists()
+    open_store().close()
+    (path / "lock.mdb").unlink()
+    before = {file.name: file.stat().st_mtime_ns for file in path.iterdir()}
+    reader = open_store(readonly=True)
+    with reader.snapshot() as snapshot:
+        assert snapshot.counts()["log"] == 0
+    with pytest.raises(StoreError, match="reading only"):
+        reader.append(turn(1))
+    reader.close()
+    assert {file.name: file.stat().st_mtime_ns for file in path.iterdir()} == before
+
+
+def test_a_reader_from_before_the_first_writer_follows_it(open_store, path):
+    open_store().close()
+    (path / "lock.mdb").unlink()
+    code = OTHER.replace('if what == "read":', 'if what == "wait":').replace(
+        "with Store.open(path, readonly=True) as store, store.snapshot() as snapshot:\n",
+        "store = Store.open(path, readonly=True)\n"
+        "    print('open', flush=True)\n    sys.stdin.readline()\n"
+        "    with store.snapshot() as snapshot:\n    ",
+    )
+    command = [sys.executable, "-c", code, str(path), "wait"]
+    with subprocess.Popen(command, stdin=-1, stdout=-1, text=True, cwd=ROOT) as reader:
+        assert reader.stdout.readline() == "open\n"
+        store = open_store()
+        store.append(turn(1)).wait()
+        said, _ = reader.communicate("\n", timeout=30)
+    assert said == "[1]\n"
+
+
+def test_a_forked_child_finds_it_closed_and_leaves_the_parents_alone(store, path):
+    store.append(turn(1)).wait()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            for use in (lambda: store.append(turn(2)), lambda: store.snapshot().__enter__()):
+                with pytest.raises(StoreClosedError, match="closed|fork"):
+                    use()
+            store.close()
+            code = 0
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(child, 0)
+    assert status == 0
+    assert say(path, "write").startswith(f"{os.getpid()} "), "the lock is still held"
+    store.append(turn(2)).wait()
+
+
+# ------------------------------------------------------------------- the folder
+
+
+def test_only_the_owner_may_look(path, open_store):
+    old = os.umask(0)
+    try:
+        store = open_store()
+        store.append(turn(1)).wait()
+        backup = store.backup()
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o700
+    modes = {f.name: stat.S_IMODE(f.stat().st_mode) for f in path.rglob("*") if f.is_file()}
+    assert set(modes) == {"data.mdb", "lock.mdb", "writer.lock", "running", backup.name}
+    assert set(modes.values()) == {0o600}
+    assert stat.S_IMODE(backup.parent.stat().st_mode) == 0o700
+
+
+def test_a_lax_folder_is_tightened(path, open_store):
+    path.mkdir(mode=0o755)
+    open_store()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o700
+
+
+def test_somebody_elses_folder_is_refused(path, open_store, monkeypatch):
+    open_store().close()
+    me = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: me + 1)
+    for readonly in (False, True):
+        with pytest.raises(StoreUnsafeError, match=f"belongs to user {me}"):
+            open_store(readonly=readonly)
+
+
+@pytest.mark.parametrize("name", ["data.mdb", "writer.lock", "running"])
+def test_links_are_not_followed(path, open_store, tmp_path, name):
+    open_store().close()
+    (path / name).unlink(missing_ok=True)
+    (path / name).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StoreUnsafeError, match="plain file"):
+        open_store()
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_file_in_its_place_is_refused(path, open_store):
+    path.write_text("no folder")
+    with pytest.raises(StoreUnsafeError):
+        open_store()
+
+
+def test_a_folder_that_cannot_be_written_is_refused(path, open_store, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda *args: False)
+    with pytest.raises(StoreUnsafeError, match="not writable"):
+        open_store()
+
+
+MOUNTINFO = """\
+22 1 254:0 / / rw,relatime - ext4 /dev/vda rw
+30 22 0:30 / /home/anna/my\\040nas rw shared:1 - nfs4 nas:/export rw
+31 22 0:31 / /media/share rw - cifs //server/share rw
+32 31 0:32 / /media/share/local rw - tmpfs tmpfs rw
+33 22 0:33 / /over rw - ext4 /dev/vdb rw
+34 22 0:34 / /over rw - virtiofs tag rw
+bad line
+"""
+
+
+@pytest.mark.parametrize(
+    ("where", "kind"),
+    [
+        ("/", "ext4"),
+        ("/home/anna", "ext4"),
+        ("/home/anna/my nas/store", "nfs4"),
+        ("/media/share", "cifs"),
+        ("/media/sharer", "ext4"),
+        ("/media/share/local/x", "tmpfs"),
+        ("/over/x", "virtiofs"),
+    ],
+)
+def test_which_file_system(where, kind):
+    assert folder.filesystem(where, MOUNTINFO) == kind
+
+
+def test_network_file_systems_are_refused_unless_allowed(path, open_store, tmp_path, monkeypatch):
+    mounts = tmp_path / "mountinfo"
+    mounts.write_text(f"30 22 0:30 / {tmp_path.resolve()} rw - nfs4 nas:/x rw\n")
+    monkeypatch.setattr(folder, "MOUNTS", mounts)
+    with pytest.raises(StoreUnsafeError, match="nfs4"):
+        open_store()
+    from slowcat_memory.store import StoreOptions
+
+    open_store(options=StoreOptions(map_size_gib=0.0625, allow_unsafe_fs=True))

@@ -1,0 +1,320 @@
+import os
+import random
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import lmdb
+import pytest
+
+from slowcat_memory.errors import (
+    StoreDamagedError,
+    StoreError,
+    StoreTooNewError,
+)
+from slowcat_memory.records import Forget, Vector, WriteBatch
+from slowcat_memory.store import Store, canary, care, codec, judge, keys, migrations, schema
+from slowcat_memory.store.edit import transact
+from slowcat_memory.store.environment import Environment
+from tests.harness import samples
+from tests.harness.damage import damage
+from tests.harness.samples import memory, turn
+
+PAGE = 4096
+
+
+def fill(store, turns=120):
+    for n in range(1, turns + 1):
+        store.append(turn(n))
+    made = tuple(memory(f"fact/{n}", text=samples.text(n)) for n in range(40))
+    store.apply("j", WriteBatch(memories=made)).wait()
+
+
+def leave(store, path, to):
+    """Copy the folder as a kill would leave it, then close."""
+    store.flush()
+    shutil.copytree(path, to)
+    store.close()
+    return to
+
+
+def events(store):
+    with store.snapshot() as snapshot:
+        return list(snapshot.events())
+
+
+def test_a_new_store_says_so(open_store, path):
+    store = open_store()
+    assert store.opened.created
+    assert not store.opened.unclean_stop
+    with store.snapshot() as snapshot:
+        assert snapshot.meta(schema.SCHEMA) == schema.SCHEMA_VERSION
+        assert set(snapshot.counts()) == set(schema.NAMES)
+    store.close()
+    assert not open_store().opened.created
+
+
+def test_the_canary_goes_first_after_an_unclean_stop_only(open_store, path, tmp_path, monkeypatch):
+    asked = []
+    whole = judge.is_whole
+    monkeypatch.setattr(judge, "is_whole", lambda file: asked.append(file) or whole(file))
+    store = open_store()
+    fill(store)
+    killed = leave(store, path, tmp_path / "killed")
+    open_store().close()
+    assert asked == []
+    with Store.open(killed) as reopened:
+        assert asked == [killed / "data.mdb"]
+        assert reopened.opened.unclean_stop
+        assert reopened.opened.moved_aside is None
+        assert len(events(reopened)) == 120
+    with Store.open(killed) as again:
+        assert not again.opened.unclean_stop
+
+
+def test_leftovers_of_an_interrupted_swap_are_removed(open_store, path):
+    open_store().close()
+    (path / "new.mdb").write_bytes(b"half")
+    (path / care.WORKSHOP).mkdir()
+    open_store()
+    assert not (path / "new.mdb").exists()
+    assert not (path / care.WORKSHOP).exists()
+
+
+@pytest.mark.parametrize("tables", [False, True])
+def test_a_founding_that_was_interrupted_is_not_damage(open_store, path, tables):
+    path.mkdir(mode=0o700)
+    (path / "running").touch(mode=0o600)
+    if tables:
+        Environment(path, map_size=1 << 24).close()
+    else:
+        lmdb.open(str(path), map_size=1 << 24, lib_version=0).close()
+    store = open_store()
+    assert store.opened.moved_aside is None
+    assert store.append(turn(1)).id == 1
+
+
+# ------------------------------------------------------------------- damage
+
+
+@pytest.mark.parametrize("way", ["cut in half", "first page", "a turn's text", "a tree page"])
+def test_a_damaged_store_is_moved_aside_and_what_reads_is_carried_over(
+    open_store, path, tmp_path, way
+):
+    store = open_store()
+    fill(store)
+    values = tuple(Vector(scope="anna", memory=f"fact/{n}", values=[0.5, 0.5]) for n in range(40))
+    store.apply("j", WriteBatch(vectors=values, embedder="e"))
+    store.forget(Forget(turns=(7,)))
+    killed = leave(store, path, tmp_path / "killed")
+    data = killed / "data.mdb"
+    spoil(data, way)
+    spoilt = data.read_bytes()
+    with Store.open(killed) as store:
+        aside = store.opened.moved_aside
+        assert aside is not None and aside.parent == killed
+        assert (aside / "data.mdb").read_bytes() == spoilt
+        here = events(store)
+        assert len(here) == store.opened.salvaged
+        assert all(event.text == samples.text(event.id) for event in here)
+        assert 7 not in {event.id for event in here}
+        if way == "a turn's text":
+            assert len(here) == 118
+            assert store.append(turn(121)).id == 121
+            with store.snapshot() as snapshot:
+                assert snapshot.session("s1").turns == 118
+                assert len(list(snapshot.vectors("e", "anna"))) == 40
+        store.append(turn(999)).wait(5)
+        after = len(events(store))
+    with Store.open(killed) as store:
+        assert store.opened.moved_aside is None
+        assert len(events(store)) == after
+        store.forget(Forget(turns=(1,)))
+        assert not aside.exists(), "it holds what is forgotten"
+
+
+def spoil(data: Path, way: str) -> None:
+    body = bytearray(data.read_bytes())
+    if way == "cut in half":
+        del body[len(body) // 2 :]
+    elif way == "first page":
+        body[: 2 * PAGE] = bytes(2 * PAGE)
+    elif way == "a turn's text":
+        body[body.index(samples.token(5).encode()) + 5] ^= 1
+    else:  # the leaf that a turn's short record lies in
+        at = body.index(samples.token(shortest(100)).encode()) // PAGE * PAGE
+        body[at : at + PAGE] = bytes(PAGE)
+    data.write_bytes(body)
+
+
+def shortest(upto: int) -> int:
+    return min(range(10, upto), key=lambda n: len(samples.text(n)))
+
+
+def test_a_backup_that_holds_more_is_restored(open_store, path, tmp_path):
+    store = open_store()
+    fill(store)
+    backup = store.backup()
+    killed = leave(store, path, tmp_path / "killed")
+    (killed / "data.mdb").write_bytes(b"\0" * 50_000)
+    with Store.open(killed) as store:
+        assert store.opened.restored_from.name == backup.name
+        assert len(events(store)) == 120
+        assert store.opened.salvaged == 0
+        assert store.append(turn(121)).id == 121
+
+
+@pytest.mark.parametrize("body", [b"", b"\0" * 10_000, os.urandom(30_000)])
+def test_a_file_that_is_no_store_gives_an_empty_store(open_store, path, body):
+    open_store().close()
+    (path / "data.mdb").write_bytes(body)
+    store = open_store()
+    assert store.opened.moved_aside
+    assert events(store) == []
+    store.append(turn(1)).wait(5)
+
+
+def test_random_damage_never_keeps_the_agent_from_starting(open_store, path, tmp_path):
+    seed = random.randrange(1 << 30)
+    print("seed", seed)
+    rng = random.Random(seed)
+    store = open_store()
+    fill(store)
+    killed = leave(store, path, tmp_path / "killed")
+    for number, way in enumerate(["cut", "zero", "zero", "flip", "flip", "flip"]):
+        copy = tmp_path / f"copy{number}"
+        shutil.copytree(killed, copy)
+        damage(copy / "data.mdb", way, rng)
+        with Store.open(copy) as store:
+            here = events(store)
+            assert all(event.text == samples.text(event.id) for event in here)
+            store.append(turn(1)).wait(5)
+
+
+def test_reading_a_damaged_store_that_nobody_holds_is_an_error(open_store, path, tmp_path):
+    store = open_store()
+    fill(store)
+    killed = leave(store, path, tmp_path / "killed")
+    (killed / "writer.lock").write_text('{"pid": 0, "program": ""}')
+    Store.open(killed, readonly=True).close()
+    spoil(killed / "data.mdb", "a turn's text")
+    with pytest.raises(StoreDamagedError, match="damaged"):
+        Store.open(killed, readonly=True)
+
+
+def test_without_a_canary_nothing_is_accused(open_store, path, tmp_path, monkeypatch):
+    store = open_store()
+    fill(store)
+    killed = leave(store, path, tmp_path / "killed")
+    monkeypatch.setattr("sys.executable", "")
+    with Store.open(killed) as store:
+        assert store.opened.moved_aside is None
+        assert len(events(store)) == 120
+
+
+# ------------------------------------------------------------------- schema
+
+
+def set_schema(store, version):
+    store._writer.call(
+        lambda: transact(store._env, lambda edit: edit.set_meta(schema.SCHEMA, version))
+    )
+
+
+def test_a_newer_store_is_refused_and_left_as_it_is(open_store, path):
+    store = open_store()
+    fill(store)
+    set_schema(store, schema.SCHEMA_VERSION + 1)
+    store.close()
+    before = (path / "data.mdb").read_bytes()
+    for readonly in (False, True):
+        with pytest.raises(StoreTooNewError, match="schema 2"):
+            open_store(readonly=readonly)
+    assert (path / "data.mdb").read_bytes() == before
+    assert not (path / "running").exists()
+
+
+def test_a_newer_envelope_is_not_taken_for_damage(open_store, path, tmp_path):
+    store = open_store()
+    newer = bytearray(codec.encode_meta(b"schema", 9))
+    newer[0] = 2
+    change = keys.name_key(schema.SCHEMA), bytes(newer)
+    store._writer.call(lambda: transact(store._env, lambda edit: edit.put("meta", *change)))
+    killed = leave(store, path, tmp_path / "killed")
+    with pytest.raises(StoreTooNewError):
+        Store.open(killed)
+    assert not list(killed.glob("corrupt-*"))
+
+
+def test_migrations_run_in_order_each_with_its_number(open_store, path, monkeypatch):
+    store = open_store()
+    store.append(turn(1))
+    store.close()
+    ran = []
+
+    def to_two(edit):
+        ran.append(2)
+        edit.set_meta("two", True)
+
+    def to_three(edit):
+        ran.append(3)
+        assert edit.meta("two", False)
+        assert edit.meta(schema.SCHEMA, 0) == 2
+        if len(ran) == 2:
+            raise StoreError("no luck")
+
+    steps = {1: to_two, 2: to_three}
+    migrate = migrations.bring_up_to_date
+    monkeypatch.setattr(
+        migrations, "bring_up_to_date", lambda env, now: migrate(env, now, steps, 3)
+    )
+    with pytest.raises(StoreError, match="no luck"):
+        open_store()
+    assert not (path / "running").exists()
+    store = open_store()
+    assert ran == [2, 3, 3], "a step that is done is not done again"
+    assert store.opened.migrated_from == 2
+    assert events(store) == [turn(1, id=1)]
+    backups = sorted(file.name[-12:] for file in (path / "backups").iterdir())
+    assert backups == ["-schema1.mdb", "-schema2.mdb"]
+
+
+# ------------------------------------------------------------------- backups
+
+
+def test_backups_are_read_before_they_get_their_name(store, path, tmp_path, monkeypatch):
+    fill(store)
+    kept = store.backup(tmp_path / "kept.mdb")
+    with pytest.raises(StoreError, match="exists"):
+        store.backup(kept)
+    monkeypatch.setattr(judge, "is_whole", lambda file: False)
+    with pytest.raises(StoreDamagedError):
+        store.backup(tmp_path / "bad.mdb")
+    assert {file.name for file in tmp_path.iterdir()} == {"kept.mdb", "store"}
+    copy = tmp_path / "copy"
+    copy.mkdir(mode=0o700)
+    shutil.copy(kept, copy / "data.mdb")
+    with Store.open(copy) as restored:
+        assert events(restored) == events(store)
+
+
+def test_only_the_latest_backups_are_kept(open_store):
+    from slowcat_memory.store import StoreOptions
+
+    store = open_store(options=StoreOptions(map_size_gib=0.0625, backups_keep=2))
+    made = [store.backup() for _ in range(3)]
+    assert [file.exists() for file in made] == [False, True, True]
+
+
+def test_a_machine_that_cannot_map_the_file_does_not_accuse_it(open_store, path, tmp_path):
+    store = open_store()
+    fill(store)
+    killed = leave(store, path, tmp_path / "killed")
+    limit = (
+        "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_AS, (1 << 26, 1 << 26));"
+    )
+    run = f"sys.argv = ['canary', 'check', {str(killed / 'data.mdb')!r}];"
+    run += f"runpy.run_path({canary.__file__!r}, run_name='__main__')"
+    done = subprocess.run([sys.executable, "-I", "-c", limit + run], stderr=subprocess.DEVNULL)
+    assert done.returncode in (canary.UNKNOWN, 1)

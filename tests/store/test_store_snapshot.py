@@ -1,0 +1,124 @@
+import threading
+
+import pytest
+
+from slowcat_memory.errors import StoreError
+from slowcat_memory.records import WriteBatch
+from slowcat_memory.store import StoreOptions, codec, keys
+from slowcat_memory.store.edit import transact
+from slowcat_memory.store.gate import Gate
+from tests.harness.samples import memory, turn
+
+
+def test_a_snapshot_does_not_change_while_others_write(store):
+    store.append(turn(1)).wait()
+    with store.snapshot() as snapshot:
+        events = snapshot.events()
+        assert next(events).id == 1
+        store.append(turn(2)).wait()
+        assert next(events, None) is None
+        assert snapshot.last_id() == 1
+    with store.snapshot() as snapshot:
+        assert snapshot.last_id() == 2
+
+
+def test_readers_see_whole_exchanges_while_the_map_grows(open_store):
+    store = open_store(options=StoreOptions(map_size_gib=1 / 4096))  # 256 KiB: grows often
+    stop, wrong, reads = threading.Event(), [], []
+
+    def read():
+        while not stop.wait(0.001):
+            with store.snapshot() as snapshot:
+                ids = [event.id for event in snapshot.events("anna")]
+                row = snapshot.session("s1")
+                if ids != list(range(1, len(ids) + 1)) or len(ids) % 2:
+                    wrong.append(ids)
+                if ids and row.turns != len(ids):
+                    wrong.append(row)
+                reads.append(len(ids))
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    [reader.start() for reader in readers]
+    said = "x" * 900  # below what is compressed: LZ4 gives up the interpreter's lock each time
+    for n in range(1, 400, 2):
+        acks = store.append_all([turn(n, text=said), turn(n + 1, text=said)])
+        if n % 100 == 1:
+            acks[0].wait(30)
+    made = tuple(memory(f"fact/{n}", text=said) for n in range(500))
+    store.apply("j", WriteBatch(memories=made))
+    assert store.flush(30)
+    stop.set()
+    [reader.join() for reader in readers]
+    assert wrong == []
+    assert len(reads) > 10
+    assert store._env.env.info()["map_size"] > 1 << 20
+    with store.snapshot() as snapshot:
+        assert snapshot.counts()["log"] == 400
+
+
+def test_one_damaged_record_is_left_out_and_named(store):
+    for n in range(1, 6):
+        store.append(turn(n))
+    store.apply("j", WriteBatch(memories=(memory("fact/1"), memory("fact/2")))).wait()
+
+    def damage(edit):
+        edit.put("log", keys.id_key(3), codec.seal(b"other", b"body"))
+        edit.put("memories", keys.scoped_key("anna", "fact/1"), b"short")
+
+    store._writer.call(lambda: transact(store._env, damage))
+    with store.snapshot() as snapshot:
+        assert [event.id for event in snapshot.events()] == [1, 2, 4, 5]
+        assert [event.id for event in snapshot.events("anna")] == [1, 2, 4, 5]
+        assert snapshot.turn(3) is None
+        assert [m.id for m in snapshot.memories("anna")] == ["fact/2"]
+    assert store.quarantined == {
+        ("log", keys.id_key(3)),
+        ("memories", keys.scoped_key("anna", "fact/1")),
+    }
+
+
+def test_a_snapshot_within_a_snapshot_while_the_gate_closes(store):
+    store.append(turn(1)).wait()
+    gate = store._env._gate
+    closing = threading.Event()
+
+    def close():
+        closing.set()
+        with gate.closed(5) as empty:
+            assert empty
+
+    with store.snapshot():
+        closer = threading.Thread(target=close)
+        closer.start()
+        closing.wait()
+        with store.snapshot() as inner:
+            assert inner.last_id() == 1
+    closer.join(5)
+    assert not closer.is_alive()
+
+
+def test_the_gate_keeps_new_readers_out_until_it_opens():
+    gate, entered = Gate(), threading.Event()
+
+    def enter():
+        with gate.reading():
+            entered.set()
+
+    with gate.closed(1) as empty:
+        assert empty
+        reader = threading.Thread(target=enter)
+        reader.start()
+        assert not entered.wait(0.05)
+    assert entered.wait(5)
+    reader.join()
+
+
+def test_using_a_snapshot_after_its_block_is_an_error(store):
+    store.append(turn(1)).wait()
+    with store.snapshot() as snapshot:
+        pass
+    with pytest.raises(Exception):  # noqa: B017 - LMDB's, whichever
+        snapshot.last_id()
+    with pytest.raises(StoreError), store.snapshot() as snapshot:
+        snapshot._txn.abort()
+        snapshot.last_id()
