@@ -30,6 +30,7 @@ Txn: TypeAlias = "lmdb.Transaction[bytes]"
 MAX_READERS = 510
 NARROW_MAP = 512 << 20  # bytes: what a 32-bit process finds in one piece
 PATIENCE = 10.0  # seconds that growing waits for readers
+LEAVE = 2.0  # seconds that closing does
 
 
 def map_bytes(gib: float) -> int:
@@ -213,7 +214,7 @@ class Environment:
     def close(self) -> None:
         """Close it; idempotent. Readers that are inside lose their transaction."""
         self._shut = True
-        with self._gate.closed(PATIENCE):
+        with self._gate.closed(LEAVE):
             self._close()
 
 

@@ -128,11 +128,9 @@ class Store:
             StoreTooNewError: A newer version wrote it.
             StoreError: There is none to read.
         """
-        path = Path(path)
-        opened = (
-            opening.to_read(path, options) if readonly else opening.to_write(path, options, now)
-        )
-        return cls(opened, options, on_trouble or _ignore, now, metrics or Metrics())
+        prepare = opening.to_read if readonly else opening.to_write
+        opened = prepare(Path(path).absolute(), options, now)
+        return cls(opened, options, on_trouble or (lambda error: None), now, metrics or Metrics())
 
     # ------------------------------------------------------------------- write
 
@@ -339,8 +337,7 @@ class Store:
             The file.
 
         Raises:
-            StoreError: It exists, or the copy does not read back.
-            OSError: The disk refuses.
+            StoreError: It exists, the disk refuses, or the copy does not read back.
         """
         self._check_open()
         if to is not None:
@@ -383,12 +380,8 @@ class Store:
 
     def _check_open(self) -> None:
         if self._closed or self._pid != os.getpid():
-            raise StoreClosedError(
-                f"the store at {self.path} is closed"
-                if self._pid == os.getpid()
-                else f"the store at {self.path} was opened before a fork",
-                hint="Open it again in this process.",
-            )
+            message = f"the store at {self.path} is closed, or was opened before a fork"
+            raise StoreClosedError(message, hint="Open it in this process.")
 
     def _checked_writer(self) -> Writer:
         self._check_open()
@@ -405,7 +398,3 @@ class Store:
         self._closed = True
         if self._lock is not None:
             self._lock.release()
-
-
-def _ignore(error: StoreError) -> None:
-    """Take no notice of trouble; it is in the log all the same."""

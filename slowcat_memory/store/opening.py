@@ -111,12 +111,13 @@ def _next_id(env: Environment) -> int:
         return max(int(snapshot.meta(NEXT_ID, 1)), snapshot.last_id() + 1)
 
 
-def to_read(path: Path, options: StoreOptions) -> Opened:
+def to_read(path: Path, options: StoreOptions, now: Callable[[], datetime]) -> Opened:
     """Open for reading, beside a writer or without one.
 
     Args:
         path: The store's folder.
         options: Only the map size and the file system rule matter.
+        now: Not asked.
 
     Returns:
         Everything a reading store needs.

@@ -69,6 +69,8 @@ class Writer:
         Returns:
             True when it has ended.
         """
+        if threading.current_thread() is self._thread:
+            return False  # closed by a callback on this very thread
         self._thread.join(timeout)
         return not self._thread.is_alive()
 
