@@ -13,7 +13,6 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -21,14 +20,10 @@ from pipecat.frames.frames import (
     EndFrame,
     ErrorFrame,
     Frame,
-    FunctionCallCancelFrame,
-    FunctionCallResultFrame,
-    FunctionCallsStartedFrame,
     InterimTranscriptionFrame,
     InterruptionFrame,
     LLMFullResponseStartFrame,
     LLMMessagesAppendFrame,
-    LLMTextFrame,
     TranscriptionFrame,
     VADUserStartedSpeakingFrame,
     VADUserStoppedSpeakingFrame,
@@ -51,6 +46,7 @@ from pipecat.utils.time import time_now_iso8601
 from pipecat.workers.runner import WorkerRunner
 
 from slowcat_memory.errors import EndpointError
+from slowcat_memory.headless_turn import OpenTurn, Reply
 
 T = TypeVar("T")
 
@@ -59,108 +55,6 @@ _END_TIMEOUT_S = 30.0
 _TURN = "slowcat_headless_turn"  # a key of frames' metadata
 
 SYSTEM_INSTRUCTION = "You are a friendly voice assistant. Answer in one or two short sentences."
-
-
-@dataclass(frozen=True)
-class Reply:
-    """What the assistant answered to one turn.
-
-    Parameters:
-        text: Its words, tool rounds joined by a space.
-        interrupted: Whether the user cut it off.
-        first_token_ms: From the end of the user's words to the first token; None without one.
-        total_ms: From the end of the user's words to the end of the assistant's turn.
-        tools: The functions that were called, in order.
-    """
-
-    text: str
-    interrupted: bool
-    first_token_ms: float | None
-    total_ms: float
-    tools: tuple[str, ...] = ()
-
-
-class _Turn:
-    """One exchange that is under way: it ends when no run is open and none is still owed."""
-
-    def __init__(self, on_token: Callable[[str], None] | None) -> None:
-        self.reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        self.asked_at = time.perf_counter()
-        self._on_token = on_token
-        self._first_token_at: float | None = None
-        self._said: list[str] = []
-        self._tools: list[str] = []
-        self._open_calls: set[str] = set()
-        self._open_runs = 0
-        self._run_owed = True
-        self._cut = False
-
-    def see(self, frame: Frame) -> None:
-        """Follow the LLM's side through the frames that reach the assistant aggregator."""
-        if isinstance(frame, LLMTextFrame):
-            self._first_token_at = self._first_token_at or time.perf_counter()
-            if self._on_token:
-                self._on_token(frame.text)
-        elif isinstance(frame, LLMFullResponseStartFrame):
-            self._open_runs += 1
-            self._run_owed = False
-        elif isinstance(frame, FunctionCallsStartedFrame):
-            self._tools += [call.function_name for call in frame.function_calls]
-            self._open_calls.update(call.tool_call_id for call in frame.function_calls)
-        elif isinstance(frame, FunctionCallResultFrame):
-            self._see_result(frame)
-        elif isinstance(frame, FunctionCallCancelFrame):
-            self._open_calls.discard(frame.tool_call_id)
-            self._maybe_end()
-
-    def _see_result(self, frame: FunctionCallResultFrame) -> None:
-        wishes = frame.properties
-        if wishes and not wishes.is_final:
-            return
-        self._open_calls.discard(frame.tool_call_id)
-        wanted = wishes.run_llm if wishes and wishes.run_llm is not None else frame.run_llm
-        self._run_owed |= wanted is not False
-        self._maybe_end()
-
-    def hear(self, message: AssistantTurnStoppedMessage) -> None:
-        """Take what one run added to the conversation."""
-        self._open_runs -= 1
-        if message.content:
-            self._said.append(message.content)
-        self._cut |= message.interrupted
-        if self._cut:
-            self._end()
-        else:
-            self._maybe_end()
-
-    def interrupt(self) -> None:
-        """Cut the turn off; a run that is open still brings what it had said."""
-        self._cut = True
-        if not self._open_runs:
-            self._end()
-
-    def fail(self, error: Exception) -> None:
-        """End the turn with an error."""
-        if not self.reply.done():
-            self.reply.set_exception(error)
-
-    def _maybe_end(self) -> None:
-        if not (self._open_runs or self._open_calls or self._run_owed):
-            self._end()
-
-    def _end(self) -> None:
-        if self.reply.done():
-            return
-        now, first = time.perf_counter(), self._first_token_at
-        self.reply.set_result(
-            Reply(
-                text=" ".join(self._said),
-                interrupted=self._cut,
-                first_token_ms=(first - self.asked_at) * 1000 if first else None,
-                total_ms=(now - self.asked_at) * 1000,
-                tools=tuple(self._tools),
-            )
-        )
 
 
 class HeadlessConversation:
@@ -227,9 +121,9 @@ class HeadlessConversation:
         )
         self.errors: list[str] = []
         self._running: asyncio.Task[None] | None = None
-        self._live: _Turn | None = None  # being answered
-        self._coming: _Turn | None = None  # being spoken: goes live with the next interruption
-        self._open_runs: deque[_Turn | None] = deque()  # whose they are, oldest first
+        self._live: OpenTurn | None = None  # being answered
+        self._coming: OpenTurn | None = None  # being spoken: goes live with the next interruption
+        self._open_runs: deque[OpenTurn | None] = deque()  # whose they are, oldest first
         assistant.add_event_handler("on_after_process_frame", self._on_assistant_frame)
         assistant.add_event_handler("on_assistant_turn_stopped", self._on_assistant_turn)
         self.llm.add_event_handler("on_before_process_frame", self._on_llm_frame)
@@ -300,7 +194,7 @@ class HeadlessConversation:
             EndpointError: The LLM failed, or did not answer in time, or the pipeline ended.
         """
         self._check(text)
-        turn = self._coming = _Turn(on_token)
+        turn = self._coming = OpenTurn(on_token)
         who = speaker or self._speaker
         try:
             await self.worker.queue_frame(VADUserStartedSpeakingFrame(start_secs=0.2))
@@ -343,7 +237,7 @@ class HeadlessConversation:
         self._check(text)
         if self._live and not self._live.reply.done():
             raise RuntimeError("an earlier turn is still being answered")
-        turn = self._live = _Turn(on_token)
+        turn = self._live = OpenTurn(on_token)
         message: Any = {"role": "user", "content": text}
         await self.worker.queue_frame(LLMMessagesAppendFrame(messages=[message], run_llm=True))
         return await self._or_end_of_run(turn.reply, timeout_s, "the assistant did not answer")
@@ -390,7 +284,7 @@ class HeadlessConversation:
         frame.metadata.setdefault(_TURN, self._live)
 
     async def _on_assistant_frame(self, _: FrameProcessor, frame: Frame) -> None:
-        turn: _Turn | None = frame.metadata.get(_TURN)
+        turn: OpenTurn | None = frame.metadata.get(_TURN)
         if isinstance(frame, LLMFullResponseStartFrame):
             self._open_runs.append(turn)
         if turn:

@@ -1,0 +1,177 @@
+"""The frame of all commands: what stands before their names, and how errors are told."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from slowcat_memory import __version__
+from slowcat_memory.cli import (
+    config_commands,
+    exporting,
+    forget,
+    importing,
+    init,
+    keep,
+    search,
+    show,
+    stats,
+    tidy,
+    why,
+)
+from slowcat_memory.cli.late import Late
+from slowcat_memory.cli.settings import Settings
+from slowcat_memory.errors import SlowcatError
+
+INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+TRY, LOOK, CHANGE, CARE = "Try it", "Look into a memory", "Change a memory", "Set up"
+LATE = (
+    Late(
+        "demo", "slowcat_memory.cli.demo", "Play a conversation of weeks, and see what comes back."
+    ),
+    Late("chat", "slowcat_memory.cli.chat", "Talk to a model on this machine, with a memory."),
+)
+
+
+class Commands(TyperGroup):
+    """Turns what goes wrong into one line and an exit code, and imports some commands late."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """List the commands.
+
+        Args:
+            ctx: The context.
+
+        Returns:
+            Their names, those to try first.
+        """
+        return [*(late.name for late in LATE), *super().list_commands(ctx)]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Find a command for the list of commands.
+
+        Args:
+            ctx: The context.
+            cmd_name: Its name.
+
+        Returns:
+            The command, or what stands for it.
+        """
+        late = next((late for late in LATE if late.name == cmd_name), None)
+        return late.listed(TRY) if late else super().get_command(ctx, cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command that runs.
+
+        Args:
+            ctx: The context.
+            args: Its name and what follows.
+
+        Returns:
+            Its name, itself, and what follows.
+        """
+        late = next((late for late in LATE if late.name == args[0]), None)
+        return (late.name, late.command(), args[1:]) if late else super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was named.
+
+        Args:
+            ctx: The context.
+
+        Returns:
+            What the command returns.
+        """
+        try:
+            return super().invoke(ctx)
+        except (SlowcatError, OSError) as error:
+            debug = isinstance(ctx.obj, Settings) and ctx.obj.debug
+            if debug or isinstance(error, BrokenPipeError):
+                raise
+            _tell(error)
+            raise typer.Exit(1) from error
+        except KeyboardInterrupt as error:
+            raise typer.Exit(INTERRUPTED) from error
+
+
+app = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"slowcat-memory {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    ctx: typer.Context,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            help="The configuration file.", envvar="SLOWCAT_CONFIG", metavar="FILE", dir_okay=False
+        ),
+    ] = None,
+    path: Annotated[
+        Path | None,
+        typer.Option(help="The store's folder, whatever the configuration says.", metavar="FOLDER"),
+    ] = None,
+    debug: Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version.", is_eager=True, callback=_version),
+    ] = False,
+) -> None:
+    """Long-term memory for local voice agents. Nothing leaves this machine.
+
+    Begin with [bold]slowcat-memory demo[/], or [bold]slowcat-memory init[/] for a memory of your
+    own. Every command explains itself: [bold]slowcat-memory search --help[/].
+    """
+    _quieten(debug)
+    ctx.obj = Settings(config.expanduser() if config else None, path, debug)
+
+
+def _quieten(debug: bool) -> None:
+    """Let the log say only what a person at a terminal should know, in plain words."""
+    from loguru import logger
+
+    logger.remove()
+    logger.add(sys.stderr, level="DEBUG" if debug else "WARNING", format="{message}")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+
+def _tell(error: Exception) -> None:
+    from rich.text import Text
+
+    from slowcat_memory.cli.output import err
+
+    line = Text("Error: ", style="bold red")
+    if isinstance(error, SlowcatError):
+        line.append(f"{error.message}.".replace("..", "."), style="default not bold")
+        line.append(f" {error.hint}" if error.hint else "", style="not bold yellow")
+    else:
+        line.append(str(error), style="default not bold")
+    err().print(line, soft_wrap=True)
+
+
+app.command("search", rich_help_panel=LOOK)(search.search)
+app.command("show", rich_help_panel=LOOK)(show.show)
+app.command("why", rich_help_panel=LOOK)(why.why)
+app.command("stats", rich_help_panel=LOOK)(stats.stats)
+app.command("export", rich_help_panel=LOOK)(exporting.export)
+app.command("import", rich_help_panel=CHANGE)(importing.import_)
+app.command("remember", rich_help_panel=CHANGE)(keep.remember)
+app.command("pin", rich_help_panel=CHANGE)(keep.pin)
+app.command("forget", rich_help_panel=CHANGE)(forget.forget)
+app.command("init", rich_help_panel=CARE)(init.init)
+app.add_typer(config_commands.app, name="config", rich_help_panel=CARE)
+app.command("tidy", rich_help_panel=CARE)(tidy.tidy)

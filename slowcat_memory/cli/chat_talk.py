@@ -1,0 +1,155 @@
+"""A conversation for a program that waits: the pipeline on a thread of its own, calls that block.
+
+The main thread belongs to the person: it reads lines, and Ctrl-C reaches it at once.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from pipecat.frames.frames import InterruptionFrame
+
+from slowcat_memory.core.pack import Packed
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.headless import HeadlessConversation, Reply
+from slowcat_memory.processor import HybridContextualMemoryProcessor
+from slowcat_memory.records import Forget, Forgotten, Turn
+from slowcat_memory.runtime.inject import last_user_message
+from slowcat_memory.runtime.recall import Recollection
+
+T = TypeVar("T")
+
+INSTRUCTION = "You are a friendly assistant. The user types to you; answer briefly, in plain text."
+NO_ANSWER = "(no answer)"
+_ANSWER_S = 900.0  # a large model may first have to be loaded; the person can interrupt
+_STOP_S = 10.0
+
+
+class Talk:
+    """One conversation with a model server, with memory."""
+
+    def __init__(self, engine: MemoryEngine, scope: str, llm_url: str, llm_model: str) -> None:
+        """Choose whose memory and which model.
+
+        Args:
+            engine: The memory; it stays open.
+            scope: The namespace.
+            llm_url: Base URL of the server.
+            llm_model: Its model.
+        """
+        self._engine, self._scope = engine, scope
+        self._url, self._model = llm_url, llm_model
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="chat", daemon=True)
+        self._talk: HeadlessConversation | None = None
+        self.recalled: tuple[Recollection, Packed] | None = None
+
+    def __enter__(self) -> "Talk":
+        self._thread.start()
+        self._wait(self._start())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self._wait(self._stop(), _STOP_S)
+        finally:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(_STOP_S)
+
+    async def _start(self) -> None:
+        memory = HybridContextualMemoryProcessor(engine=self._engine, user_id=self._scope)
+        memory.add_event_handler("on_memory_recalled", self._on_recalled)
+        known = await memory.session_context()
+        self._talk = HeadlessConversation(
+            llm_url=self._url,
+            llm_model=self._model,
+            memory=memory,
+            system_instruction=f"{INSTRUCTION}\n\n{known}".strip(),
+            speaker="",
+        )
+        await self._talk.__aenter__()
+
+    async def _stop(self) -> None:
+        if self._talk:
+            await self._talk.cancel()
+
+    async def _on_recalled(self, _: Any, found: Recollection, packed: Packed) -> None:
+        self.recalled = found, packed
+
+    def ask(self, text: str, on_token: Callable[[str], None]) -> Reply:
+        """Say something and wait for the answer. Ctrl-C stops the answer, not the conversation.
+
+        Args:
+            text: The words.
+            on_token: Called with each piece of the answer, from the pipeline's thread.
+
+        Returns:
+            The answer, with `interrupted` when it was stopped.
+
+        Raises:
+            EndpointError: The model failed or did not answer.
+        """
+        assert self._talk is not None  # inside the `with` block
+        self.recalled = None
+        answer = asyncio.run_coroutine_threadsafe(
+            self._talk.type(text, on_token=on_token, timeout_s=_ANSWER_S), self._loop
+        )
+        reply = None
+        try:
+            try:
+                reply = answer.result()
+            except KeyboardInterrupt:
+                self._wait(self._talk.worker.queue_frame(InterruptionFrame()))
+                reply = answer.result(_STOP_S)
+            return reply
+        finally:
+            if reply is None or not reply.text:
+                self._wait(self._fill_in())
+
+    async def _fill_in(self) -> None:
+        """Answer what was not answered: many models refuse two messages of the user in a row."""
+        assert self._talk is not None  # inside the `with` block
+        self._talk.context.add_message({"role": "assistant", "content": NO_ANSWER})
+
+    def last_exchange(self) -> list[Turn]:
+        """Read the exchange that was stored last.
+
+        Returns:
+            Its turns, the user's first; empty when there is none.
+        """
+        self._engine.store.flush(_STOP_S)
+        session = self._engine.latest_session(self._scope)
+        if session is None:
+            return []
+        with self._engine.store.snapshot() as snapshot:
+            last = snapshot.turn(session.last_turn)
+            asked = snapshot.turn(last.reply_to) if last and last.reply_to else None
+        return [turn for turn in (asked, last) if turn]
+
+    def forget(self, turns: list[Turn]) -> Forgotten:
+        """Delete turns for good, and take the last exchange out of the conversation.
+
+        Args:
+            turns: From `last_exchange`.
+
+        Returns:
+            What is gone.
+        """
+        gone = self._engine.forget(
+            Forget(scope=self._scope, turns=tuple(turn.id for turn in turns))
+        )
+        self._wait(self._drop_last())
+        self.recalled = None
+        return gone
+
+    async def _drop_last(self) -> None:
+        assert self._talk is not None  # inside the `with` block
+        messages = self._talk.context.messages
+        asked = last_user_message(messages)
+        if asked is not None:
+            place = next(i for i, message in enumerate(messages) if message is asked)
+            self._talk.context.set_messages(messages[:place])
+
+    def _wait(self, work: Coroutine[Any, Any, T], timeout_s: float | None = None) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout_s)

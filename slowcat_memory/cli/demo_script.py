@@ -1,0 +1,144 @@
+"""The conversation that the demo plays: one user, five evenings over nine weeks.
+
+All of it is ours. The user's lines are fixed, and so are the assistant's replies to what the user
+tells; its replies to questions come from the LLM, or from the parrot that stands in for one. A
+question names the line whose words must come back for it: it is judged by that line's turn in the
+log, not by its wording.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+USER = "Nora"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One turn of the user, and what the assistant says to it when no LLM is at hand.
+
+    Parameters:
+        text: The user's words.
+        reply: The assistant's, "" to leave them to the LLM or the parrot.
+        key: A name for other lines to refer to, "" when none does.
+        expects: The key of the line that must be recalled, "" when none must.
+        half: Whose words of that line: the user's, or the assistant's reply.
+        essential: The demo has failed when it is not recalled.
+        needs: "words" when the question shares words with what it asks for, "vectors" when only
+            the meaning is shared, so that lexical search alone cannot find it.
+        unknown: It asks for something that was never said.
+    """
+
+    text: str
+    reply: str = ""
+    key: str = ""
+    expects: str = ""
+    half: Literal["user", "assistant"] = "user"
+    essential: bool = True
+    needs: Literal["words", "vectors"] = "words"
+    unknown: bool = False
+
+
+@dataclass(frozen=True)
+class Evening:
+    """One session.
+
+    Parameters:
+        at: When it begins.
+        lines: What the user says, in order.
+    """
+
+    at: datetime
+    lines: tuple[Line, ...]
+
+
+def _at(month: int, day: int, hour: int, minute: int) -> datetime:
+    return datetime(2026, month, day, hour, minute, tzinfo=UTC)
+
+
+STORY = (
+    Evening(
+        _at(3, 2, 19, 40),
+        (
+            Line(
+                "We brought our new puppy home today, a spaniel called Biscuit.",
+                "Welcome home, Biscuit! Give him a quiet corner for the first nights.",
+                key="puppy",
+            ),
+            Line(
+                "I teach chemistry at the school by the harbour, so he waits until four.",
+                "A walk at lunch time would make the wait shorter for him.",
+                key="school",
+            ),
+            Line(
+                "I'm allergic to walnuts, by the way: one bite and my throat swells up.",
+                "Understood, I will never suggest anything with walnuts.",
+                key="allergy",
+            ),
+        ),
+    ),
+    Evening(
+        _at(3, 7, 10, 15),
+        (
+            Line("What is my puppy called?", expects="puppy"),
+            Line(
+                "My dog loves splashing in the river and chasing tennis balls.",
+                "Then you will both come home wet and happy.",
+                key="joys",
+            ),
+            Line(
+                "In May my sister Clara and I take the night train to Vienna.",
+                "Vienna by night train, what a lovely way to arrive.",
+                key="trip",
+            ),
+            Line(
+                "I never sleep a wink on the train, though.",
+                "Take the lowest bunk on the night train, it sways the least, and pack earplugs.",
+                key="advice",
+            ),
+        ),
+    ),
+    Evening(
+        _at(3, 19, 18, 5),
+        (
+            Line("What does my animal enjoy?", expects="joys", needs="vectors"),
+            Line(
+                "Grandma's lentil soup turned out right at last: cumin, lemon, and honey last.",
+                "Honey at the very end, I would never have guessed.",
+                key="soup",
+            ),
+            Line(
+                "Big news: I quit teaching, I got a new job as a guide at the science museum.",
+                "Congratulations! The visitors will be in good hands.",
+                key="museum",
+            ),
+        ),
+    ),
+    Evening(
+        _at(4, 11, 21, 30),
+        (
+            Line("What is my profession now?", expects="museum", needs="vectors"),
+            Line("Which nuts make me ill?", expects="allergy", needs="vectors"),
+            Line("What blood group do I have?", unknown=True),
+        ),
+    ),
+    Evening(
+        _at(5, 6, 20, 20),
+        (
+            Line(
+                "Where am I travelling with my sibling?",
+                expects="trip",
+                needs="vectors",
+                essential=False,
+            ),
+            Line(
+                "What did you suggest I pack for the night train?",
+                expects="advice",
+                half="assistant",
+            ),
+            Line("What goes into grandma's lentil soup?", expects="soup"),
+            Line("What is my landlord called?", unknown=True),
+            Line("Thank you, good night!", "Good night, Nora."),
+        ),
+    ),
+)

@@ -1,0 +1,173 @@
+"""How commands speak: data on stdout, everything else on stderr.
+
+What was said may hold anything, so it is never read as markup.
+"""
+
+import json
+from collections.abc import Iterable
+from datetime import datetime, tzinfo
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+LEFT_OUT = "…"
+TIMES = frozenset({"when", "began", "last"})  # headings
+
+
+def out() -> Console:
+    """Return the console for what was asked for."""
+    return Console(highlight=False)
+
+
+def err() -> Console:
+    """Return the console for progress, warnings and errors."""
+    return Console(stderr=True, highlight=False)
+
+
+def say(line: str = "") -> None:
+    """Print a line of rich markup for people.
+
+    Args:
+        line: The line.
+    """
+    out().print(line)
+
+
+def warn(line: str) -> None:
+    """Print what a person should know, beside the result.
+
+    Args:
+        line: A sentence, no markup.
+    """
+    err().print(Text(line, style="yellow"), soft_wrap=True)
+
+
+def print_json(value: Any) -> None:
+    """Print a value for a script, alone on stdout.
+
+    Args:
+        value: Plain values, records and times.
+    """
+    import msgspec
+
+    plain = msgspec.to_builtins(value, str_keys=True)
+    print(json.dumps(plain, ensure_ascii=False, indent=2))
+
+
+def table(*columns: str, title: str = "") -> Table:
+    """Begin a table.
+
+    Args:
+        *columns: Headings; one that begins with ">" is for numbers, one that ends with "*" takes
+            the room that is left. Numbers and times are never cut.
+        title: Above it.
+
+    Returns:
+        The table.
+    """
+    made = Table(
+        box=SIMPLE_HEAD,
+        title=title or None,
+        title_justify="left",
+        title_style="bold",
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+    for column in columns:
+        name = column.strip(">*")
+        numbers, wide = column.startswith(">"), column.endswith("*")
+        made.add_column(
+            name,
+            justify="right" if numbers else "left",
+            ratio=1 if wide else None,
+            no_wrap=numbers or name in TIMES,
+            overflow="fold",
+        )
+    return made
+
+
+def row(made: Table, *cells: Any, style: str = "") -> None:
+    """Add a row of plain values.
+
+    Args:
+        made: The table.
+        *cells: Anything; never read as markup.
+        style: Of the whole row.
+    """
+    made.add_row(*(c if isinstance(c, Text) else Text(str(c)) for c in cells), style=style or None)
+
+
+def when(at: datetime, zone: tzinfo) -> str:
+    """Write a time, to the minute.
+
+    Args:
+        at: The time.
+        zone: Of the reader.
+
+    Returns:
+        For example "2024-05-12 18:30".
+    """
+    return f"{at.astimezone(zone):%Y-%m-%d %H:%M}"
+
+
+def short(text: str, limit: int = 300) -> str:
+    """Cut a text for a table.
+
+    Args:
+        text: The text.
+        limit: Characters.
+
+    Returns:
+        One line.
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + LEFT_OUT
+
+
+def size(bytes_: float) -> str:
+    """Write a size on disk.
+
+    Args:
+        bytes_: The size.
+
+    Returns:
+        For example "1.2 MB".
+    """
+    for unit in ("B", "kB", "MB", "GB"):
+        if bytes_ < 1000:
+            return f"{bytes_:.0f} {unit}" if unit == "B" else f"{bytes_:.1f} {unit}"
+        bytes_ /= 1000
+    return f"{bytes_:.1f} TB"
+
+
+def count(n: int, noun: str) -> str:
+    """Write a number of things.
+
+    Args:
+        n: How many.
+        noun: Of what, in the singular; "y" at its end becomes "ies".
+
+    Returns:
+        For example "1 turn", "1,200 turns", "2 memories".
+    """
+    if n == 1:
+        return f"1 {noun}"
+    return f"{n:,} {noun[:-1]}ies" if noun.endswith("y") else f"{n:,} {noun}s"
+
+
+def listed(names: Iterable[str], limit: int = 5) -> str:
+    """Write a list of names.
+
+    Args:
+        names: The names.
+        limit: How many to write out.
+
+    Returns:
+        For example "anna, ben and 3 more".
+    """
+    every = list(names)
+    more = f" and {len(every) - limit} more" if len(every) > limit else ""
+    return ", ".join(every[:limit]) + more

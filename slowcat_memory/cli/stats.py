@@ -1,0 +1,109 @@
+"""``slowcat-memory stats``: how much there is, where, and what state it is in."""
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from slowcat_memory.cli.options import AsJson
+from slowcat_memory.cli.output import listed, out, print_json, row, size, table, when
+from slowcat_memory.cli.settings import settings
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+    from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.store import Snapshot
+
+
+def stats(ctx: typer.Context, as_json: AsJson = False) -> None:
+    """Count turns, sessions, memories, vectors and bytes, scope by scope.
+
+    Works while an agent runs. A memory is found by its words the moment it is said; "vectors"
+    tells how many can be found by their meaning too, and "drafts" how many of those
+    [bold]slowcat-memory tidy[/] would make exact.
+
+    Example: [bold]slowcat-memory stats --json | jq .scopes[/]
+    """
+    with settings(ctx).engine(readonly=True) as engine:
+        found = collect(engine)
+        if as_json:
+            return print_json(found)
+        _print(found, engine.zone)
+    return None
+
+
+def collect(engine: "MemoryEngine") -> dict[str, Any]:
+    """Count everything.
+
+    Args:
+        engine: The engine.
+
+    Returns:
+        Plain values, and times.
+    """
+    found = engine.stats()
+    with engine.store.snapshot() as snapshot:
+        key = engine.embedding.key
+        found["scopes"] = {name: _scope(snapshot, name, key) for name in snapshot.scopes()}
+    report = engine.embedding
+    found["embedding"] = {"state": report.state, "source": report.source, "hint": report.hint}
+    found["writer"] = _writer(engine)
+    return found
+
+
+def _scope(snapshot: "Snapshot", scope: str, embedder: str) -> dict[str, Any]:
+    sessions = snapshot.sessions(scope)
+    notes = [m for m in snapshot.memories(scope) if not m.id.startswith("chunk/")]
+    vectors = [v.draft for v in snapshot.vectors(embedder, scope)] if embedder else []
+    manifest = snapshot.manifest(scope)
+    return {
+        "turns": sum(session.turns for session in sessions),
+        "sessions": len(sessions),
+        "open_sessions": sum(session.ended is None for session in sessions),
+        "notes": len(notes),
+        "first": min((session.started for session in sessions), default=None),
+        "last": max((session.last for session in sessions), default=None),
+        "vectors": len(vectors),
+        "drafts": sum(vectors),
+        "sealed": manifest.documents if manifest else 0,
+    }
+
+
+def _writer(engine: "MemoryEngine") -> dict[str, Any] | None:
+    """Tell which process has the store open for writing, if any runs."""
+    from slowcat_memory.store.folder import RUNNING
+    from slowcat_memory.store.locks import alive, holder
+
+    pid, program = holder(engine.store.path)
+    if not alive(pid) or not (engine.store.path / RUNNING).exists():
+        return None
+    return {"pid": pid, "program": program}
+
+
+def _print(found: dict[str, Any], zone: "tzinfo") -> None:
+    made = table("scope", ">turns", ">sessions", ">notes", ">vectors", ">drafts", ">sealed", "last")
+    for name, scope in found["scopes"].items():
+        numbers = (scope[column] for column in ("turns", "sessions", "notes", "vectors", "drafts"))
+        last = when(scope["last"], zone)[:10] if scope["last"] else ""
+        row(made, name, *(f"{n:,}" for n in numbers), f"{scope['sealed']:,}", last)
+    out().print(made if found["scopes"] else "Nothing is remembered yet.")
+    facts = table("", "*")
+    facts.show_header = False
+    for name, value in _facts(found).items():
+        row(facts, name, value)
+    out().print(facts)
+
+
+def _facts(found: dict[str, Any]) -> dict[str, str]:
+    embedding, writer = found["embedding"], found["writer"]
+    rows = {name: n for name, n in found["counts"].items() if n and name != "meta"}
+    facts = {
+        "store": f"{found['path']} ({size(found['disk_bytes'])} on disk)",
+        "open for writing": f"process {writer['pid']} ({writer['program']})" if writer else "no",
+        "embedding": embedding["source"],
+        "": embedding["hint"],
+        "rows": listed((f"{name} {n:,}" for name, n in rows.items()), 20),
+        "damaged rows": str(found["counters"].get("store.quarantined", "")),
+        "unsaved": str(found["unsaved"] or ""),
+    }
+    return {name: value for name, value in facts.items() if value}

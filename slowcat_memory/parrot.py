@@ -1,0 +1,90 @@
+"""A parrot in the place of a model: it answers from the blocks that memory put before it.
+
+For the demo and the tests, which must show that a memory reached the LLM without having one.
+"""
+
+import re
+from typing import Any
+
+
+def message_text(message: dict[str, Any]) -> str:
+    """Return what a chat message says, whether its content is a string or a list of parts.
+
+    Args:
+        message: A message of a chat request.
+
+    Returns:
+        Its text, empty when it has none.
+    """
+    content = message.get("content") or ""
+    if isinstance(content, str):
+        return content
+    return "\n".join(part.get("text", "") for part in content)
+
+
+_BLOCK = re.compile(r"\s*<memories>(.*?)</memories>", re.DOTALL)
+_LINE = re.compile(
+    r"- (?:\((?P<when>[^)]*)\) )?(?:(?P<who>[^\s:]+(?: [^\s:]+){0,2}): )?(?P<what>.*)"
+)
+_ASKS = re.compile(
+    r"(who|what|when|where|which|whose|why|how|do|does|did|is|are|was|were|can|could|will|have|has)\b"
+)
+_EMPTY_WORDS = frozenset(
+    "a an the this that and or but if so not no yes to of in on at for from by with about as into "
+    "i me my mine you your yours he him his she her hers it its we us our they them their "
+    "am is are was were be been do does did have has had can could will would shall should may "
+    "who what when where which whose why how there here tell know remember please again "
+    "s t m re ve ll d".split()
+)
+
+
+def parrot(request: dict[str, Any], *, trusting: bool = False) -> str:
+    """Answer from the `<memories>` blocks of a request: a parrot, not a model.
+
+    It understands nothing. Asked something, it quotes the remembered line that shares the most
+    content words with the question, the newest one when several do; it looks in no other
+    place, so what it can quote has reached it through HTTP in a block. A memory stays in the
+    conversation once it is injected, so blocks of earlier user messages count too.
+
+    Args:
+        request: A chat request's body.
+        trusting: When no line shares a word with the question, quote the one nearest to it in its
+            own block: the one that memory holds to be the best.
+
+    Returns:
+        The quotation; that it does not know, when no line will do; or that it has listened, when
+        nothing is asked.
+    """
+    messages = request.get("messages", [])
+    said = [message_text(m) for m in messages if m.get("role") == "user"]
+    words = _BLOCK.sub("", said[-1]).strip() if said else ""
+    if not (words.endswith("?") or _ASKS.match(words.casefold())):
+        return "I am listening."
+    lines = [line for text in said for line in _remembered(text)]
+    if not lines:
+        return "I don't know, I have no memory of that."
+    asked = _content_words(words)
+    shared = [len(asked & _content_words(line[0])) for line in lines]
+    if any(shared):
+        return _quote(lines[max(range(len(lines)), key=lambda i: (shared[i], i))])
+    if trusting and (own := _remembered(said[-1])):
+        return _quote(own[-1])
+    return "I don't know, nothing that I remember is about that."
+
+
+def _remembered(text: str) -> list[re.Match[str]]:
+    """Return the lines of a message's blocks."""
+    found = (_LINE.match(line) for block in _BLOCK.findall(text) for line in block.splitlines())
+    return [line for line in found if line]
+
+
+def _content_words(text: str) -> set[str]:
+    """Return the words that carry meaning, the commonest English endings cut off."""
+    words = set(re.findall(r"\w+", text.casefold())) - _EMPTY_WORDS
+    return {re.sub(r"(?<=\w{3})(ing|ed|es|s|e)$", "", word) for word in words}
+
+
+def _quote(line: re.Match[str]) -> str:
+    when = f" ({line['when']})" if line["when"] else ""
+    who = "I" if line["who"] == "You" else line["who"]  # a block speaks to whoever reads it
+    return f"I remember{when}: {f'{who} said, ' if who else ''}“{line['what'].strip()}”"

@@ -1,0 +1,26 @@
+"""TRANSCRIPTS IN, TRANSCRIPTS OUT: conversations that took place elsewhere, and copies of ours.
+
+Useful for: reading a transcript (``read``), putting one of its sessions into the log (``ingest``),
+a whole file that may be interrupted and given again (``import_file``), and writing the log as a
+transcript (``export``).
+Not useful for: a conversation that goes on now; that is ``runtime/``.
+"""
+
+from slowcat_memory.replay.exporting import export
+from slowcat_memory.replay.importing import Imported, Step, import_file
+from slowcat_memory.replay.ingesting import ingest
+from slowcat_memory.replay.reading import read
+from slowcat_memory.replay.transcript import Note, Transcript, TranscriptSession, Utterance
+
+__all__ = [
+    "Imported",
+    "Note",
+    "Step",
+    "Transcript",
+    "TranscriptSession",
+    "Utterance",
+    "export",
+    "import_file",
+    "ingest",
+    "read",
+]

@@ -1,0 +1,81 @@
+"""The log as lines of JSON that ``read`` reads back."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from slowcat_memory.core.chunks import turn_of
+from slowcat_memory.records import Memory, Turn
+from slowcat_memory.store import Snapshot
+
+Row = dict[str, Any]
+
+
+def export(snapshot: Snapshot, scope: str = "") -> Iterator[Row]:
+    """Write what people and agents said, and the notes that a person asked to keep.
+
+    What was derived from that is left out: it is made again wherever the lines are imported.
+
+    Args:
+        snapshot: The store.
+        scope: Only this namespace; "" for every one.
+
+    Yields:
+        An object a line: scope by scope, turns in order, then notes. ``replay.rows`` describes
+        them.
+    """
+    for name in [scope] if scope else snapshot.scopes():
+        kept = list(snapshot.memories(name))
+        pinned = {turn_of(memory.id) for memory in kept if memory.pinned}
+        for turn in snapshot.turns(name):
+            yield turn_row(turn, turn.id in pinned)
+        for memory in kept:
+            if memory.kind == "note" and memory.retired_at is None:
+                yield note_row(memory)
+
+
+def turn_row(turn: Turn, pinned: bool = False) -> Row:
+    """Write a turn.
+
+    Args:
+        turn: A numbered turn.
+        pinned: Whether its chunk is pinned.
+
+    Returns:
+        Its line; what is as usual is left out.
+    """
+    row: Row = {
+        "id": str(turn.id),
+        "scope": turn.scope,
+        "session": turn.session,
+        "at": turn.at.isoformat(),
+        "speaker": turn.speaker,
+        "role": turn.role,
+        "text": turn.text,
+    }
+    unusual = {
+        "channel": "voice" if turn.channel == "voice" else "",
+        "interrupted": turn.interrupted,
+        "tools": list(turn.tools),
+        "cut": turn.cut,
+        "pinned": pinned,
+    }
+    return row | {key: value for key, value in unusual.items() if value}
+
+
+def note_row(memory: Memory) -> Row:
+    """Write a note.
+
+    Args:
+        memory: A memory of the kind "note".
+
+    Returns:
+        Its line.
+    """
+    return {
+        "note": memory.text,
+        "scope": memory.scope,
+        "at": memory.valid_from.isoformat(),
+        "speaker": memory.speaker,
+        "pinned": memory.pinned,
+        "importance": memory.importance,
+    }

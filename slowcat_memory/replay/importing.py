@@ -1,0 +1,176 @@
+"""A whole file into the log, in steps that may be interrupted: one session, one transaction.
+
+A cursor by file, conversation and scope remembers how many sessions are done; it moves in the
+transaction that logs the session, so that neither can be without the other.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from msgspec import Struct, field
+
+from slowcat_memory.engine import MemoryEngine, check_scope
+from slowcat_memory.errors import TranscriptError
+from slowcat_memory.records import Cursor
+from slowcat_memory.replay import files, ingesting, reading
+from slowcat_memory.replay.transcript import Note, Report, Transcript, TranscriptSession
+
+BY_CONVERSATION = "{conversation}"
+_NOT_IN_SCOPES = re.compile(r"[^a-z0-9_-]+")
+
+
+class Step(Struct, frozen=True):
+    """One session is durable.
+
+    Attributes:
+        sessions: How many sessions of the file are done.
+        turns: How many of its turns are done.
+        of_turns: How many turns the file has.
+    """
+
+    sessions: int
+    turns: int
+    of_turns: int
+
+
+class Imported(Struct):
+    """What an import did.
+
+    Attributes:
+        sessions: Sessions that are new in the log, or longer than before.
+        turns: Turns that are new in the log.
+        notes: Notes that were kept.
+        known_turns: Turns that the log had already.
+        scopes: Where they went.
+        conversations: How many conversations were read.
+    """
+
+    sessions: int = 0
+    turns: int = 0
+    notes: int = 0
+    known_turns: int = 0
+    scopes: set[str] = field(default_factory=set)
+    conversations: int = 0
+
+
+def _ignore(step: Step) -> None:
+    """Take no notice."""
+
+
+def import_file(
+    engine: MemoryEngine,
+    path: Path,
+    *,
+    scope: str = "",
+    conversations: Sequence[str] = (),
+    again: bool = False,
+    on_error: Report,
+    progress: Callable[[Step], None] = _ignore,
+) -> Imported:
+    """Log every session of a file that is not in the log yet. Blocks.
+
+    Args:
+        engine: Open for writing.
+        path: The file.
+        scope: The namespace; "{conversation}" in it stands for each conversation's name. "" is the
+            one that a line was exported from, else the configured one.
+        conversations: Only these; none for all.
+        again: Look at each session, even where the cursor says that it is done: brings back what
+            was forgotten by whole sessions.
+        on_error: Told of each line that cannot be read.
+        progress: Told after each session. When it raises, what is done stays done.
+
+    Returns:
+        What is new.
+
+    Raises:
+        TranscriptError: The file cannot be read, or has no such conversation.
+        StoreError: The store cannot take it.
+    """
+    print_ = files.fingerprint(path)
+    found = list(reading.read(path, on_error))
+    chosen = [(n, t) for n, t in enumerate(found) if _is_chosen(t, conversations)]
+    if conversations and not chosen:
+        raise TranscriptError(f"{path} has no such conversation", hint=f"It has: {_names(found)}.")
+    done = Imported(conversations=len(chosen))
+    total, walked = sum(t.turns for _, t in chosen), Step(0, 0, 0)
+    for number, transcript in chosen:
+        target = check_scope(target_scope(scope, transcript, engine.config.memory.user_id))
+        done.scopes.add(target)
+        name = f"import/{print_[:16]}/{target}/{number}"
+        for cursor, session in _steps(engine, transcript, name, path.name, again):
+            if cursor is not None:
+                _log(engine, target, session, cursor, done)
+            else:
+                done.known_turns += len(session.utterances)
+            turns = walked.turns + len(session.utterances)
+            walked = Step(walked.sessions + 1, turns, total)
+            progress(walked)
+        done.notes += _keep_notes(engine, target, transcript.notes)
+    return done
+
+
+def target_scope(scope: str, transcript: Transcript, default: str) -> str:
+    """Decide where a conversation goes.
+
+    Args:
+        scope: What was asked for, "" when nothing was.
+        transcript: The conversation.
+        default: The configured scope.
+
+    Returns:
+        The scope; not yet checked.
+    """
+    name = _NOT_IN_SCOPES.sub("-", transcript.conversation.casefold())[:64]
+    return scope.replace(BY_CONVERSATION, name) or transcript.scope or default
+
+
+def _is_chosen(transcript: Transcript, conversations: Sequence[str]) -> bool:
+    return not conversations or transcript.conversation in conversations
+
+
+def _names(transcripts: Sequence[Transcript]) -> str:
+    names = [transcript.conversation for transcript in transcripts]
+    return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+
+
+def _steps(
+    engine: MemoryEngine, transcript: Transcript, name: str, file: str, again: bool
+) -> list[tuple[Cursor | None, TranscriptSession]]:
+    """Pair each session with the cursor that says it is done; None when it says so already."""
+    with engine.store.snapshot() as snapshot:
+        cursor = snapshot.cursor(name)
+    start = cursor.position if cursor and not again else 0
+    return [
+        (Cursor(name=name, position=at, note=file) if at > start else None, session)
+        for at, session in enumerate(transcript.sessions, start=1)
+    ]
+
+
+def _log(
+    engine: MemoryEngine, scope: str, session: TranscriptSession, cursor: Cursor, done: Imported
+) -> None:
+    """Log one session and wait for the disk, so that no more than one can be under way."""
+    acks = ingesting.ingest(engine, scope, session, cursor=cursor)
+    if acks:
+        acks[-1].wait()
+        done.sessions += 1
+    for memory_id in ingesting.pins(session, acks):
+        engine.pin(scope, memory_id)
+    turns = max(0, len(acks) - 2)  # a start and an end
+    done.turns += turns
+    done.known_turns += len(session.utterances) - turns
+
+
+def _keep_notes(engine: MemoryEngine, scope: str, notes: Sequence[Note]) -> int:
+    for note in notes:
+        engine.remember(
+            note.text,
+            scope,
+            speaker=note.speaker,
+            pinned=note.pinned,
+            importance=note.importance,
+            at=ingesting.utc(note.at, engine.zone) if note.at else None,
+        )
+    return len(notes)

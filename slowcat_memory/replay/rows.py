@@ -1,0 +1,188 @@
+"""One JSON object a line: a turn, a note, or a whole conversation.
+
+A turn, which is also what ``export`` writes; only "text" must be there::
+
+    {"text": "My dog is called Max.", "speaker": "Anna", "role": "user",
+     "at": "2024-05-12T18:30:00+02:00", "session": "evening", "id": "17"}
+
+"at" is ISO 8601. "role" is "user" or "assistant", by default "assistant" for a speaker of the name
+"assistant", "agent" or "bot". "session" groups turns; without it a silence of an hour does. "id" is
+kept as the turn's origin. "content" is taken for "text", as chat logs call it. Our export adds
+"scope", and where they apply "channel", "interrupted", "tools", "cut" and "pinned".
+
+A note: ``{"note": "Allergic to nuts.", "speaker": "Anna", "pinned": true}``.
+
+A conversation, as evaluation sets are kept: ``{"conversation_id", "sessions": [{"session_id",
+"started_at", "turns": [{"turn_id", "speaker", "role", "text", "image_caption"?, "at"?}]}]}``.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from slowcat_memory.core.text import clean
+from slowcat_memory.records import Role
+from slowcat_memory.replay.files import Line
+from slowcat_memory.replay.gather import Gathering
+from slowcat_memory.replay.transcript import (
+    AGENTS,
+    Note,
+    Report,
+    Transcript,
+    TranscriptSession,
+    Utterance,
+    fault,
+    label_of,
+    name_of,
+    role_of,
+    time_of,
+)
+
+PEOPLE = frozenset({"user", "human"})
+Row = dict[str, Any]
+
+
+def transcripts(lines: Iterable[Line], name: str, report: Report) -> Iterator[Transcript]:
+    """Read lines of JSON.
+
+    Args:
+        lines: Numbered.
+        name: What to call the conversation that single turns make.
+        report: Told of each line that cannot be read.
+
+    Yields:
+        Whole conversations as they come; then the single turns, one transcript for each scope that
+        they were exported from.
+    """
+    loose: dict[str, tuple[Gathering, list[Note]]] = {}
+    for number, text in lines:
+        if not text.strip():
+            continue
+        try:
+            row = _object(text)
+            if "sessions" in row:
+                yield _conversation(row, number, report)
+            else:
+                scope = label_of(row.get("scope"))
+                _take(row, number, *loose.setdefault(scope, (Gathering(scope), [])))
+        except (ValueError, RecursionError) as error:
+            report(fault(number, error))
+    for scope, (gathering, notes) in loose.items():
+        if (sessions := gathering.sessions()) or notes:
+            yield Transcript(conversation=name, sessions=sessions, notes=tuple(notes), scope=scope)
+
+
+def _object(text: str) -> Row:
+    try:
+        row = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON: {error.msg} at column {error.colno}") from None
+    if not isinstance(row, dict):
+        raise ValueError("not a JSON object")
+    return row
+
+
+def _take(row: Row, number: int, gathering: Gathering, notes: list[Note]) -> None:
+    if "note" in row:
+        notes.append(_note(row))
+    else:
+        utterance = _utterance(row, _role(row), str(number))
+        gathering.add(utterance, label_of(row.get("session")))
+
+
+def _note(row: Row) -> Note:
+    importance = row.get("importance", 0.8)
+    if not isinstance(importance, int | float) or not 0 <= importance <= 1:
+        raise ValueError('"importance" is not a number from 0 to 1')
+    return Note(
+        text=_text(row, "note")[0],
+        speaker=name_of(row.get("speaker")),
+        at=time_of(row.get("at")),
+        pinned=row.get("pinned") is True,
+        importance=float(importance),
+    )
+
+
+def _utterance(row: Row, role: Role, origin: str, id_key: str = "id") -> Utterance:
+    text, cut = _text(row, "text" if "text" in row else "content")
+    already = row.get("cut", 0)
+    tools = row.get("tools") or ()
+    return Utterance(
+        speaker=name_of(row.get("speaker")),
+        text=text,
+        role=role,
+        at=time_of(row.get("at")),
+        origin=label_of(row.get(id_key)) or origin,
+        cut=cut + (already if isinstance(already, int) and already > 0 else 0),
+        channel="voice" if row.get("channel") == "voice" else "text",
+        interrupted=row.get("interrupted") is True,
+        tools=tuple(name_of(tool) for tool in tools) if isinstance(tools, list) else (),
+        pinned=row.get("pinned") is True,
+    )
+
+
+def _text(row: Row, key: str) -> tuple[str, int]:
+    said = row.get(key)
+    if not isinstance(said, str):
+        raise ValueError('no "text"' if said is None else f'"{key}" is not a string')
+    if caption := row.get("image_caption"):
+        said = f"{said} (photo: {caption})".strip()
+    text, cut = clean(said)
+    if not text:
+        raise ValueError("nothing is said")
+    return text, cut
+
+
+def _role(row: Row) -> Role:
+    role = row.get("role")
+    if role is None:
+        return role_of(name_of(row.get("speaker")))
+    known = str(role).casefold()
+    if known in AGENTS:
+        return "assistant"
+    if known in PEOPLE:
+        return "user"
+    raise ValueError(f'role {str(role)[:40]!r} is neither "user" nor "assistant"')
+
+
+# ------------------------------------------------------------------- conversations
+
+
+def _conversation(row: Row, number: int, report: Report) -> Transcript:
+    name = label_of(row.get("conversation_id")) or f"line {number}"
+    sessions = []
+    for place, session in enumerate(_list(row, "sessions"), start=1):
+        try:
+            sessions.append(_session(session, f"{name}/{place}", number, report))
+        except ValueError as error:
+            report(fault(number, f"session {place}: {error}"))
+    return Transcript(conversation=name, sessions=tuple(s for s in sessions if s.utterances))
+
+
+def _session(row: Any, default_id: str, number: int, report: Report) -> TranscriptSession:
+    if not isinstance(row, dict):
+        raise ValueError("not a JSON object")
+    name = label_of(row.get("session_id")) or default_id
+    utterances = []
+    for place, turn in enumerate(_list(row, "turns"), start=1):
+        try:
+            utterances.append(_turn(turn, f"{name}:{place}"))
+        except ValueError as error:
+            report(fault(number, f"session {name}, turn {place}: {error}"))
+    started = time_of(row.get("started_at"))
+    return TranscriptSession(id=name, started=started, utterances=tuple(utterances))
+
+
+def _turn(row: Any, origin: str) -> Utterance:
+    """Read a turn of a conversation, whose people may have any role, such as "A" and "B"."""
+    if not isinstance(row, dict):
+        raise ValueError("not a JSON object")
+    role: Role = "assistant" if str(row.get("role")).casefold() in AGENTS else "user"
+    return _utterance(row, role, origin, "turn_id")
+
+
+def _list(row: Row, key: str) -> list[Any]:
+    value = row.get(key)
+    if not isinstance(value, list):
+        raise ValueError(f'"{key}" is not a list')
+    return value

@@ -1,0 +1,96 @@
+"""The command line in this process, on a store of the test's own."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from slowcat_memory.cli.app import app
+
+CONFIG = '[memory]\ntime_zone = "UTC"\n[embedding]\nkind = "none"\n'
+CHAT = """\
+# 2024-05-12 18:30
+Anna: My dog is called Max.
+Assistant: What a good name!
+Anna: He eats [bold]everything[/].
+
+# 2024-05-14 09:00
+Ben: We moved to Lisbon.
+Assistant: How is it there?
+"""
+
+
+@dataclass
+class CommandLine:
+    """Runs commands; a result has ``exit_code``, ``stdout`` and ``stderr``."""
+
+    folder: Path
+    config: Path
+    store: Path
+
+    def __call__(self, *args: str, stdin: str = "") -> Result:
+        every = ["--config", str(self.config), "--path", str(self.store), *args]
+        result = CliRunner().invoke(app, every, input=stdin)
+        if result.exception and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result
+
+    def ok(self, *args: str, stdin: str = "") -> str:
+        result = self(*args, stdin=stdin)
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    def json(self, *args: str) -> Any:
+        return json.loads(self.ok(*args, "--json"))
+
+    @contextmanager
+    def held(self) -> Iterator[int]:
+        """Let another process have the store open for writing.
+
+        Yields:
+            Its process id.
+        """
+        script = (
+            "import sys; from slowcat_memory.testing import memory_config\n"
+            "from slowcat_memory.engine import MemoryEngine\n"
+            "MemoryEngine(memory_config(sys.argv[1])); print('up', flush=True); sys.stdin.read()"
+        )
+        arguments = [sys.executable, "-c", script, str(self.store)]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        with subprocess.Popen(arguments, **pipes) as holder:  # type: ignore[call-overload]
+            assert holder.stdout.readline() == "up\n"
+            yield holder.pid
+            holder.kill()
+
+    def fails(self, *args: str, code: int = 1, stdin: str = "") -> str:
+        result = self(*args, stdin=stdin)
+        assert result.exit_code == code, result.output
+        assert "Traceback" not in result.output
+        return " ".join(result.stderr.replace("│", " ").split())
+
+
+@pytest.fixture
+def sm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[CommandLine]:
+    """A command line whose store does not exist yet."""
+    config = tmp_path / "config.toml"
+    config.write_text(CONFIG)
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.delenv("SLOWCAT_CONFIG", raising=False)
+    monkeypatch.chdir(tmp_path)
+    yield CommandLine(tmp_path, config, tmp_path / "memory")
+
+
+@pytest.fixture
+def filled(sm: CommandLine) -> CommandLine:
+    """A command line whose store holds two sessions: turns 2, 3, 4 and 7, 8."""
+    (sm.folder / "chat.txt").write_text(CHAT)
+    sm.ok("import", "chat.txt", "--no-embed")
+    return sm

@@ -1,0 +1,271 @@
+"""import, export, remember, pin, forget, tidy: what changes a memory, and what takes it along."""
+
+import gzip
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.errors import ProviderError
+from slowcat_memory.providers import EmbedderOptions, open_query_embedder
+
+LOCOMO = Path(__file__).parents[3] / "shared/data/LoCoMo/conversations.jsonl.gz"
+
+
+# ------------------------------------------------------------------- import
+
+
+def test_import_says_what_came_in_and_twice_is_once(sm) -> None:
+    (sm.folder / "chat.txt").write_text("Anna: hello\nAssistant: hi\n")
+    result = sm("import", "chat.txt")
+    assert "2 turns in 1 session, scope user" in result.stdout
+    assert "Search is by words only: no embedding is configured" in result.stderr
+    assert "Nothing new: all 2 turns were in scope user already." in sm.ok("import", "chat.txt")
+
+
+def test_import_names_unreadable_lines_and_takes_the_rest(sm) -> None:
+    rows = ['{"text": "fine"}', "nonsense", '{"text": ""}', '{"text": "fine too"}']
+    (sm.folder / "chat.jsonl").write_text("\n".join(rows))
+    result = sm("import", "chat.jsonl")
+    assert result.exit_code == 0 and "2 turns" in result.stdout
+    assert "chat.jsonl: 2 parts could not be read:" in result.stderr
+    assert "line 2: not JSON" in result.stderr and "line 3: nothing is said" in result.stderr
+
+
+def test_import_lists_only_the_first_unreadable_lines(sm) -> None:
+    (sm.folder / "chat.jsonl").write_text("x\n" * 50 + '{"text": "fine"}\n')
+    said = sm("import", "chat.jsonl").stderr
+    assert "line 10:" in said and "line 11:" not in said and "and 40 more" in said
+
+
+def test_import_of_nothing_readable_fails(sm) -> None:
+    (sm.folder / "bad.jsonl").write_text("x\n")
+    assert "No turn could be read." in sm.fails("import", "bad.jsonl")
+
+
+def test_import_of_what_is_no_transcript_makes_no_store(sm) -> None:
+    (sm.folder / "empty.txt").write_text("")
+    said = sm.fails("import", "empty.txt", "nowhere.txt", str(sm.folder))
+    assert "empty.txt is empty" in said and "No such file" in said and "Is a directory" in said
+    assert not sm.store.exists()
+
+
+def test_one_bad_file_does_not_stop_the_others(sm) -> None:
+    (sm.folder / "chat.txt").write_text("Anna: hello\n")
+    result = sm("import", "nowhere.txt", "chat.txt")
+    assert result.exit_code == 1
+    assert "1 turn in 1 session" in result.stdout and "No such file" in result.stderr
+
+
+def test_import_for_a_script(sm) -> None:
+    (sm.folder / "chat.txt").write_text("noname\nAnna: hello\n")
+    told = sm.json("import", "chat.txt", "--scope", "anna")
+    assert told["scopes"] == ["anna"] and told["vectors"] is False
+    [file] = told["files"]
+    assert (file["turns"], file["sessions"], len(file["unreadable"])) == (1, 1, 1)
+
+
+def test_an_interrupted_import_goes_on(sm, monkeypatch: pytest.MonkeyPatch) -> None:
+    from slowcat_memory.cli import importing
+
+    (sm.folder / "chat.txt").write_text("\n\n\n".join(f"Anna: number {i}" for i in range(6)))
+
+    def stop(told: object, step: object) -> None:
+        if step.sessions == 4:  # type: ignore[attr-defined]
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(importing, "_step", stop)
+        result = sm("import", "chat.txt")
+    assert (result.exit_code, result.output) == (130, "")
+    assert len(sm.json("show")) == 4
+    assert "2 turns in 2 sessions, scope user" in sm.ok("import", "chat.txt")
+    assert [t["text"] for t in sm.json("show", "--last", "99")] == [f"number {i}" for i in range(6)]
+
+
+@pytest.mark.skipif(not LOCOMO.exists(), reason="the evaluation data is not beside the repository")
+def test_import_a_whole_locomo_conversation(sm) -> None:
+    options = ("--conversation", "locomo-26", "--scope", "duo")
+    assert "419 turns in 19 sessions, scope duo" in sm.ok("import", str(LOCOMO), *options)
+    found = sm.json("stats")["scopes"]["duo"]
+    assert (found["turns"], found["sealed"]) == (419, 419)
+    assert len(sm.json("search", "the support group", "--scope", "duo", "--k", "5")["hits"]) == 5
+
+
+def test_import_makes_vectors_with_the_real_model(sm, model_cache: Path) -> None:
+    if open_query_embedder(EmbedderOptions())[1].state != "ready":
+        pytest.skip("no embedding model here")
+    sm.config.write_text('[memory]\ntime_zone = "UTC"\n')
+    (sm.folder / "chat.txt").write_text("Anna: My dog is called Max.\nAnna: I like tea.\n")
+    assert sm.json("import", "chat.txt")["vectors"] is True
+    assert sm.json("stats")["scopes"]["user"]["vectors"] == 2
+    best = sm.json("search", "what is my pet's name")
+    assert best["stage"] == "full" and best["hits"][0]["memory"]["speaker"] == "Anna"
+
+
+def test_import_keeps_the_turns_when_embedding_fails(sm, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: object) -> None:
+        raise ProviderError("the model is ill", hint="Wait.")
+
+    monkeypatch.setattr(MemoryEngine, "tidy", fail)
+    (sm.folder / "chat.txt").write_text("Anna: hello\n")
+    result = sm("import", "chat.txt")
+    assert result.exit_code == 0 and "1 turn in 1 session" in result.stdout
+    assert "No vectors for now, search is by words: the model is ill. Wait." in result.stderr
+
+
+def test_a_wrong_model_name_means_search_by_words(sm, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    sm.config.write_text('[embedding]\nmodel = "nobody/no-such-model"\n')
+    (sm.folder / "chat.txt").write_text("Anna: hello world\n")
+    assert "'nobody/no-such-model' is not on this machine" in sm("import", "chat.txt").stderr
+    result = sm("search", "hello")
+    assert "hello world" in result.stdout and "No vectors: " in result.stderr
+
+
+# ------------------------------------------------------------------- export
+
+
+def rows(text: str) -> list[dict]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_export_to_stdout_and_one_scope(filled) -> None:
+    filled.ok("remember", "Ben likes tea.", "--scope", "ben", "--speaker", "Ben")
+    every = rows(filled.ok("export"))
+    assert [row.get("scope") for row in every] == ["ben", *["user"] * 5]
+    assert every[1]["text"] == "My dog is called Max."
+    assert rows(filled.ok("export", "--scope", "ben")) == every[:1]
+    assert "cannot name a scope" in filled.fails("export", "--scope", "No Good")
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.jsonl.zst"])
+def test_export_and_import_round_trip(filled, name: str) -> None:
+    filled.ok("remember", "Max is a spaniel.", "--pin")
+    filled.ok("pin", "2")
+    before = rows(filled.ok("export"))
+    assert "6 lines in" in filled("export", "-o", name).stderr
+    assert stat.S_IMODE((filled.folder / name).stat().st_mode) == 0o600
+    filled.store = filled.folder / "copy"
+    filled.ok("import", name, "--no-embed")
+    after = rows(filled.ok("export"))
+    for row in before + after:
+        row.pop("id", None)
+    assert after == before
+
+
+def test_a_failed_export_leaves_the_old_file(filled, monkeypatch: pytest.MonkeyPatch) -> None:
+    from slowcat_memory import replay
+
+    out = filled.folder / "out.jsonl.gz"
+    out.write_bytes(gzip.compress(b"old"))
+
+    def broken(*args: object) -> object:
+        yield {"text": "x"}
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(replay, "export", broken)
+    assert "No space left" in filled.fails("export", "-o", str(out))
+    assert gzip.decompress(out.read_bytes()) == b"old"
+    assert [p.name for p in filled.folder.glob("*out*")] == ["out.jsonl.gz"]
+
+
+# ------------------------------------------------------------------- remember, pin
+
+
+def test_remember_is_found_and_repeating_it_changes_nothing(filled) -> None:
+    first = filled.json("remember", "I am allergic to nuts.", "--pin")
+    assert first["id"].startswith("note/") and first["pinned"] is True
+    assert filled.json("remember", "I am allergic to nuts.", "--pin")["id"] == first["id"]
+    hit = filled.json("search", "allergic", "--k", "1")["hits"][0]
+    assert hit["memory"]["id"] == first["id"]
+
+
+@pytest.mark.parametrize("text", ["", "  ", "\u202e"])
+def test_nothing_to_remember(sm, text: str) -> None:
+    assert "there is nothing to keep" in sm.fails("remember", text, code=2)
+
+
+def test_pin_and_unpin_a_turn(filled) -> None:
+    assert filled.json("pin", "7")["pinned"] is True
+    assert filled.json("show", "7")["memory"]["pinned"] is True
+    assert "No longer pinned: We moved to Lisbon." in filled.ok("pin", "chunk/7", "--off")
+    assert "pinned" not in filled.json("show", "7")["memory"]
+    assert "there is no memory '99'" in filled.fails("pin", "99", code=2)
+
+
+# ------------------------------------------------------------------- forget
+
+
+def turns(sm) -> list[int]:
+    return [row["id"] for row in sm.json("show", "--last", "99")]
+
+
+def test_forget_shows_and_asks_and_no_means_no(filled) -> None:
+    result = filled("forget", "--id", "2", stdin="n\n")
+    assert result.exit_code == 1 and "My dog is called Max." in result.stderr
+    assert "1 turn" in result.stderr and "Forget this for good?" in result.stderr
+    assert turns(filled) == [2, 3, 4, 7, 8]
+    assert "Forgotten: 1 turn." in filled.ok("forget", "--id", "2", stdin="y\n")
+    assert turns(filled) == [3, 4, 7, 8]
+    assert b"called Max" not in (filled.store / "data.mdb").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("conditions", "left"),
+    [
+        (("--speaker", "Anna"), [3, 7, 8]),
+        (("--since", "2024-05-14"), [2, 3, 4]),
+        (("--until", "2024-05-12 18:30:20"), [4, 7, 8]),
+        (("--since", "2024-05-12T18:30:05", "--speaker", "Anna"), [2, 3, 7, 8]),
+        (("--id", "2", "--id", "chunk/8"), [3, 4, 7]),
+        (("--id", "2", "--speaker", "Ben"), [2, 3, 4, 7, 8]),
+        (("--scope", "other", "--all"), [2, 3, 4, 7, 8]),
+        (("--all",), []),
+    ],
+)
+def test_forget_by_conditions(filled, conditions: tuple[str, ...], left: list[int]) -> None:
+    assert filled("forget", *conditions, "--yes").exit_code == 0
+    assert turns(filled) == left
+
+
+def test_forget_a_session_and_a_note(filled) -> None:
+    session = filled.json("show")[0]["id"]
+    gone = filled.json("forget", "--session", session, "-y")
+    assert gone["turns"] == [2, 3, 4] and gone["erased"] is True
+    note = filled.json("remember", "Max is a spaniel.")["id"]
+    assert note in filled("forget", "--id", note, stdin="n\n").stderr
+    filled.ok("forget", "--id", note, "-y")
+    assert filled.json("search", "spaniel")["hits"] == [] or note not in str(
+        filled.json("search", "spaniel")
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ((), "say what: --id"),
+        (("--scope", "user"), "say what: --id"),
+        (("--all", "--speaker", "Anna"), "goes with --scope only"),
+        (("--since", "yesterday"), "'yesterday' is not a time"),
+    ],
+)
+def test_forget_refuses_what_is_unclear(filled, options: tuple[str, ...], reason: str) -> None:
+    assert reason in filled.fails("forget", *options, "--yes", code=2)
+    assert len(turns(filled)) == 5
+
+
+def test_forget_what_is_not_there(filled) -> None:
+    assert "Nothing fits" in filled("forget", "--id", "99").stderr
+
+
+# ------------------------------------------------------------------- tidy
+
+
+def test_tidy_seals_every_scope(filled) -> None:
+    filled.ok("import", "chat.txt", "--scope", "other", "--no-embed")
+    result = filled("tidy")
+    assert "2 scopes in order" in result.stdout and "No vectors were made" in result.stderr
+    assert [scope["sealed"] for scope in filled.json("stats")["scopes"].values()] == [5, 5]

@@ -1,0 +1,108 @@
+"""search, show, stats, why: what is in a memory, without changing it."""
+
+import pytest
+
+from slowcat_memory.core.pack import Packed
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.testing import memory_config
+
+
+@pytest.fixture
+def asked(filled):
+    """The store after a recall for turn 4."""
+    engine = MemoryEngine(memory_config(filled.store))
+    with engine.store.snapshot() as snapshot:
+        turn = snapshot.turn(4)
+    found = engine.search("the dog called Max", "user", 3)
+    engine.note_recall(turn, found, Packed("block", tuple(found.hits), 42))
+    engine.close()
+    return filled
+
+
+def test_search_shows_when_who_and_why(filled) -> None:
+    text = filled.ok("search", "what is the dog called", "--k", "2")
+    assert "2024-05-12 18:30" in text and "Anna" in text and "My dog is called Max." in text
+    assert "chunk/2" in text and "by words only" in text
+
+
+def test_search_for_a_script(filled) -> None:
+    found = filled.json("search", "Lisbon", "--k", "1")
+    assert [hit["memory"]["id"] for hit in found["hits"]] == ["chunk/7"]
+    assert found["stage"] == "lexical" and found["hits"][0]["views"]
+
+
+def test_what_was_said_is_never_markup(filled) -> None:
+    assert "[bold]everything[/]" in filled.ok("search", "everything")
+    assert "[bold]everything[/]" in filled.ok("show", "--last", "9")
+
+
+def test_a_search_in_an_empty_scope_names_the_others(filled) -> None:
+    result = filled("search", "dog", "--scope", "nobody")
+    assert result.exit_code == 0 and result.stdout == ""
+    assert "Nothing is remembered in the scope nobody; --scope takes user." in result.stderr
+
+
+def test_show_lists_sessions(filled) -> None:
+    text = filled.ok("show")
+    assert "2 sessions, 5 turns in scope user" in text and "We moved to Lisbon." in text
+    assert [s["turns"] for s in filled.json("show")] == [3, 2]
+
+
+def test_show_one_session_by_the_beginning_of_its_id(filled) -> None:
+    first, second = (session["id"] for session in filled.json("show"))
+    assert [t["id"] for t in filled.json("show", first)] == [2, 3, 4]
+    assert "How is it there?" in filled.ok("show", second[:-2])
+
+
+def test_show_the_latest_turns(filled) -> None:
+    assert [t["id"] for t in filled.json("show", "--last", "2")] == [7, 8]
+
+
+def test_show_one_memory_with_its_sources(filled) -> None:
+    shown = filled.json("show", "2")
+    assert shown["memory"]["id"] == "chunk/2" and shown["sources"][0]["id"] == 2
+    assert "made from" in filled.ok("show", "chunk/2")
+
+
+@pytest.mark.parametrize("what", ["99", "chunk/99", "nonsense", "note/0", "import"])
+def test_show_what_is_not_there(filled, what: str) -> None:
+    said = filled.fails("show", what, code=2)
+    assert f"there is no session and no memory '{what}'" in said
+
+
+def test_stats_for_people_and_for_scripts(filled) -> None:
+    filled.ok("remember", "Max is a spaniel.")
+    text = filled.ok("stats")
+    assert "user" in text and str(filled.store) in text and "no embedding is configured" in text
+    found = filled.json("stats")
+    user = found["scopes"]["user"]
+    assert (user["turns"], user["sessions"], user["notes"], user["vectors"]) == (5, 2, 1, 0)
+    assert found["writer"] is None and found["disk_bytes"] > 0
+
+
+def test_why_tells_what_was_put_before_the_llm(asked) -> None:
+    text = asked.ok("why")
+    assert "turn 4" in text and "My dog is called Max." in text and "42 tokens" in text
+    found = asked.json("why", "4")
+    assert found["recall"]["offers"][0]["memory"] == "chunk/2"
+    assert found["memories"]["chunk/2"]["text"] == "My dog is called Max."
+
+
+def test_why_of_what_is_forgotten_since(asked) -> None:
+    engine = MemoryEngine(memory_config(asked.store))
+    with engine.store.snapshot() as snapshot:
+        assert len(snapshot.ledger(4).offers) > 1
+    engine.close()
+    asked.ok("forget", "--id", "2", "-y")
+    assert "Max" not in asked.ok("why")
+
+
+def test_why_without_a_recall(filled) -> None:
+    assert "No recall is recorded so far." in filled("why").stderr
+    assert filled.json("why") is None
+    assert "no recall is recorded for 3" in filled.fails("why", "3", code=2)
+
+
+def test_times_are_in_the_configured_zone(filled) -> None:
+    filled.config.write_text(filled.config.read_text().replace("UTC", "Asia/Tokyo"))
+    assert "2024-05-13 03:30" in filled.ok("show", "2")

@@ -1,0 +1,85 @@
+"""The docs agree with the code."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from slowcat_memory import __version__
+from slowcat_memory.cli.app import app
+from slowcat_memory.cli.config_file import render_config
+from slowcat_memory.config import knobs, load
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+COMMANDS = set(get_command(app).commands)  # type: ignore[attr-defined]
+
+
+def test_config_toml_is_what_the_code_renders() -> None:
+    assert (ROOT / "config.toml").read_text() == render_config(), "run `make docs`"
+
+
+def test_config_toml_loads_and_changes_nothing(tmp_path: Path) -> None:
+    assert load(ROOT / "config.toml", {}) == load(None, {})
+
+
+def test_config_toml_shows_every_knob() -> None:
+    text = (ROOT / "config.toml").read_text()
+    for path, _ in knobs():
+        assert re.search(rf"^#? ?{path.rsplit('.')[-1]} = ", text, re.M), path
+
+
+def test_the_readme_lists_every_command_and_no_other() -> None:
+    named = set(re.findall(r"^\| `slowcat-memory ([a-z]+)", README, re.M))
+    assert named == COMMANDS
+
+
+def test_every_command_has_help_that_teaches() -> None:
+    for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
+        assert command.help and len(command.help) > 60, name
+
+
+def test_the_readme_names_the_two_commands() -> None:
+    assert "make demo" in README and "make test" in README
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M)
+    for target in re.findall(r"`?make ([a-z-]+)", README + (ROOT / "CONTRIBUTING.md").read_text()):
+        assert target in targets, target
+
+
+def test_python_in_the_readme_is_python() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", README, re.S)
+    assert blocks
+    for block in blocks:
+        ast.parse(block)
+
+
+@pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_links_lead_somewhere(page: str) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", (ROOT / page).read_text()):
+        assert (ROOT / target).exists(), target
+
+
+def test_architecture_names_every_room_and_door() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    for entry in (ROOT / "slowcat_memory").iterdir():
+        if entry.is_dir() and (entry / "__init__.py").exists():
+            assert f"`{entry.name}/`" in text, entry.name
+        elif entry.suffix == ".py" and entry.stem != "__init__":
+            assert f"`{entry.name}`" in text, entry.name
+
+
+def test_the_tested_pipecat_is_in_the_readme() -> None:
+    import importlib.metadata
+
+    assert re.search(r"Tested with Pipecat v1\.\d+\.\d+", README)
+    assert importlib.metadata.version("pipecat-slowcat-memory") == __version__
+
+
+def test_no_path_of_a_machine_in_the_tree() -> None:
+    pattern = re.compile(r"/(?:home|work|root|Users)/[a-z]")
+    for file in ROOT.rglob("*"):
+        skipped = {".git", ".venv", ".venv-oldest", "__pycache__"} & set(file.parts)
+        if not skipped and file.suffix in {".py", ".md", ".toml"} and file != Path(__file__):
+            assert not pattern.search(file.read_text(errors="replace")), file

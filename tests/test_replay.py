@@ -1,0 +1,428 @@
+"""Transcripts in and out: what is read, what is refused, and that nothing is logged twice."""
+
+import gzip
+import json
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slowcat_memory import replay
+from slowcat_memory.core.text import KEEP_CHARS, clean
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.errors import ConfigError, TranscriptError
+from slowcat_memory.records import Forget, SessionEdge, Turn
+from slowcat_memory.testing import memory_config
+
+LOCOMO = Path(__file__).parents[2] / "shared/data/LoCoMo/conversations.jsonl.gz"
+MAY = datetime(2024, 5, 12, 18, 30, tzinfo=UTC)
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[MemoryEngine]:
+    engine = MemoryEngine(memory_config(tmp_path / "memory"))
+    yield engine
+    engine.close()
+
+
+def written(folder: Path, text: str, name: str = "chat.txt") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def lines(folder: Path, *rows: Any, name: str = "chat.jsonl") -> Path:
+    return written(folder, "".join(json.dumps(row) + "\n" for row in rows), name)
+
+
+def read(path: Path) -> tuple[list[replay.Transcript], list[str]]:
+    faults: list[TranscriptError] = []
+    return list(replay.read(path, faults.append)), [fault.message for fault in faults]
+
+
+def said(transcript: replay.Transcript) -> list[list[str]]:
+    return [[u.text for u in session.utterances] for session in transcript.sessions]
+
+
+def logged(engine: MemoryEngine, scope: str = "user") -> list[Turn]:
+    engine.store.flush()
+    with engine.store.snapshot() as snapshot:
+        return list(snapshot.turns(scope))
+
+
+def imported(engine: MemoryEngine, path: Path, **options: Any) -> replay.Imported:
+    return replay.import_file(engine, path, on_error=lambda error: None, **options)
+
+
+# ------------------------------------------------------------------- plain text
+
+
+def test_plain_text_has_names_sessions_times_and_long_turns(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        "# 2024-05-12 18:30\nAnna: My dog is called Max.\nAssistant: What a name!\n"
+        "[2024-05-12 18:31] Anna: He was\n\na present: from my aunt.\n\n\nAnna Lee: Later.\n",
+    )
+    [transcript], faults = read(path)
+    assert faults == []
+    assert said(transcript) == [
+        ["My dog is called Max.", "What a name!", "He was\na present: from my aunt."],
+        ["Later."],
+    ]
+    first, second = transcript.sessions
+    assert first.started == datetime(2024, 5, 12, 18, 30)
+    assert [u.role for u in first.utterances] == ["user", "assistant", "user"]
+    assert first.utterances[2].at == datetime(2024, 5, 12, 18, 31)
+    assert [u.origin for u in first.utterances] == ["2", "3", "4"]
+    assert second.utterances[0].speaker == "Anna Lee"
+    assert second.started and second.started > datetime(2024, 5, 12, 18, 31)
+
+
+def test_plain_text_reports_what_has_no_speaker_and_what_says_nothing(tmp_path: Path) -> None:
+    path = written(tmp_path, "who says this\nAnna: hello\nBen:\n[noon] Ben: hm\n")
+    [transcript], faults = read(path)
+    assert said(transcript) == [["hello"]]
+    assert faults == [
+        'line 1: no speaker; a turn is "Name: what was said"',
+        "line 3: nothing is said",
+        "line 4: 'noon' is not a time such as 2024-05-12T18:30",
+    ]
+
+
+def test_a_silence_of_an_hour_begins_a_session(tmp_path: Path) -> None:
+    text = "[2024-05-12 18:30] A: a\n[2024-05-12 19:20] A: b\n[2024-05-12 20:30] A: c\n"
+    [transcript], _ = read(written(tmp_path, text))
+    assert said(transcript) == [["a", "b"], ["c"]]
+
+
+# ------------------------------------------------------------------- JSON lines
+
+
+def test_json_lines_keep_all_they_say(tmp_path: Path) -> None:
+    path = lines(
+        tmp_path,
+        {"text": "one", "speaker": "Anna", "at": "2024-05-12T18:30+02:00", "id": 7, "session": "x"},
+        {"content": "two", "role": "Assistant", "session": "x"},
+        {"text": "three", "speaker": "Bot", "session": "y", "channel": "voice", "tools": ["clock"]},
+        {"text": "four", "speaker": "Anna", "session": "x", "interrupted": True},
+    )
+    [transcript], faults = read(path)
+    assert faults == []
+    assert said(transcript) == [["one", "two", "four"], ["three"]]
+    one, two, four = transcript.sessions[0].utterances
+    assert one.at == datetime(2024, 5, 12, 18, 30, tzinfo=one.at and one.at.tzinfo)
+    assert (one.origin, two.origin, four.origin) == ("7", "2", "4")
+    assert (one.role, two.role, four.role) == ("user", "assistant", "user")
+    assert four.interrupted
+    three = transcript.sessions[1].utterances[0]
+    assert (three.role, three.channel, three.tools) == ("assistant", "voice", ("clock",))
+
+
+BAD_LINES = [
+    ('{"text": "cut off', "not JSON"),
+    ("[1, 2]", "not a JSON object"),
+    ('{"speaker": "Anna"}', 'no "text"'),
+    ('{"text": 5}', '"text" is not a string'),
+    ('{"text": "  "}', "nothing is said"),
+    ('{"text": "\\u0000\\u202e"}', "nothing is said"),
+    ('{"text": "x", "role": "system"}', 'role \'system\' is neither "user" nor "assistant"'),
+    ('{"text": "x", "at": "tomorrow"}', "'tomorrow' is not a time"),
+    ('{"text": "x", "at": "0001-01-01"}', "1 is not a year"),
+    ('{"text": "x", "at": 12}', "'12' is not a time"),
+    ('{"note": "x", "importance": 7}', '"importance" is not a number'),
+    ('{"sessions": 3}', '"sessions" is not a list'),
+    ("[" * 100_000, "recursion"),
+]
+
+
+@pytest.mark.parametrize(("bad", "reason"), BAD_LINES)
+def test_a_bad_line_is_named_and_the_rest_is_read(tmp_path: Path, bad: str, reason: str) -> None:
+    path = written(tmp_path, f'{{"text": "before"}}\n{bad}\n\n{{"text": "after"}}\n', "c.jsonl")
+    [transcript], [fault] = read(path)
+    assert said(transcript) == [["before", "after"]]
+    assert fault.startswith("line 2: ") and reason in fault
+
+
+def test_a_line_that_is_not_utf8_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "latin.txt"
+    path.write_bytes("Anna: café\nAnna: tea\n".encode("latin-1"))
+    [transcript], faults = read(path)
+    assert (said(transcript), faults) == ([["tea"]], ["line 1: not UTF-8"])
+
+
+def test_a_whole_conversation_a_line(tmp_path: Path) -> None:
+    turns = [
+        {
+            "turn_id": "c/1",
+            "speaker": "Anna",
+            "role": "A",
+            "text": "Look!",
+            "image_caption": "a dog",
+        },
+        {"turn_id": "c/2", "speaker": "Ben", "role": "B", "text": 7},
+        {"speaker": "assistant", "role": "assistant", "text": "Nice.", "at": "2024-05-13"},
+    ]
+    sessions = [{"session_id": "c/S1", "started_at": "2024-05-12T18:30:00", "turns": turns}, "junk"]
+    [transcript], faults = read(lines(tmp_path, {"conversation_id": "c", "sessions": sessions}))
+    assert transcript.conversation == "c"
+    first, third = transcript.sessions[0].utterances
+    assert (first.text, first.origin, first.role) == ("Look! (photo: a dog)", "c/1", "user")
+    assert (third.origin, third.role, third.at) == ("c/S1:3", "assistant", datetime(2024, 5, 13))
+    assert faults == [
+        'line 1: session c/S1, turn 2: "text" is not a string',
+        "line 1: session 2: not a JSON object",
+    ]
+
+
+@given(st.lists(st.text(max_size=40) | st.binary(max_size=40), max_size=8), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_no_text_whatever_breaks_the_reader(
+    tmp_path_factory: Any, parts: list, json_: bool
+) -> None:
+    path = tmp_path_factory.mktemp("any") / ("x.jsonl" if json_ else "x.txt")
+    raw = [p if isinstance(p, bytes) else p.encode("utf-8", "replace") for p in parts]
+    path.write_bytes(b'{"text": "x"}\n' * json_ + b"\n".join(raw))
+    try:
+        transcripts, _ = read(path)
+    except TranscriptError:
+        return
+    for transcript in transcripts:
+        assert all(clean(text)[0] == text != "" for texts in said(transcript) for text in texts)
+
+
+# ------------------------------------------------------------------- files
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.ZstdCompressor().compress])
+def test_compressed_files_are_known_by_what_is_in_them(tmp_path: Path, pack: Any) -> None:
+    path = tmp_path / "chat.txt"
+    path.write_bytes(pack(b"Anna: hello\n"))
+    assert said(read(path)[0][0]) == [["hello"]]
+
+
+def test_what_can_be_read_of_a_broken_archive_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "chat.txt.gz"
+    text = "".join(f"Anna: line {os.urandom(30).hex()}\n" for _ in range(5000))
+    path.write_bytes(gzip.compress(text.encode())[:-2000])
+    [transcript], faults = read(path)
+    assert len(said(transcript)[0]) > 3000
+    assert "breaks off here" in faults[0]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [(b"", "is empty"), (b" \n\n", "is empty"), (bytes(range(256)) * 9, "is not a text file")]
+    + [("hi".encode("utf-16"), "is UTF-16"), (b"\x1f\x8bnonsense", "is damaged")],
+)
+def test_a_file_without_text_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:
+    path = tmp_path / "chat.txt"
+    path.write_bytes(content)
+    with pytest.raises(TranscriptError, match=reason):
+        read(path)
+
+
+def test_a_folder_and_no_file_are_refused(tmp_path: Path) -> None:
+    for path, reason in ((tmp_path, "Is a directory"), (tmp_path / "no", "No such file")):
+        with pytest.raises(TranscriptError, match=reason):
+            read(path)
+
+
+# ------------------------------------------------------------------- into the log
+
+
+def test_ingest_logs_start_turns_and_end_in_order(engine: MemoryEngine) -> None:
+    utterances = [("Anna", "user"), ("", "assistant"), ("", "assistant"), ("Ben", "user")]
+    session = replay.TranscriptSession(
+        id="s",
+        started=MAY,
+        utterances=tuple(
+            replay.Utterance(speaker=who, role=role, text=f"text {i}", origin=f"o{i}")  # type: ignore[arg-type]
+            for i, (who, role) in enumerate(utterances)
+        ),
+    )
+    acks = replay.ingest(engine, "duo", session)
+    acks[-1].wait()
+    start, one, two, three, four, end = [ack.event for ack in acks]
+    assert isinstance(start, SessionEdge) and start.kind == "start" and start.at == MAY
+    assert isinstance(end, SessionEdge) and (end.kind, end.reason) == ("end", "import")
+    turns = logged(engine, "duo")
+    assert turns == [one, two, three, four]
+    assert [t.speaker for t in turns] == ["Anna", "Assistant", "Assistant", "Ben"]
+    assert [t.reply_to for t in turns] == [0, turns[0].id, turns[0].id, 0]
+    assert [t.at - MAY for t in turns] == [timedelta(seconds=10 * i) for i in range(4)]
+    assert {t.channel for t in turns} == {"text"}
+    assert replay.ingest(engine, "duo", session) == []
+    assert engine.search("text 2", "duo", 1).hits[0].memory.sources == (turns[2].id,)
+
+
+def test_times_without_a_zone_are_the_engines(tmp_path: Path) -> None:
+    config = memory_config(tmp_path / "m", memory={"time_zone": "Asia/Tokyo"})
+    engine = MemoryEngine(config)
+    imported(engine, written(tmp_path, "# 2024-05-12 18:30\nA: hi\n"))
+    assert logged(engine)[0].at == datetime(2024, 5, 12, 9, 30, tzinfo=UTC)
+    engine.close()
+
+
+def test_without_any_time_the_file_tells(engine: MemoryEngine, tmp_path: Path) -> None:
+    path = written(tmp_path, "A: one\n\n\nA: two\n")
+    os.utime(path, (MAY.timestamp(), MAY.timestamp()))
+    imported(engine, path)
+    assert [t.at for t in logged(engine)] == [MAY - timedelta(seconds=s) for s in (20, 10)]
+
+
+def test_a_second_import_adds_nothing(engine: MemoryEngine, tmp_path: Path) -> None:
+    path = written(tmp_path, "A: one\nA: two\n\n\nA: three\n")
+    first, second = imported(engine, path), imported(engine, path)
+    assert (first.turns, first.sessions, first.known_turns) == (3, 2, 0)
+    assert (second.turns, second.sessions, second.known_turns) == (0, 0, 3)
+    path.touch()
+    copy = written(tmp_path, path.read_text(), "renamed.txt")
+    os.utime(copy, (1, 1))
+    assert imported(engine, copy).turns == 0
+    assert imported(engine, path, scope="other").turns == 3
+    assert len(logged(engine)) == 3
+
+
+def test_a_file_that_has_grown_goes_on(engine: MemoryEngine, tmp_path: Path) -> None:
+    path = written(tmp_path, "A: one\nAssistant: two\n")
+    imported(engine, path)
+    path.write_text(path.read_text() + "A: three\nAssistant: four\n\n\nA: five\n")
+    done = imported(engine, path)
+    assert (done.turns, done.known_turns, done.sessions) == (3, 2, 2)
+    turns = logged(engine)
+    assert [t.text for t in turns] == ["one", "two", "three", "four", "five"]
+    assert turns[3].reply_to == turns[2].id
+    with engine.store.snapshot() as snapshot:
+        assert [(s.turns, s.reason) for s in snapshot.sessions()] == [(4, "import"), (1, "import")]
+
+
+def test_an_interrupted_import_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    text = "\n\n\n".join(f"A: {i}\nAssistant: re {i}" for i in range(8)) + "\n"
+    path, config = written(tmp_path, text), memory_config(tmp_path / "memory")
+    for stop in (3, 1, 2, 99):
+        engine = MemoryEngine(config)
+        seen: list[replay.Step] = []
+
+        def progress(step: replay.Step, seen: list = seen, stop: int = stop) -> None:
+            seen.append(step)
+            if len(seen) == stop:
+                raise KeyboardInterrupt
+
+        try:
+            imported(engine, path, progress=progress)
+        except KeyboardInterrupt:
+            assert len(seen) == stop
+        finally:
+            engine.close()
+    engine = MemoryEngine(config)
+    assert [t.text for t in logged(engine)] == [w for i in range(8) for w in (f"{i}", f"re {i}")]
+    assert seen[-1].turns == seen[-1].of_turns == 16
+    engine.close()
+
+
+def test_what_was_forgotten_stays_forgotten_until_asked_for(
+    engine: MemoryEngine, tmp_path: Path
+) -> None:
+    path = written(tmp_path, "A: one\nA: secret\nA: three\n\n\nA: gone\n")
+    imported(engine, path)
+    turns = logged(engine)
+    engine.forget(Forget(turns=(turns[1].id,)))
+    engine.forget(Forget(session=turns[3].session))
+    assert imported(engine, path).turns == 0
+    path.write_text(path.read_text() + "A: more\n")
+    again = imported(engine, path, again=True)
+    assert [t.text for t in logged(engine)] == ["one", "three", "gone", "more"]
+    assert again.turns == 2
+
+
+def test_odd_utterances_are_kept_as_far_as_they_can_be(
+    engine: MemoryEngine, tmp_path: Path
+) -> None:
+    odd = ["a" * 1_000_000, "n\0ul", "lone \ud800 half", "bidi \u202e\u2066x", "bell \x07\x1b[31m"]
+    imported(engine, lines(tmp_path, *({"text": text} for text in (*odd, "<|im_start|>system"))))
+    big, *rest = logged(engine)
+    assert (len(big.text), big.cut) == (KEEP_CHARS, 1_000_000 - KEEP_CHARS)
+    assert [t.text for t in rest] == [
+        "nul",
+        "lone \ufffd half",
+        "bidi x",
+        "bell [31m",
+        "<|im_start|>system",
+    ]
+
+
+def test_scopes_by_conversation_and_a_choice_of_them(engine: MemoryEngine, tmp_path: Path) -> None:
+    rows = [
+        {"conversation_id": name, "sessions": [{"turns": [{"text": f"I am {name}"}]}]}
+        for name in ("Anna Lee", "ben")
+    ]
+    path = lines(tmp_path, *rows)
+    done = imported(engine, path, scope="x-{conversation}")
+    assert done.scopes == {"x-anna-lee", "x-ben"}
+    assert [t.text for t in logged(engine, "x-ben")] == ["I am ben"]
+    assert imported(engine, path, conversations=["ben"]).turns == 1
+    assert imported(engine, path, conversations=["Anna Lee"]).turns == 1
+    assert [t.text for t in logged(engine)] == ["I am ben", "I am Anna Lee"]
+    with pytest.raises(TranscriptError, match="no such conversation. It has: Anna Lee, ben"):
+        imported(engine, path, conversations=["carl"])
+    with pytest.raises(ConfigError, match="cannot name a scope"):
+        imported(engine, path, scope="No Good")
+
+
+# ------------------------------------------------------------------- out of the log
+
+
+def exported(engine: MemoryEngine) -> list[dict[str, Any]]:
+    engine.store.flush()
+    with engine.store.snapshot() as snapshot:
+        return list(replay.export(snapshot))
+
+
+def test_export_and_import_are_inverse(engine: MemoryEngine, tmp_path: Path) -> None:
+    path = lines(
+        tmp_path,
+        {"text": "hello", "speaker": "Anna", "at": "2024-05-12T18:30Z", "session": "a"},
+        {"text": "stop", "role": "assistant", "session": "a", "interrupted": True, "tools": ["t"]},
+        {"text": "spoken", "speaker": "Anna", "session": "b", "channel": "voice", "cut": 3},
+    )
+    imported(engine, path, scope="anna")
+    imported(engine, path, scope="ben")
+    engine.remember("allergic to nuts", "anna", pinned=True, at=MAY)
+    engine.pin("anna", f"chunk/{logged(engine, 'anna')[0].id}")
+    before = exported(engine)
+    assert len(before) == 7 and before[0]["pinned"] and before[3]["note"] == "allergic to nuts"
+
+    copy = MemoryEngine(memory_config(tmp_path / "copy"))
+    file = lines(tmp_path, *before, name="export.jsonl")
+    done = imported(copy, file)
+    after = exported(copy)
+    imported(copy, file)
+    assert exported(copy) == after
+    copy.close()
+
+    def anonymous(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [{k: v for k, v in row.items() if k != "id"} for row in rows]
+
+    assert (done.turns, done.notes, done.scopes) == (6, 1, {"anna", "ben"})
+    assert anonymous(after) == anonymous(before)
+    assert imported(engine, file).turns == 0  # sessions keep their ids: it is all there already
+
+
+@pytest.mark.skipif(not LOCOMO.exists(), reason="the evaluation data is not beside the repository")
+def test_a_whole_locomo_conversation(engine: MemoryEngine) -> None:
+    faults: list[TranscriptError] = []
+    done = replay.import_file(
+        engine, LOCOMO, scope="duo", conversations=["locomo-26"], on_error=faults.append
+    )
+    assert (done.turns, done.sessions, faults) == (419, 19, [])
+    turns = logged(engine, "duo")
+    assert {t.speaker for t in turns} == {"Caroline", "Melanie"}
+    assert turns[0].origin == "locomo-26/D1:1"
+    best = engine.search("When did Caroline go to the LGBTQ support group?", "duo", 5).hits
+    assert turns[2].id in {hit.memory.sources[0] for hit in best}
