@@ -155,7 +155,7 @@ def build(values: dict[str, Any], environ: Mapping[str, str] | None = None) -> C
     _refuse_unknown(values, Config, "")
     overrides = _overrides(environ or {})
     preset = overrides.get("preset", values.get("preset", "default"))
-    if preset not in PRESETS:
+    if not isinstance(preset, str) or preset not in PRESETS:
         raise ConfigError(
             f"preset: there is none called {preset!r}", hint=f"Take one of {', '.join(PRESETS)}"
         )
@@ -204,7 +204,7 @@ def _refuse_unknown(values: dict[str, Any], options: type[Struct], path: str) ->
         where = f"{path}.{key}".lstrip(".")
         if key not in hints:
             raise ConfigError(f"{where}: there is no such key", hint=_nearest(where))
-        if isinstance(value, dict) and issubclass(hints[key], Struct):
+        if isinstance(value, dict) and isinstance(hints[key], type(Struct)):
             _refuse_unknown(value, hints[key], where)
 
 

@@ -12,12 +12,13 @@ import hashlib
 import re
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+import numpy as np
 from loguru import logger
 from msgspec.structs import replace
 
@@ -25,11 +26,11 @@ from slowcat_memory import providers
 from slowcat_memory.config import Config
 from slowcat_memory.core.chunks import chunk, spoken
 from slowcat_memory.core.pack import Packed, pack
-from slowcat_memory.core.text import Tokenizer, clean
+from slowcat_memory.core.text import Tokenizer, clean, neutralise
 from slowcat_memory.errors import ConfigError, ProviderError, StoreError
 from slowcat_memory.index import sealed
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.providers import EmbedderReport, QueryEmbedder
+from slowcat_memory.providers import DocumentEmbedder, Embedder, EmbedderReport, QueryEmbedder
 from slowcat_memory.records import (
     Cursor,
     Event,
@@ -45,11 +46,12 @@ from slowcat_memory.records import (
     WriteBatch,
 )
 from slowcat_memory.runtime.namespace import Namespace, Space, read_memory
-from slowcat_memory.runtime.recall import Progress, Query, Recall, Recollection
+from slowcat_memory.runtime.recall import Breaker, Progress, Query, Recall, Recollection
 from slowcat_memory.store import Ack, Store
 
 SCOPE = re.compile(r"[a-z0-9_-]{1,64}")
 DRAFTS = 16  # texts embedded between two looks at whether the engine closes
+CLOSE_S = 2.0  # how long each worker may finish what it has when the engine closes
 _shared: dict[Path, "tuple[MemoryEngine, int]"] = {}
 _shared_lock = threading.Lock()
 
@@ -64,6 +66,7 @@ class MemoryEngine:
         readonly: bool = False,
         on_trouble: Callable[[StoreError], None] | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        embedder: QueryEmbedder | None = None,
     ) -> None:
         """Open the store, and the embedder if its model is at hand.
 
@@ -74,6 +77,7 @@ class MemoryEngine:
             readonly: Only read, beside a process that writes.
             on_trouble: Told once when the store cannot save, and why.
             clock: The time, aware; for tests.
+            embedder: Used for queries and documents, instead of the configured model.
 
         Raises:
             StoreError: The store cannot be opened.
@@ -82,9 +86,11 @@ class MemoryEngine:
         self.config, self.readonly, self.clock = config, readonly, clock
         self.metrics = Metrics()
         self.zone = _zone(config.memory.time_zone)
-        self._tokenizer = Tokenizer(config.index.language)
+        self._tokenizer = _tokenizer(config.index.language)
         self._embedder: QueryEmbedder | None = None
-        self._embed: Callable[[str], Any] | None = None
+        self._given_embedder = embedder
+        self._cached: Any = None  # the embedder's ``encode_query`` with a cache before it
+        self._embed: Breaker | None = None
         self.embedding = EmbedderReport(state="none", source="not opened")
         self._open_embedder()
         self.store = Store.open(
@@ -96,6 +102,7 @@ class MemoryEngine:
         )
         self._namespaces: dict[str, Namespace] = {}
         self._loading = threading.Lock()
+        self._keeping = threading.Lock()
         self._closing = threading.Event()
         self._talk = ThreadPoolExecutor(1, "slowcat-recall")
         self._back = ThreadPoolExecutor(1, "slowcat-embed")
@@ -138,11 +145,20 @@ class MemoryEngine:
         self.close()
 
     def close(self) -> None:
-        """Save what waits, and close. Takes up to two seconds; may be called twice."""
-        self._closing.set()
-        for pool in (self._talk, self._back):
-            pool.shutdown(wait=True, cancel_futures=False)
+        """Save what waits, and close. Takes a few seconds at most; may be called twice."""
+        if not self._closing.is_set():
+            # Talk first and before closing begins: the last turns are embedded too.
+            wait((self._talk.submit(lambda: None),), CLOSE_S)
+            self._closing.set()
+            wait((self._back.submit(lambda: None),), CLOSE_S)
+        self._talk.shutdown(wait=False)
+        self._back.shutdown(wait=False, cancel_futures=True)
         self.store.close()
+
+    def drain(self) -> None:
+        """Wait until what was said so far is indexed and embedded. Blocks; the store need not be."""
+        for pool in (self._talk, self._back):  # in this order: the first one feeds the second
+            pool.submit(lambda: None).result()
 
     def prepare(self, scope: str) -> None:
         """Load a scope's index, so that its first recall is as fast as the others. Blocks.
@@ -203,15 +219,17 @@ class MemoryEngine:
 
     def _later(self, work: Callable[..., None], *arguments: Any) -> Future[None] | None:
         """Run background work; what it raises is logged, never shown to a turn."""
+        if self._closing.is_set():
+            return None
+        return self._back.submit(self._guarded, work, *arguments)
 
-        def guarded() -> None:
-            try:
-                work(*arguments)
-            except Exception as error:  # a background thread has nobody to raise to
+    def _guarded(self, work: Callable[..., None], *arguments: Any) -> None:
+        try:
+            work(*arguments)
+        except Exception as error:  # a worker thread has nobody to raise to
+            if not self._closing.is_set():
                 self.metrics.count("background_failures")
                 logger.warning(f"memory: {work.__name__.strip('_')} failed: {type(error).__name__}")
-
-        return None if self._closing.is_set() else self._back.submit(guarded)
 
     # ---------------------------------------------------------------- writing
 
@@ -227,7 +245,9 @@ class MemoryEngine:
 
         Raises:
             StoreFullError: So much waits to be saved that nothing more is taken.
+            ConfigError: Its scope is not a scope's name.
         """
+        check_scope(event.scope)
         return self._index([self.store.append(event)], draft)[0]
 
     def append_all(
@@ -243,12 +263,14 @@ class MemoryEngine:
         Returns:
             An ack for each event.
         """
+        for event in events:
+            check_scope(event.scope)
         return self._index(self.store.append_all(events, cursor), draft)
 
     def _index(self, acks: list[Ack], draft: bool) -> list[Ack]:
         turns = [(ack.event, ack) for ack in acks if isinstance(ack.event, Turn)]
         if turns:
-            self._talk.submit(self._take, turns, draft)
+            self._talk.submit(self._guarded, self._take, turns, draft)
         return acks
 
     def _take(self, turns: list[tuple[Turn, Ack]], draft: bool) -> None:
@@ -267,6 +289,7 @@ class MemoryEngine:
         speaker: str = "",
         pinned: bool = False,
         importance: float = 0.8,
+        at: datetime | None = None,
     ) -> Memory:
         """Keep a statement that nobody said in a conversation.
 
@@ -276,11 +299,18 @@ class MemoryEngine:
             speaker: Whom it is about.
             pinned: Whether it always counts.
             importance: 0 to 1.
+            at: Since when it holds; None for now.
 
         Returns:
             The memory, durable.
+
+        Raises:
+            ValueError: The statement is empty.
+            ConfigError: That is not a scope's name.
         """
         kept, _ = clean(text)
+        if not kept:
+            raise ValueError("there is nothing to remember")
         digest = hashlib.blake2b(f"{scope}\0{kept}".encode(), digest_size=8).hexdigest()
         now = self.clock()
         return self._put(
@@ -290,7 +320,7 @@ class MemoryEngine:
                 scope=check_scope(scope),
                 speaker=speaker or self.config.memory.user_name,
                 text=kept,
-                valid_from=now,
+                valid_from=at or now,
                 recorded_at=now,
                 pinned=pinned,
                 importance=importance,
@@ -314,11 +344,14 @@ class MemoryEngine:
 
     def _put(self, memory: Memory) -> Memory:
         self.store.apply("person", WriteBatch(memories=(memory,))).wait(None)
+        self._talk.submit(self._take_memory, memory).result()  # after the turns that came before
+        return memory
+
+    def _take_memory(self, memory: Memory) -> None:
         namespace = self._namespace(memory.scope)
         namespace.put_memory(memory)
         if not namespace.searcher.has_vector(memory.id):
             self._later(self._draft, namespace, [memory])
-        return memory
 
     def forget(self, what: Forget) -> Forgotten:
         """Delete for good: turns, what was derived from them, index entries, caches. Blocks.
@@ -329,17 +362,17 @@ class MemoryEngine:
         Returns:
             What is gone.
         """
-        gone = self.store.forget(what)
+        gone = self.store.forget(what, erase=False)  # which may take long: out of the ears first
         scopes = {scope for scope, _ in gone.memories}
         for scope in scopes & self._namespaces.keys():
             self._namespaces[scope].forget([id_ for s, id_ in gone.memories if s == scope])
-        if self._embedder is not None:
-            self._use(self._embedder)  # its cache holds words
+        if self._cached is not None:
+            self._cached.cache_clear()  # it holds words
         for scope in scopes:  # sealed files hold words; without a manifest nothing uses them
             sealed.sweep(self._root(scope))
-            if self._namespaces.pop(scope, None):
-                self._namespace(scope)
-        return gone
+            if scope in self._namespaces:  # on the worker, behind the turns that it still takes
+                self._talk.submit(self._reload, scope).result()
+        return replace(gone, erased=self.store.erase())
 
     # ---------------------------------------------------------------- recall
 
@@ -351,6 +384,7 @@ class MemoryEngine:
         now: datetime | None = None,
         exclude: frozenset[str] = frozenset(),
         exclude_words: frozenset[str] = frozenset(),
+        vector: np.ndarray | None = None,
     ) -> Recollection:
         """Recall for a turn that waits: within the deadline, whatever is ready by then.
 
@@ -360,9 +394,13 @@ class MemoryEngine:
             now: The time of the question; None for now.
             exclude: Ids of memories not to return.
             exclude_words: Fingerprints of texts not to return.
+            vector: The text's vector, when it was embedded ahead.
 
         Returns:
             The hits worth offering, and how far recall came.
+
+        Raises:
+            ConfigError: That is not a scope's name.
         """
         options = self.config.recall
         query = Query(
@@ -374,21 +412,21 @@ class MemoryEngine:
             exclude_words=exclude_words,
             floor=options.floor,
             keep_share=options.keep_share,
+            vector=vector,
         )
         if scope not in self._namespaces:
-            self._talk.submit(self._namespace, scope)
+            self._talk.submit(self._namespace, check_scope(scope))
             self.metrics.count("recall_none")
             return Recollection()
         progress = Progress()
         running = asyncio.get_running_loop().run_in_executor(self._talk, self._run, query, progress)
+        running.add_done_callback(_swallow)
         try:
             done, _ = await asyncio.wait({running}, timeout=options.deadline_ms / 1e3)
         except asyncio.CancelledError:
             progress.abandoned = True
             raise
         found = running.result() if done else self._recall(scope).settle(query, progress)
-        if not done:
-            running.add_done_callback(_swallow)
         self.metrics.count(f"recall_{found.stage}")
         return found
 
@@ -424,7 +462,7 @@ class MemoryEngine:
         return Recall(
             namespace.searcher,
             lambda _, ids: namespace.fetch(ids),
-            self._embed,
+            self._embed if namespace.space.key == self.embedding.key else None,
             self.config.fuse,
             self.config.rank,
         )
@@ -497,15 +535,16 @@ class MemoryEngine:
         lines = []
         if sessions:
             last = max(session.last for session in sessions).astimezone(self.zone)
+            times = "once" if len(sessions) == 1 else f"{len(sessions)} times"
             lines.append(
-                f"You have talked {len(sessions)} times before, the last time on "
-                f"{last.day} {last:%B %Y}."
+                f"You have talked {times} before, the last time on {last.day} {last:%B %Y}."
             )
         if pinned:
             lines.append("You were asked to always keep in mind:")
-            held = replace(Recollection(), hits=[])
-            lines += [f"- {m.speaker}: {m.text}" for m in sorted(pinned, key=lambda m: m.id)]
-            del held
+            lines += [
+                f"- {neutralise(memory.speaker)}: {neutralise(memory.text)}"
+                for memory in sorted(pinned, key=lambda memory: memory.id)
+            ]
         return "\n".join(lines)
 
     def why(self, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
@@ -547,7 +586,7 @@ class MemoryEngine:
                     "tail": namespace.searcher.tail_count,
                     "vectors": len(namespace.searcher.dense),
                 }
-                for scope, namespace in self._namespaces.items()
+                for scope, namespace in list(self._namespaces.items())
             },
             "unsaved": self.store.unsaved(),
             "counters": self.metrics.counts(),
@@ -557,17 +596,25 @@ class MemoryEngine:
     # ---------------------------------------------------------------- embedding
 
     def _open_embedder(self) -> None:
-        embedder, self.embedding = providers.open_query_embedder(self.config.embedding)
+        if (embedder := self._given_embedder) is not None:
+            self.embedding = EmbedderReport(
+                state="ready", source=embedder.name, key=embedder.key, dim=embedder.dim
+            )
+        else:
+            embedder, self.embedding = providers.open_query_embedder(self.config.embedding)
         if embedder is not None:
-            self._use(embedder)
+            cache = functools.lru_cache(self.config.memory.embedding_cache_size)
+            self._embedder, self._cached = embedder, cache(embedder.encode_query)
+            self._embed = Breaker(self._cached, self.clock, self._embedding_failed)
 
-    def _use(self, embedder: QueryEmbedder) -> None:
-        self._embedder = embedder
-        cached = functools.lru_cache(self.config.memory.embedding_cache_size)
-        self._embed = cached(embedder.encode_query)
+    def _embedding_failed(self, problem: str) -> None:
+        self.metrics.count("embedding_failures")
+        logger.warning(f"memory: embedding a query failed: {problem}")
 
     def _export(self) -> None:
         """Make the model ready, then go over from words alone to words and vectors."""
+        if self.embedding.state != "needs export":
+            return  # asked for twice: at the start, and by ``tidy``
         providers.export_model(self.config.embedding)
         self._open_embedder()
         for scope in list(self._namespaces):
@@ -575,15 +622,17 @@ class MemoryEngine:
             self._draft_missing(self._namespaces[scope])
 
     def _reload(self, scope: str) -> None:
-        self.store.flush(10.0)
+        if not self.store.flush(10.0):
+            raise StoreError("an index is not loaded anew while turns wait to be saved")
         self._namespaces[scope] = self._load(scope)
 
     def _draft(self, namespace: Namespace, memories: Sequence[Memory]) -> None:
         """Embed memories with the query model: good enough until the document model comes."""
         if self._embedder is None or namespace.space.key != self._embedder.key:
             return
-        values = self._embedder.encode([spoken(memory) for memory in memories])
-        self._keep_vectors(namespace, memories, values, draft=True)
+        wanted = [m for m in memories if not namespace.searcher.has_vector(m.id)]
+        values = self._embedder.encode([spoken(memory) for memory in wanted])
+        self._keep_vectors(namespace, wanted, values, draft=True)
 
     def _draft_missing(self, namespace: Namespace) -> None:
         missing = self._missing(namespace)
@@ -607,13 +656,18 @@ class MemoryEngine:
     def _keep_vectors(
         self, namespace: Namespace, memories: Sequence[Memory], values: Any, *, draft: bool
     ) -> None:
-        vectors = tuple(
-            Vector(scope=namespace.scope, memory=memory.id, values=row, draft=draft)
-            for memory, row in zip(memories, values, strict=True)
-        )
-        self.store.apply("embed", WriteBatch(vectors=vectors, embedder=namespace.space.key))
-        for vector in vectors:
-            namespace.put_vector(vector.memory, vector.values)
+        current = self._namespaces.get(namespace.scope)  # it may have been loaded anew meanwhile
+        if current is None or current.space != namespace.space:
+            return
+        with self._keeping:  # so that no draft takes the place of an exact vector
+            vectors = tuple(
+                Vector(scope=current.scope, memory=memory.id, values=row, draft=draft)
+                for memory, row in zip(memories, values, strict=True)
+                if not (draft and current.searcher.has_vector(memory.id))
+            )
+            self.store.apply("embed", WriteBatch(vectors=vectors, embedder=current.space.key))
+            for vector in vectors:
+                current.put_vector(vector.memory, vector.values)
 
     def tidy(self, scope: str, progress: Callable[[str, int, int], None] | None = None) -> None:
         """Embed what has no exact vector yet, and rebuild the sealed index. Blocks, for minutes.
@@ -627,29 +681,74 @@ class MemoryEngine:
         """
         if self.embedding.state == "needs export":
             self._back.submit(self._export).result()
+        told = progress or (lambda what, done, total: None)
+        self.embed(scope, told)
+        told("index", 0, 1)
+        self.seal(scope)
+        told("index", 1, 1)
+
+    def embed(
+        self,
+        scope: str,
+        progress: Callable[[str, int, int], None] | None = None,
+        embedder: DocumentEmbedder | None = None,
+    ) -> None:
+        """Embed exactly what has no exact vector yet; nothing without a model. Blocks, for minutes.
+
+        Args:
+            scope: The scope.
+            progress: As in ``tidy``.
+            embedder: Of the configured model, and its owner closes it; None opens one for this
+                call, which costs seconds.
+
+        Raises:
+            ProviderError: The document embedder failed; what it finished is kept.
+        """
         namespace = self._namespace(scope)
         told = progress or (lambda what, done, total: None)
         self.store.flush(None)
-        if self._embedder is not None:
-            self._embed_documents(namespace, told)
-        told("index", 0, 1)
-        namespace.reseal()
-        told("index", 1, 1)
-
-    def _embed_documents(self, namespace: Namespace, told: Callable[[str, int, int], None]) -> None:
-        embedder, report = providers.open_document_embedder(self.config.embedding)
-        if embedder is None:
+        if self._embedder is None:
+            return
+        if given := embedder or self._given_embedder:
+            self._embed_documents(namespace, given, told)
+            return
+        opened, report = providers.open_document_embedder(self.config.embedding)
+        if opened is None:
             raise ProviderError(report.source, hint=report.hint)
         try:
-            missing = self._missing(namespace, drafts_too=True)
-            for start in range(0, len(missing), 256):
-                told("embed", start, len(missing))
-                part = missing[start : start + 256]
-                values = embedder.encode([spoken(memory) for memory in part])
-                self._keep_vectors(namespace, part, values, draft=False)
-            told("embed", len(missing), len(missing))
+            self._embed_documents(namespace, opened, told)
         finally:
-            embedder.close()
+            opened.close()
+
+    def seal(self, scope: str) -> None:
+        """Rebuild a scope's sealed index from the log and the vectors there are. Blocks, for seconds.
+
+        Args:
+            scope: The scope.
+
+        Raises:
+            IndexDamagedError: The build failed; the present index goes on.
+        """
+        self._namespace(scope).reseal()
+
+    def _embed_documents(
+        self,
+        namespace: Namespace,
+        embedder: Embedder,
+        told: Callable[[str, int, int], None],
+    ) -> None:
+        if embedder.key != namespace.space.key:
+            raise ProviderError(
+                f"documents would be embedded as {embedder.key}, not {namespace.space.key}",
+                hint="The model has changed; start again, and it is exported anew",
+            )
+        missing = self._missing(namespace, drafts_too=True)
+        for start in range(0, len(missing), 256):
+            told("embed", start, len(missing))
+            part = missing[start : start + 256]
+            values = embedder.encode([spoken(memory) for memory in part])
+            self._keep_vectors(namespace, part, values, draft=False)
+        told("embed", len(missing), len(missing))
         self.store.flush(None)
 
 
@@ -671,6 +770,27 @@ def check_scope(scope: str) -> str:
             hint="Take 1 to 64 of: a-z, 0-9, '_' and '-'",
         )
     return scope
+
+
+def check_names(config: Config) -> None:
+    """Refuse a configuration that names what does not exist.
+
+    Args:
+        config: The configuration.
+
+    Raises:
+        ConfigError: No such scope, time zone, or language.
+    """
+    check_scope(config.memory.user_id)
+    _zone(config.memory.time_zone)
+    _tokenizer(config.index.language)
+
+
+def _tokenizer(language: str) -> Tokenizer:
+    try:
+        return Tokenizer(language)
+    except ValueError as error:
+        raise ConfigError(f"index.language: {error}") from error
 
 
 def _zone(name: str) -> tzinfo:

@@ -9,30 +9,34 @@ moment, in this order:
 2. memories are recalled, the only await, bounded by the deadline;
 3. the block is written in front of the words, in the shared context (no await until the push).
 
-So a turn that is interrupted during recall is kept, and nothing is half done. The agent's words are
-taken from the assistant aggregator, which knows what was really spoken. What raises is reported
-once and costs the turn its memories, never its reply.
+So a turn that is interrupted during recall is kept, and nothing is half done. A turn whose frame
+never comes here, because an interruption or the end overtook it, is logged when the user aggregator
+tells of it. The agent's words are taken from the assistant aggregator, which knows what was really
+spoken. What raises is reported once and costs the turn its memories, never its reply.
 """
 
 import asyncio
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from loguru import logger
 from msgspec.structs import replace
 from pipecat.frames import frames
 from pipecat.frames.frames import (
     BotSpeakingFrame,
+    EagerEndOfTurnCancelFrame,
     Frame,
     FunctionCallInProgressFrame,
     InputAudioRawFrame,
     InterruptionFrame,
     LLMContextAssistantTurnFrame,
     LLMContextFrame,
+    LLMMessagesAppendFrame,
+    LLMMessagesUpdateFrame,
     TranscriptionFrame,
     UserSpeakingFrame,
 )
@@ -53,20 +57,25 @@ from pipecat.services.llm_service import LLMService
 
 from slowcat_memory import config as configuration
 from slowcat_memory.config import Config
+from slowcat_memory.core.chunks import chunk_id
 from slowcat_memory.core.pack import INSTRUCTION, Packed
-from slowcat_memory.core.text import clean, fingerprint
+from slowcat_memory.core.text import clean
 from slowcat_memory.engine import MemoryEngine, check_scope
-from slowcat_memory.errors import ConfigError, SlowcatError
-from slowcat_memory.records import Channel
+from slowcat_memory.errors import ConfigError, SlowcatError, StoreError
+from slowcat_memory.records import Channel, Turn
 from slowcat_memory.runtime import inject
 from slowcat_memory.runtime.dialogue import Dialogue
 from slowcat_memory.runtime.recall import Recollection
 from slowcat_memory.runtime.tracker import SessionTracker
+from slowcat_memory.store import Ack
+
+T = TypeVar("T")
 
 # Newer than the oldest Pipecat that we support.
 _USER_TURN = getattr(frames, "LLMContextUserTurnFrame", ())
 _LLM_METADATA = getattr(frames, "LLMServiceMetadataFrame", ())
 _LAST_WORDS_S = 0.2  # how long a closing pipeline is given to say what the agent spoke last
+_LAST_EVENTS_S = 1.0  # and an application, to hear of it
 
 
 class HybridContextualMemoryProcessor(FrameProcessor):
@@ -79,7 +88,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
 
     - on_memory_recalled(processor, recollection, packed): what came to mind for a turn, and what of
       it was put before the LLM.
-    - on_exchange_stored(processor, user_turn, assistant_turn): both halves are durable.
+    - on_exchange_stored(processor, user_turn, assistant_turn): both halves are durable. The user's
+      is None when the agent spoke first.
     - on_memory_trouble(processor, error): memory cannot work, or cannot save; the agent goes on.
 
     Example::
@@ -135,19 +145,24 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._add_instruction = add_instruction
         self._users: LLMUserAggregator | None = None
         self._dialogue: Dialogue | None = None
-        self._handled: dict[int, dict] = {}  # user messages seen; held, so that an id stays theirs
-        self._newest: dict | None = None
+        # Messages by their ids, and held, so that an id stays theirs.
+        self._handled: dict[int, dict] = {}  # no longer new: recalled for, or history
+        self._logged: dict[int, tuple[dict, Turn | None]] = {}
+        self._newest: dict | None = None  # the latest of those
         self._visible = inject.Visible()
-        self._speculated: tuple[str, Recollection, Packed] | None = None
+        self._speculating: dict | None = None  # the message of a turn that may yet be withdrawn
+        self._speculated: tuple[Recollection, Packed] | None = None  # what was put before it
         self._injects = True
-        self._heard_speech = False
+        self._spoken = False  # the turn that is coming was spoken
         self._has_assistant = False
         self._reply_done = asyncio.Event()
         self._reply_done.set()
         self._cut = False
         self._timer: asyncio.Task | None = None
-        for event in ("on_memory_recalled", "on_exchange_stored", "on_memory_trouble"):
-            self._register_event_handler(event)
+        self._telling: set[asyncio.Task] = set()
+        self._register_event_handler("on_memory_trouble")
+        for event in ("on_memory_recalled", "on_exchange_stored"):
+            self._register_event_handler(event, sync=True)  # inside tasks of ours: see `_tell`
 
     # ---------------------------------------------------------------- what applications call
 
@@ -171,7 +186,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             A few lines, "" when there is nothing to say. Call it before the session starts.
         """
         try:
-            engine = self._engine or await asyncio.to_thread(self._open)
+            engine = await self._opened()
             return await asyncio.to_thread(engine.session_context, self._scope)
         except SlowcatError as error:
             logger.warning(f"{self}: no session context: {error}")
@@ -184,7 +199,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
 
     # ---------------------------------------------------------------- life
 
-    async def setup(self, setup: FrameProcessorSetup) -> None:
+    async def setup(self, setup: FrameProcessorSetup) -> None:  # type: ignore[override]
         """Open the memory and find the aggregators; a memory that cannot open is left out.
 
         Args:
@@ -193,17 +208,18 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         await super().setup(setup)
         self._wire()
         try:
-            self._engine = self._engine or await asyncio.to_thread(self._open)
-            await asyncio.to_thread(self._engine.prepare, self._scope)
-            self._dialogue = self._begin(self._engine)
+            engine = await self._opened()
+            await asyncio.to_thread(engine.prepare, self._scope)
+            self._dialogue = self._begin(engine)
         except Exception as error:  # the agent must start without a memory
             logger.error(f"{self}: this agent runs without a memory: {error}")
             await self._call_event_handler("on_memory_trouble", error)
             return
         self._timer = self.create_task(self._watch_silence(), "silence")
 
-    def _open(self) -> MemoryEngine:
-        self._engine = MemoryEngine.acquire(self._config)
+    async def _opened(self) -> MemoryEngine:
+        if self._engine is None:
+            self._engine = await asyncio.to_thread(MemoryEngine.acquire, self._config)
         return self._engine
 
     def _begin(self, engine: MemoryEngine) -> Dialogue:
@@ -239,6 +255,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         except SlowcatError as error:
             logger.error(f"{self}: closing the memory failed: {error}")
         self._dialogue = None
+        if self._telling:
+            await asyncio.wait(self._telling, timeout=_LAST_EVENTS_S)
 
     async def _watch_silence(self) -> None:
         step = max(0.05, min(5.0, self._config.sessions.silence_s / 10))
@@ -258,6 +276,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             users.add_event_handler("on_user_turn_message_added", self._on_user_message)
         if assistants:
             self._has_assistant = True
+            assistants.add_event_handler("on_assistant_turn_started", self._on_assistant_began)
             assistants.add_event_handler("on_assistant_turn_stopped", self._on_assistant_turn)
         if not (users and assistants):
             logger.warning(
@@ -289,15 +308,16 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         if isinstance(frame, InputAudioRawFrame):  # fifty a second: the shortest way
             await self.push_frame(frame, direction)
             return
-        waited = None
+        took = None
         if self._dialogue and isinstance(frame, LLMContextFrame):
             if direction is FrameDirection.DOWNSTREAM:
-                waited = await self._before_reply(frame)
+                took = await self._before_reply(frame)
         elif self._dialogue:
             self._guard(self._observe, frame)
         await self.push_frame(frame, direction)
-        if waited is not None:
-            await self._report(waited)
+        if took:
+            await self.start_processing_metrics(start_time=took[0])
+            await self.stop_processing_metrics(end_time=took[1])
 
     def _observe(self, frame: Frame) -> None:
         dialogue = self._dialogue
@@ -305,27 +325,30 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         if isinstance(frame, (UserSpeakingFrame, BotSpeakingFrame)):
             dialogue.tracker.touch(self._now())
         elif isinstance(frame, FunctionCallInProgressFrame):
-            dialogue.tools.append(frame.function_name)
+            dialogue.tool_called(frame.function_name)
         elif isinstance(frame, InterruptionFrame):
             self._cut = not self._reply_done.is_set()
+        elif isinstance(frame, EagerEndOfTurnCancelFrame):
+            self._speculating = self._speculated = None
         elif _USER_TURN and isinstance(frame, _USER_TURN):
+            self._spoken = True
             self._confirm()
         elif _LLM_METADATA and isinstance(frame, _LLM_METADATA) and frame.is_realtime_service:
             if self._injects:
                 logger.info(f"{self}: the LLM is a realtime service: turns are kept, not prefixed")
             self._injects = False
         elif isinstance(frame, LLMContextAssistantTurnFrame) and not self._has_assistant:
-            self._take_reply(frame.text, interrupted=False)
+            self._take_reply(frame.text, interrupted=self._cut)
 
-    async def _before_reply(self, frame: LLMContextFrame) -> float | None:
+    async def _before_reply(self, frame: LLMContextFrame) -> tuple[float, float] | None:
         """Log and recall for a context that carries a new user message.
 
         Returns:
-            When the work began, for the metrics; None when there was nothing to do.
+            When the work began and ended, for the metrics; None when there was nothing to do.
         """
-        started = time.time()
+        started, self._cut = time.time(), False
         try:
-            return started if await self._recall_into(frame) else None
+            return (started, time.time()) if await self._recall_into(frame) else None
         except Exception as error:  # cancellation passes; nothing else may cost the reply
             if self._engine:
                 self._engine.metrics.count("turns_without_memory")
@@ -335,23 +358,35 @@ class HybridContextualMemoryProcessor(FrameProcessor):
     async def _recall_into(self, frame: LLMContextFrame) -> bool:
         context, speculation = frame.context, getattr(frame, "speculation", False)
         message = self._new_message(context)
-        if message is None or not self._injects:
+        if message is None:
             return False
-        text = inject.message_text(message)
-        turn = None if speculation else self._keep(message, text)
-        if not clean(text)[0]:
+        text, turn = inject.message_text(message), None
+        self._speculating, self._speculated = message if speculation else None, None
+        if not speculation:
+            self._handled[id(message)] = message
+            turn = self._guard(self._keep, message, text)
+            self._spoken = False
+        if not self._injects or not clean(text)[0]:
             return False
         found, packed = await self._recall(text, context)
         # No await from here to the push: an interruption finds all of it done, or none.
+        if not speculation:
+            self._place(message, found, packed, turn)
+            return True
         if packed.text:
             inject.prefix(message, packed.text)
-            self._visible.offered(message, (hit.memory.id for hit in packed.hits))
-        if speculation:
-            self._speculated = (fingerprint(text), found, packed)
-        elif turn and self._engine:
-            self._engine.note_recall(turn, found, packed)
-        self._later("on_memory_recalled", found, packed)
+        if self._speculating is message:  # not withdrawn meanwhile
+            self._speculated = (found, packed)
         return True
+
+    def _place(self, message: dict, found: Recollection, packed: Packed, turn: Turn | None) -> None:
+        """Write the block in front of a message, and say so."""
+        if packed.text:
+            inject.prefix(message, packed.text)
+            self._visible.offered(message, packed.text, (hit.memory.id for hit in packed.hits))
+        if turn and self._engine:
+            self._guard(self._engine.note_recall, turn, found, packed)
+        self._tell(self._call_event_handler("on_memory_recalled", found, packed))
 
     async def _recall(self, text: str, context: LLMContext) -> tuple[Recollection, Packed]:
         engine = self._engine
@@ -366,6 +401,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         )
         packed = engine.pack(found)
         waited = (time.perf_counter() - start) * 1e3
+        found = replace(found, timings={**found.timings, "wait": round(waited, 4)})
         engine.metrics.observe("turn_wait", waited)
         if waited > self._config.recall.warn_ms:
             logger.warning(f"{self}: recall took {waited:.1f} ms (stage {found.stage})")
@@ -373,33 +409,48 @@ class HybridContextualMemoryProcessor(FrameProcessor):
 
     def _new_message(self, context: LLMContext) -> dict | None:
         """Return the context's last user message if it has not been handled."""
-        present = {id(message) for message in context.messages}
+        own = self._users.context.messages if self._users else []
+        present = {id(message) for message in (*context.messages, *own)}
         self._handled = {key: held for key, held in self._handled.items() if key in present}
+        self._logged = {key: held for key, held in self._logged.items() if key in present}
         message = inject.last_user_message(context.messages)
-        if message is None or id(message) in self._handled or inject.has_block(message):
+        if message is None or id(message) in self._handled or inject.block_of(message):
             return None
         return None if self._is_copy(message, present) else message
 
     def _is_copy(self, message: dict, present: set[int]) -> bool:
         """Tell whether the application replaced the messages by equal copies."""
         newest = self._newest
-        if newest is None or id(newest) in present:
+        text = inject.message_text(message)
+        if newest is None or id(newest) in present or self._was_spoken(text):
             return False
-        same = inject.without_block(inject.message_text(newest)) == inject.message_text(message)
+        same = inject.without_block(inject.message_text(newest)) == text
         if same:
             self._handled[id(message)] = self._newest = message
         return same
 
-    def _keep(self, message: dict, text: str) -> Any:
-        """Log the user's half; from here on the message is handled."""
+    def _was_spoken(self, text: str) -> bool:
+        return self._spoken or bool(self._dialogue and self._dialogue.was_heard(text))
+
+    def _know(self, messages: list[Any]) -> None:
+        """Messages that an application brings together with their answers are history."""
+        history = inject.answered(messages)
+        self._handled |= {id(m): m for m in messages[:history] if isinstance(m, dict)}
+        if history and inject.last_user_message(messages[history:]) is None:
+            self._newest = None  # a copy of it is among them
+
+    def _keep(self, message: dict, text: str, channel: Channel | None = None) -> Turn | None:
+        """Log the user's half of an exchange, once for each message."""
         assert self._dialogue is not None  # asked for by the caller
-        self._handled[id(message)] = self._newest = message
-        self._speculated = None
-        channel: Channel = "voice" if self._heard_speech else "text"
-        self._heard_speech = False
+        if id(message) in self._logged:
+            return self._logged[id(message)][1]
+        turns = self._dialogue.user_said(text, "voice" if self._spoken else channel)
+        turn = turns[-1] if turns else None
+        self._logged[id(message)] = (message, turn)
+        self._visible.logged(message, (chunk_id(turn.id) for turn in turns))
+        self._newest, self._spoken = message, False
         self._reply_done.clear()
-        self._cut = False
-        return self._dialogue.user_said(text, channel)
+        return turn
 
     def _confirm(self) -> None:
         """A speculated turn was confirmed: its words enter the real context without another frame.
@@ -408,57 +459,60 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         """
         if self._speculated is None or self._users is None:
             return
-        words, found, packed = self._speculated
         message = self._new_message(self._users.context)
-        if message is None or fingerprint(inject.message_text(message)) != words:
+        if message is None:
             return
-        turn = self._keep(message, inject.message_text(message))
-        if packed.text:
-            inject.prefix(message, packed.text)
-            self._visible.offered(message, (hit.memory.id for hit in packed.hits))
-        if turn and self._engine:
-            self._engine.note_recall(turn, found, packed)
-
-    async def _report(self, started: float) -> None:
-        await self.start_processing_metrics(start_time=started)
-        await self.stop_processing_metrics()
+        found, packed = self._speculated
+        self._speculating = self._speculated = None
+        self._handled[id(message)] = message
+        turn = self._guard(self._keep, message, inject.message_text(message), "voice")
+        self._place(message, found, packed, turn)
 
     # ---------------------------------------------------------------- events of the aggregators
 
     async def _on_user_frame(self, aggregator: LLMUserAggregator, frame: Frame) -> None:
         if self._dialogue and isinstance(frame, TranscriptionFrame):
-            self._heard_speech = True
             self._dialogue.heard(frame.user_id or "", frame.text)
+        elif isinstance(frame, (LLMMessagesUpdateFrame, LLMMessagesAppendFrame)):
+            self._guard(self._know, frame.messages)
 
     async def _on_user_message(
         self, aggregator: LLMUserAggregator, message: UserTurnMessageAddedMessage
     ) -> None:
-        if not self._dialogue:
+        if not self._dialogue or not message.content:
             return
-        if self._injects:
-            self._guard(self._confirm)
-        elif message.content:  # a realtime service: its context frame brings nothing in time
-            added = inject.last_user_message(aggregator.context.messages) or {}
-            self._guard(self._keep, added, message.content)
+        self._guard(self._confirm)
+        added = inject.message_saying(aggregator.context.messages, message.content)
+        if added is not None and id(added) not in self._handled:
+            self._guard(self._keep, added, message.content, "voice")
+
+    async def _on_assistant_began(self, aggregator: LLMAssistantAggregator) -> None:
+        # A realtime service answers before anybody knows what it was asked.
+        if self._dialogue and self._injects:
+            self._dialogue.agent_begins()
 
     async def _on_assistant_turn(
         self, aggregator: LLMAssistantAggregator, message: AssistantTurnStoppedMessage
     ) -> None:
         if self._dialogue and message.content:
             self._guard(self._take_reply, message.content, interrupted=message.interrupted)
-        elif not (self._dialogue and self._dialogue.tools):
+        elif not (self._dialogue and self._dialogue.uses_tools):
             self._reply_done.set()  # cut off before a word; a tool's round is not the end
 
     def _take_reply(self, text: str, *, interrupted: bool) -> None:
         assert self._dialogue is not None  # asked for by the callers
-        ack = self._dialogue.agent_said(text, interrupted=interrupted or self._cut)
+        said = self._dialogue.agent_said(text, interrupted=interrupted)
         self._reply_done.set()
-        if ack is not None:
-            self.create_task(self._announce(self._dialogue.user_turn, ack), "stored")
+        if said is not None:
+            self._tell(self._announce(*said))
 
-    async def _announce(self, user_turn: Any, ack: Any) -> None:
-        await asyncio.wrap_future(ack.future)
-        await self._call_event_handler("on_exchange_stored", user_turn, ack.event)
+    async def _announce(self, user_turn: Turn | None, ack: Ack) -> None:
+        try:
+            await asyncio.wrap_future(ack.future)
+        except StoreError as error:
+            await self._call_event_handler("on_memory_trouble", error)
+        else:
+            await self._call_event_handler("on_exchange_stored", user_turn, ack.event)
 
     # ---------------------------------------------------------------- small things
 
@@ -466,18 +520,21 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         assert self._engine is not None  # there is a dialogue, so there is an engine
         return self._engine.clock()
 
-    def _guard(self, work: Callable[..., Any], *arguments: Any, **named: Any) -> None:
+    def _guard(self, work: Callable[..., T], *arguments: Any, **named: Any) -> T | None:
         """Do what must not cost the conversation anything when it fails."""
         try:
-            work(*arguments, **named)
+            return work(*arguments, **named)
         except Exception as error:
             if self._engine:
                 self._engine.metrics.count("failures")
             logger.error(f"{self}: memory failed: {type(error).__name__}")
+            return None
 
-    def _later(self, event: str, *arguments: Any) -> None:
-        call: Awaitable[None] = self._call_event_handler(event, *arguments)
-        self.create_task(call, event)  # type: ignore[arg-type]  # a coroutine
+    def _tell(self, telling: Coroutine[Any, Any, None]) -> None:
+        """Call an application's handlers without waiting for them."""
+        task = self.create_task(telling)
+        self._telling.add(task)
+        task.add_done_callback(self._telling.discard)
 
 
 def _session_id(now: datetime) -> str:

@@ -203,6 +203,7 @@ class VoicePipeline:
                 user_turn_strategies=UserTurnStrategies(stop=[stop])
             ),
         )
+        self._ear: list[FrameProcessor] = []
         self._memory = [memory] if memory else []
         self._voice = [ToneTTS(ms_per_word), HeadlessOutput(speed)]
         self._system_instruction = system_instruction
@@ -225,7 +226,7 @@ class VoicePipeline:
         user, assistant = self.aggregators.user(), self.aggregators.assistant()
         assistant.add_event_handler("on_assistant_turn_stopped", self._on_turn)
         assistant.add_event_handler("on_after_process_frame", self._on_frame)
-        pipeline = Pipeline([user, *self._memory, self.llm, *self._voice, assistant])
+        pipeline = Pipeline([*self._ear, user, *self._memory, self.llm, *self._voice, assistant])
         self.worker = PipelineWorker(
             pipeline, params=self._params, enable_rtvi=False, idle_timeout_secs=None
         )

@@ -257,3 +257,15 @@ def test_the_parrot_answers_over_http_by_default():
         assert "Max" in reply.choices[0].message.content
 
     run(scenario())
+
+
+def test_the_parrot_trusts_the_line_next_to_the_question_if_it_is_told_to():
+    question = "What does my animal enjoy?"
+    assert parrot(ask(BLOCK + question)).startswith("I don't know")
+    assert "ginger tea" in parrot(ask(BLOCK + question), trusting=True)
+    assert parrot(ask(BLOCK + "Hi.", question), trusting=True).startswith("I don't know")
+
+
+def test_the_parrot_says_i_where_the_block_says_you():
+    block = "<memories>\n- (today) You: Take the lowest bunk.\n</memories>\n"
+    assert "I said, “Take the" in parrot(ask(block + "Which bunk should I take?"))

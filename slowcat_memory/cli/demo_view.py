@@ -48,7 +48,7 @@ class View:
                 ("Embedding", embedding),
                 (
                     "↳",
-                    "recalled for the turn: date, speaker, words, score, ✓ if the script waits for it",
+                    "recalled for the turn: date, speaker, words, score, ✓ the one needed",
                 ),
             ]
         )

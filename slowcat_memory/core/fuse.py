@@ -69,15 +69,14 @@ def by_range(scores: Array) -> Array:
     """Scale scores of any sign (cosines) so that the best is 1 and the worst 0.
 
     Args:
-        scores: Shape (n,).
+        scores: Shape (n,); NaN where there is none.
 
     Returns:
-        Shape (n,), 0 to 1; all 0 when they are equal.
+        Shape (n,), 0 to 1; all 0 when they are equal, and 0 where there is none.
     """
-    if not scores.size:
-        return scores
-    low, high = scores.min(), scores.max()
-    return (scores - low) / (high - low) if high > low else np.zeros_like(scores)
+    known = scores[~np.isnan(scores)]
+    low, high = known.min(initial=np.inf), known.max(initial=-np.inf)
+    return np.nan_to_num((scores - low) / (high - low)) if high > low else np.zeros_like(scores)
 
 
 def normalise(view: str, scores: Array) -> Array:
@@ -105,7 +104,9 @@ def fuse(views: dict[str, Array], options: FuseOptions) -> Array:
         Shape (n,), 0 to 1.
     """
     weights = {name: options.weights().get(name, 0.0) for name in views}
-    total = sum(weights.values()) or 1.0
+    if not any(weights.values()):
+        weights = dict.fromkeys(views, 1.0)  # all the weight is on a view that is missing
+    total = sum(weights.values())
     parts = (
         weight
         / total
@@ -116,11 +117,9 @@ def fuse(views: dict[str, Array], options: FuseOptions) -> Array:
 
 
 def _reciprocal(scores: Array, k: float) -> Array:
-    """Score by rank, scaled so that the first is 1; what did not match gets 0."""
-    order = np.argsort(-scores, kind="stable")
-    out = np.zeros(len(scores), np.float32)
-    out[order] = (k + 1) / (k + 1 + np.arange(len(scores)))
-    return np.where(scores > 0, out, 0.0)
+    """Score by rank, scaled so that the first is 1; equals share a rank, no match gets 0."""
+    rank = np.searchsorted(np.sort(-scores), -scores)
+    return np.where(scores > 0, (k + 1) / (k + 1 + rank), 0.0).astype(np.float32)
 
 
 def smooth(scores: Array, before: Array, after: Array, share: float) -> Array:
@@ -139,12 +138,13 @@ def smooth(scores: Array, before: Array, after: Array, share: float) -> Array:
     return (scores + share * (padded[before] + padded[after])) / (1 + 2 * share)
 
 
-def distinct(texts: Sequence[str], threshold: float) -> list[int]:
+def distinct(texts: Sequence[str], threshold: float, limit: int | None = None) -> list[int]:
     """Keep the first of each group of near-equal texts.
 
     Args:
         texts: Best first.
         threshold: Jaccard similarity of their words from which two count as the same.
+        limit: How many to keep at most; None for all.
 
     Returns:
         Positions of the texts to keep, in order.
@@ -152,6 +152,8 @@ def distinct(texts: Sequence[str], threshold: float) -> list[int]:
     kept: list[int] = []
     seen: list[frozenset[str]] = []
     for position, text in enumerate(texts):
+        if len(kept) == limit:
+            break
         words = frozenset(fingerprint(text).split())
         if all(_jaccard(words, other) < threshold for other in seen):
             kept.append(position)

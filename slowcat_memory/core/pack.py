@@ -105,10 +105,11 @@ def shorten(text: str, limit: int) -> str:
     """
     if estimate_tokens(text) <= limit:
         return text
-    words = text[: limit * 6].split()
-    while words and estimate_tokens(" ".join(words)) > limit:
-        words.pop()
-    return " ".join(words) + "…" if words else text[: limit * 2] + "…"
+    room = max(1, 4 * limit - 3)  # bytes, beside the ellipsis
+    fits = text.encode("utf-8", "replace")[:room].decode("utf-8", "ignore")
+    whole = fits.rpartition(" ")[0]
+    kept = whole if len(whole) > len(fits) // 2 else fits  # not every script puts spaces
+    return " ".join(kept.split()[: max(1, 3 * limit // 4)]) + "…"
 
 
 def spoken_date(at: datetime, now: datetime, zone: tzinfo) -> str:

@@ -7,6 +7,7 @@ written), ``Tokenizer`` for the lexical index, ``neutralise`` on the way into an
 import re
 import threading
 import unicodedata
+import zlib
 
 import Stemmer
 
@@ -20,17 +21,21 @@ _UNWRITABLE = re.compile(
     "\U000e0000-\U000e007f"  # tag characters: invisible text
     "\ufeff\ufffe\uffff]"
 )
+_BREAK = re.compile("\r\n?|[\x0b\x0c\x1c-\x1f\x85]")  # controls that part words
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ASCII_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+")
+_CJK = re.compile(r"([\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+)")
+_SHORT_FORMS = frozenset(("s", "t", "re", "ve", "ll", "d", "m"))  # I'll, don't, Anna's
 _SPACE = re.compile(r"\s+")
 _INVISIBLE = re.compile("[\u200b\u200e\u200f\u2060-\u2064\u061c\u180e]")
-_BRACKET_TOKEN = re.compile(r"\[(/?[A-Z][A-Z_ ]*)\]")  # [INST], [/TOOL_CALLS], …
+_BRACKET_TOKEN = re.compile(r"\[(/?[A-Za-z][A-Za-z0-9_ ]*)\]")  # [INST], [/TOOL_CALLS], [gMASK], …
 _ROLE_HEADER = re.compile(
     r"(^|\s)(#{1,6}\s*)?(system|assistant|user|human|developer|instruction)(\s*):", re.I
 )
-_PROMPT_MARKS = str.maketrans({"<": "‹", ">": "›", "`": "'", "｜": "¦", "|": "¦", "\u2581": "_"})
+_PROMPT_MARKS = str.maketrans(
+    {"<": "‹", ">": "›", "＜": "‹", "＞": "›", "`": "'", "｜": "¦", "|": "¦", "\u2581": "_"}
+)
 
 STOP_WORDS = frozenset(
     """a about am an and any are as at be been but by can could did do does doing don for from had
@@ -44,8 +49,8 @@ STOP_WORDS = frozenset(
 def clean(text: str, limit: int = KEEP_CHARS) -> tuple[str, int]:
     """Make a text that can always be written: the form the log keeps.
 
-    NFC; control, bidi and tag characters dropped; lone surrogates replaced. Everything else, chat
-    template tokens included, stays as it was said.
+    NFC; control, bidi and tag characters dropped (those that part lines become a newline); lone
+    surrogates replaced. Everything else, chat template tokens included, stays as it was said.
 
     Args:
         text: Anything a recogniser, a keyboard or a transcript yields.
@@ -57,7 +62,8 @@ def clean(text: str, limit: int = KEEP_CHARS) -> tuple[str, int]:
     kept = text[:limit]
     if _SURROGATE.search(kept):
         kept = _SURROGATE.sub("\ufffd", kept)
-    kept = _UNWRITABLE.sub("", unicodedata.normalize("NFC", kept)).strip()
+    kept = _UNWRITABLE.sub("", _BREAK.sub("\n", kept))
+    kept = unicodedata.normalize("NFC", kept)[:limit].strip()  # NFC makes a few texts longer
     return kept, max(0, len(text) - limit)
 
 
@@ -112,6 +118,9 @@ class Tokenizer:
 
     Chinese, Japanese and Korean runs become character bigrams, since they have no spaces. Safe to
     use from several threads.
+
+    Attributes:
+        version: Differs when the same text yields other tokens.
     """
 
     def __init__(self, language: str = "english") -> None:
@@ -123,12 +132,13 @@ class Tokenizer:
         Raises:
             ValueError: There is no stemmer for this language.
         """
+        self.version = zlib.crc32(f"{TOKENIZER_VERSION}/{language}".encode())
         languages = Stemmer.algorithms()
         if language != "none" and language not in languages:
             raise ValueError(f"no stemmer for {language!r}; one of: none, {', '.join(languages)}")
         self._stemmer = None if language == "none" else Stemmer.Stemmer(language)
         self._stop = STOP_WORDS if language in ("english", "none") else frozenset()
-        self._stems: dict[str, str] = {}
+        self._stems: dict[str, tuple[str, ...]] = {}
         self._lock = threading.Lock()
 
     def __call__(self, text: str) -> list[str]:
@@ -141,21 +151,24 @@ class Tokenizer:
             Its tokens in order, repeated ones repeated.
         """
         folded = text[:INDEX_CHARS].translate(_ASCII_QUOTES).casefold()
-        tokens = []
+        tokens: list[str] = []
         for word in _WORD.findall(folded):
             if word in self._stop:
                 continue
-            if not word.isascii() and (runs := _CJK.findall(word)):
-                tokens += [gram for run in runs for gram in _bigrams(run)]
-            elif stem := self._stem(word):
-                tokens.append(stem)
+            if word.isascii():
+                tokens += self._stem(word)
+            else:
+                for place, part in enumerate(_CJK.split(word)):  # odd places hold the runs
+                    tokens += _bigrams(part) if place % 2 else self._stem(part)
         return tokens
 
-    def _stem(self, word: str) -> str:
+    def _stem(self, word: str) -> tuple[str, ...]:
         stem = self._stems.get(word)
         if stem is None:
-            bare = word.removesuffix("'s").replace("'", "")
-            stem = "" if bare in self._stop else self._snowball(bare)
+            head, _, tail = word.partition("'")
+            bare = head if tail in _SHORT_FORMS else head + tail
+            negated = tail == "t" and head.endswith("n") and bool(self._stop)  # don't, won't
+            stem = () if not bare or bare in self._stop or negated else (self._snowball(bare),)
             if len(self._stems) > 200_000:
                 self._stems.clear()
             self._stems[word] = stem

@@ -4,6 +4,7 @@ Documents are numbered in the order in which they come; a number is never used a
 document said before and after it in its session, because the window view joins the three.
 """
 
+import hashlib
 import threading
 from collections import Counter
 from collections.abc import Mapping
@@ -49,7 +50,8 @@ class Candidates(Struct, frozen=True):
 
     Attributes:
         ids: Memory ids, n of them.
-        views: Raw scores by view, each of shape (n,); "dense" is missing without a vector.
+        views: Raw scores by view, each of shape (n,). "dense" is missing without a query vector,
+            and NaN where a memory has no vector yet.
         before: Shape (n,), position of the neighbour said before, -1 when there is none.
         after: The same for the one said after.
         at: Shape (n,), seconds since the epoch.
@@ -114,13 +116,15 @@ class Searcher:
         self._pinned = Column(bool, table["pinned"])
         self._agent = Column(bool, table["agent"])
         self._words = Column(np.int32, table["words"])
+        self._digest = Column(np.int64, table["digest"])
         self._alive = Column(bool, np.ones(len(self._ids), bool))
         self.sealed_count = len(self._ids)
+        self._total_words = int(self._words.values.sum())
         self._views = {
             name: LexicalView(_postings(sealed, name), options.k1, options.b)
             for name in ("turn", "window")
         }
-        self.dense = DenseView(dim, sealed if sealed_vectors else None)
+        self.dense = DenseView(dim, sealed if sealed_vectors and dim else None)
 
     # ---------------------------------------------------------------- size
 
@@ -138,8 +142,7 @@ class Searcher:
     @property
     def mean_words(self) -> float:
         """Mean length of the living documents, in words."""
-        alive = self._alive.values
-        return float(self._words.values[alive].mean()) if alive.any() else 0.0
+        return self._total_words / max(1, len(self._number))
 
     # ---------------------------------------------------------------- change
 
@@ -148,16 +151,19 @@ class Searcher:
 
         Args:
             document: What to index. When ``before`` already has a follower, the document goes
-                between the two.
+                between the two. A known id with the same text keeps its vector, else it loses it.
         """
-        counts = Counter(self._tokenizer(document.text))
+        counts, digest = Counter(self._tokenizer(document.text)), _digest(document.text)
         with self._lock:
             before, after = document.before, self._neighbour(self._after, document.before)
-            if document.id in self._number:
+            if (number := self._number.get(document.id)) is not None:
+                if self._digest.values[number] == digest:
+                    self._describe(number, document)
+                    return
                 before = self._neighbour(self._before, document.id)
                 after = self._neighbour(self._after, document.id)
                 self._remove(document.id)
-            self._append(document, dict.fromkeys(self._views, counts))
+            self._append(document, dict.fromkeys(self._views, counts), digest)
             self._unlink(before, after)
             self._link(before, document.id)
             self._link(document.id, after)
@@ -206,7 +212,7 @@ class Searcher:
                 self._importance.values[number] = importance
                 self._pinned.values[number] = pinned
 
-    def _append(self, document: Document, counts: Mapping[str, Counts]) -> int:
+    def _append(self, document: Document, counts: Mapping[str, Counts], digest: int) -> int:
         number = len(self._ids)
         self._ids.append(document.id)
         self._number[document.id] = number
@@ -217,10 +223,21 @@ class Searcher:
         self._pinned.append(document.pinned)
         self._agent.append(document.agent)
         self._words.append(document.words)
+        self._digest.append(digest)
         self._alive.append(True)
+        self._total_words += document.words
         for name, view in self._views.items():
             view.add(number, counts[name])
         return number
+
+    def _describe(self, number: int, document: Document) -> None:
+        """Bring everything but the text up to date."""
+        self._total_words += document.words - int(self._words.values[number])
+        self._at.values[number] = document.at
+        self._importance.values[number] = document.importance
+        self._pinned.values[number] = document.pinned
+        self._agent.values[number] = document.agent
+        self._words.values[number] = document.words
 
     def _remove(self, memory_id: str) -> None:
         before = self._neighbour(self._before, memory_id)
@@ -238,6 +255,7 @@ class Searcher:
         self._number.pop(self._ids[number], None)
         self._ids[number] = ""
         self._alive.values[number] = False
+        self._total_words -= int(self._words.values[number])
 
     # ---------------------------------------------------------------- neighbours
 
@@ -273,9 +291,9 @@ class Searcher:
         before, after = int(self._before.values[number]), int(self._after.values[number])
         counts = {name: view.remove(number) for name, view in self._views.items()}
         vector = self.dense.remove(number)
-        document = self._document(number)
+        document, digest = self._document(number), int(self._digest.values[number])
         self._kill(number)
-        lifted = self._append(document, counts)
+        lifted = self._append(document, counts, digest)
         self._before.values[lifted], self._after.values[lifted] = before, after
         if before >= 0:
             self._after.values[before] = lifted
@@ -333,11 +351,9 @@ class Searcher:
             numbers = self._choose(lexical, vector)
             views = {"turn": lexical.turn[numbers], "window": lexical.window[numbers]}
             if vector is not None:
-                cosines = self.dense.cosines(vector, numbers)
-                floor = np.nanmin(cosines, initial=1.0)  # no vector yet: no worse than the worst
-                views["dense"] = np.nan_to_num(cosines, nan=float(floor))
+                views["dense"] = self.dense.cosines(vector, numbers)
             return Candidates(
-                ids=[self._ids[number] for number in numbers.tolist()],
+                ids=list(map(self._ids.__getitem__, numbers.tolist())),
                 views=views,
                 before=_positions(numbers, self._before.values[numbers]),
                 after=_positions(numbers, self._after.values[numbers]),
@@ -353,12 +369,12 @@ class Searcher:
         if vector is not None:
             nearest, _ = self.dense.top(vector, k)
             chosen.append(nearest[nearest < known])
-        numbers = np.unique(np.concatenate(chosen))
-        around = np.concatenate(
-            (numbers, self._before.values[numbers], self._after.values[numbers])
-        )
-        numbers = np.unique(around[(around >= 0) & (around < known)])
-        return numbers[self._alive.values[numbers]]
+        wanted = np.zeros(known, bool)
+        wanted[np.concatenate(chosen)] = True
+        numbers = np.flatnonzero(wanted)
+        around = np.concatenate((self._before.values[numbers], self._after.values[numbers]))
+        wanted[around[(around >= 0) & (around < known)]] = True
+        return np.flatnonzero(wanted & self._alive.values[:known])
 
     # ---------------------------------------------------------------- sealing
 
@@ -391,7 +407,7 @@ class Searcher:
             for i in range(len(documents))
         )
         for name, counts in (("turn", turns), ("window", windows)):
-            (folder / name).mkdir()
+            (folder / name).mkdir(mode=0o700)
             SealedPostings.build(counts, folder / name, options.k1, options.b)
         if dim:
             held = {number[id_]: vector for id_, vector in vectors.items() if id_ in number}
@@ -415,16 +431,22 @@ def _write_table(
         pinned=np.array([d.pinned for d in documents], bool),
         agent=np.array([d.agent for d in documents], bool),
         words=np.array([d.words for d in documents], np.int32),
+        digest=np.array([_digest(d.text) for d in documents], np.int64),
     )
 
 
 def _read_table(sealed: Path | None) -> dict:
-    names = ("before", "after", "at", "importance", "pinned", "agent", "words")
+    names = ("before", "after", "at", "importance", "pinned", "agent", "words", "digest")
     if sealed is None:
         return {"ids": [], **dict.fromkeys(names)}
     with np.load(sealed / TABLE, allow_pickle=False) as table:
         columns = {name: table[name] for name in names}
     return {"ids": msgspec.json.decode((sealed / IDS).read_bytes(), type=list[str]), **columns}
+
+
+def _digest(text: str) -> int:
+    digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
+    return int.from_bytes(digest, signed=True)
 
 
 def _postings(sealed: Path | None, name: str) -> SealedPostings:

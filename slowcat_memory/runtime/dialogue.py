@@ -4,7 +4,8 @@ The user's half is logged the moment it is known, the agent's half when it has b
 handed to ``append``, which neither blocks nor waits.
 """
 
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from slowcat_memory.runtime.tracker import SessionTracker
 from slowcat_memory.store import Ack
 
 Append = Callable[[Event], Ack]
+HEARD = 256  # transcripts that may wait for the turn they belong to; muted ones wait in vain
 
 
 class Dialogue:
@@ -43,9 +45,11 @@ class Dialogue:
         self.tracker, self._append, self._clock = tracker, append, clock
         self._user_name, self._agent_name = user_name, agent_name
         self._names = dict(speaker_names or {})
-        self._heard: list[tuple[str, str]] = []  # (recogniser's id, words) of the open turn
+        # (recogniser's id, words), not yet part of a turn
+        self._heard: deque[tuple[str, str]] = deque(maxlen=HEARD)
         self.user_turn: Turn | None = None
-        self.tools: list[str] = []
+        self._tools: list[str] = []
+        self._answering: tuple[Turn | None, list[str]] | None = None
 
     def heard(self, speaker: str, words: str) -> None:
         """Note who said a part of the turn that is being spoken.
@@ -56,27 +60,56 @@ class Dialogue:
         """
         self._heard.append((speaker, words))
 
-    def user_said(self, text: str, channel: Channel) -> Turn | None:
+    def was_heard(self, text: str) -> bool:
+        """Tell whether these words were heard since the last turn.
+
+        Args:
+            text: A turn's words.
+        """
+        return bool(self._inside(text))
+
+    def user_said(self, text: str, channel: Channel | None = None) -> list[Turn]:
         """Log a person's turn; several people's parts of one turn become a turn each.
 
         Args:
             text: The whole turn's words.
-            channel: Spoken or typed.
+            channel: Spoken or typed; None for spoken if its words were heard.
 
         Returns:
-            The turn that the agent replies to, numbered; None when there was nothing to log.
+            The turns, numbered, the last one being what the agent replies to; none when there was
+            nothing to log.
         """
-        parts = self._parts(text)
-        for speaker, words in parts:
+        heard = self._take_heard(text, channel)
+        channel = channel or ("voice" if heard else "text")
+        turns: list[Turn] = []
+        for speaker, words in self._parts(text, heard):
             kept, cut = clean(words)
             if kept:
-                self._log(
-                    self.tracker.user_said(kept, speaker, self._clock(), channel=channel, cut=cut)
+                events = self.tracker.user_said(
+                    kept, speaker, self._clock(), channel=channel, cut=cut
                 )
-        self.tools.clear()
-        return self.user_turn if parts else None
+                turns += [event for event in self._log(events) if isinstance(event, Turn)]
+        self.user_turn, self._tools = turns[-1] if turns else None, []
+        return turns
 
-    def agent_said(self, text: str, *, interrupted: bool) -> Ack | None:
+    @property
+    def uses_tools(self) -> bool:
+        """Whether the agent has called a tool since the person's turn."""
+        return bool(self._tools)
+
+    def tool_called(self, name: str) -> None:
+        """Note that the agent calls a tool.
+
+        Args:
+            name: The tool's.
+        """
+        self._tools.append(name)
+
+    def agent_begins(self) -> None:
+        """Note that what the agent says next answers the turn of now, whatever is said meanwhile."""
+        self._answering = (self.user_turn, self._tools)
+
+    def agent_said(self, text: str, *, interrupted: bool) -> tuple[Turn | None, Ack] | None:
         """Log what the agent spoke.
 
         Args:
@@ -84,35 +117,47 @@ class Dialogue:
             interrupted: The user cut it off.
 
         Returns:
-            The turn's ack, None when nothing was spoken.
+            The turn that it answers, None when it spoke first, and the ack of its own; None when
+            nothing was spoken.
         """
         kept, cut = clean(text)
         if not kept:
             return None
-        asked = self.user_turn
-        return self._log(
-            self.tracker.agent_said(
-                kept,
-                self._agent_name,
-                self._clock(),
-                reply_to=asked.id if asked else 0,
-                interrupted=interrupted,
-                tools=tuple(self.tools),
-                channel=asked.channel if asked else "voice",
-                cut=cut,
-            )
+        asked, tools = self._answering or (self.user_turn, self._tools)
+        self._answering = None
+        *edges, turn = self.tracker.agent_said(
+            kept,
+            self._agent_name,
+            self._clock(),
+            reply_to=asked.id if asked else 0,
+            interrupted=interrupted,
+            tools=tuple(tools),
+            channel=asked.channel if asked else "voice",
+            cut=cut,
         )
+        self._log(edges)
+        return asked, self._append(turn)
 
-    def _parts(self, text: str) -> list[tuple[str, str]]:
-        heard, self._heard = self._heard, []
-        names = list(dict.fromkeys(self._name(speaker) for speaker, _ in heard))
+    def _inside(self, text: str) -> list[tuple[str, str]]:
+        """Find what was heard of a turn; what is not in its words was muted, or is another's."""
+        whole = fingerprint(text)
+        marks = ((part, fingerprint(part[1])) for part in self._heard)
+        return [part for part, mark in marks if mark and mark in whole]
+
+    def _take_heard(self, text: str, channel: Channel | None) -> list[tuple[str, str]]:
+        heard = self._inside(text) or (list(self._heard) if channel == "voice" else [])
+        if heard:
+            self._heard.clear()
+        return [(self._name(speaker), words) for speaker, words in heard]
+
+    def _parts(self, text: str, heard: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        names = list(dict.fromkeys(name for name, _ in heard))
         if len(names) <= 1:
-            return [(names[0] if names else self._user_name, text)] if text.strip() else []
+            return [(names[0] if names else self._user_name, text)]
         if fingerprint(" ".join(words for _, words in heard)) != fingerprint(text):
             return [(" and ".join(names), text)]  # the aggregator changed the words
         parts: list[tuple[str, str]] = []
-        for speaker, words in heard:
-            name = self._name(speaker)
+        for name, words in heard:
             if parts and parts[-1][0] == name:
                 parts[-1] = (name, f"{parts[-1][1]} {words}")
             else:
@@ -123,13 +168,8 @@ class Dialogue:
         name, _ = clean(self._names.get(speaker, speaker) or self._user_name, 64)
         return name or self._user_name
 
-    def _log(self, events: list[Event]) -> Ack | None:
-        ack = None
-        for event in events:
-            ack = self._append(event)
-            if isinstance(event, Turn) and event.role == "user":
-                self.user_turn = replace(event, id=ack.id)
-        return ack
+    def _log(self, events: Sequence[Event]) -> list[Event]:
+        return [replace(event, id=self._append(event).id) for event in events]
 
     def disconnected(self, reason: str = "disconnect") -> None:
         """The line dropped: end the session, which may be resumed."""

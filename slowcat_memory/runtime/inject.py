@@ -11,10 +11,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from slowcat_memory.core.pack import CLOSE, OPEN
-from slowcat_memory.core.text import fingerprint
+from slowcat_memory.core.text import clean, fingerprint
 
 Message = Any
-_BLOCK = re.compile(re.escape(OPEN) + r".*?" + re.escape(CLOSE) + r"\s*", re.S)
+# Only in front: further on, the tag is something that a person wrote.
+_BLOCK = re.compile(rf"({re.escape(OPEN)}\n.*?\n{re.escape(CLOSE)})\s*", re.S)
 
 
 def last_user_message(messages: Sequence[Message]) -> dict | None:
@@ -32,6 +33,36 @@ def last_user_message(messages: Sequence[Message]) -> dict | None:
     return None
 
 
+def message_saying(messages: Sequence[Message], words: str) -> dict | None:
+    """Find the newest message of a person that says this, with or without a block.
+
+    Args:
+        messages: The context's messages.
+        words: All of its words.
+
+    Returns:
+        The message itself, or None.
+    """
+    for message in reversed(messages):
+        if isinstance(message, dict) and message.get("role") == "user":
+            if without_block(message_text(message)).strip() == words.strip():
+                return message
+    return None
+
+
+def answered(messages: Sequence[Message]) -> int:
+    """Count the messages that are history: those up to the agent's last one.
+
+    Args:
+        messages: Messages in order.
+
+    Returns:
+        How many; what comes after them waits for an answer.
+    """
+    roles = [message.get("role") if isinstance(message, dict) else "" for message in messages]
+    return max((n for n, role in enumerate(roles, start=1) if role == "assistant"), default=0)
+
+
 def message_text(message: dict) -> str:
     """Read the words of a message.
 
@@ -45,7 +76,12 @@ def message_text(message: dict) -> str:
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
-    return " ".join(part.get("text", "") for part in parts if part.get("type") == "text")
+    return " ".join(text for part in parts if (text := _part_text(part)))
+
+
+def _part_text(part: Any) -> str:
+    known = isinstance(part, dict) and part.get("type") == "text"
+    return (part.get("text") or "") if known else ""
 
 
 def prefix(message: dict, block: str) -> None:
@@ -62,13 +98,14 @@ def prefix(message: dict, block: str) -> None:
         message["content"] = f"{block}\n\n{content or ''}"
 
 
-def has_block(message: dict) -> bool:
-    """Tell whether a message already carries a block."""
-    return OPEN in message_text(message)
+def block_of(message: dict) -> str:
+    """Read the block in front of a message, "" when there is none."""
+    found = _BLOCK.match(message_text(message))
+    return found[1] if found else ""
 
 
 def without_block(text: str) -> str:
-    """Take the blocks out of a text.
+    """Take the block off a text.
 
     Args:
         text: A message's text.
@@ -76,7 +113,7 @@ def without_block(text: str) -> str:
     Returns:
         What the person said.
     """
-    return _BLOCK.sub("", text) if OPEN in text else text
+    return _BLOCK.sub("", text, count=1) if text.startswith(OPEN) else text
 
 
 def strip_memories(messages: Iterable[Message]) -> list[Message]:
@@ -90,7 +127,7 @@ def strip_memories(messages: Iterable[Message]) -> list[Message]:
     """
     return [
         {**message, "content": _stripped(message["content"])}
-        if isinstance(message, dict) and has_block(message)
+        if isinstance(message, dict) and block_of(message)
         else message
         for message in messages
     ]
@@ -99,29 +136,45 @@ def strip_memories(messages: Iterable[Message]) -> list[Message]:
 def _stripped(content: Any) -> Any:
     if isinstance(content, str):
         return without_block(content)
-    return [part for part in content if OPEN not in part.get("text", "")]
+    first = next(n for n, part in enumerate(content) if _part_text(part))
+    words = without_block(content[first]["text"])
+    rest = [{**content[first], "text": words}] if words else []
+    return [*content[:first], *rest, *content[first + 1 :]]
 
 
 class Visible:
     """What the LLM can still read in its context, so that it is not said to it twice.
 
     Recomputed from the messages that are there now: what a summary or the application took out of
-    the context may be offered again.
+    the context may be offered again, and what it put back as an equal copy may not.
     """
 
     def __init__(self) -> None:
         """Start with nothing visible."""
-        self._words: dict[int, tuple[Message, str]] = {}  # by id, holding the message itself
-        self._offered: dict[int, tuple[Message, frozenset[str]]] = {}
+        # By a message's id, holding the message itself, so that the id stays its own.
+        self._read: dict[int, tuple[Message, str, str]] = {}  # its words and its block
+        self._logged: dict[int, tuple[Message, frozenset[str]]] = {}
+        self._offers: dict[str, frozenset[str]] = {}  # memories, by the block that holds them
 
-    def offered(self, message: Message, memories: Iterable[str]) -> None:
+    def offered(self, message: Message, block: str, memories: Iterable[str]) -> None:
         """Note which memories stand in a message's block.
 
         Args:
             message: The message that was prefixed.
+            block: The block.
             memories: Their ids.
         """
-        self._offered[id(message)] = (message, frozenset(memories))
+        self._offers[block] = frozenset(memories)
+        self._read.pop(id(message), None)
+
+    def logged(self, message: Message, memories: Iterable[str]) -> None:
+        """Note which memories a message's own words have become.
+
+        Args:
+            message: A message of a person.
+            memories: Their ids.
+        """
+        self._logged[id(message)] = (message, frozenset(memories))
 
     def refresh(self, messages: Sequence[Message]) -> None:
         """Look at the context as it is now.
@@ -130,19 +183,25 @@ class Visible:
             messages: The context's messages.
         """
         present = {id(message): message for message in messages if isinstance(message, dict)}
-        self._offered = {key: held for key, held in self._offered.items() if key in present}
-        self._words = {
-            key: self._words.get(key)
-            or (message, fingerprint(without_block(message_text(message))))
-            for key, message in present.items()
+        self._read = {
+            key: self._read.get(key) or _read(message) for key, message in present.items()
         }
+        self._logged = {key: held for key, held in self._logged.items() if key in present}
+        blocks = {block for _, _, block in self._read.values()}
+        self._offers = {block: ids for block, ids in self._offers.items() if block in blocks}
 
     @property
     def memories(self) -> frozenset[str]:
-        """Ids of the memories that stand in blocks of the context."""
-        return frozenset().union(*(ids for _, ids in self._offered.values()))
+        """Ids of the memories that stand in the context, in blocks or as they were said."""
+        said = (ids for _, ids in self._logged.values())
+        return frozenset().union(*self._offers.values(), *said)
 
     @property
     def words(self) -> frozenset[str]:
         """Fingerprints of what stands in the context."""
-        return frozenset(words for _, words in self._words.values() if words)
+        return frozenset(words for _, words, _ in self._read.values() if words)
+
+
+def _read(message: Message) -> tuple[Message, str, str]:
+    words = clean(without_block(message_text(message)))[0]  # as the log has them
+    return message, fingerprint(words), block_of(message)

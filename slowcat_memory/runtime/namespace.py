@@ -5,6 +5,7 @@ one, and the log after it); from then on every change to the log is told to it. 
 new sealed index in a child process while this one goes on, and swaps it in.
 """
 
+import shutil
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -16,11 +17,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.chunks import chunk, chunk_id, spoken, turn_of
-from slowcat_memory.core.text import TOKENIZER_VERSION, Tokenizer
+from slowcat_memory.core.text import Tokenizer
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import Document, IndexOptions, Searcher
 from slowcat_memory.index import sealed as sealing
-from slowcat_memory.records import Manifest, Memory, Turn
+from slowcat_memory.records import Manifest, Memory, Session, Turn
 from slowcat_memory.store import Ack, Snapshot, Store
 
 Change = Callable[[Searcher], None]
@@ -40,7 +41,7 @@ class Space(Struct, frozen=True):
 
 
 class Namespace:
-    """A scope's searcher and hot texts. Changes come from one thread, reads from any."""
+    """A scope's searcher and hot texts. Safe to use from several threads."""
 
     def __init__(
         self,
@@ -68,7 +69,7 @@ class Namespace:
         self._tokenizer, self._options, self._hot_size = tokenizer, options, hot_cache_size
         self._hot: OrderedDict[str, tuple[Memory, Ack | None]] = OrderedDict()
         self._latest: dict[str, str] = {}  # the last chunk of each session
-        self._journal: list[Change] = []  # since the last seal: what a new one may lack
+        self._journal: list[Change] | None = None  # while a seal is made: what it may lack
         self._lock = threading.RLock()
         self._sealing = threading.Lock()
         with store.snapshot() as snapshot:
@@ -78,11 +79,11 @@ class Namespace:
 
     def _load(self, snapshot: Snapshot) -> Searcher:
         searcher, upto = self._open_sealed(snapshot)
+        sessions = [s for s in snapshot.sessions(self.scope) if s.last_turn]
+        self._latest = _latest_at(upto, sessions, snapshot)
         for turn in snapshot.turns(self.scope, after=upto):
             searcher.add(self._document(turn))
-        for session in snapshot.sessions(self.scope):
-            if session.last_turn:
-                self._latest[session.id] = chunk_id(session.last_turn)
+        self._latest |= {s.id: chunk_id(s.last_turn) for s in sessions}
         for memory in snapshot.memories(self.scope):
             _take_memory(searcher, memory)
         if self.space.dim:
@@ -93,12 +94,12 @@ class Namespace:
 
     def _open_sealed(self, snapshot: Snapshot) -> tuple[Searcher, int]:
         manifest = snapshot.manifest(self.scope)
-        sound = (snapshot.forget_epoch(), TOKENIZER_VERSION)
+        sound = (snapshot.forget_epoch(), self._tokenizer.version)
         if manifest and (manifest.forget_epoch, manifest.tokenizer) == sound:
             try:
                 folder = sealing.check(self._root, manifest)
                 return self._searcher(folder, manifest.embedder == self.space.key), manifest.upto
-            except (IndexDamagedError, OSError, ValueError, KeyError) as error:
+            except Exception as error:  # whatever numpy, bm25s or FAISS raise on a foreign file
                 logger.warning(f"index of a scope is rebuilt from the log: {type(error).__name__}")
         return self._searcher(), 0
 
@@ -120,9 +121,10 @@ class Namespace:
             turn: A numbered turn, the latest of its session.
             ack: Resolves once it is durable; until then its text is served from memory.
         """
-        added = self._document(turn)
-        self._remember(chunk(turn), ack)
-        self._change(lambda searcher: searcher.add(added))
+        with self._lock:
+            added = self._document(turn)
+            self._remember(chunk(turn), ack)
+            self._change(lambda searcher: searcher.add(added))
 
     def put_memory(self, memory: Memory) -> None:
         """Make a memory findable, or change one.
@@ -130,9 +132,10 @@ class Namespace:
         Args:
             memory: The record as it was stored.
         """
-        if memory.id in self._hot:
-            self._remember(memory, None)
-        self._change(lambda searcher: _take_memory(searcher, memory))
+        with self._lock:
+            if memory.id in self._hot:
+                self._hot[memory.id] = (memory, self._hot[memory.id][1])
+            self._change(lambda searcher: _take_memory(searcher, memory))
 
     def put_vector(self, memory_id: str, vector: np.ndarray) -> None:
         """Set a memory's vector.
@@ -154,12 +157,12 @@ class Namespace:
             for memory_id in gone:
                 self.searcher.remove(memory_id)
                 self._hot.pop(memory_id, None)
-            self._journal.clear()  # the forget epoch has moved: a seal under way is void
             self._latest = {s: last for s, last in self._latest.items() if last not in gone}
 
     def _change(self, change: Change) -> None:
         with self._lock:
-            self._journal.append(change)
+            if self._journal is not None:
+                self._journal.append(change)
             change(self.searcher)
 
     def _remember(self, memory: Memory, ack: Ack | None) -> None:
@@ -182,7 +185,8 @@ class Namespace:
         Returns:
             Those that exist, by id.
         """
-        found = {i: self._hot[i][0] for i in memory_ids if i in self._hot}
+        hot = ((memory_id, self._hot.get(memory_id)) for memory_id in memory_ids)
+        found = {memory_id: held[0] for memory_id, held in hot if held}
         missing = [i for i in memory_ids if i not in found]
         if missing:
             with self._store.snapshot() as snapshot:
@@ -205,18 +209,29 @@ class Namespace:
             IndexDamagedError: The build failed; the present index goes on.
         """
         with self._sealing:
-            mark = len(self._journal)  # what comes before is in the store once it is flushed
-            if not self._store.flush(FLUSH_S):
-                raise IndexDamagedError("the index is not rebuilt while turns wait to be saved")
-            with self._store.snapshot() as snapshot:
-                documents, vectors, manifest = self._inventory(snapshot)
-            generation, files = sealing.seal(
-                self._root, documents, vectors, self.space.dim, self._options
-            )
-            manifest = replace(manifest, generation=generation, files=files)
-            self._swap(manifest, mark)
+            with self._lock:
+                self._journal = []  # what came before is in the store once it is flushed
+            try:
+                self._reseal()
+            finally:
+                self._journal = None
+
+    def _reseal(self) -> None:
+        if not self._store.flush(FLUSH_S):
+            raise IndexDamagedError("the index is not rebuilt while turns wait to be saved")
+        with self._store.snapshot() as snapshot:
+            documents, vectors, manifest = self._inventory(snapshot)
+        generation, files = sealing.seal(
+            self._root, documents, vectors, self.space.dim, self._options
+        )
+        manifest = replace(manifest, generation=generation, files=files)
+        try:
+            self._swap(manifest)
             self._store.publish(manifest).wait(FLUSH_S)
-            sealing.sweep(self._root, keep=generation)
+        except Exception:  # nothing vouches for it, and it may hold what was forgotten meanwhile
+            shutil.rmtree(self._root / generation, ignore_errors=True)
+            raise
+        sealing.sweep(self._root, keep=generation)
 
     def _inventory(
         self, snapshot: Snapshot
@@ -225,6 +240,8 @@ class Namespace:
         stored = {memory.id: memory for memory in snapshot.memories(self.scope)}
         for turn in snapshot.turns(self.scope, upto=upto):
             memory = stored.pop(chunk_id(turn.id), None) or chunk(turn)
+            if memory.retired_at:
+                continue
             documents.append(document(memory, latest.get(turn.session, "")))
             latest[turn.session] = memory.id
         documents += [document(memory) for memory in stored.values() if not memory.retired_at]
@@ -240,18 +257,17 @@ class Namespace:
             embedder=self.space.key if vectors else "",
             dim=self.space.dim if vectors else 0,
             upto=upto,
-            tokenizer=TOKENIZER_VERSION,
+            tokenizer=self._tokenizer.version,
             forget_epoch=snapshot.forget_epoch(),
         )
         return documents, vectors, manifest
 
-    def _swap(self, manifest: Manifest, mark: int) -> None:
+    def _swap(self, manifest: Manifest) -> None:
         searcher = self._searcher(self._root / manifest.generation, bool(manifest.dim))
         with self._lock:
             if self._stale(manifest):
                 raise IndexDamagedError("something was forgotten while the index was built")
-            self._journal = self._journal[mark:]
-            for change in self._journal:
+            for change in self._journal or ():
                 change(searcher)
             self.searcher = searcher
 
@@ -297,6 +313,15 @@ def read_memory(snapshot: Snapshot, scope: str, memory_id: str) -> Memory | None
         return memory
     turn = snapshot.turn(turn_of(memory_id)) if turn_of(memory_id) else None
     return chunk(turn) if turn is not None and turn.scope == scope else None
+
+
+def _latest_at(upto: int, sessions: Sequence[Session], snapshot: Snapshot) -> dict[str, str]:
+    """Find the last chunk, up to a log id, of each session that goes on after it."""
+    spanning = {s.id: s.first_turn for s in sessions if s.first_turn <= upto < s.last_turn}
+    if not spanning:
+        return {}
+    turns = snapshot.turns(sessions[0].scope, after=min(spanning.values()) - 1, upto=upto)
+    return {turn.session: chunk_id(turn.id) for turn in turns if turn.session in spanning}
 
 
 def _take_memory(searcher: Searcher, memory: Memory) -> None:

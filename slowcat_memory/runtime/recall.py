@@ -8,7 +8,7 @@ is embedded. There is no hop between threads from stage to stage: one costs 32 u
 
 import time
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 import numpy as np
@@ -24,7 +24,7 @@ from slowcat_memory.index.searcher import Lexical
 from slowcat_memory.records import Hit, Memory
 
 Stage = Literal["full", "lexical", "tail", "none"]
-Embed = Callable[[str], np.ndarray]
+Embed = Callable[[str], np.ndarray | None]
 Fetch = Callable[[str, Sequence[str]], dict[str, Memory]]
 
 
@@ -78,7 +78,7 @@ class Recollection(Struct, frozen=True, kw_only=True):
     Attributes:
         hits: Best first.
         stage: How far recall came.
-        timings: Milliseconds by stage.
+        timings: Milliseconds by stage; "wait", once a turn took it, is all that the turn waited.
     """
 
     hits: list[Hit] = []
@@ -93,6 +93,57 @@ class Progress:
         """Start with nothing."""
         self.lexical: Lexical | None = None
         self.abandoned = False  # set by the reader: do not go on, nobody waits
+
+
+class Breaker:
+    """An embedder that costs a turn its vectors at worst: it answers None instead of raising.
+
+    Failures in a row, or answers so late that the recalls behind them were held up, open it: for a
+    while it answers None at once. Then the next text is tried again.
+    """
+
+    FAILURES = 3
+    OPEN = timedelta(seconds=60)
+    LATE = timedelta(seconds=0.5)
+
+    def __init__(
+        self, embed: Embed, clock: Callable[[], datetime], on_failure: Callable[[str], None]
+    ) -> None:
+        """Start closed.
+
+        Args:
+            embed: Turns a query into a unit vector, or raises.
+            clock: The time.
+            on_failure: Told in a word what went wrong, each time.
+        """
+        self._embed, self._clock, self._on_failure = embed, clock, on_failure
+        self._failures = 0
+        self._failed: datetime | None = None  # when it failed last
+
+    def __call__(self, text: str) -> np.ndarray | None:
+        """Embed a query.
+
+        Args:
+            text: The query.
+
+        Returns:
+            Shape (dim,), or None.
+        """
+        began = self._clock()
+        if self._failures >= self.FAILURES and self._failed and began < self._failed + self.OPEN:
+            return None
+        vector, problem = None, ""
+        try:
+            vector = self._embed(text)
+        except Exception as error:  # whatever a model or an endpoint raises
+            problem = type(error).__name__
+        ended = self._clock()
+        if not problem and ended - began < self.LATE:
+            self._failures = 0
+            return vector
+        self._failures, self._failed = self._failures + 1, ended
+        self._on_failure(problem or "late")
+        return vector
 
 
 class Recall:
@@ -111,7 +162,8 @@ class Recall:
         Args:
             searcher: The namespace's index.
             fetch: Returns memories by scope and ids, those that exist.
-            embed: Turns a query into a unit vector; None without a model.
+            embed: Turns a query into a unit vector or None, and never raises (see ``Breaker``);
+                None without a model.
             fusing: How views become one score.
             ranking: The priors.
         """
@@ -128,17 +180,17 @@ class Recall:
         Returns:
             The hits; at stage "lexical" when there is no vector for the query.
         """
-        watch = _Stopwatch()
-        lexical = self._searcher.lexical(query.text)
+        watch, progress = _Stopwatch(), progress or Progress()
+        if progress.abandoned:
+            return Recollection()
+        lexical = progress.lexical = self._searcher.lexical(query.text)
         watch.lap("lexical")
-        if progress is not None:
-            progress.lexical = lexical
-            if progress.abandoned:
-                return Recollection(timings=watch.laps)
         vector = query.vector
         if vector is None and self._embed is not None and len(self._searcher.dense):
-            vector = self._embed(query.text)
+            vector = None if progress.abandoned else self._embed(query.text)
             watch.lap("embed")
+        if progress.abandoned:
+            return Recollection(timings=watch.laps)
         return self._finish(query, lexical, vector, watch)
 
     def settle(self, query: Query, progress: Progress) -> Recollection:
@@ -194,7 +246,7 @@ class Recall:
         """Order the candidates that are good enough, best first, with some to spare."""
         relevance = found.views["window"] / max(lexical.ceiling, 1e-9)
         if "dense" in found.views:
-            relevance = np.maximum(relevance, found.views["dense"])
+            relevance = np.fmax(relevance, found.views["dense"])  # NaN where there is no vector
         order = np.argsort(-scores, kind="stable")
         if query.floor > 0:
             order = order[(relevance[order] >= query.floor) | found.pinned[order]]
@@ -212,16 +264,23 @@ class Recall:
         views: dict[str, np.ndarray],
         order: np.ndarray,
     ) -> list[Hit]:
-        spare = order[: 2 * query.k + len(query.exclude_words)]
-        memories = self._fetch(query.scope, [found.ids[n] for n in spare])
-        places = [n for n in spare if found.ids[n] in memories]
-        texts = [memories[found.ids[n]].text for n in places]
-        if query.exclude_words:
-            fresh = [
-                i for i, text in enumerate(texts) if fingerprint(text) not in query.exclude_words
-            ]
-            places, texts = [places[i] for i in fresh], [texts[i] for i in fresh]
-        kept = fuse.distinct(texts, self._fusing.duplicate)[: query.k]
+        places: list[int] = []
+        memories: dict[str, Memory] = {}
+        texts: list[str] = []
+        kept: list[int] = []
+        page = 2 * max(1, query.k)
+        most = page + len(query.exclude_words)
+        for start in range(0, min(most, len(order)), page):
+            wanted = order[start : min(start + page, most)].tolist()
+            memories |= self._fetch(query.scope, [found.ids[n] for n in wanted])
+            for n in wanted:
+                memory = memories.get(found.ids[n])
+                if memory is not None and not _heard(memory.text, query.exclude_words):
+                    places.append(n)
+                    texts.append(memory.text)
+            kept = fuse.distinct(texts, self._fusing.duplicate, query.k)
+            if len(kept) == query.k:
+                break
         return [
             Hit(
                 memory=memories[found.ids[n]],
@@ -230,6 +289,10 @@ class Recall:
             )
             for n in (places[i] for i in kept)
         ]
+
+
+def _heard(text: str, words: frozenset[str]) -> bool:
+    return bool(words) and fingerprint(text) in words
 
 
 class _Stopwatch:

@@ -2,8 +2,9 @@
 
 Theory of operation. A session begins with its first utterance (one in which nothing is said leaves
 no trace), and ends after a silence or when the line drops. A line that comes back soon goes on with
-the same session: a ``resume`` edge voids the end. The machine takes times and returns log events;
-it never sleeps, reads a clock, or writes.
+the same session: a ``resume`` edge voids the end. A silence ends a session for good, and at the
+moment it was long enough, however late somebody looks. The machine takes times and returns log
+events; it never sleeps, reads a clock, or writes.
 
     state     said                    disconnected      tick past silence
     ------    --------------------    --------------    -----------------
@@ -58,8 +59,9 @@ class SessionTracker:
         self._state: State = "idle"
         self._session = ""
         self._last: datetime | None = None
+        self._ended: datetime | None = None  # when the line dropped
         if previous and previous.reason in RESUMABLE:
-            self._state, self._session, self._last = "dropped", previous.id, previous.last
+            self._state, self._session, self._ended = "dropped", previous.id, previous.ended
 
     @property
     def session(self) -> str:
@@ -152,9 +154,11 @@ class SessionTracker:
         Returns:
             The session's end, if one was open.
         """
+        if edges := self.tick(now):  # nobody was there any more
+            return edges
         if self._state != "open":
             return []
-        self._state = "dropped"
+        self._state, self._ended = "dropped", now
         return [self._edge("end", now, reason)]
 
     def tick(self, now: datetime) -> list[Event]:
@@ -166,17 +170,18 @@ class SessionTracker:
         Returns:
             The session's end, if the silence was long enough.
         """
-        if self.due is None or now < self.due:
+        due = self.due
+        if due is None or now < due:
             return []
         self._state = "idle"
-        return [self._edge("end", now, "silence")]
+        return [self._edge("end", due, "silence")]
 
     def _opened(self, now: datetime) -> list[Event]:
         edges = self.tick(now)  # a timer that is late must not stretch a session
         if self._state == "open":
             return edges
         grace = timedelta(seconds=self._options.resume_grace_s)
-        if self._state == "dropped" and self._last is not None and now - self._last <= grace:
+        if self._state == "dropped" and self._ended is not None and now - self._ended <= grace:
             kind: Literal["start", "resume"] = "resume"
         else:
             kind, self._session = "start", self._new_id(now)

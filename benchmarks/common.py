@@ -1,0 +1,160 @@
+"""What every benchmark shares: options, the machine in general terms, tables, results on disk."""
+
+import argparse
+import json
+import os
+import platform
+import re
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+from rich.console import Console
+from rich.table import Table
+
+from slowcat_memory.config import Config, load
+from slowcat_memory.metrics import percentiles
+
+__all__ = ["Console", "percentiles"]
+
+RESULTS = Path(__file__).parent / "results"
+SEED = 20_240_229
+console = Console(width=None if sys.stdout.isatty() else 120)
+
+
+def arguments(description: str | None) -> argparse.ArgumentParser:
+    """Make a parser with the options that every benchmark has.
+
+    Args:
+        description: The benchmark's docstring; all of it is shown by ``--help``.
+
+    Returns:
+        The parser.
+    """
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
+    parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw the results")
+    return parser
+
+
+def machine() -> dict[str, Any]:
+    """Describe this machine in general terms: nothing that tells one from another of its kind.
+
+    Returns:
+        ``cores``, ``cpu``, ``python``, ``system``.
+    """
+    return {
+        "cores": len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count(),
+        "cpu": _cpu_family(),
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def _cpu_family() -> str:
+    """Keep the brand and the line of a processor's name, without its model number."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return platform.processor() or platform.machine()
+    found = re.search(r"^model name\s*:\s*(.+)$", text, re.M)
+    words = re.sub(r"\(.*?\)", "", found[1] if found else platform.machine()).split()
+    return " ".join(word for word in words if not re.search(r"\d|@|CPU|Processor|-Core", word))
+
+
+def load_average() -> float:
+    """Return how many processes wanted a core during the last minute, -1 where nobody counts."""
+    try:
+        return round(os.getloadavg()[0], 2)
+    except OSError:
+        return -1.0
+
+
+def configuration(path: Path, file: Path | None = None, **sections: dict[str, Any]) -> Config:
+    """Load the configuration with a store of its own.
+
+    Args:
+        path: The store's folder.
+        file: A config.toml; None for the defaults.
+        **sections: Changes by section, for example ``recall={"deadline_ms": 1000.0}``.
+
+    Returns:
+        The configuration, without overrides from the environment.
+    """
+    config = load(file, environ={})
+    changes: dict[str, dict[str, Any]] = {"memory": {"path": str(path), "time_zone": "UTC"}}
+    for name, values in sections.items():
+        changes[name] = changes.get(name, {}) | values
+    made = {name: replace(getattr(config, name), **values) for name, values in changes.items()}
+    return replace(config, **made)
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """Yield a folder that is gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="slowcat-bench-") as folder:
+        yield Path(folder)
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Print a table, its first column left-aligned and the numbers right-aligned.
+
+    Args:
+        title: Above the table.
+        columns: Names of the columns.
+        rows: Values; floats are shown with three significant digits at least.
+    """
+    made = Table(title=title, title_justify="left", header_style="bold")
+    for place, name in enumerate(columns):
+        made.add_column(name, justify="right" if place else "left")
+    for row in rows:
+        made.add_row(*(number(value) for value in row))
+    console.print(made)
+
+
+def number(value: Any) -> str:
+    """Write a value for a table.
+
+    Args:
+        value: A number or anything else.
+
+    Returns:
+        Short text: more decimals for smaller numbers.
+    """
+    if not isinstance(value, float):
+        return str(value)
+    size = abs(value)
+    return f"{value:.{0 if size >= 1000 else 1 if size >= 20 else 2 if size >= 0.1 else 3}f}"
+
+
+def write_json(path: Path | None, results: Any) -> None:
+    """Write results, when a file was asked for.
+
+    Args:
+        path: The file; None writes nothing.
+        results: Plain values.
+    """
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        console.print(f"results: {path}")
+
+
+def read_json(path: Path) -> Any:
+    """Read results back.
+
+    Args:
+        path: The file.
+
+    Returns:
+        Plain values.
+    """
+    return json.loads(path.read_text(encoding="utf-8"))

@@ -1,0 +1,264 @@
+"""Does memory break the LLM's prefix cache? What must be read anew at each turn, by placement.
+
+A local LLM server keeps the keys and values of the prompt it saw last, its own reply included, and
+reads anew only what comes after the longest common prefix. Whoever changes something near the top
+makes it read the whole conversation again, at every turn.
+
+The same conversation (``benchmarks/everyday.py``) runs through the real pipeline, with Pipecat's
+aggregators and OpenAI service, against a scripted server on loopback that answers with fixed words,
+once for each placement. The requests as they arrived are written out as a ChatML prompt. Tokens are
+estimated, the same way for all. The first turn, which every server reads whole, is not counted; with
+memory its prompt is longer by the one line that explains the blocks.
+
+    python -m benchmarks.prefix --turns 20 50
+"""
+
+import argparse
+import asyncio
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from loguru import logger
+from msgspec import Struct
+from pipecat.processors.frame_processor import FrameProcessor
+
+from benchmarks import common, everyday, plots
+from benchmarks.placements import AfterSystem, BeforeLastUser, Mem0Placement
+from slowcat_memory import HybridContextualMemoryProcessor
+from slowcat_memory.core.text import estimate_tokens
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.headless import HeadlessConversation
+from slowcat_memory.runtime.inject import message_text
+from slowcat_memory.scripted import ScriptedServer
+
+Arm = Callable[[MemoryEngine], FrameProcessor]
+Message = dict[str, Any]
+
+# Ours is a prefix inside the new user message, never touched again; for the others see their classes.
+ARMS: dict[str, Arm | None] = {
+    "no memory": None,
+    "ours": lambda engine: HybridContextualMemoryProcessor(engine=engine, user_id=everyday.SCOPE),
+    "Mem0's": lambda engine: Mem0Placement(engine, everyday.SCOPE),
+    "after system": lambda engine: AfterSystem(engine, everyday.SCOPE),
+    "before user": lambda engine: BeforeLastUser(engine, everyday.SCOPE),
+}
+REPLY_BEGINS = "<|im_start|>assistant\n"
+# A message that is nothing but a block goes with its frame; inside a message only the block goes.
+BLOCK = re.compile(
+    r"<\|im_start\|>\w+\n<memories>\n.*?</memories>\s*<\|im_end\|>\n|<memories>\n.*?</memories>\s*",
+    re.S,
+)
+
+
+class Step(Struct, frozen=True):
+    """What one request cost a server that had seen the one before.
+
+    Attributes:
+        new: Tokens after the longest common prefix.
+        new_words: The same without blocks of memories.
+        block: Tokens in blocks among the new ones.
+        broken: Whether the prompt before is no longer a prefix of this one.
+        prompt: Tokens of the whole prompt.
+    """
+
+    new: int
+    new_words: int
+    block: int
+    broken: bool
+    prompt: int
+
+
+def main() -> None:
+    options = _arguments()
+    logger.remove()  # Pipecat tells a lot
+    results = []
+    with common.scratch() as folder:
+        _fill(folder / "past")
+        for turns in options.turns:
+            arms = {}
+            for name, arm in ARMS.items():
+                with common.console.status(f"{turns} turns, {name}"):
+                    shutil.copytree(folder / "past", folder / f"{turns} {name}")
+                    requests = asyncio.run(_talk(folder / f"{turns} {name}", arm, turns))
+                first = estimate_tokens(render(requests[0]))
+                arms[name] = {**summarise(steps(requests, everyday.TALK)), "first_prompt": first}
+            results.append({"turns": turns, "arms": _compared(arms)})
+            _show(results[-1])
+    common.write_json(options.json, {"machine": common.machine(), "results": results})
+    if options.plot:
+        plots.prefix(results[-1], options.plot)
+
+
+def render(messages: Sequence[Message]) -> str:
+    """Write messages as a ChatML prompt, up to where the reply begins.
+
+    Args:
+        messages: Of a chat request.
+
+    Returns:
+        The prompt.
+    """
+    written = (f"<|im_start|>{m['role']}\n{message_text(m)}<|im_end|>\n" for m in messages)
+    return "".join(written) + REPLY_BEGINS
+
+
+def common_prefix(one: str, other: str) -> int:
+    """Measure how far two texts are the same.
+
+    Args:
+        one: A text.
+        other: Another.
+
+    Returns:
+        Characters.
+    """
+    return len(os.path.commonprefix((one, other)))
+
+
+def steps(requests: Sequence[Sequence[Message]], talk: Sequence[tuple[str, str]]) -> Iterator[Step]:
+    """Compare each request with what a server holds after the one before it.
+
+    Args:
+        requests: The messages of each.
+        talk: What was said and answered; the answers are in the server's cache as well.
+
+    Yields:
+        A step for each request but the first.
+    """
+    prompts = [render(messages) for messages in requests]
+    for place in range(1, len(prompts)):
+        before, now = prompts[place - 1], prompts[place]
+        same = common_prefix(before + talk[place - 1][1], now)
+        blocks = [now[max(same, m.start()) : max(same, m.end())] for m in BLOCK.finditer(now)]
+        words = "".join(_outside(now, same))
+        yield Step(
+            new=estimate_tokens(now[same:]),
+            new_words=estimate_tokens(words),
+            block=sum(estimate_tokens(block) for block in blocks),
+            broken=same < len(before),
+            prompt=estimate_tokens(now),
+        )
+
+
+def _outside(prompt: str, start: int) -> Iterator[str]:
+    """Yield what stands outside of blocks from a place on."""
+    for found in BLOCK.finditer(prompt):
+        yield prompt[start : max(start, found.start())]
+        start = max(start, found.end())
+    yield prompt[start:]
+
+
+def summarise(taken: Iterator[Step]) -> dict[str, Any]:
+    """Sum a conversation up.
+
+    Args:
+        taken: Its steps, at least one.
+
+    Returns:
+        Plain values: ``new`` and ``new_words`` tokens a turn (mean and max), ``block`` tokens a turn
+        (mean, and mean of the turns that have one), ``broken`` times, the last ``prompt``.
+    """
+    every = list(taken)
+    blocks = [step.block for step in every if step.block]
+    return {
+        "new": {"mean": mean(s.new for s in every), "max": max(s.new for s in every)},
+        "new_words": {
+            "mean": mean(s.new_words for s in every),
+            "max": max(s.new_words for s in every),
+        },
+        "block": {
+            "mean": sum(blocks) / len(every),
+            "mean_when_any": mean(blocks) if blocks else 0.0,
+            "turns": len(blocks),
+        },
+        "broken": sum(s.broken for s in every),
+        "prompt": every[-1].prompt,
+    }
+
+
+def _compared(arms: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    base = arms["no memory"]["new_words"]["mean"]
+    return {
+        name: {**arm, "difference_percent": 100 * (arm["new_words"]["mean"] / base - 1)}
+        for name, arm in arms.items()
+    }
+
+
+def _fill(path: Path) -> None:
+    engine = MemoryEngine(_config(path))
+    try:
+        for session in everyday.past():
+            engine.append_all(session, draft=True)
+        engine.drain()
+        engine.store.flush(None)
+    finally:
+        engine.close()
+
+
+async def _talk(path: Path, arm: Arm | None, turns: int) -> list[list[Message]]:
+    """Hold the conversation; the messages of each request as the server got them."""
+    engine = await asyncio.to_thread(MemoryEngine, _config(path), clock=lambda: everyday.NOW)
+    answers = iter(answer for _, answer in everyday.TALK)
+    try:
+        await asyncio.to_thread(engine.prepare, everyday.SCOPE)
+        async with ScriptedServer(reply=lambda _: next(answers)) as server:
+            memory = arm(engine) if arm else None
+            async with HeadlessConversation(
+                llm_url=server.url, memory=memory, speaker=everyday.PERSON
+            ) as talk:
+                for said, _ in everyday.TALK[:turns]:
+                    await talk.say(said)
+            return [request["messages"] for request in server.requests]
+    finally:
+        await asyncio.to_thread(engine.close)
+
+
+def _config(path: Path) -> Any:
+    # Without a deadline, and by a clock that stands still, every run recalls the same.
+    return common.configuration(path, recall={"deadline_ms": 10_000.0})
+
+
+def _show(result: dict[str, Any]) -> None:
+    columns = (
+        "placement",
+        "new, mean",
+        "new, max",
+        "without blocks",
+        "vs none %",
+        "block, mean",
+        "when any",
+        "times broken",
+        "last prompt",
+    )
+    rows = [
+        (
+            name,
+            arm["new"]["mean"],
+            arm["new"]["max"],
+            arm["new_words"]["mean"],
+            arm["difference_percent"],
+            arm["block"]["mean"],
+            arm["block"]["mean_when_any"],
+            arm["broken"],
+            arm["prompt"],
+        )
+        for name, arm in result["arms"].items()
+    ]
+    common.table(f"{result['turns']} turns: tokens to read anew at a turn", columns, rows)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = common.arguments(__doc__)
+    parser.add_argument(
+        "--turns", type=int, nargs="+", default=[20, 50], help="lengths, up to 50 (default 20 50)"
+    )
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+import asyncio
+import time
+
+from benchmarks import corpus, latency, store_pace
+from slowcat_memory.records import Turn
+
+PERCENTILES = {"n", "p50", "p95", "p99", "max"}
+
+
+def test_the_figures_of_a_small_store_have_their_documented_shape(model_config):
+    found = latency.measure(200, 20, 40, exchanges=5, idle_s=0.1, cold_runs=1)
+    assert found["memories"] == 200
+    assert set(found["inline"]) == set(found["ahead"]) == PERCENTILES
+    assert found["inline"]["n"] == found["ahead"]["n"] == 20
+    assert {"lexical", "embed", "dense", "fuse", "fetch", "pack", "hop"} <= set(found["stages"])
+    assert set(found["loop_lag"]) == {"idle", "busy"}
+    for pace in ("talk", "burst"):
+        assert set(found["store"][pace]) == {"accept", "durable"}
+        assert found["store"][pace]["durable"]["n"] == 10
+    assert {"lexical", "full", "imports"} == set(found["cold"])
+    assert found["rss_mb"] > found["rss_imports_mb"] > 0
+
+
+def test_the_same_seed_says_the_same_words():
+    def words(seed, after=0):
+        return [
+            event.text
+            for _, events in corpus.turns(60, seed, after)
+            for event in events
+            if isinstance(event, Turn)
+        ]
+
+    assert words(1) == words(1) and len(words(1)) == 60
+    assert words(1) != words(2) and words(1) != words(1, after=60)
+    assert len(set(corpus.questions(500, 1))) == 500
+
+
+def test_a_loop_that_is_held_up_is_late():
+    async def hold():
+        await asyncio.sleep(0.02)
+        time.sleep(0.05)
+        await asyncio.sleep(0.02)
+
+    assert max(asyncio.run(store_pace.lag(hold()))) > 40

@@ -1,0 +1,61 @@
+"""What every room's tests share: helpers on the path, and stores that belong to one test."""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # for `import rig`
+
+from slowcat_memory.config import Config, build
+from slowcat_memory.providers import EmbedderOptions, export_model, open_query_embedder
+
+# A busy machine must not decide what a test recalls: nobody waits for these turns.
+PATIENT = {"deadline_ms": 5000.0, "warn_ms": 5000.0}
+
+
+def configured(path: Path, **sections: dict[str, Any]) -> Config:
+    """Configure a store of its own, in UTC, without a model, without haste."""
+    values: dict[str, dict[str, Any]] = {
+        "memory": {"path": str(path), "time_zone": "UTC"},
+        "recall": dict(PATIENT),
+        "embedding": {"kind": "none"},
+    }
+    for section, knobs in sections.items():
+        values[section] = {**values.get(section, {}), **knobs}
+    return build(values)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Config:
+    """A store in the test's own folder; words alone, no model, and a low bar for what is offered."""
+    return configured(tmp_path / "memory", recall={"floor": 0.05})
+
+
+@pytest.fixture(scope="session")
+def model_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder that holds the exported model, made once for all tests."""
+    given = os.environ.get("SLOWCAT_CACHE_DIR")
+    folder = Path(given) if given else tmp_path_factory.mktemp("models")
+    os.environ["SLOWCAT_CACHE_DIR"] = str(folder)
+    try:
+        yield folder
+    finally:
+        if not given:
+            del os.environ["SLOWCAT_CACHE_DIR"]
+
+
+@pytest.fixture
+def model_config(tmp_path: Path, model_cache: Path) -> Config:
+    """A store in the test's own folder, with the real embedding model."""
+    options = EmbedderOptions()
+    report = open_query_embedder(options)[1]
+    if report.state == "needs export":
+        export_model(options)
+        report = open_query_embedder(options)[1]
+    if report.state != "ready":
+        pytest.skip(f"no embedding model: {report.source}. {report.hint}")
+    return configured(tmp_path / "memory", embedding={"kind": "local"})

@@ -1,0 +1,116 @@
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slowcat_memory.index.dense import DenseView
+
+DIM = 8
+HALF = 2e-3  # what fp16 may cost a cosine
+
+
+def unit(seed: int, dim: int = DIM) -> np.ndarray:
+    row = np.random.default_rng(seed).normal(size=dim).astype(np.float32)
+    return row / np.linalg.norm(row)
+
+
+def sealed(folder: Path, vectors: dict[int, np.ndarray], dim: int = DIM) -> DenseView:
+    folder.mkdir(exist_ok=True)
+    DenseView.build(vectors, dim, folder)
+    return DenseView(dim, folder)
+
+
+def check_equal(view: DenseView, vectors: dict[int, np.ndarray], query: np.ndarray) -> None:
+    """The view answers as the vectors themselves would."""
+    assert len(view) == len(vectors)
+    asked = np.arange(max(vectors, default=0) + 3)
+    exact = {number: float(vector @ query) for number, vector in vectors.items()}
+    cosines = view.cosines(query, asked)
+    for number in asked.tolist():
+        assert (number in view) == (number in vectors)
+        assert np.isnan(cosines[number]) == (number not in vectors)
+    assert np.allclose([cosines[number] for number in exact], list(exact.values()), atol=HALF)
+    for k in (1, 3, len(vectors) + 5):
+        numbers, scores = view.top(query, k)
+        best = sorted(exact.values(), reverse=True)[:k]
+        assert len(set(numbers.tolist())) == len(numbers)
+        assert np.allclose(sorted(scores, reverse=True)[:k], best, atol=HALF)
+        assert np.allclose(scores, [exact[number] for number in numbers.tolist()], atol=HALF)
+
+
+steps = st.lists(
+    st.tuples(st.sampled_from(["put", "put", "remove"]), st.integers(0, 40), st.integers(0, 999)),
+    max_size=40,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sets(st.integers(0, 20), max_size=12), steps, st.integers(0, 99))
+def test_sealed_and_tail_answer_like_the_vectors_themselves(
+    first: set[int], history: list, seed: int
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        vectors = {number: unit(number) for number in first}
+        view = sealed(Path(folder), vectors)
+        for what, number, chance in history:
+            if what == "put":
+                vectors[number] = unit(chance + 1000)
+                view.put(number, vectors[number])
+            else:
+                gone, held = view.remove(number), vectors.pop(number, None)
+                assert (gone is None) == (held is None)
+                assert held is None or np.allclose(gone, held, atol=HALF)
+        check_equal(view, vectors, unit(seed))
+
+
+def test_the_newest_vector_wins(tmp_path: Path) -> None:
+    view = sealed(tmp_path, {3: unit(1), 4: unit(2)})
+    view.put(3, unit(5))
+    view.put(3, unit(6))
+    check_equal(view, {3: unit(6), 4: unit(2)}, unit(6))
+
+
+def test_vectors_set_again_take_no_more_room() -> None:
+    view = DenseView(DIM)
+    for seed in range(1000):
+        view.put(7, unit(seed))
+    assert len(view._matrix) <= 256
+    check_equal(view, {7: unit(999)}, unit(0))
+
+
+def test_all_sealed_vectors_may_go(tmp_path: Path) -> None:
+    view = sealed(tmp_path, {0: unit(1), 1: unit(2)})
+    view.remove(0)
+    view.remove(1)
+    check_equal(view, {}, unit(3))
+    assert all(len(part) == 0 for part in view.top(unit(3), 5))
+
+
+def test_an_empty_view_answers_with_nothing(tmp_path: Path) -> None:
+    for view in (DenseView(DIM), sealed(tmp_path, {})):
+        numbers, scores = view.top(unit(1), 5)
+        assert len(numbers) == len(scores) == len(view) == 0
+        assert np.isnan(view.cosines(unit(1), np.array([0, 9]))).all()
+        assert view.remove(0) is None
+
+
+def test_the_sealed_part_finds_what_exact_search_finds(tmp_path: Path) -> None:
+    vectors = {number: unit(number, 384) for number in range(2000)}
+    view, query = sealed(tmp_path, vectors, 384), unit(9999, 384)
+    matrix = np.stack(list(vectors.values()))
+    exact = np.argsort(-(matrix @ query))[:10]
+    for number in (5, 6):
+        view.remove(number)
+    numbers, _ = view.top(query, 10)
+    assert len(set(exact.tolist()) & set(numbers.tolist())) >= 9
+
+
+@pytest.mark.parametrize("count", [1, 255, 256, 257, 600])
+def test_the_tail_grows(count: int) -> None:
+    view, vectors = DenseView(DIM), {number * 3: unit(number) for number in range(count)}
+    for number, vector in vectors.items():
+        view.put(number, vector)
+    check_equal(view, vectors, unit(4))

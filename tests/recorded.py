@@ -1,0 +1,64 @@
+"""What a memory holds, as a test reads it; and what a test puts there beforehand."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+
+from slowcat_memory.config import Config
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.records import Event, LedgerEntry, SessionEdge, Turn
+from slowcat_memory.store import Store
+
+
+@contextmanager
+def engine_of(config: Config) -> Iterator[MemoryEngine]:
+    """Open an engine of one's own, and close it."""
+    engine = MemoryEngine(config)
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+def events(config: Config, scope: str = "") -> list[Event]:
+    """Read the whole log; also while a pipeline of this process writes it."""
+    with Store.open(config.folder, readonly=True) as store, store.snapshot() as snapshot:
+        return list(snapshot.events(scope))
+
+
+def turns(config: Config, scope: str = "") -> list[Turn]:
+    """Read every turn of the log."""
+    return [event for event in events(config, scope) if isinstance(event, Turn)]
+
+
+def said(config: Config, scope: str = "") -> list[tuple[str, str]]:
+    """Read who said what."""
+    return [(turn.speaker, turn.text) for turn in turns(config, scope)]
+
+
+def edges(config: Config) -> list[str]:
+    """Read how sessions began and ended: "start", "end disconnect"."""
+    found = [event for event in events(config) if isinstance(event, SessionEdge)]
+    return [f"{edge.kind} {edge.reason}".strip() for edge in found]
+
+
+def ledger(config: Config) -> list[LedgerEntry]:
+    """Read what was put before the LLM, oldest first."""
+    with Store.open(config.folder, readonly=True) as store, store.snapshot() as snapshot:
+        return sorted(snapshot.ledger_tail(1000), key=lambda entry: entry.turn)
+
+
+def remember(config: Config, *lines: str, days: float = 3, scope: str = "user") -> None:
+    """Put one session of an earlier day into the memory: "Anna: My dog is called Max."."""
+    at = datetime.now(UTC) - timedelta(days=days)
+    session = f"earlier-{days}"
+    with engine_of(config) as engine:
+        engine.append(SessionEdge(session=session, scope=scope, kind="start", at=at))
+        for line in lines:
+            speaker, _, text = line.partition(": ")
+            role = "assistant" if speaker == "Assistant" else "user"
+            turn = Turn(session=session, scope=scope, speaker=speaker, role=role, text=text, at=at)
+            engine.append(turn)
+            at += timedelta(seconds=10)
+        edge = SessionEdge(session=session, scope=scope, kind="end", at=at, reason="silence")
+        engine.append(edge)

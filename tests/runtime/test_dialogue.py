@@ -1,0 +1,172 @@
+"""Utterances to turns: who said what, in which exchange."""
+
+from concurrent.futures import Future
+from datetime import UTC, datetime
+
+import pytest
+from msgspec.structs import replace
+
+from slowcat_memory.core.text import KEEP_CHARS
+from slowcat_memory.errors import StoreFullError
+from slowcat_memory.records import SessionEdge, Turn
+from slowcat_memory.runtime.dialogue import HEARD, Dialogue
+from slowcat_memory.runtime.tracker import SessionOptions, SessionTracker
+from slowcat_memory.store import Ack
+
+NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)
+
+
+class Log(list):
+    """What was appended, numbered."""
+
+    def append_event(self, event):
+        numbered = replace(event, id=len(self) + 1)
+        self.append(numbered)
+        return Ack(Future(), numbered)
+
+    @property
+    def turns(self) -> list[Turn]:
+        return [event for event in self if isinstance(event, Turn)]
+
+    @property
+    def said(self) -> list[tuple[str, str]]:
+        return [(turn.speaker, turn.text) for turn in self.turns]
+
+
+@pytest.fixture
+def log():
+    return Log()
+
+
+@pytest.fixture
+def dialogue(log):
+    return Dialogue(
+        SessionTracker("anna", lambda now: "s1", SessionOptions()),
+        log.append_event,
+        lambda: NOON,
+        user_name="User",
+        agent_name="Cat",
+        speaker_names={"s1": "Anna", "s2": "Ben"},
+    )
+
+
+def test_an_exchange_is_paired(dialogue, log):
+    (asked,) = dialogue.user_said("hello")
+    assert asked is dialogue.user_turn and asked.id == 2
+    answers, ack = dialogue.agent_said("Hello, you.", interrupted=False)
+    assert answers is asked and ack.event.reply_to == asked.id
+    assert isinstance(log[0], SessionEdge) and log.said == [
+        ("User", "hello"),
+        ("Cat", "Hello, you."),
+    ]
+
+
+def test_an_agent_that_speaks_first_answers_nobody(dialogue):
+    answers, ack = dialogue.agent_said("Good morning.", interrupted=True)
+    assert answers is None and ack.event.reply_to == 0 and ack.event.interrupted
+
+
+@pytest.mark.parametrize("words", ["", " \n", "\x00", "\u202e"])
+def test_nothing_is_nobodys_turn(dialogue, log, words):
+    dialogue.user_said("hello")
+    assert dialogue.user_said(words) == [] and dialogue.user_turn is None
+    assert dialogue.agent_said(words, interrupted=False) is None
+    assert len(log) == 2
+
+
+def test_what_is_too_long_is_cut_and_counted(dialogue, log):
+    dialogue.user_said("a" * (KEEP_CHARS + 5))
+    assert (len(log.turns[0].text), log.turns[0].cut) == (KEEP_CHARS, 5)
+
+
+@pytest.mark.parametrize(
+    ("heard", "text", "turns", "channel"),
+    [
+        ([], "hello", [("User", "hello")], "text"),
+        ([("s1", "hello")], "hello", [("Anna", "hello")], "voice"),
+        ([("guest", "hello")], "Hello!", [("guest", "Hello!")], "voice"),
+        ([("", "hello")], "hello", [("User", "hello")], "voice"),
+        ([("\x00", "hello")], "hello", [("User", "hello")], "voice"),
+        ([("s1", "a b"), ("s1", "c")], "a b c", [("Anna", "a b c")], "voice"),
+        ([("s1", "a"), ("s2", "b"), ("s1", "c")], "a b c",
+         [("Anna", "a"), ("Ben", "b"), ("Anna", "c")], "voice"),
+        ([("s1", "a"), ("s1", "b"), ("s2", "c")], "A. B. C.", [("Anna", "a b"), ("Ben", "c")],
+         "voice"),
+        # The aggregator changed the words: nobody can say where one voice ends.
+        ([("s1", "good"), ("s2", "day")], "a good fine day", [("Anna and Ben", "a good fine day")],
+         "voice"),
+        # What was muted is not in the words.
+        ([("s2", "psst"), ("s1", "hello")], "hello", [("Anna", "hello")], "voice"),
+        ([("s1", "hello there")], "typed", [("User", "typed")], "text"),
+    ],
+)  # fmt: skip
+def test_who_said_it(dialogue, log, heard, text, turns, channel):
+    for speaker, words in heard:
+        dialogue.heard(speaker, words)
+    dialogue.user_said(text)
+    assert log.said == turns
+    assert {turn.channel for turn in log.turns} == {channel}
+    assert dialogue.user_turn is not None and dialogue.user_turn.id == log[-1].id
+
+
+def test_a_spoken_turn_that_was_rewritten_is_still_its_speakers(dialogue, log):
+    dialogue.heard("s1", "um hello")
+    dialogue.user_said("Hello.", "voice")
+    assert log.said == [("Anna", "Hello.")]
+
+
+def test_typing_does_not_take_what_is_being_spoken(dialogue, log):
+    dialogue.heard("s1", "good morning")
+    dialogue.user_said("typed words")
+    dialogue.user_said("good morning")
+    assert log.said == [("User", "typed words"), ("Anna", "good morning")]
+    assert [turn.channel for turn in log.turns] == ["text", "voice"]
+
+
+def test_muted_speech_does_not_pile_up(dialogue):
+    for n in range(10 * HEARD):
+        dialogue.heard("s1", f"word {n}")
+    assert len(dialogue._heard) == HEARD
+
+
+def test_tools_go_to_the_answer_of_their_turn(dialogue, log):
+    dialogue.user_said("how is the weather")
+    assert not dialogue.uses_tools
+    dialogue.tool_called("get_weather")
+    assert dialogue.uses_tools
+    dialogue.agent_said("It rains.", interrupted=False)
+    dialogue.user_said("thanks")
+    dialogue.agent_said("Welcome.", interrupted=False)
+    assert [turn.tools for turn in log.turns] == [(), ("get_weather",), (), ()]
+
+
+def test_an_answer_that_comes_late_belongs_to_the_turn_that_it_began_with(dialogue, log):
+    (first,) = dialogue.user_said("tell me a story")
+    dialogue.tool_called("find_story")
+    dialogue.agent_begins()
+    (second,) = dialogue.user_said("stop")
+    answers, cut = dialogue.agent_said("Once upon", interrupted=True)
+    assert answers is first and cut.event.reply_to == first.id
+    assert cut.event.tools == ("find_story",)
+    _, ack = dialogue.agent_said("Yes?", interrupted=False)
+    assert (ack.event.reply_to, ack.event.tools) == (second.id, ())
+
+
+def test_a_log_that_is_full_is_the_callers_to_know(dialogue, log):
+    def full(event):
+        raise StoreFullError("full")
+
+    dialogue._append = full
+    with pytest.raises(StoreFullError):
+        dialogue.user_said("hello")
+
+
+def test_the_line_and_the_silence_end_the_session(dialogue, log):
+    dialogue.disconnected()
+    dialogue.tick()
+    assert log == []
+    dialogue.user_said("hello")
+    dialogue.disconnected()
+    dialogue.disconnected()
+    dialogue.tick()
+    assert [event.kind for event in log if isinstance(event, SessionEdge)] == ["start", "end"]

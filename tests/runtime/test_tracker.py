@@ -1,0 +1,246 @@
+"""The session tracker as a table, and the law that its edges obey."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slowcat_memory.records import Event, Session, SessionEdge, Turn
+from slowcat_memory.runtime.tracker import SessionOptions, SessionTracker
+
+NOON = datetime(2026, 5, 12, 12, 0, tzinfo=UTC)
+SILENCE, GRACE = 300.0, 120.0
+
+
+def after(seconds: float) -> datetime:
+    return NOON + timedelta(seconds=seconds)
+
+
+def tracker(previous: Session | None = None) -> SessionTracker:
+    made = iter(range(1, 1000))
+    return SessionTracker(
+        "anna",
+        lambda now: f"s{next(made)}",
+        SessionOptions(silence_s=SILENCE, resume_grace_s=GRACE),
+        previous,
+    )
+
+
+def earlier(reason: str, *, last: float = 0.0, ended: float | None = None) -> Session:
+    end = None if reason == "" else after(last if ended is None else ended)
+    return Session(
+        id="old", scope="anna", started=NOON, last=after(last), ended=end, reason=reason, turns=2
+    )
+
+
+def told(events: list[Event]) -> list[str]:
+    """Events in short: "start s1", "user s1", "end s1 silence"."""
+    return [
+        f"{e.role} {e.session}"
+        if isinstance(e, Turn)
+        else " ".join(filter(None, (e.kind, e.session, e.reason)))
+        for e in events
+    ]
+
+
+def said(machine: SessionTracker, at: float) -> list[str]:
+    return told(machine.user_said("hello", "Anna", after(at)))
+
+
+def idle() -> SessionTracker:
+    return tracker()
+
+
+def opened() -> SessionTracker:
+    machine = tracker()
+    machine.user_said("hello", "Anna", NOON)
+    return machine
+
+
+def dropped() -> SessionTracker:
+    machine = opened()
+    machine.disconnected(NOON)
+    return machine
+
+
+@pytest.mark.parametrize(
+    ("state", "at", "user", "agent", "drop", "tick"),
+    [
+        (idle, 0, ["start s1", "user s1"], ["start s1", "assistant s1"], [], []),
+        (opened, 0, ["user s1"], ["assistant s1"], ["end s1 disconnect"], []),
+        (opened, SILENCE - 1, ["user s1"], ["assistant s1"], ["end s1 disconnect"], []),
+        (
+            opened,
+            SILENCE,
+            ["end s1 silence", "start s2", "user s2"],
+            ["end s1 silence", "start s2", "assistant s2"],
+            ["end s1 silence"],
+            ["end s1 silence"],
+        ),
+        (dropped, GRACE, ["resume s1", "user s1"], ["resume s1", "assistant s1"], [], []),
+        (dropped, GRACE + 1, ["start s2", "user s2"], ["start s2", "assistant s2"], [], []),
+        (dropped, SILENCE, ["start s2", "user s2"], ["start s2", "assistant s2"], [], []),
+    ],
+)
+def test_every_event_in_every_state(state, at, user, agent, drop, tick):
+    now = after(at)
+    assert told(state().user_said("hello", "Anna", now)) == user
+    assert told(state().agent_said("hello", "Cat", now)) == agent
+    assert told(state().disconnected(now)) == drop
+    assert told(state().tick(now)) == tick
+
+
+def test_a_session_without_a_word_leaves_no_trace():
+    machine = idle()
+    assert machine.tick(after(10 * SILENCE)) == machine.disconnected(after(1)) == []
+    machine.touch(after(2))
+    assert (machine.session, machine.due) == ("", None)
+
+
+def test_a_turn_says_what_was_given():
+    machine = opened()
+    (turn,) = machine.agent_said(
+        "Meow.",
+        "Cat",
+        after(1),
+        reply_to=7,
+        interrupted=True,
+        tools=("purr",),
+        channel="text",
+        cut=3,
+    )
+    assert turn == Turn(
+        session="s1",
+        scope="anna",
+        speaker="Cat",
+        role="assistant",
+        text="Meow.",
+        at=after(1),
+        reply_to=7,
+        interrupted=True,
+        tools=("purr",),
+        channel="text",
+        cut=3,
+    )
+
+
+def test_silence_counts_from_the_last_word():
+    machine = opened()
+    said(machine, 200)
+    assert machine.due == after(200 + SILENCE)
+    assert machine.tick(after(200 + SILENCE - 1)) == []
+    assert told(machine.tick(after(200 + SILENCE))) == ["end s1 silence"]
+    assert told(machine.tick(after(900))) == []  # once
+
+
+def test_whoever_is_heard_is_not_silent():
+    machine = opened()
+    machine.touch(after(250))
+    assert machine.tick(after(SILENCE)) == []
+    assert machine.due == after(250 + SILENCE)
+
+
+def test_a_late_tick_does_not_stretch_a_session():
+    machine = opened()
+    assert said(machine, 3600) == ["end s1 silence", "start s2", "user s2"]
+    (end, *_) = opened().user_said("hello", "Anna", after(3600))
+    assert end.at == after(SILENCE)  # it ended when it fell silent, not when somebody looked
+
+
+def test_a_line_that_drops_after_a_silence_ended_in_silence():
+    machine = opened()
+    assert told(machine.disconnected(after(SILENCE + 5))) == ["end s1 silence"]
+    assert said(machine, SILENCE + 6) == ["start s2", "user s2"]
+
+
+def test_the_grace_counts_from_the_drop():
+    machine = opened()
+    machine.disconnected(after(250))
+    assert said(machine, 250 + GRACE) == ["resume s1", "user s1"]
+
+
+def test_a_session_may_be_resumed_more_than_once():
+    machine = opened()
+    for at in (100, 200, 300):
+        assert told(machine.disconnected(after(at))) == ["end s1 disconnect"]
+        assert said(machine, at + 50) == ["resume s1", "user s1"]
+
+
+def test_a_silence_ends_for_good():
+    machine = opened()
+    machine.tick(after(SILENCE))
+    assert machine.disconnected(after(SILENCE + 1)) == []
+    assert said(machine, SILENCE + 2) == ["start s2", "user s2"]
+
+
+@pytest.mark.parametrize(
+    ("previous", "at", "first"),
+    [
+        (None, 1, "start s1"),
+        (earlier("disconnect"), GRACE, "resume old"),
+        (earlier("disconnect"), GRACE + 1, "start s1"),
+        (earlier("disconnect", ended=200), 200 + GRACE, "resume old"),
+        (earlier("close"), 5, "resume old"),
+        (earlier("crash"), 5, "resume old"),
+        (earlier("silence"), 5, "start s1"),
+        (earlier(""), 5, "start s1"),  # open elsewhere: another device of the same person
+    ],
+)
+def test_a_restart_goes_on_within_the_grace(previous, at, first):
+    assert said(tracker(previous), at)[0] == first
+
+
+def test_a_clock_that_goes_backwards_harms_nothing():
+    machine = opened()
+    assert said(machine, -3600) == ["user s1"]
+    assert machine.tick(after(-7200)) == []
+    assert machine.due == after(SILENCE)
+    machine.touch(after(-50))
+    assert told(machine.disconnected(after(-60))) == ["end s1 disconnect"]
+    assert said(machine, -7200) == ["resume s1", "user s1"]
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["user", "agent", "drop", "tick", "touch"]),
+        st.floats(-50, 700, allow_nan=False),
+    ),
+    max_size=40,
+)
+PREVIOUS = st.sampled_from([None, *map(earlier, ("disconnect", "close", "crash", "silence", ""))])
+
+
+@given(STEPS, PREVIOUS)
+def test_edges_alternate_and_every_turn_is_inside_a_session(steps, previous):
+    machine, at, log = tracker(previous), 0.0, list[Event]()
+    for step, passed in steps:
+        at += passed
+        now = after(at)
+        if step == "touch":
+            machine.touch(now)
+            continue
+        log += {
+            "user": lambda: machine.user_said("a", "Anna", now),  # noqa: B023
+            "agent": lambda: machine.agent_said("b", "Cat", now),  # noqa: B023
+            "drop": lambda: machine.disconnected(now),  # noqa: B023
+            "tick": lambda: machine.tick(now),  # noqa: B023
+        }[step]()
+    open_session, known, ended_for_good = "", {"old"}, set()
+    for event in log:
+        if isinstance(event, Turn):
+            assert event.session == open_session != ""
+        elif event.kind == "end":
+            assert event.session == open_session
+            open_session = ""
+            if event.reason == "silence":
+                ended_for_good.add(event.session)
+        else:
+            assert isinstance(event, SessionEdge) and not open_session
+            assert (event.kind == "resume") == (event.session in known)
+            assert event.session not in ended_for_good
+            open_session = event.session
+            known.add(open_session)
+    assert machine.session == open_session
+    turns_in = {e.session for e in log if isinstance(e, Turn)}
+    assert {e.session for e in log} == turns_in  # no session without a word

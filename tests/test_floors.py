@@ -1,0 +1,186 @@
+"""The drawing in ARCHITECTURE.md, kept true: who may import whom, and who may import what."""
+
+import ast
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import slowcat_memory
+
+PACKAGE = Path(slowcat_memory.__file__).parent
+ROOT = PACKAGE.parent
+
+# Whoever imports one of these must live at one of its homes, or below it.
+HOMES = {
+    "pipecat": ("processor", "headless", "headless_turn"),
+    "lmdb": ("store",),
+    "faiss": ("index",),
+    "bm25s": ("index",),
+    "openai": ("providers.openai",),
+    "onnxruntime": ("providers",),
+    "tokenizers": ("providers",),
+    # These take seconds and half a gigabyte: only child processes may have them.
+    "torch": ("providers.sentence_model", "providers.convert"),
+    "transformers": ("providers.sentence_model", "providers.convert"),
+    "sentence_transformers": ("providers.sentence_model", "providers.convert"),
+    "onnx": ("providers.convert",),
+    "Stemmer": ("core.text",),
+    "aiohttp": ("scripted", "scripted_wire"),
+    "typer": ("cli",),
+    "rich": ("cli",),
+}
+CHILDREN_ONLY = {"torch", "transformers", "sentence_transformers", "onnx", "numba"}
+# What only child processes run: whoever else imports it would bring all that in.
+CHILDREN = {"providers.sentence_model", "providers.convert"}
+PARENTS = {"providers.sentence_child", "providers.export", "providers.convert"}
+
+
+def imports(package: Path) -> Iterator[tuple[str, str]]:
+    """Yield (module, what it imports), lazy imports included, for every file of the package."""
+    for path in sorted(package.rglob("*.py")):
+        module = ".".join(path.relative_to(package).with_suffix("").parts).removesuffix(".__init__")
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                yield from ((module, alias.name) for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                assert not node.level, f"{path}: relative import"
+                yield from ((module, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def below(module: str, homes: tuple[str, ...]) -> bool:
+    return any(module == home or module.startswith(f"{home}.") for home in homes)
+
+
+def strangers(package: Path) -> list[str]:
+    """List every import of a third party outside its home."""
+    return [
+        f"{module} imports {name}"
+        for module, imported in imports(package)
+        if not below(module, HOMES.get(name := imported.partition(".")[0], (module,)))
+    ]
+
+
+def lint(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Hold the package in a folder to the floors in pyproject.toml."""
+    return subprocess.run(
+        [sys.executable, "-c",
+         "import sys; sys.path.insert(0, ''); from importlinter.cli import lint_imports;"
+         "sys.exit(lint_imports(no_cache=True, no_logo=True))"],
+        cwd=folder, capture_output=True, text=True, env={"PATH": "", "PYTHONPATH": ""},
+    )  # fmt: skip
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A copy of the package, to be spoilt."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(PACKAGE, tmp_path / "slowcat_memory", ignore=ignored)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def spoil(folder: Path, module: str, line: str) -> None:
+    path = folder / "slowcat_memory" / module
+    path.write_text(f"{path.read_text('utf-8')}\n\ndef _wrong():\n    {line}\n", "utf-8")
+
+
+# ------------------------------------------------------------------- our own modules
+
+
+def test_every_module_keeps_to_its_floor() -> None:
+    done = lint(ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 kept, 0 broken" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("core/rank.py", "from slowcat_memory.store import Store"),
+        ("index/dense.py", "from slowcat_memory.providers import Embedder"),
+        ("store/codec.py", "import slowcat_memory.index.options"),
+        ("runtime/recall.py", "from slowcat_memory.engine import MemoryEngine"),
+        ("records.py", "from slowcat_memory.core import text"),
+        ("engine.py", "from slowcat_memory.testing import FixedClock"),
+    ],
+)
+def test_a_wrong_import_is_caught(copy: Path, module: str, line: str) -> None:
+    spoil(copy, module, line)
+    done = lint(copy)
+    assert done.returncode == 1 and "0 kept, 1 broken" in done.stdout, done.stdout + done.stderr
+
+
+def test_a_module_without_a_floor_is_caught(copy: Path) -> None:
+    (copy / "slowcat_memory" / "helpers.py").write_text("")
+    done = lint(copy)
+    assert done.returncode == 1 and "helpers" in done.stdout, done.stdout + done.stderr
+
+
+# ------------------------------------------------------------------- third parties
+
+
+def test_every_third_party_is_imported_at_its_home_only() -> None:
+    assert strangers(PACKAGE) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "caught"),
+    [
+        ("engine.py", "import pipecat", "engine imports pipecat"),
+        ("runtime/recall.py", "import faiss", "runtime.recall imports faiss"),
+        ("index/searcher.py", "from lmdb import open", "index.searcher imports lmdb"),
+        ("providers/onnx.py", "import torch.nn", "providers.onnx imports torch"),
+        ("providers/base.py", "from openai import OpenAI", "providers.base imports openai"),
+    ],
+)
+def test_a_third_party_elsewhere_is_caught(copy: Path, module: str, line: str, caught: str) -> None:
+    spoil(copy, module, line)
+    assert set(strangers(copy / "slowcat_memory")) - set(strangers(PACKAGE)) == {caught}
+
+
+def test_what_only_children_run_is_imported_by_children_only() -> None:
+    for module, imported in imports(PACKAGE):
+        child = imported.removeprefix("slowcat_memory.")
+        if any(below(child, (name,)) for name in CHILDREN):
+            assert module in PARENTS, f"{module} imports {imported}"
+
+
+# ------------------------------------------------------------------- what importing brings
+
+
+def loaded(code: str) -> set[str]:
+    """Run code in a fresh interpreter and return the packages that are loaded after it."""
+    names = "print(*{name.partition('.')[0] for name in sys.modules})"
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; {code}; {names}"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return set(done.stdout.split())
+
+
+def test_the_processor_brings_no_torch() -> None:
+    brought = loaded("from slowcat_memory import HybridContextualMemoryProcessor")
+    assert "pipecat" in brought and not brought & CHILDREN_ONLY
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import slowcat_memory",
+        "from slowcat_memory import Config, MemoryEngine, strip_memories",
+        "import slowcat_memory.testing",
+        "import slowcat_memory.cli.app",
+    ],
+)
+def test_below_the_doors_nobody_needs_pipecat(code: str) -> None:
+    brought = loaded(code)
+    assert "slowcat_memory" in brought
+    assert not brought & {"pipecat", "aiohttp", "openai", *CHILDREN_ONLY}
+
+
+def test_importing_the_package_costs_nothing() -> None:
+    assert not loaded("import slowcat_memory") & {"numpy", "lmdb", "faiss", "bm25s", "onnxruntime"}

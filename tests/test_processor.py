@@ -1,0 +1,379 @@
+"""The processor alone, frame by frame."""
+
+import asyncio
+import contextlib
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from conftest import configured
+from pipecat.frames import frames
+from pipecat.frames.frames import (
+    BotSpeakingFrame,
+    Frame,
+    InputAudioRawFrame,
+    InterruptionFrame,
+    LLMContextAssistantTurnFrame,
+    LLMContextFrame,
+    LLMFullResponseStartFrame,
+    LLMServiceMetadataFrame,
+    LLMTextFrame,
+    MetricsFrame,
+    TextFrame,
+    TranscriptionFrame,
+)
+from pipecat.metrics.metrics import ProcessingMetricsData
+from pipecat.pipeline.worker import PipelineParams
+from pipecat.processors.aggregators.llm_context import LLMContext, LLMSpecificMessage
+from pipecat.processors.frame_processor import FrameDirection
+from pipecat.tests.utils import SleepFrame, run_test
+from recorded import edges, ledger, remember, said, turns
+
+from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine, strip_memories
+from slowcat_memory.core.pack import CLOSE, OPEN
+from slowcat_memory.errors import ConfigError
+
+QUESTION = "what is my dog called"
+MAX = "User: My dog is called Max."
+
+
+def user(content):
+    return {"role": "user", "content": content}
+
+
+def assistant(content):
+    return {"role": "assistant", "content": content}
+
+
+def memory(config, **more) -> HybridContextualMemoryProcessor:
+    return HybridContextualMemoryProcessor(config=config, **more)
+
+
+def through(processor, *sent: Frame, **how) -> tuple[list[Frame], list[Frame]]:
+    """Send frames through the processor and return what came out below and above."""
+    how.setdefault("start_timeout", 10.0)
+    down, up = asyncio.run(run_test(processor, frames_to_send=list(sent), **how))
+    return list(down), list(up)
+
+
+def blocks(text: str) -> int:
+    return text.count(OPEN)
+
+
+class Gate:
+    """An engine whose recall waits: an event for its beginning, one to let it go on."""
+
+    def __init__(self, engine: MemoryEngine) -> None:
+        self.engine, self.begun, self.open = engine, asyncio.Event(), asyncio.Event()
+        self.recall, engine.recall = engine.recall, self._recall
+
+    async def _recall(self, *arguments, **named):
+        self.begun.set()
+        await self.open.wait()
+        return await self.recall(*arguments, **named)
+
+
+@pytest.fixture
+def engine(config):
+    remember(config, MAX)
+    engine = MemoryEngine(config)
+    with contextlib.closing(engine):
+        yield engine
+
+
+def test_a_context_frame_is_given_one_block_and_reruns_are_not(config):
+    remember(config, MAX)
+    context = LLMContext(messages=[user(QUESTION)])
+    down, up = through(memory(config), *(LLMContextFrame(context) for _ in range(3)))
+    content = context.messages[0]["content"]
+    assert content.startswith(f"{OPEN}\n") and content.endswith(f"\n{CLOSE}\n\n{QUESTION}")
+    assert "User: My dog is called Max." in content and blocks(content) == 1
+    assert [frame.context for frame in down] == [context] * 3 and not up
+    assert said(config)[1:] == [("User", QUESTION)]
+    assert edges(config)[2:] == ["start", "end disconnect"]
+    (entry,) = ledger(config)
+    assert entry.turn == turns(config)[-1].id and len(entry.offers) == 1
+
+
+def test_a_greeting_without_a_user_message_passes(config):
+    remember(config, MAX)
+    context = LLMContext(messages=[{"role": "developer", "content": QUESTION}])
+    down, up = through(memory(config), LLMContextFrame(context))
+    assert [type(frame) for frame in down] == [LLMContextFrame] and not up
+    assert context.messages == [{"role": "developer", "content": QUESTION}]
+    assert len(turns(config)) == 1 and ledger(config) == []
+
+
+def test_a_memory_with_nothing_in_it_prefixes_nothing(config):
+    context = LLMContext(messages=[user(QUESTION)])
+    through(memory(config), LLMContextFrame(context))
+    assert context.messages == [user(QUESTION)]
+    (entry,) = ledger(config)
+    assert (entry.offers, entry.tokens) == ((), 0)
+
+
+def test_a_turn_for_which_nothing_comes_to_mind_is_recalled_once(config):
+    context, recalls = LLMContext(messages=[user(QUESTION)]), []
+    processor = memory(config)
+
+    async def recalled(_, found, packed):
+        recalls.append(packed.text)
+
+    processor.add_event_handler("on_memory_recalled", recalled)
+    through(processor, *(LLMContextFrame(context) for _ in range(3)))
+    assert recalls == [""]
+
+
+def test_whoever_speaks_keeps_the_session_open(config):
+    clock = [datetime(2026, 5, 12, 12, tzinfo=UTC)]
+    engine = MemoryEngine(config, clock=lambda: clock[0])
+    processor = memory(config, engine=engine)
+
+    async def pass_time(_, frame):
+        if isinstance(frame, TextFrame):
+            clock[0] += timedelta(seconds=200)
+
+    processor.add_event_handler("on_before_process_frame", pass_time)
+    contexts = [LLMContextFrame(LLMContext(messages=[user(words)])) for words in ("a b", "c", "d")]
+    apart = SleepFrame(0.05)  # a system frame overtakes what waits before it
+    sent = [contexts[0], TextFrame(""), apart, BotSpeakingFrame(), apart, TextFrame("")]
+    sent += [contexts[1], TextFrame(""), TextFrame(""), contexts[2]]
+    with contextlib.closing(engine):
+        through(processor, *sent)
+    assert edges(config) == ["start", "end silence", "start", "end disconnect"]
+    first, second, third = turns(config)
+    assert first.session == second.session != third.session
+
+
+def test_a_multimodal_message_gets_a_part_of_its_own(config):
+    remember(config, MAX)
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    parts = [image, {"type": "text", "text": "is this dog"}, {"type": "text", "text": "called Max"}]
+    context = LLMContext(messages=[user(list(parts))])
+    through(memory(config), LLMContextFrame(context))
+    block, *rest = context.messages[0]["content"]
+    assert block["type"] == "text" and block["text"].startswith(OPEN) and rest == parts
+    assert said(config)[-1] == ("User", "is this dog called Max")
+    assert strip_memories(context.messages) == [user(parts)]
+
+
+def test_an_image_without_words_passes(config):
+    remember(config, MAX)
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    context = LLMContext(messages=[user([image])])
+    down, up = through(memory(config), LLMContextFrame(context))
+    assert context.messages == [user([image])] and len(down) == 1 and not up
+    assert len(turns(config)) == 1
+
+
+@pytest.mark.parametrize("content", ["", "   \n ", "\x00", "\u202e", [], None, [{"type": "text"}]])
+def test_a_message_that_says_nothing_leaves_no_trace(config, content):
+    remember(config, MAX)
+    context = LLMContext(messages=[user(content)])
+    down, up = through(memory(config), LLMContextFrame(context), LLMContextFrame(context))
+    assert len(down) == 2 and not up
+    assert context.messages == [user(content)]
+    assert len(turns(config)) == 1 and len(edges(config)) == 2
+
+
+def test_messages_that_are_not_plain_are_passed_over(config):
+    remember(config, MAX)
+    special = LLMSpecificMessage(llm="anthropic", message={"role": "user", "content": "raw"})
+    context = LLMContext(messages=[special, user(QUESTION), special])
+    down, up = through(memory(config), LLMContextFrame(context))
+    assert len(down) == 1 and not up
+    assert context.messages[0] is special and context.messages[2] is special
+    assert blocks(context.messages[1]["content"]) == 1
+
+
+def test_a_context_frame_going_up_is_not_ours(config):
+    remember(config, MAX)
+    context = LLMContext(messages=[user(QUESTION)])
+    down, up = through(
+        memory(config),
+        LLMContextFrame(context),
+        frames_to_send_direction=FrameDirection.UPSTREAM,
+    )
+    assert [frame.context for frame in up] == [context]
+    assert context.messages == [user(QUESTION)] and len(turns(config)) == 1
+
+
+@pytest.mark.parametrize("direction", list(FrameDirection))
+def test_every_other_frame_passes_in_both_directions(config, direction):
+    sent = [
+        TextFrame("a"),
+        LLMTextFrame("b"),
+        InputAudioRawFrame(b"\0\0" * 160, 16000, 1),
+        TranscriptionFrame("c", "anna", "now"),
+        BotSpeakingFrame(),
+        LLMContextAssistantTurnFrame(text="d", timestamp="now"),
+        LLMServiceMetadataFrame(service_name="llm"),
+        LLMFullResponseStartFrame(),
+    ]
+    down, up = through(memory(config), *sent, frames_to_send_direction=direction)
+    out = down if direction is FrameDirection.DOWNSTREAM else up
+    assert {frame.id for frame in out} >= {frame.id for frame in sent}
+
+
+def test_two_turns_and_the_answer_between_them(config):
+    context = LLMContext(messages=[user("my dog is called Max")])
+
+    class Answered(LLMContextFrame):
+        pass
+
+    async def talk():
+        processor = memory(config)
+
+        async def answer(_, frame):
+            if isinstance(frame, Answered):
+                context.add_message(assistant("A fine name."))
+                context.add_message(user("thank you"))
+
+        processor.add_event_handler("on_before_process_frame", answer)
+        await run_test(
+            processor,
+            frames_to_send=[LLMContextFrame(context), Answered(context)],
+            start_timeout=10.0,
+        )
+
+    asyncio.run(talk())
+    assert said(config) == [("User", "my dog is called Max"), ("User", "thank you")]
+
+
+def test_without_aggregators_the_upward_frame_brings_the_agents_words(config):
+    context = LLMContext(messages=[user("hello")])
+
+    async def talk():
+        processor = memory(config)
+
+        async def answer(_, frame):
+            if isinstance(frame, LLMContextFrame):
+                reply = LLMContextAssistantTurnFrame(text="Hello, you.", timestamp="now")
+                await processor.queue_frame(reply, FrameDirection.UPSTREAM)
+
+        processor.add_event_handler("on_after_push_frame", answer)
+        await run_test(processor, frames_to_send=[LLMContextFrame(context)], start_timeout=10.0)
+
+    asyncio.run(talk())
+    hello, reply = turns(config)
+    assert (reply.speaker, reply.text, reply.reply_to) == ("Assistant", "Hello, you.", hello.id)
+    assert not reply.interrupted
+
+
+def test_an_interruption_during_recall_keeps_the_words_and_nothing_else(engine, config):
+    context = LLMContext(messages=[user(QUESTION)])
+
+    async def talk():
+        processor, gate = memory(config, engine=engine), Gate(engine)
+
+        async def interrupt():
+            await gate.begun.wait()
+            await processor.queue_frame(InterruptionFrame())
+
+        async def go_on(_, frame):
+            if isinstance(frame, InterruptionFrame):
+                gate.open.set()
+
+        processor.add_event_handler("on_after_push_frame", go_on)
+        interrupting = asyncio.create_task(interrupt())
+        down, up = await run_test(
+            processor, frames_to_send=[LLMContextFrame(context)], start_timeout=10.0
+        )
+        await interrupting
+        return down, up
+
+    down, up = asyncio.run(talk())
+    assert [type(frame) for frame in down] == [InterruptionFrame] and not up
+    assert context.messages == [user(QUESTION)]
+    engine.close()
+    assert said(config)[-1] == ("User", QUESTION) and ledger(config) == []
+
+
+def test_recall_is_timed_once_a_turn(config):
+    remember(config, MAX)
+    context = LLMContext(messages=[user(QUESTION)])
+    down, _ = through(
+        memory(config),
+        LLMContextFrame(context),
+        LLMContextFrame(context),
+        pipeline_params=PipelineParams(enable_metrics=True),
+    )
+    timed = [
+        data
+        for frame in down
+        if isinstance(frame, MetricsFrame)
+        for data in frame.data
+        if isinstance(data, ProcessingMetricsData) and data.value > 0
+    ]
+    assert len(timed) == 1 and "HybridContextualMemoryProcessor" in timed[0].processor
+    assert 0 < timed[0].value < 5
+
+
+def test_a_turn_frame_of_newer_pipecat_says_that_it_was_spoken(config):
+    user_turn = getattr(frames, "LLMContextUserTurnFrame", None)
+    if user_turn is None:
+        pytest.skip("LLMContextUserTurnFrame is newer than this Pipecat (1.13)")
+    spoken, typed = LLMContext(messages=[user("spoken")]), LLMContext(messages=[user("typed")])
+    through(
+        memory(config),
+        user_turn(text="spoken", timestamp="now"),
+        LLMContextFrame(spoken),
+        LLMContextFrame(typed),
+    )
+    assert [(turn.text, turn.channel) for turn in turns(config)] == [
+        ("spoken", "voice"),
+        ("typed", "text"),
+    ]
+
+
+def test_the_users_own_tag_is_theirs(tmp_path):
+    config = configured(tmp_path / "memory", recall={"floor": 0.0})
+    remember(config, MAX)
+    words = f"is my dog called {OPEN} or {CLOSE}"
+    context = LLMContext(messages=[user(words)])
+    through(memory(config), LLMContextFrame(context))
+    assert said(config)[-1] == ("User", words)
+    assert context.messages[0]["content"].endswith(f"{CLOSE}\n\n{words}")
+    assert strip_memories(context.messages) == [user(words)]
+
+
+def test_a_block_that_comes_back_is_never_logged(config):
+    remember(config, MAX)
+    first = LLMContext(messages=[user(QUESTION)])
+    through(memory(config), LLMContextFrame(first))
+    restored = LLMContext(messages=[dict(message) for message in first.messages])
+    through(memory(config), LLMContextFrame(restored))
+    assert restored.messages == first.messages
+    assert not any(OPEN in turn.text for turn in turns(config))
+
+
+def test_a_shared_engine_stays_open(engine, config):
+    first, second = memory(config, engine=engine), memory(config, engine=engine, user_id="ben")
+    for processor, words in ((first, "I am Anna"), (second, "I am Ben")):
+        through(processor, LLMContextFrame(LLMContext(messages=[user(words)])))
+    assert engine.search("Anna", "user").hits and not engine.search("Anna", "ben").hits
+
+
+def test_what_is_given_overrides_the_configuration(config, tmp_path):
+    processor = memory(config, path=tmp_path / "other", memory_token_budget=0, hot_cache_size=7)
+    remember(config, MAX)
+    context = LLMContext(messages=[user(QUESTION)])
+    through(processor, LLMContextFrame(context))
+    assert context.messages == [user(QUESTION)] and len(turns(config)) == 1
+    assert (tmp_path / "other").is_dir()
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"user_id": "../anna"}, {"user_id": "Anna"}, {"memory_token_budget": -1}]
+)
+def test_a_wrong_argument_is_refused_at_once(config, wrong):
+    with pytest.raises(ConfigError):
+        memory(config, **wrong)
+
+
+def test_the_session_context_is_there_before_the_pipeline(config):
+    remember(config, MAX)
+    processor = memory(config)
+    text = asyncio.run(processor.session_context())
+    assert text.startswith("You have talked")
+    through(processor, LLMContextFrame(LLMContext(messages=[user("hi")])))
+    assert said(config)[-1] == ("User", "hi")  # the same engine, released by the pipeline

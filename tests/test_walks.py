@@ -1,0 +1,407 @@
+"""Longer walks: what one conversation hears, another recalls; and laws that hold at every turn."""
+
+import asyncio
+import contextlib
+from itertools import pairwise
+
+import pytest
+from conftest import configured
+from pipecat.frames.frames import LLMContextFrame, MetricsFrame
+from pipecat.metrics.metrics import ProcessingMetricsData
+from pipecat.pipeline.worker import PipelineParams
+from pipecat.processors.filters.function_filter import FunctionFilter
+from pipecat.processors.frame_processor import FrameProcessor
+from recorded import edges, engine_of, ledger, remember, said, turns
+from rig import VoicePipeline, run
+from test_processor import QUESTION, blocks, memory
+from test_processor_faults import logged
+from test_special_turns import STORY, contents, last_said, session_turns
+
+from slowcat_memory import MemoryEngine, strip_memories
+from slowcat_memory.core.pack import OPEN
+from slowcat_memory.headless import HeadlessConversation
+from slowcat_memory.scripted import ScriptedServer
+
+EARLIER = (
+    "Anna: My dog is called Max.",
+    "Anna: Max likes to play fetch in the park.",
+    "Ben: My sister lives in Lisbon.",
+    "Anna: I am allergic to walnuts.",
+    "Ben: My car is an old red Volvo.",
+    "Anna: On Sundays I bake bread with my neighbour Ruth.",
+    "Assistant: Walnuts are in the pesto that you like.",
+    "Anna: My favourite tea is green tea with mint.",
+    "Ben: I play the cello in a quartet.",
+    "Anna: My birthday is in May.",
+)
+QUESTIONS = (
+    "what is my dog called",
+    "where does my sister live",
+    "what should I not eat",
+    "may I eat walnuts then",
+    "what is my car",
+    "and what does my dog Max like",
+    "who bakes bread with me on Sundays",
+    "which tea is my favourite tea",
+    "what do I play in the quartet",
+    "when is my birthday",
+    "is my dog called Max",
+)
+CANARIES = ("xylophonist", "quokkas", "bandicoot", "zeugma")
+
+
+async def walk(voice, *lines):
+    for line in lines:
+        await voice.exchange(line)
+
+
+@pytest.fixture
+def engine(config):
+    remember(config, *EARLIER)
+    engine = MemoryEngine(config)
+    with contextlib.closing(engine):
+        yield engine
+
+
+# ---------------------------------------------------------------- sessions
+
+
+def test_what_one_session_heard_the_next_one_recalls(model_config):
+    """The first source's own test: three exchanges about a dog called Max."""
+    exchanges = {
+        "What's my dog's name?": "Your dog's name is Max.",
+        "Tell me about Max": "Max is a golden retriever who loves playing fetch.",
+        "What does my pet like?": "Max enjoys playing fetch and going on walks.",
+    }
+
+    async def scenario():
+        reply = lambda request: exchanges[last_said(request)]  # noqa: E731
+        async with VoicePipeline(reply, memory=memory(model_config)) as voice:
+            await walk(voice, *exchanges)
+        recalled = []
+        processor = memory(model_config)
+
+        async def hear(_, found, packed):
+            recalled.append((found, packed))
+
+        processor.add_event_handler("on_memory_recalled", hear)
+        async with VoicePipeline(lambda _: "Fetch.", memory=processor) as voice:
+            await voice.exchange("What does my animal enjoy?")
+            return recalled, contents(voice.server.requests[0])[-1]
+
+    [(found, packed)], asked = run(scenario())
+    texts = [hit.memory.text for hit in found.hits]
+    assert found.stage == "full" and len(found.hits) >= 2
+    assert any("Max" in text for text in texts)
+    assert any("fetch" in text or "walks" in text for text in texts)
+    assert asked.startswith(packed.text) and "Max" in asked and packed.tokens <= 256
+
+
+def test_three_conversations_are_three_sessions(tmp_path):
+    config = configured(tmp_path / "memory", sessions={"resume_grace_s": 0.0})
+
+    async def scenario():
+        answers = []
+        for lines in (
+            ["my dog is called Max"],
+            ["my sister lives in Lisbon", QUESTION],
+            ["where does my sister live"],
+        ):
+            async with ScriptedServer() as server:
+                talk = HeadlessConversation(
+                    llm_url=server.url, memory=memory(config), speaker="Anna"
+                )
+                async with talk:
+                    for line in lines:
+                        answers.append((await talk.say(line)).text)
+        return answers
+
+    *_, dog, sister = run(scenario())
+    assert dog == "I remember (today): Anna said, “my dog is called Max”"
+    assert sister == "I remember (today): Anna said, “my sister lives in Lisbon”"
+    assert edges(config) == ["start", "end disconnect"] * 3
+    assert len({turn.session for turn in turns(config)}) == 3
+
+
+def test_a_restart_within_the_grace_goes_on_with_the_session(config):
+    async def scenario():
+        for line in ("my dog is called Max", QUESTION):
+            async with VoicePipeline(memory=memory(config)) as voice:
+                await voice.exchange(line)
+
+    run(scenario())
+    assert edges(config) == ["start", "end disconnect", "resume", "end disconnect"]
+    assert len({turn.session for turn in turns(config)}) == 1
+
+
+def test_spoken_and_typed_turns_of_one_conversation(config):
+    async def scenario():
+        async with (
+            ScriptedServer() as server,
+            HeadlessConversation(llm_url=server.url, memory=memory(config)) as talk,
+        ):
+            await talk.type("my dog is called Max")
+            await talk.say("good to know", speaker="ben")
+        async with (
+            ScriptedServer() as server,
+            HeadlessConversation(llm_url=server.url, memory=memory(config)) as talk,
+        ):
+            return (await talk.type(QUESTION)).text
+
+    assert "Max" in run(scenario())
+    users = [(t.speaker, t.channel) for t in turns(config) if t.role == "user"]
+    assert users == [("User", "text"), ("ben", "voice"), ("User", "text")]
+
+
+# ---------------------------------------------------------------- laws
+
+
+@pytest.fixture
+def long_talk(engine, config):
+    """The requests of a conversation of eleven turns, and what was recalled for each."""
+
+    async def scenario():
+        recalled = []
+        processor = memory(config, engine=engine)
+
+        async def hear(_, found, packed):
+            recalled.append(packed)
+
+        processor.add_event_handler("on_memory_recalled", hear)
+        params = PipelineParams(enable_metrics=True)
+        async with VoicePipeline(memory=processor, params=params, speed=20) as voice:
+            timed = []
+
+            async def measure(_, frame):
+                if isinstance(frame, MetricsFrame):
+                    timed.extend(
+                        data
+                        for data in frame.data
+                        if isinstance(data, ProcessingMetricsData)
+                        and "Memory" in data.processor
+                        and data.value > 0
+                    )
+
+            voice.aggregators.assistant().add_event_handler("on_before_process_frame", measure)
+            await walk(voice, *QUESTIONS)
+            return voice, recalled, timed
+
+    return run(scenario())
+
+
+def test_the_prefix_is_never_broken(long_talk):
+    voice, _, _ = long_talk
+    requests = [request["messages"] for request in voice.server.requests]
+    assert len(requests) == len(QUESTIONS)
+    for earlier, later in pairwise(requests):
+        assert later[: len(earlier)] == earlier
+        assert [message["role"] for message in later[len(earlier) :]] == ["assistant", "user"]
+
+
+def test_one_block_at_most_for_every_message(long_talk):
+    voice, recalled, _ = long_talk
+    users = [m["content"] for m in voice.context.messages if m["role"] == "user"]
+    assert [content.rpartition("\n\n")[2] for content in users] == list(QUESTIONS)
+    assert all(blocks(content) <= 1 for content in users)
+    answers = [m["content"] for m in voice.context.messages if m["role"] == "assistant"]
+    assert not any(map(blocks, answers))
+    assert len(recalled) == len(QUESTIONS)
+    assert [packed.text for packed in recalled] == [
+        content.removesuffix(question).rstrip("\n")
+        for content, question in zip(users, QUESTIONS, strict=True)
+    ]
+    assert sum(map(blocks, users)) >= 6  # it did remember
+
+
+def test_nothing_visible_is_said_again(long_talk):
+    voice, recalled, _ = long_talk
+    offered = [hit.memory.id for packed in recalled for hit in packed.hits]
+    assert len(offered) == len(set(offered))
+    assert all(hit.memory.sources[0] <= len(EARLIER) + 1 for p in recalled for hit in p.hits)
+    for packed, question in zip(recalled, QUESTIONS, strict=True):
+        assert question not in packed.text
+
+
+def test_nothing_injected_is_logged(long_talk, engine):
+    voice, recalled, _ = long_talk
+    heard = session_turns(engine)
+    assert [turn.text for turn in heard if turn.role == "user"] == list(QUESTIONS)
+    assert not any(OPEN in turn.text for turn in heard)
+    plain = strip_memories(voice.context.messages)
+    assert [m["content"] for m in plain] == [turn.text for turn in heard]
+
+
+def test_every_turn_has_its_row_in_the_ledger_and_its_metric(long_talk, engine):
+    voice, recalled, timed = long_talk
+    assert len(timed) == len(QUESTIONS)
+    assert engine.store.flush(5)
+    with engine.store.snapshot() as snapshot:
+        entries = sorted(snapshot.ledger_tail(100), key=lambda entry: entry.turn)
+        for entry, packed, question in zip(entries, recalled, QUESTIONS, strict=True):
+            assert snapshot.turn(entry.turn).text == question
+            assert [offer.memory for offer in entry.offers] == [h.memory.id for h in packed.hits]
+            assert entry.tokens == packed.tokens and entry.timings
+
+
+def test_what_has_left_the_context_may_be_offered_again(engine, config):
+    async def scenario():
+        async with VoicePipeline(memory=memory(config, engine=engine), speed=20) as voice:
+            await voice.exchange(QUESTION)
+            await voice.exchange("what is my dog called then")
+            del voice.context.messages[:]  # as a summary, or the application, does
+            await voice.exchange("what was my dog called")
+            return voice
+
+    voice = run(scenario())
+    first, second, third = (contents(request)[-1] for request in voice.server.requests)
+    fact = "My dog is called Max."
+    assert (fact in first, fact in second, fact in third) == (True, False, True)
+
+
+# ---------------------------------------------------------------- events
+
+
+def test_an_exchange_is_told_of_when_it_is_durable(engine, config):
+    told = []
+
+    async def scenario():
+        processor = memory(config, engine=engine)
+
+        async def stored(_, asked, answered):
+            with engine.store.snapshot() as snapshot:
+                told.append((snapshot.turn(asked.id), snapshot.turn(answered.id)))
+
+        processor.add_event_handler("on_exchange_stored", stored)
+        async with VoicePipeline(memory=processor) as voice:
+            await walk(voice, "good morning", QUESTION)
+
+    run(scenario())
+    assert [(asked.text, bool(answered)) for asked, answered in told] == [
+        ("good morning", True),
+        (QUESTION, True),
+    ]
+    assert all(answered.reply_to == asked.id for asked, answered in told)
+
+
+def test_the_last_exchange_is_told_of_though_the_pipeline_is_cancelled(config):
+    told = []
+
+    async def scenario():
+        processor = memory(config)
+
+        async def stored(_, asked, answered):
+            await asyncio.sleep(0.2)  # an application takes its time
+            told.append((asked.text, answered.interrupted))
+
+        processor.add_event_handler("on_exchange_stored", stored)
+        async with VoicePipeline(lambda _: STORY, memory=processor) as voice:
+            await voice.speak("tell me a story")
+            await voice.until_spoken(1)
+            await voice.cancel()
+
+    run(scenario())
+    assert told == [("tell me a story", True)]
+
+
+def test_a_handler_that_fails_or_dawdles_costs_the_conversation_nothing(engine, config):
+    async def scenario():
+        processor, release = memory(config, engine=engine), asyncio.Event()
+
+        async def recalled(*_):
+            raise RuntimeError("the application's own mistake")
+
+        async def stored(*_):
+            await release.wait()
+
+        processor.add_event_handler("on_memory_recalled", recalled)
+        processor.add_event_handler("on_exchange_stored", stored)
+        async with VoicePipeline(memory=processor) as voice:
+            await walk(voice, QUESTION, "thank you")
+            release.set()
+            return voice
+
+    voice = run(scenario())
+    assert len(voice.server.requests) == 2 and voice.errors == []
+
+
+def test_a_turn_whose_frame_is_lost_is_logged_all_the_same(engine, config):
+    """An interruption drops frames that wait in front of a processor."""
+
+    async def scenario():
+        lost = []
+
+        async def lose_first(frame):
+            if isinstance(frame, LLMContextFrame) and not lost:
+                lost.append(frame)
+                return False
+            return True
+
+        voice = VoicePipeline()
+        voice._memory = [FunctionFilter(lose_first), memory(config, engine=engine)]
+        async with voice:
+            await voice.speak("nobody will answer this")
+            await voice.until(lambda: bool(lost))
+            await voice.exchange(QUESTION)
+            return voice
+
+    voice = run(scenario())
+    (request,) = voice.server.requests
+    assert contents(request)[1] == "nobody will answer this" and last_said(request) == QUESTION
+    users = [(t.text, t.channel) for t in session_turns(engine) if t.role == "user"]
+    assert users == [("nobody will answer this", "voice"), (QUESTION, "voice")]
+
+
+# ---------------------------------------------------------------- privacy
+
+
+def test_no_word_of_the_conversation_is_in_the_logs(config):
+    remember(config, f"Anna: My neighbour is a {CANARIES[0]}.")
+
+    async def scenario():
+        async with VoicePipeline(
+            lambda _: f"They keep {CANARIES[1]}. And nothing else.", memory=memory(config)
+        ) as voice:
+            await walk(voice, "who is my neighbour", f"my cat is a {CANARIES[2]}")
+            await voice.speak(f"what is a {CANARIES[3]}")
+            await voice.until_spoken(5)
+            await voice.cancel()
+
+    with logged("INFO") as lines:
+        run(scenario())
+    assert any(CANARIES[0] in str(turn) for turn in said(config))
+    assert len(ledger(config)) == 3
+    ours = [line for line in lines if "slowcat" in line]
+    assert not [line for line in ours if any(canary in line for canary in CANARIES)]
+    assert not [line for line in lines if any(canary in line for canary in CANARIES)]
+
+
+# ---------------------------------------------------------------- many
+
+
+def test_twenty_conversations_at_once_in_one_process(config):
+    async def scenario():
+        with engine_of(config) as engine:
+            voices = [
+                VoicePipeline(
+                    lambda _: "I see.",
+                    memory=memory(config, engine=engine, user_id=f"u{n}"),
+                    speed=50,
+                )
+                for n in range(20)
+            ]
+            async with contextlib.AsyncExitStack() as stack:
+                for voice in voices:
+                    await stack.enter_async_context(voice)
+                await asyncio.gather(
+                    *(v.exchange(f"my number is {n}") for n, v in enumerate(voices))
+                )
+
+    run(scenario())
+    for n in range(20):
+        assert [text for _, text in said(config, f"u{n}")] == [f"my number is {n}", "I see."]
+
+
+def test_the_processor_is_a_plain_frame_processor(config):
+    processor = memory(config, name="memory")
+    assert isinstance(processor, FrameProcessor) and processor.name == "memory"
+    assert processor.can_generate_metrics() and processor.engine is None
