@@ -20,17 +20,18 @@ PIP    := -m pip install --quiet --disable-pip-version-check --constraint constr
 
 export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM := false
+export SLOWCAT_CACHE_DIR ?= $(CURDIR)/$(VENV)/models
 
 .PHONY: demo test test-oldest test-long test-audio lint bench docs clean
 
 demo: $(VENV)/ready
 	$(VENV)/bin/slowcat-memory demo
 
-test: $(VENV)/ready
-	$(RUN) -m pytest -m "not slow"
+test: $(VENV)/ready $(VENV)/models
+	$(RUN) -m pytest -n 2 --dist loadfile -m "not slow"
 
-test-oldest: $(OLD)/ready
-	$(OLD)/bin/python -m pytest -m "not slow"
+test-oldest: $(OLD)/ready $(VENV)/models
+	$(OLD)/bin/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 test-long: $(VENV)/ready
 	$(RUN) -m tests.harness.kill9 --kills 1000
@@ -60,6 +61,11 @@ $(VENV)/ready: pyproject.toml constraints.txt
 	@echo "Setting up $(VENV): a minute or two, once."
 	$(PYTHON) -m venv $(VENV)
 	$(RUN) $(PIP) --editable ".[dev]"
+	@touch $@
+
+# The model's export, once for all tests: they would otherwise make one each.
+$(VENV)/models: $(VENV)/ready
+	$(RUN) -c "from slowcat_memory import providers as p; o = p.EmbedderOptions(); p.open_query_embedder(o)[0] or p.export_model(o)"
 	@touch $@
 
 $(VENV)/audio: $(VENV)/ready

@@ -7,10 +7,9 @@ for a write.
 """
 
 import asyncio
-import functools
 import hashlib
-import re
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from datetime import UTC, datetime, tzinfo
@@ -22,15 +21,14 @@ import numpy as np
 from loguru import logger
 from msgspec.structs import replace
 
-from slowcat_memory import providers
 from slowcat_memory.config import Config
-from slowcat_memory.core.chunks import chunk, spoken
+from slowcat_memory.core.chunks import chunk
+from slowcat_memory.core.head import head
 from slowcat_memory.core.pack import Packed, pack
-from slowcat_memory.core.text import Tokenizer, clean, neutralise
-from slowcat_memory.errors import ConfigError, ProviderError, StoreError
-from slowcat_memory.index import sealed
+from slowcat_memory.core.text import Tokenizer, clean
+from slowcat_memory.errors import ConfigError, StoreError
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.providers import DocumentEmbedder, Embedder, EmbedderReport, QueryEmbedder
+from slowcat_memory.providers import DocumentEmbedder, EmbedderReport, QueryEmbedder
 from slowcat_memory.records import (
     Cursor,
     Event,
@@ -42,15 +40,16 @@ from slowcat_memory.records import (
     Session,
     SessionEdge,
     Turn,
-    Vector,
     WriteBatch,
 )
-from slowcat_memory.runtime.namespace import Namespace, Space, read_memory
-from slowcat_memory.runtime.recall import Breaker, Progress, Query, Recall, Recollection
+from slowcat_memory.runtime.documents import DocumentVectors, Told
+from slowcat_memory.runtime.embedding import Embedding
+from slowcat_memory.runtime.namespace import read_memory
+from slowcat_memory.runtime.namespaces import Namespaces, check_scope
+from slowcat_memory.runtime.recall import Progress, Query, Recall, Recollection
 from slowcat_memory.store import Ack, Store
 
-SCOPE = re.compile(r"[a-z0-9_-]{1,64}")
-DRAFTS = 16  # texts embedded between two looks at whether the engine closes
+__all__ = ["MemoryEngine", "check_names", "check_scope"]
 CLOSE_S = 2.0  # how long each worker may finish what it has when the engine closes
 _shared: dict[Path, "tuple[MemoryEngine, int]"] = {}
 _shared_lock = threading.Lock()
@@ -86,13 +85,10 @@ class MemoryEngine:
         self.config, self.readonly, self.clock = config, readonly, clock
         self.metrics = Metrics()
         self.zone = _zone(config.memory.time_zone)
-        self._tokenizer = _tokenizer(config.index.language)
-        self._embedder: QueryEmbedder | None = None
-        self._given_embedder = embedder
-        self._cached: Any = None  # the embedder's ``encode_query`` with a cache before it
-        self._embed: Breaker | None = None
-        self.embedding = EmbedderReport(state="none", source="not opened")
-        self._open_embedder()
+        tokenizer = _tokenizer(config.index.language)
+        self._embedding = Embedding(
+            config.embedding, config.memory.embedding_cache_size, clock, self.metrics, embedder
+        )
         self.store = Store.open(
             config.folder,
             readonly=readonly,
@@ -100,25 +96,39 @@ class MemoryEngine:
             on_trouble=on_trouble,
             metrics=self.metrics,
         )
-        self._namespaces: dict[str, Namespace] = {}
-        self._loading = threading.Lock()
-        self._keeping = threading.Lock()
+        self._namespaces = Namespaces(
+            self.store,
+            tokenizer,
+            config.index,
+            config.memory.hot_cache_size,
+            lambda: self._embedding.space,
+        )
+        self._vectors = DocumentVectors(self._embedding, self._namespaces, self.store)
         self._closing = threading.Event()
+        self._held: deque[tuple[Turn, Ack]] = deque()  # not indexed before their own recall
         self._talk = ThreadPoolExecutor(1, "slowcat-recall")
         self._back = ThreadPoolExecutor(1, "slowcat-embed")
         if not readonly:
             self._close_orphans()
-            if self.embedding.state == "needs export":
+            if self._embedding.needs_export:
                 self._later(self._export)
+
+    @property
+    def embedding(self) -> EmbedderReport:
+        """Which embedding model is in use, and from where."""
+        return self._embedding.report
 
     # ---------------------------------------------------------------- life
 
     @classmethod
-    def acquire(cls, config: Config) -> "MemoryEngine":
+    def acquire(
+        cls, config: Config, on_trouble: Callable[[StoreError], None] | None = None
+    ) -> "MemoryEngine":
         """Share the engine of a store among the processors of this process.
 
         Args:
             config: The configuration; that of the first to come counts.
+            on_trouble: As in the constructor; that of the first to come counts.
 
         Returns:
             The engine; give it back with ``release``.
@@ -129,7 +139,7 @@ class MemoryEngine:
         key = config.folder.absolute()
         with _shared_lock:
             engine, users = _shared.get(key, (None, 0))
-            engine = engine or cls(config)
+            engine = engine or cls(config, on_trouble=on_trouble)
             _shared[key] = (engine, users + 1)
             return engine
 
@@ -148,6 +158,7 @@ class MemoryEngine:
         """Save what waits, and close. Takes a few seconds at most; may be called twice."""
         if not self._closing.is_set():
             # Talk first and before closing begins: the last turns are embedded too.
+            self._index_held()
             wait((self._talk.submit(lambda: None),), CLOSE_S)
             self._closing.set()
             wait((self._back.submit(lambda: None),), CLOSE_S)
@@ -157,6 +168,7 @@ class MemoryEngine:
 
     def drain(self) -> None:
         """Wait until what was said so far is indexed and embedded. Blocks; the store need not be."""
+        self._index_held()
         for pool in (self._talk, self._back):  # in this order: the first one feeds the second
             pool.submit(lambda: None).result()
 
@@ -169,38 +181,14 @@ class MemoryEngine:
         Raises:
             ConfigError: That is not a scope's name.
         """
-        namespace = self._namespace(scope)
-        if self._embed is not None:
-            self._embed("warm up")
-            if not self.readonly:
-                self._later(self._draft_missing, namespace)
-        self._run(Query(text="warm up", scope=scope, now=self.clock(), k=1))
-
-    def _namespace(self, scope: str) -> Namespace:
         namespace = self._namespaces.get(scope)
-        if namespace is None:
-            with self._loading:
-                namespace = self._namespaces.get(scope) or self._load(check_scope(scope))
-                self._namespaces[scope] = namespace
-        return namespace
-
-    def _load(self, scope: str) -> Namespace:
-        return Namespace(
-            scope,
-            self.store,
-            self._root(scope),
-            self._tokenizer,
-            self.config.index,
-            Space(self.embedding.key, self.embedding.dim) if self._embed else Space(),
-            self.config.memory.hot_cache_size,
-        )
-
-    def _root(self, scope: str) -> Path:
-        return (
-            self.config.folder
-            / "index"
-            / hashlib.blake2b(scope.encode(), digest_size=8).hexdigest()
-        )
+        if self._embedding.query is not None:
+            self._embedding.query("warm up")
+        self._run(Query(text="warm up", scope=scope, now=self.clock(), k=1))
+        if not self.readonly:
+            self._later(self._vectors.draft_missing, scope, self._closing)
+            if namespace.seal_due():
+                self._later(namespace.reseal)
 
     def _close_orphans(self) -> None:
         """End the sessions that a crash left open, at their last word."""
@@ -216,6 +204,8 @@ class MemoryEngine:
                     reason="crash",
                 )
             )
+        if orphans:
+            self.store.flush(CLOSE_S)  # who looks for the latest session must see it ended
 
     def _later(self, work: Callable[..., None], *arguments: Any) -> Future[None] | None:
         """Run background work; what it raises is logged, never shown to a turn."""
@@ -248,7 +238,10 @@ class MemoryEngine:
             ConfigError: Its scope is not a scope's name.
         """
         check_scope(event.scope)
-        return self._index([self.store.append(event)], draft)[0]
+        ack = self._index([self.store.append(event)], draft)[0]
+        if isinstance(event, SessionEdge) and event.reason == "silence":
+            self._later(self._seal_if_due, event.scope)
+        return ack
 
     def append_all(
         self, events: Sequence[Event], cursor: Cursor | None = None, *, draft: bool = False
@@ -269,17 +262,32 @@ class MemoryEngine:
 
     def _index(self, acks: list[Ack], draft: bool) -> list[Ack]:
         turns = [(ack.event, ack) for ack in acks if isinstance(ack.event, Turn)]
-        if turns:
+        self._index_held()
+        if draft and turns and turns[-1][0].role == "user":
+            self._held.extend(turns)
+        elif turns:
             self._talk.submit(self._guarded, self._take, turns, draft)
         return acks
 
+    def _index_held(self, but: frozenset[str] = frozenset()) -> None:
+        """Index what a person said last: after its own recall, which it would only distort.
+
+        A question matches itself best: its copy would set the scale for every other memory, lend
+        its words to its neighbours' windows, and be embedded while its recall waits.
+
+        Args:
+            but: Ids of chunks to hold on to: those that the recall at hand excludes.
+        """
+        while self._held and chunk(self._held[0][0]).id not in but:
+            self._talk.submit(self._guarded, self._take, [self._held.popleft()], True)
+
     def _take(self, turns: list[tuple[Turn, Ack]], draft: bool) -> None:
         for turn, ack in turns:
-            namespace = self._namespace(turn.scope)
+            namespace = self._namespaces.get(turn.scope)
             if chunk(turn).id not in namespace.searcher:  # the load may have read it already
                 namespace.add_turn(turn, ack)
-            if draft and self._embed is not None:
-                self._later(self._draft, namespace, [chunk(turn)])
+            if draft:
+                self._later(self._vectors.draft, turn.scope, [chunk(turn)])
 
     def remember(
         self,
@@ -344,14 +352,13 @@ class MemoryEngine:
 
     def _put(self, memory: Memory) -> Memory:
         self.store.apply("person", WriteBatch(memories=(memory,))).wait(None)
+        self._index_held()
         self._talk.submit(self._take_memory, memory).result()  # after the turns that came before
         return memory
 
     def _take_memory(self, memory: Memory) -> None:
-        namespace = self._namespace(memory.scope)
-        namespace.put_memory(memory)
-        if not namespace.searcher.has_vector(memory.id):
-            self._later(self._draft, namespace, [memory])
+        self._namespaces.get(memory.scope).put_memory(memory)
+        self._later(self._vectors.draft, memory.scope, [memory])
 
     def forget(self, what: Forget) -> Forgotten:
         """Delete for good: turns, what was derived from them, index entries, caches. Blocks.
@@ -362,16 +369,13 @@ class MemoryEngine:
         Returns:
             What is gone.
         """
+        self._index_held()
         gone = self.store.forget(what, erase=False)  # which may take long: out of the ears first
         scopes = {scope for scope, _ in gone.memories}
-        for scope in scopes & self._namespaces.keys():
-            self._namespaces[scope].forget([id_ for s, id_ in gone.memories if s == scope])
-        if self._cached is not None:
-            self._cached.cache_clear()  # it holds words
-        for scope in scopes:  # sealed files hold words; without a manifest nothing uses them
-            sealed.sweep(self._root(scope))
-            if scope in self._namespaces:  # on the worker, behind the turns that it still takes
-                self._talk.submit(self._reload, scope).result()
+        self._embedding.forget()
+        for scope in scopes:
+            self._namespaces.forget(scope, (id_ for s, id_ in gone.memories if s == scope))
+            self._talk.submit(self._namespaces.reload, scope).result()  # behind the turns it takes
         return replace(gone, erased=self.store.erase())
 
     # ---------------------------------------------------------------- recall
@@ -415,12 +419,14 @@ class MemoryEngine:
             vector=vector,
         )
         if scope not in self._namespaces:
-            self._talk.submit(self._namespace, check_scope(scope))
+            self._talk.submit(self._namespaces.get, check_scope(scope))
             self.metrics.count("recall_none")
             return Recollection()
+        self._index_held(but=exclude)
         progress = Progress()
         running = asyncio.get_running_loop().run_in_executor(self._talk, self._run, query, progress)
         running.add_done_callback(_swallow)
+        self._index_held()  # behind it
         try:
             done, _ = await asyncio.wait({running}, timeout=options.deadline_ms / 1e3)
         except asyncio.CancelledError:
@@ -451,6 +457,7 @@ class MemoryEngine:
         Returns:
             The hits, best first.
         """
+        self._index_held()
         query = Query(text=text, scope=scope, now=now or self.clock(), k=k, floor=floor)
         return self._talk.submit(self._run, query).result()
 
@@ -458,11 +465,11 @@ class MemoryEngine:
         return self._recall(query.scope).run(query, progress)
 
     def _recall(self, scope: str) -> Recall:
-        namespace = self._namespace(scope)
+        namespace = self._namespaces.get(scope)
         return Recall(
             namespace.searcher,
             lambda _, ids: namespace.fetch(ids),
-            self._embed if namespace.space.key == self.embedding.key else None,
+            self._embedding.query if namespace.space == self._embedding.space else None,
             self.config.fuse,
             self.config.rank,
         )
@@ -530,22 +537,8 @@ class MemoryEngine:
         with self.store.snapshot() as snapshot:
             sessions = [s for s in snapshot.sessions(scope) if s.ended is not None]
             pinned = [m for m in snapshot.memories(scope) if m.pinned and not m.retired_at]
-        if not sessions and not pinned:
-            return ""
-        lines = []
-        if sessions:
-            last = max(session.last for session in sessions).astimezone(self.zone)
-            times = "once" if len(sessions) == 1 else f"{len(sessions)} times"
-            lines.append(
-                f"You have talked {times} before, the last time on {last.day} {last:%B %Y}."
-            )
-        if pinned:
-            lines.append("You were asked to always keep in mind:")
-            lines += [
-                f"- {neutralise(memory.speaker)}: {neutralise(memory.text)}"
-                for memory in sorted(pinned, key=lambda memory: memory.id)
-            ]
-        return "\n".join(lines)
+        last = max((session.last for session in sessions), default=None)
+        return head(len(sessions), last, pinned, self.zone)
 
     def why(self, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
         """Tell what was put before the LLM at a turn.
@@ -580,96 +573,36 @@ class MemoryEngine:
             "disk_bytes": sum(path.stat().st_blocks * 512 for path in files),
             "embedding": self.embedding.source,
             "index": {
-                scope: {
+                namespace.scope: {
                     "memories": len(namespace.searcher),
                     "sealed": namespace.searcher.sealed_count,
                     "tail": namespace.searcher.tail_count,
                     "vectors": len(namespace.searcher.dense),
                 }
-                for scope, namespace in list(self._namespaces.items())
+                for namespace in self._namespaces
             },
             "unsaved": self.store.unsaved(),
             "counters": self.metrics.counts(),
             "latency_ms": self.metrics.summary(),
         }
 
-    # ---------------------------------------------------------------- embedding
-
-    def _open_embedder(self) -> None:
-        if (embedder := self._given_embedder) is not None:
-            self.embedding = EmbedderReport(
-                state="ready", source=embedder.name, key=embedder.key, dim=embedder.dim
-            )
-        else:
-            embedder, self.embedding = providers.open_query_embedder(self.config.embedding)
-        if embedder is not None:
-            cache = functools.lru_cache(self.config.memory.embedding_cache_size)
-            self._embedder, self._cached = embedder, cache(embedder.encode_query)
-            self._embed = Breaker(self._cached, self.clock, self._embedding_failed)
-
-    def _embedding_failed(self, problem: str) -> None:
-        self.metrics.count("embedding_failures")
-        logger.warning(f"memory: embedding a query failed: {problem}")
+    # ---------------------------------------------------------------- slow work
 
     def _export(self) -> None:
         """Make the model ready, then go over from words alone to words and vectors."""
-        if self.embedding.state != "needs export":
+        if not self._embedding.needs_export:
             return  # asked for twice: at the start, and by ``tidy``
-        providers.export_model(self.config.embedding)
-        self._open_embedder()
-        for scope in list(self._namespaces):
-            self._talk.submit(self._reload, scope).result()
-            self._draft_missing(self._namespaces[scope])
+        self._embedding.export()
+        for namespace in self._namespaces:
+            self._talk.submit(self._namespaces.reload, namespace.scope).result()
+            self._vectors.draft_missing(namespace.scope, self._closing)
 
-    def _reload(self, scope: str) -> None:
-        if not self.store.flush(10.0):
-            raise StoreError("an index is not loaded anew while turns wait to be saved")
-        self._namespaces[scope] = self._load(scope)
+    def _seal_if_due(self, scope: str) -> None:
+        namespace = self._namespaces.get(scope)
+        if namespace.seal_due():
+            namespace.reseal()
 
-    def _draft(self, namespace: Namespace, memories: Sequence[Memory]) -> None:
-        """Embed memories with the query model: good enough until the document model comes."""
-        if self._embedder is None or namespace.space.key != self._embedder.key:
-            return
-        wanted = [m for m in memories if not namespace.searcher.has_vector(m.id)]
-        values = self._embedder.encode([spoken(memory) for memory in wanted])
-        self._keep_vectors(namespace, wanted, values, draft=True)
-
-    def _draft_missing(self, namespace: Namespace) -> None:
-        missing = self._missing(namespace)
-        for start in range(0, len(missing), DRAFTS):
-            if self._closing.is_set():
-                return
-            self._draft(namespace, missing[start : start + DRAFTS])
-
-    def _missing(self, namespace: Namespace, *, drafts_too: bool = False) -> list[Memory]:
-        with self.store.snapshot() as snapshot:
-            done = {
-                vector.memory
-                for vector in snapshot.vectors(namespace.space.key, namespace.scope)
-                if not (vector.draft and drafts_too)
-            }
-            notes = [m for m in snapshot.memories(namespace.scope) if not m.retired_at]
-            chunks = (chunk(turn) for turn in snapshot.turns(namespace.scope))
-            every = {memory.id: memory for memory in (*chunks, *notes)}
-        return [memory for id_, memory in every.items() if id_ not in done]
-
-    def _keep_vectors(
-        self, namespace: Namespace, memories: Sequence[Memory], values: Any, *, draft: bool
-    ) -> None:
-        current = self._namespaces.get(namespace.scope)  # it may have been loaded anew meanwhile
-        if current is None or current.space != namespace.space:
-            return
-        with self._keeping:  # so that no draft takes the place of an exact vector
-            vectors = tuple(
-                Vector(scope=current.scope, memory=memory.id, values=row, draft=draft)
-                for memory, row in zip(memories, values, strict=True)
-                if not (draft and current.searcher.has_vector(memory.id))
-            )
-            self.store.apply("embed", WriteBatch(vectors=vectors, embedder=current.space.key))
-            for vector in vectors:
-                current.put_vector(vector.memory, vector.values)
-
-    def tidy(self, scope: str, progress: Callable[[str, int, int], None] | None = None) -> None:
+    def tidy(self, scope: str, progress: Told | None = None) -> None:
         """Embed what has no exact vector yet, and rebuild the sealed index. Blocks, for minutes.
 
         Args:
@@ -679,9 +612,9 @@ class MemoryEngine:
         Raises:
             ProviderError: The document embedder failed; what it finished is kept.
         """
-        if self.embedding.state == "needs export":
+        if self._embedding.needs_export:
             self._back.submit(self._export).result()
-        told = progress or (lambda what, done, total: None)
+        told = progress or _tell_nobody
         self.embed(scope, told)
         told("index", 0, 1)
         self.seal(scope)
@@ -690,7 +623,7 @@ class MemoryEngine:
     def embed(
         self,
         scope: str,
-        progress: Callable[[str, int, int], None] | None = None,
+        progress: Told | None = None,
         embedder: DocumentEmbedder | None = None,
     ) -> None:
         """Embed exactly what has no exact vector yet; nothing without a model. Blocks, for minutes.
@@ -704,21 +637,9 @@ class MemoryEngine:
         Raises:
             ProviderError: The document embedder failed; what it finished is kept.
         """
-        namespace = self._namespace(scope)
-        told = progress or (lambda what, done, total: None)
+        self._index_held()
         self.store.flush(None)
-        if self._embedder is None:
-            return
-        if given := embedder or self._given_embedder:
-            self._embed_documents(namespace, given, told)
-            return
-        opened, report = providers.open_document_embedder(self.config.embedding)
-        if opened is None:
-            raise ProviderError(report.source, hint=report.hint)
-        try:
-            self._embed_documents(namespace, opened, told)
-        finally:
-            opened.close()
+        self._vectors.embed(scope, progress or _tell_nobody, embedder)
 
     def seal(self, scope: str) -> None:
         """Rebuild a scope's sealed index from the log and the vectors there are. Blocks, for seconds.
@@ -729,47 +650,7 @@ class MemoryEngine:
         Raises:
             IndexDamagedError: The build failed; the present index goes on.
         """
-        self._namespace(scope).reseal()
-
-    def _embed_documents(
-        self,
-        namespace: Namespace,
-        embedder: Embedder,
-        told: Callable[[str, int, int], None],
-    ) -> None:
-        if embedder.key != namespace.space.key:
-            raise ProviderError(
-                f"documents would be embedded as {embedder.key}, not {namespace.space.key}",
-                hint="The model has changed; start again, and it is exported anew",
-            )
-        missing = self._missing(namespace, drafts_too=True)
-        for start in range(0, len(missing), 256):
-            told("embed", start, len(missing))
-            part = missing[start : start + 256]
-            values = embedder.encode([spoken(memory) for memory in part])
-            self._keep_vectors(namespace, part, values, draft=False)
-        told("embed", len(missing), len(missing))
-        self.store.flush(None)
-
-
-def check_scope(scope: str) -> str:
-    """Refuse what cannot name a scope.
-
-    Args:
-        scope: The name.
-
-    Returns:
-        The same.
-
-    Raises:
-        ConfigError: It cannot.
-    """
-    if not SCOPE.fullmatch(scope):
-        raise ConfigError(
-            f"{scope!r} cannot name a scope",
-            hint="Take 1 to 64 of: a-z, 0-9, '_' and '-'",
-        )
-    return scope
+        self._namespaces.get(scope).reseal()
 
 
 def check_names(config: Config) -> None:
@@ -809,3 +690,7 @@ def _swallow(future: "asyncio.Future[Any]") -> None:
     """Read a late result's exception, so that asyncio does not complain that nobody did."""
     if not future.cancelled():
         future.exception()
+
+
+def _tell_nobody(what: str, done: int, total: int) -> None:
+    """Stand for a progress that nobody watches."""

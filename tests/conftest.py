@@ -4,29 +4,15 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))  # for `import rig`
 
-from slowcat_memory.config import Config, build
+from stores import configured
+
+from slowcat_memory.config import Config
 from slowcat_memory.providers import EmbedderOptions, export_model, open_query_embedder
-
-# A busy machine must not decide what a test recalls: nobody waits for these turns.
-PATIENT = {"deadline_ms": 5000.0, "warn_ms": 5000.0}
-
-
-def configured(path: Path, **sections: dict[str, Any]) -> Config:
-    """Configure a store of its own, in UTC, without a model, without haste."""
-    values: dict[str, dict[str, Any]] = {
-        "memory": {"path": str(path), "time_zone": "UTC"},
-        "recall": dict(PATIENT),
-        "embedding": {"kind": "none"},
-    }
-    for section, knobs in sections.items():
-        values[section] = {**values.get(section, {}), **knobs}
-    return build(values)
 
 
 @pytest.fixture

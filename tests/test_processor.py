@@ -5,7 +5,6 @@ import contextlib
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from conftest import configured
 from pipecat.frames import frames
 from pipecat.frames.frames import (
     BotSpeakingFrame,
@@ -27,6 +26,7 @@ from pipecat.processors.aggregators.llm_context import LLMContext, LLMSpecificMe
 from pipecat.processors.frame_processor import FrameDirection
 from pipecat.tests.utils import SleepFrame, run_test
 from recorded import edges, ledger, remember, said, turns
+from stores import configured
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine, strip_memories
 from slowcat_memory.core.pack import CLOSE, OPEN

@@ -815,7 +815,7 @@ def test_a_client_that_leaves_and_comes_back(config):
 
 
 def test_a_silence_ends_the_session(tmp_path):
-    from conftest import configured
+    from stores import configured
 
     config = configured(tmp_path / "memory", sessions={"silence_s": 0.3})
 

@@ -5,7 +5,6 @@ import contextlib
 from itertools import pairwise
 
 import pytest
-from conftest import configured
 from pipecat.frames.frames import LLMContextFrame, MetricsFrame
 from pipecat.metrics.metrics import ProcessingMetricsData
 from pipecat.pipeline.worker import PipelineParams
@@ -13,6 +12,7 @@ from pipecat.processors.filters.function_filter import FunctionFilter
 from pipecat.processors.frame_processor import FrameProcessor
 from recorded import edges, engine_of, ledger, remember, said, turns
 from rig import VoicePipeline, run
+from stores import configured
 from test_processor import QUESTION, blocks, memory
 from test_processor_faults import logged
 from test_special_turns import STORY, contents, last_said, session_turns

@@ -27,7 +27,6 @@ _ASCII_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u2
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _CJK = re.compile(r"([\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+)")
 _SHORT_FORMS = frozenset(("s", "t", "re", "ve", "ll", "d", "m"))  # I'll, don't, Anna's
-_SPACE = re.compile(r"\s+")
 _INVISIBLE = re.compile("[\u200b\u200e\u200f\u2060-\u2064\u061c\u180e]")
 _BRACKET_TOKEN = re.compile(r"\[(/?[A-Za-z][A-Za-z0-9_ ]*)\]")  # [INST], [/TOOL_CALLS], [gMASK], …
 _ROLE_HEADER = re.compile(
@@ -81,9 +80,13 @@ def neutralise(text: str) -> str:
     Returns:
         One line that holds the same words.
     """
-    line = _SPACE.sub(" ", _INVISIBLE.sub("", text)).strip().translate(_PROMPT_MARKS)
-    line = _BRACKET_TOKEN.sub(r"(\1)", line)
-    return _ROLE_HEADER.sub(r"\1\3 -", line)
+    if not text.isascii():
+        text = _INVISIBLE.sub("", text)
+    line = " ".join(text.split()).translate(_PROMPT_MARKS)
+    # Few lines hold what these look for, and looking costs more than the rest.
+    if "[" in line:
+        line = _BRACKET_TOKEN.sub(r"(\1)", line)
+    return _ROLE_HEADER.sub(r"\1\3 -", line) if ":" in line else line
 
 
 def fingerprint(text: str) -> str:

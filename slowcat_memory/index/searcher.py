@@ -7,7 +7,7 @@ document said before and after it in its session, because the window view joins 
 import hashlib
 import threading
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from pathlib import Path
 
 import msgspec
@@ -335,12 +335,18 @@ class Searcher:
             )
             return Lexical(turn, window, self._views["window"].ceiling(terms))
 
-    def candidates(self, lexical: Lexical, vector: np.ndarray | None = None) -> Candidates:
+    def candidates(
+        self,
+        lexical: Lexical,
+        vector: np.ndarray | None = None,
+        exclude: Set[str] = frozenset(),
+    ) -> Candidates:
         """Choose what may answer a query: the best of each view, and their neighbours.
 
         Args:
             lexical: From ``lexical``; documents added since then are not proposed.
             vector: The query's vector, shape (dim,); None leaves the dense view out.
+            exclude: Ids not to propose, so that they do not set the scale for the others either.
 
         Returns:
             The candidates with their raw scores by view.
@@ -348,7 +354,8 @@ class Searcher:
         with self._lock:
             if vector is None or not len(self.dense):
                 vector = None
-            numbers = self._choose(lexical, vector)
+            excluded = [self._number[id_] for id_ in exclude if id_ in self._number]
+            numbers = self._choose(lexical, vector, excluded)
             views = {"turn": lexical.turn[numbers], "window": lexical.window[numbers]}
             if vector is not None:
                 views["dense"] = self.dense.cosines(vector, numbers)
@@ -363,7 +370,9 @@ class Searcher:
                 agent=self._agent.values[numbers],
             )
 
-    def _choose(self, lexical: Lexical, vector: np.ndarray | None) -> np.ndarray:
+    def _choose(
+        self, lexical: Lexical, vector: np.ndarray | None, excluded: list[int]
+    ) -> np.ndarray:
         k, known = self._options.candidates, len(lexical.turn)
         chosen = [_best(lexical.turn, k), _best(lexical.window, k)]
         if vector is not None:
@@ -374,6 +383,7 @@ class Searcher:
         numbers = np.flatnonzero(wanted)
         around = np.concatenate((self._before.values[numbers], self._after.values[numbers]))
         wanted[around[(around >= 0) & (around < known)]] = True
+        wanted[[number for number in excluded if number < known]] = False
         return np.flatnonzero(wanted & self._alive.values[:known])
 
     # ---------------------------------------------------------------- sealing

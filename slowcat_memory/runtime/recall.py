@@ -214,7 +214,7 @@ class Recall:
     def _finish(
         self, query: Query, lexical: Lexical, vector: np.ndarray | None, watch: "_Stopwatch"
     ) -> Recollection:
-        candidates = self._searcher.candidates(lexical, vector)
+        candidates = self._searcher.candidates(lexical, vector, query.exclude)
         watch.lap("dense")
         scores, views = self._score(candidates, query.now)
         order = self._select(candidates, scores, lexical, query)
@@ -250,8 +250,6 @@ class Recall:
         order = np.argsort(-scores, kind="stable")
         if query.floor > 0:
             order = order[(relevance[order] >= query.floor) | found.pinned[order]]
-        if query.exclude:
-            order = np.array([n for n in order if found.ids[n] not in query.exclude], np.intp)
         if len(order) and query.keep_share > 0:
             order = order[scores[order] >= query.keep_share * scores[order[0]]]
         return order

@@ -444,15 +444,14 @@ def test_another_language_needs_another_index(scene: Scene) -> None:
     assert scene.load(language="german").searcher.sealed_count == 0
 
 
-@pytest.mark.parametrize("other", [Space("other/32", 32), Space("hashed-words/16", 16), Space()])
-def test_vectors_of_another_space_are_never_used(scene: Scene, other: Space) -> None:
+def test_vectors_of_another_space_are_never_used(scene: Scene) -> None:
     scene.talk()
     for sealed in (False, True):
         if sealed:
             scene.namespace.reseal()
-        loaded = scene.load(other)
-        assert len(loaded.searcher.dense) == 0 and len(loaded.searcher) == 20
-        assert scene.load().searcher.dense.dim == 32
+        for other in (Space("other/32", 32), Space("hashed-words/16", 16), Space()):
+            loaded = scene.load(other)
+            assert len(loaded.searcher.dense) == 0 and len(loaded.searcher) == 20
         assert len(scene.load().searcher.dense) == 20
 
 

@@ -1,0 +1,138 @@
+"""Vectors of what was said: drafts just after, exact ones when there is time.
+
+A *draft* is made by the query embedder (int8), milliseconds after the turn; the document embedder
+(fp32, a child process) replaces it. Both live in one space.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from slowcat_memory.core.chunks import chunk, spoken
+from slowcat_memory.errors import ProviderError
+from slowcat_memory.providers import DocumentEmbedder
+from slowcat_memory.records import Memory, Vector, WriteBatch
+from slowcat_memory.runtime.embedding import Embedding
+from slowcat_memory.runtime.namespace import Space
+from slowcat_memory.runtime.namespaces import Namespaces
+from slowcat_memory.store import Store
+
+DRAFTS = 16  # texts embedded between two looks at whether to stop
+EXACT = 64  # texts embedded between two words about progress, and written together
+Told = Callable[[str, int, int], None]
+"""Told what is being done, how much is done, and of how much."""
+
+
+class DocumentVectors:
+    """Makes vectors of memories, keeps them, and puts them into the indexes."""
+
+    def __init__(self, embedding: Embedding, namespaces: Namespaces, store: Store) -> None:
+        """Wire the parts.
+
+        Args:
+            embedding: The model.
+            namespaces: Where vectors are searched.
+            store: Where they are kept.
+        """
+        self._embedding, self._namespaces, self._store = embedding, namespaces, store
+
+    def draft(self, scope: str, memories: Sequence[Memory]) -> None:
+        """Embed those memories that have no vector, with the query model.
+
+        Args:
+            scope: Their namespace.
+            memories: The memories.
+        """
+        embedder, namespace = self._embedding.embedder, self._namespaces.get(scope)
+        if embedder is None or namespace.space.key != embedder.key:
+            return
+        wanted = [m for m in memories if not namespace.searcher.has_vector(m.id)]
+        if wanted:
+            values = embedder.encode([spoken(memory) for memory in wanted])
+            self._keep(scope, namespace.space, wanted, values, draft=True)
+
+    def draft_missing(self, scope: str, stop: threading.Event) -> None:
+        """Embed everything in a namespace that has no vector, with the query model.
+
+        Args:
+            scope: The namespace.
+            stop: Set when this is to stop between two small batches.
+        """
+        missing = self._missing(scope, drafts_too=False)
+        for start in range(0, len(missing), DRAFTS):
+            if stop.is_set():
+                return
+            self.draft(scope, missing[start : start + DRAFTS])
+
+    def embed(self, scope: str, told: Told, embedder: DocumentEmbedder | None = None) -> None:
+        """Replace drafts by exact vectors, and make the missing ones. Blocks, for minutes.
+
+        Args:
+            scope: The namespace.
+            told: Told about the progress.
+            embedder: Whose owner closes it; None opens one for this call, which costs seconds.
+
+        Raises:
+            ProviderError: The document embedder failed; what it finished is kept.
+        """
+        if self._embedding.embedder is None:
+            return
+        if embedder is not None:
+            self._embed_with(embedder, scope, told)
+            return
+        opened, report = self._embedding.open_documents()
+        if opened is None:
+            raise ProviderError(report.source, hint=report.hint)
+        try:
+            self._embed_with(opened, scope, told)
+        finally:
+            opened.close()
+
+    def _embed_with(self, embedder: DocumentEmbedder, scope: str, told: Told) -> None:
+        space = self._namespaces.get(scope).space
+        if embedder.key != space.key:
+            raise ProviderError(
+                f"documents would be embedded as {embedder.key}, not {space.key}",
+                hint="The model has changed; start again, and it is exported anew",
+            )
+        missing = self._missing(scope, drafts_too=True)
+        for start in range(0, len(missing), EXACT):
+            told("embed", start, len(missing))
+            part = missing[start : start + EXACT]
+            values = embedder.encode([spoken(memory) for memory in part])
+            self._keep(scope, space, part, values, draft=False)
+        told("embed", len(missing), len(missing))
+        self._store.flush(None)
+
+    def _missing(self, scope: str, *, drafts_too: bool) -> list[Memory]:
+        key = self._namespaces.get(scope).space.key
+        with self._store.snapshot() as snapshot:
+            done = {
+                vector.memory
+                for vector in snapshot.vectors(key, scope)
+                if not (vector.draft and drafts_too)
+            }
+            notes = [m for m in snapshot.memories(scope) if not m.retired_at]
+            chunks = (chunk(turn) for turn in snapshot.turns(scope))
+            every = {memory.id: memory for memory in (*chunks, *notes)}
+        return [memory for id_, memory in every.items() if id_ not in done]
+
+    def _keep(
+        self,
+        scope: str,
+        space: Space,
+        memories: Sequence[Memory],
+        values: np.ndarray,
+        *,
+        draft: bool,
+    ) -> None:
+        vectors = tuple(
+            Vector(scope=scope, memory=memory.id, values=row, draft=draft)
+            for memory, row in zip(memories, values, strict=True)
+        )
+        self._store.apply("embed", WriteBatch(vectors=vectors, embedder=space.key))
+        namespace = self._namespaces.get(scope)  # it may have been loaded anew meanwhile
+        if namespace.space == space:
+            for vector in vectors:
+                namespace.put_vector(vector.memory, vector.values)
