@@ -161,6 +161,10 @@ class HeadlessConversation:
             await self.worker.cancel()
             await asyncio.wait([self._running])
 
+    async def interrupt(self) -> None:
+        """Cut the assistant off, as when the user begins to speak."""
+        await self.worker.queue_frame(InterruptionFrame())
+
     async def say(
         self,
         text: str,

@@ -188,7 +188,7 @@ def test_appending_never_waits(home: Home) -> None:
         assert not any(ack.done() for ack in acks)
     gate.open.set()
     engine.drain()
-    assert len(engine._namespaces["anna"].searcher) == 500
+    assert len(engine._namespaces.get("anna").searcher) == 500
     assert first(engine, "number 123") == "number 123"
 
 
@@ -201,7 +201,7 @@ def test_several_threads_may_talk_at_once(home: Home) -> None:
             )
         )
     engine.drain()
-    assert len(engine._namespaces["anna"].searcher) == 200
+    assert len(engine._namespaces.get("anna").searcher) == 200
     assert first(engine, "thing77") == "thing77 was said"
 
 
@@ -252,7 +252,7 @@ def slow_embedder(home: Home) -> tuple[MemoryEngine, Gate]:
     gate = Gate(embedder.encode_query)
     engine = home.open(embedder, recall={"deadline_ms": 500.0})
     home.talk(engine)
-    engine._embed._embed = gate  # type: ignore[union-attr]
+    engine._embedding.query._embed = gate  # type: ignore[union-attr]
     return engine, gate
 
 
@@ -314,12 +314,12 @@ def test_a_failing_embedder_costs_no_turn_its_words(home: Home) -> None:
         asked.append(text)
         raise ProviderError("out of memory")
 
-    engine._embed._embed = fail  # type: ignore[union-attr]
+    engine._embedding.query._embed = fail  # type: ignore[union-attr]
     for _ in range(5):
         found = asyncio.run(engine.recall("What is my dog called?", "anna"))
         assert found.stage == "lexical" and texts(found)[0] == TALK[0]
     assert len(asked) == 3 and engine.metrics.counts()["embedding_failures"] == 3
-    engine._embed._embed = embedder.encode_query  # type: ignore[union-attr]
+    engine._embedding.query._embed = embedder.encode_query  # type: ignore[union-attr]
     home.clock.advance(60)
     assert asyncio.run(engine.recall("What is my dog called?", "anna")).stage == "full"
 
@@ -416,6 +416,7 @@ def test_a_late_draft_does_not_take_the_place_of_an_exact_vector(home: Home) -> 
     engine.drain()
     embedder.encode = gate  # type: ignore[method-assign,assignment]
     ack = engine.append(home.turn("My dog is called Max"))
+    engine.append(home.turn("He loves to fetch"))  # what was said last waits for its own recall
     assert gate.reached.wait(10)
     engine.embed("anna", embedder=exact)
     gate.open.set()
@@ -478,7 +479,7 @@ def test_what_is_forgotten_is_gone_from_everywhere(home: Home) -> None:
     engine.close()
     engine = home.open(HashEmbedder())
     assert SECRET not in texts(engine.search("the secret word swordfish", "anna"))
-    assert len(engine._namespaces["anna"].searcher) == 6
+    assert len(engine._namespaces.get("anna").searcher) == 6
 
 
 def test_it_is_out_of_mind_before_its_bytes_are_erased(
@@ -514,7 +515,7 @@ def test_turns_said_while_something_is_forgotten_are_kept(
     monkeypatch.setattr(engine.store, "forget", meanwhile)
     engine.forget(Forget(turns=(secret,)))
     engine.drain()
-    assert len(engine._namespaces["anna"].searcher) == 5
+    assert len(engine._namespaces.get("anna").searcher) == 5
     assert [first(engine, word) for word in ("dog", "tea", "violin")] == [TALK[0], TALK[1], TALK[3]]
 
 

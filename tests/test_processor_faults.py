@@ -22,6 +22,7 @@ from slowcat_memory.core.pack import CLOSE, OPEN
 from slowcat_memory.core.text import KEEP_CHARS
 from slowcat_memory.errors import StoreBusyError, StoreClosedError, StoreError, StoreFullError
 from slowcat_memory.records import Turn
+from slowcat_memory.runtime.namespaces import Namespaces
 from slowcat_memory.store import Ack, Store
 
 CANARY = "xylophonist"
@@ -201,7 +202,7 @@ def test_an_index_that_cannot_load_leaves_the_agent_without_memory(config, monke
     def load(*_):
         raise MemoryError
 
-    monkeypatch.setattr(MemoryEngine, "_load", load)
+    monkeypatch.setattr(Namespaces, "_load", load)
     troubles = Troubles()
     processor = troubles.of(memory(config))
     down, up = through(processor, LLMContextFrame(LLMContext(messages=[user("hello")])))

@@ -363,7 +363,7 @@ def test_an_interrupted_agent_has_said_what_was_heard(engine, config):
             lambda request: STORY if "story" in last_said(request) else "Yes?",
             memory=memory(config, engine=engine),
         ) as voice:
-            await voice.speak("tell me a story about my dog")
+            await voice.speak("a story: what is my dog called?")
             await voice.until_spoken(2)
             before = len(voice.turns)
             await voice.speak("stop")

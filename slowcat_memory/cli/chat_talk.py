@@ -8,8 +8,6 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from pipecat.frames.frames import InterruptionFrame
-
 from slowcat_memory.core.pack import Packed
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.headless import HeadlessConversation, Reply
@@ -100,7 +98,7 @@ class Talk:
             try:
                 reply = answer.result()
             except KeyboardInterrupt:
-                self._wait(self._talk.worker.queue_frame(InterruptionFrame()))
+                self._wait(self._talk.interrupt())
                 reply = answer.result(_STOP_S)
             return reply
         finally:

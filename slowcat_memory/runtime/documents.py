@@ -48,9 +48,14 @@ class DocumentVectors:
         if embedder is None or namespace.space.key != embedder.key:
             return
         wanted = [m for m in memories if not namespace.searcher.has_vector(m.id)]
-        if wanted:
-            values = embedder.encode([spoken(memory) for memory in wanted])
-            self._keep(scope, namespace.space, wanted, values, draft=True)
+        if not wanted:
+            return
+        values = embedder.encode([spoken(memory) for memory in wanted])
+        searcher = self._namespaces.get(scope).searcher
+        late = np.array([searcher.has_vector(memory.id) for memory in wanted])  # exact by now
+        if not late.all():
+            kept = [memory for memory, done in zip(wanted, late, strict=True) if not done]
+            self._keep(scope, namespace.space, kept, values[~late], draft=True)
 
     def draft_missing(self, scope: str, stop: threading.Event) -> None:
         """Embed everything in a namespace that has no vector, with the query model.
