@@ -9,8 +9,10 @@ import difflib
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 from loguru import logger
@@ -19,9 +21,11 @@ from msgspec import Struct, field
 from slowcat_memory.core.fuse import FuseOptions
 from slowcat_memory.core.pack import PackOptions
 from slowcat_memory.core.rank import RankOptions
+from slowcat_memory.core.text import Tokenizer
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.providers import EmbedderOptions
+from slowcat_memory.runtime.namespaces import check_scope
 from slowcat_memory.runtime.recall import RecallOptions
 from slowcat_memory.runtime.tracker import SessionOptions
 from slowcat_memory.store import StoreOptions
@@ -165,6 +169,62 @@ def build(values: dict[str, Any], environ: Mapping[str, str] | None = None) -> C
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at `$")
         raise ConfigError(f"{where.strip('.`') or 'config'}: {what}") from error
+
+
+def time_zone(config: Config) -> tzinfo:
+    """Find the user's time zone.
+
+    Args:
+        config: The configuration.
+
+    Returns:
+        The zone, this machine's when none is named.
+
+    Raises:
+        ConfigError: There is no such zone.
+    """
+    name = config.memory.time_zone
+    if not name:
+        return datetime.now().astimezone().tzinfo or UTC
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        raise ConfigError(
+            f"memory.time_zone: there is no {name!r}",
+            hint="Take an IANA name such as Europe/Lisbon",
+        ) from error
+
+
+def tokenizer(config: Config) -> Tokenizer:
+    """Make the tokenizer of the configured language.
+
+    Args:
+        config: The configuration.
+
+    Returns:
+        The tokenizer.
+
+    Raises:
+        ConfigError: There is no stemmer for the language.
+    """
+    try:
+        return Tokenizer(config.index.language)
+    except ValueError as error:
+        raise ConfigError(f"index.language: {error}") from error
+
+
+def check_names(config: Config) -> None:
+    """Refuse a configuration that names what does not exist.
+
+    Args:
+        config: The configuration.
+
+    Raises:
+        ConfigError: No such scope, time zone, or language.
+    """
+    check_scope(config.memory.user_id)
+    time_zone(config)
+    tokenizer(config)
 
 
 def knobs(options: type[Struct] = Config, path: str = "") -> Iterator[tuple[str, Any]]:

@@ -1,32 +1,25 @@
 """The memory engine: wires the rooms, and is all that the doors know of them.
 
-Threads. ``recall`` and everything that changes an index run on one worker, in order, so that a
-turn is findable by whatever is asked after it. Embedding of new turns and rebuilding run on a
-second one. Durable writes belong to the store's own thread. The event loop only waits, and never
-for a write.
+The event loop only waits for a recall, at most until its deadline, and never for a write: durable
+writes belong to the store's thread, everything else to the two workers of ``runtime.indexer``.
 """
 
 import asyncio
 import hashlib
 import threading
-from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
-from loguru import logger
 from msgspec.structs import replace
 
-from slowcat_memory.config import Config
-from slowcat_memory.core.chunks import chunk
+from slowcat_memory.config import Config, time_zone, tokenizer
 from slowcat_memory.core.head import head
 from slowcat_memory.core.pack import Packed, pack
-from slowcat_memory.core.text import Tokenizer, clean
-from slowcat_memory.errors import ConfigError, StoreError
+from slowcat_memory.core.text import clean
+from slowcat_memory.errors import StoreError
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import DocumentEmbedder, EmbedderReport, QueryEmbedder
 from slowcat_memory.records import (
@@ -44,13 +37,12 @@ from slowcat_memory.records import (
 )
 from slowcat_memory.runtime.documents import DocumentVectors, Told
 from slowcat_memory.runtime.embedding import Embedding
+from slowcat_memory.runtime.indexer import CLOSE_S, Indexer
 from slowcat_memory.runtime.namespace import read_memory
 from slowcat_memory.runtime.namespaces import Namespaces, check_scope
 from slowcat_memory.runtime.recall import Progress, Query, Recall, Recollection
 from slowcat_memory.store import Ack, Store
 
-__all__ = ["MemoryEngine", "check_names", "check_scope"]
-CLOSE_S = 2.0  # how long each worker may finish what it has when the engine closes
 _shared: dict[Path, "tuple[MemoryEngine, int]"] = {}
 _shared_lock = threading.Lock()
 
@@ -84,8 +76,7 @@ class MemoryEngine:
         """
         self.config, self.readonly, self.clock = config, readonly, clock
         self.metrics = Metrics()
-        self.zone = _zone(config.memory.time_zone)
-        tokenizer = _tokenizer(config.index.language)
+        self.zone = time_zone(config)
         self._embedding = Embedding(
             config.embedding, config.memory.embedding_cache_size, clock, self.metrics, embedder
         )
@@ -98,20 +89,17 @@ class MemoryEngine:
         )
         self._namespaces = Namespaces(
             self.store,
-            tokenizer,
+            tokenizer(config),
             config.index,
             config.memory.hot_cache_size,
             lambda: self._embedding.space,
         )
         self._vectors = DocumentVectors(self._embedding, self._namespaces, self.store)
-        self._closing = threading.Event()
-        self._held: deque[tuple[Turn, Ack]] = deque()  # not indexed before their own recall
-        self._talk = ThreadPoolExecutor(1, "slowcat-recall")
-        self._back = ThreadPoolExecutor(1, "slowcat-embed")
+        self._indexer = Indexer(self._namespaces, self._vectors, self.metrics)
         if not readonly:
             self._close_orphans()
             if self._embedding.needs_export:
-                self._later(self._export)
+                self._indexer.later(self._export)
 
     @property
     def embedding(self) -> EmbedderReport:
@@ -156,21 +144,12 @@ class MemoryEngine:
 
     def close(self) -> None:
         """Save what waits, and close. Takes a few seconds at most; may be called twice."""
-        if not self._closing.is_set():
-            # Talk first and before closing begins: the last turns are embedded too.
-            self._index_held()
-            wait((self._talk.submit(lambda: None),), CLOSE_S)
-            self._closing.set()
-            wait((self._back.submit(lambda: None),), CLOSE_S)
-        self._talk.shutdown(wait=False)
-        self._back.shutdown(wait=False, cancel_futures=True)
+        self._indexer.close()
         self.store.close()
 
     def drain(self) -> None:
         """Wait until what was said so far is indexed and embedded. Blocks; the store need not be."""
-        self._index_held()
-        for pool in (self._talk, self._back):  # in this order: the first one feeds the second
-            pool.submit(lambda: None).result()
+        self._indexer.drain()
 
     def prepare(self, scope: str) -> None:
         """Load a scope's index, so that its first recall is as fast as the others. Blocks.
@@ -186,9 +165,9 @@ class MemoryEngine:
             self._embedding.query("warm up")
         self._run(Query(text="warm up", scope=scope, now=self.clock(), k=1))
         if not self.readonly:
-            self._later(self._vectors.draft_missing, scope, self._closing)
+            self._indexer.later(self._vectors.draft_missing, scope, self._indexer.closing)
             if namespace.seal_due():
-                self._later(namespace.reseal)
+                self._indexer.later(namespace.reseal)
 
     def _close_orphans(self) -> None:
         """End the sessions that a crash left open, at their last word."""
@@ -207,20 +186,6 @@ class MemoryEngine:
         if orphans:
             self.store.flush(CLOSE_S)  # who looks for the latest session must see it ended
 
-    def _later(self, work: Callable[..., None], *arguments: Any) -> Future[None] | None:
-        """Run background work; what it raises is logged, never shown to a turn."""
-        if self._closing.is_set():
-            return None
-        return self._back.submit(self._guarded, work, *arguments)
-
-    def _guarded(self, work: Callable[..., None], *arguments: Any) -> None:
-        try:
-            work(*arguments)
-        except Exception as error:  # a worker thread has nobody to raise to
-            if not self._closing.is_set():
-                self.metrics.count("background_failures")
-                logger.warning(f"memory: {work.__name__.strip('_')} failed: {type(error).__name__}")
-
     # ---------------------------------------------------------------- writing
 
     def append(self, event: Event, *, draft: bool = True) -> Ack:
@@ -238,9 +203,10 @@ class MemoryEngine:
             ConfigError: Its scope is not a scope's name.
         """
         check_scope(event.scope)
-        ack = self._index([self.store.append(event)], draft)[0]
+        ack = self.store.append(event)
+        self._indexer.add((ack,), draft=draft)
         if isinstance(event, SessionEdge) and event.reason == "silence":
-            self._later(self._seal_if_due, event.scope)
+            self._indexer.later(self._seal_if_due, event.scope)
         return ack
 
     def append_all(
@@ -258,36 +224,9 @@ class MemoryEngine:
         """
         for event in events:
             check_scope(event.scope)
-        return self._index(self.store.append_all(events, cursor), draft)
-
-    def _index(self, acks: list[Ack], draft: bool) -> list[Ack]:
-        turns = [(ack.event, ack) for ack in acks if isinstance(ack.event, Turn)]
-        self._index_held()
-        if draft and turns and turns[-1][0].role == "user":
-            self._held.extend(turns)
-        elif turns:
-            self._talk.submit(self._guarded, self._take, turns, draft)
+        acks = self.store.append_all(events, cursor)
+        self._indexer.add(acks, draft=draft)
         return acks
-
-    def _index_held(self, but: frozenset[str] = frozenset()) -> None:
-        """Index what a person said last: after its own recall, which it would only distort.
-
-        A question matches itself best: its copy would set the scale for every other memory, lend
-        its words to its neighbours' windows, and be embedded while its recall waits.
-
-        Args:
-            but: Ids of chunks to hold on to: those that the recall at hand excludes.
-        """
-        while self._held and chunk(self._held[0][0]).id not in but:
-            self._talk.submit(self._guarded, self._take, [self._held.popleft()], True)
-
-    def _take(self, turns: list[tuple[Turn, Ack]], draft: bool) -> None:
-        for turn, ack in turns:
-            namespace = self._namespaces.get(turn.scope)
-            if chunk(turn).id not in namespace.searcher:  # the load may have read it already
-                namespace.add_turn(turn, ack)
-            if draft:
-                self._later(self._vectors.draft, turn.scope, [chunk(turn)])
 
     def remember(
         self,
@@ -352,13 +291,8 @@ class MemoryEngine:
 
     def _put(self, memory: Memory) -> Memory:
         self.store.apply("person", WriteBatch(memories=(memory,))).wait(None)
-        self._index_held()
-        self._talk.submit(self._take_memory, memory).result()  # after the turns that came before
+        self._indexer.put(memory)
         return memory
-
-    def _take_memory(self, memory: Memory) -> None:
-        self._namespaces.get(memory.scope).put_memory(memory)
-        self._later(self._vectors.draft, memory.scope, [memory])
 
     def forget(self, what: Forget) -> Forgotten:
         """Delete for good: turns, what was derived from them, index entries, caches. Blocks.
@@ -369,13 +303,13 @@ class MemoryEngine:
         Returns:
             What is gone.
         """
-        self._index_held()
+        self._indexer.release()
         gone = self.store.forget(what, erase=False)  # which may take long: out of the ears first
         scopes = {scope for scope, _ in gone.memories}
         self._embedding.forget()
         for scope in scopes:
             self._namespaces.forget(scope, (id_ for s, id_ in gone.memories if s == scope))
-            self._talk.submit(self._namespaces.reload, scope).result()  # behind the turns it takes
+            self._indexer.reload(scope)
         return replace(gone, erased=self.store.erase())
 
     # ---------------------------------------------------------------- recall
@@ -419,14 +353,16 @@ class MemoryEngine:
             vector=vector,
         )
         if scope not in self._namespaces:
-            self._talk.submit(self._namespaces.get, check_scope(scope))
+            self._indexer.talk.submit(self._namespaces.get, check_scope(scope))
             self.metrics.count("recall_none")
             return Recollection()
-        self._index_held(but=exclude)
+        self._indexer.release(but=exclude)
         progress = Progress()
-        running = asyncio.get_running_loop().run_in_executor(self._talk, self._run, query, progress)
+        running = asyncio.get_running_loop().run_in_executor(
+            self._indexer.talk, self._run, query, progress
+        )
         running.add_done_callback(_swallow)
-        self._index_held()  # behind it
+        self._indexer.release()  # behind it
         try:
             done, _ = await asyncio.wait({running}, timeout=options.deadline_ms / 1e3)
         except asyncio.CancelledError:
@@ -457,9 +393,9 @@ class MemoryEngine:
         Returns:
             The hits, best first.
         """
-        self._index_held()
+        self._indexer.release()
         query = Query(text=text, scope=scope, now=now or self.clock(), k=k, floor=floor)
-        return self._talk.submit(self._run, query).result()
+        return self._indexer.talk.submit(self._run, query).result()
 
     def _run(self, query: Query, progress: Progress | None = None) -> Recollection:
         return self._recall(query.scope).run(query, progress)
@@ -594,8 +530,8 @@ class MemoryEngine:
             return  # asked for twice: at the start, and by ``tidy``
         self._embedding.export()
         for namespace in self._namespaces:
-            self._talk.submit(self._namespaces.reload, namespace.scope).result()
-            self._vectors.draft_missing(namespace.scope, self._closing)
+            self._indexer.reload(namespace.scope)
+            self._vectors.draft_missing(namespace.scope, self._indexer.closing)
 
     def _seal_if_due(self, scope: str) -> None:
         namespace = self._namespaces.get(scope)
@@ -613,7 +549,7 @@ class MemoryEngine:
             ProviderError: The document embedder failed; what it finished is kept.
         """
         if self._embedding.needs_export:
-            self._back.submit(self._export).result()
+            self._indexer.back.submit(self._export).result()
         told = progress or _tell_nobody
         self.embed(scope, told)
         told("index", 0, 1)
@@ -637,7 +573,7 @@ class MemoryEngine:
         Raises:
             ProviderError: The document embedder failed; what it finished is kept.
         """
-        self._index_held()
+        self._indexer.release()
         self.store.flush(None)
         self._vectors.embed(scope, progress or _tell_nobody, embedder)
 
@@ -651,39 +587,6 @@ class MemoryEngine:
             IndexDamagedError: The build failed; the present index goes on.
         """
         self._namespaces.get(scope).reseal()
-
-
-def check_names(config: Config) -> None:
-    """Refuse a configuration that names what does not exist.
-
-    Args:
-        config: The configuration.
-
-    Raises:
-        ConfigError: No such scope, time zone, or language.
-    """
-    check_scope(config.memory.user_id)
-    _zone(config.memory.time_zone)
-    _tokenizer(config.index.language)
-
-
-def _tokenizer(language: str) -> Tokenizer:
-    try:
-        return Tokenizer(language)
-    except ValueError as error:
-        raise ConfigError(f"index.language: {error}") from error
-
-
-def _zone(name: str) -> tzinfo:
-    if not name:
-        return datetime.now().astimezone().tzinfo or UTC
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError) as error:
-        raise ConfigError(
-            f"memory.time_zone: there is no {name!r}",
-            hint="Take an IANA name such as Europe/Lisbon",
-        ) from error
 
 
 def _swallow(future: "asyncio.Future[Any]") -> None:

@@ -60,11 +60,12 @@ from slowcat_memory.config import Config
 from slowcat_memory.core.chunks import chunk_id
 from slowcat_memory.core.pack import INSTRUCTION, Packed
 from slowcat_memory.core.text import clean
-from slowcat_memory.engine import MemoryEngine, check_scope
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError, SlowcatError, StoreError
 from slowcat_memory.records import Channel, Turn
 from slowcat_memory.runtime import inject
 from slowcat_memory.runtime.dialogue import Dialogue
+from slowcat_memory.runtime.namespaces import check_scope
 from slowcat_memory.runtime.recall import Recollection
 from slowcat_memory.runtime.tracker import SessionTracker
 from slowcat_memory.store import Ack
@@ -219,8 +220,17 @@ class HybridContextualMemoryProcessor(FrameProcessor):
 
     async def _opened(self) -> MemoryEngine:
         if self._engine is None:
-            self._engine = await asyncio.to_thread(MemoryEngine.acquire, self._config)
+            loop = asyncio.get_running_loop()
+
+            def on_trouble(error: StoreError) -> None:
+                loop.call_soon_threadsafe(self._cannot_save, error)
+
+            self._engine = await asyncio.to_thread(MemoryEngine.acquire, self._config, on_trouble)
         return self._engine
+
+    def _cannot_save(self, error: StoreError) -> None:
+        logger.error(f"{self}: what is said waits to be saved: {error}")
+        self._tell(self._call_event_handler("on_memory_trouble", error))
 
     def _begin(self, engine: MemoryEngine) -> Dialogue:
         tracker = SessionTracker(

@@ -64,7 +64,7 @@ def stalled(engine: MemoryEngine) -> Iterator[None]:
 def busy(engine: MemoryEngine) -> Iterator[None]:
     """The engine's worker does something else while this lasts."""
     gate = Gate()
-    engine._talk.submit(gate)
+    engine._indexer.talk.submit(gate)
     assert gate.reached.wait(10)
     try:
         yield
@@ -571,7 +571,7 @@ def test_a_pin_is_stored_and_counts(home: Home) -> None:
 def test_a_pin_waits_for_the_turn_it_pins(home: Home) -> None:
     engine = home.open()
     gate = Gate()
-    engine._talk.submit(gate)
+    engine._indexer.talk.submit(gate)
     ack = engine.append(home.turn("Max likes bones"))
     ack.wait(10)
     threading.Timer(0.05, gate.open.set).start()

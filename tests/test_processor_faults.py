@@ -343,3 +343,19 @@ def test_what_is_not_a_turn_never_opens_a_session(config):
     with engine_of(config) as engine:
         through(memory(config, engine=engine))
     assert edges(config) == [] and not any(isinstance(e, Turn) for e in turns(config))
+
+
+def test_an_application_hears_that_the_store_cannot_save(config, monkeypatch):
+    opened = Store.open.__func__
+
+    def full(cls, *arguments, on_trouble=None, **named):
+        store = opened(cls, *arguments, on_trouble=on_trouble, **named)
+        threading.Thread(target=on_trouble, args=(StoreFullError("the disk is full"),)).start()
+        return store  # told by the writer's thread, as the real one is
+
+    monkeypatch.setattr(Store, "open", classmethod(full))
+    troubles = Troubles()
+    processor = troubles.of(memory(config))
+    down, _ = through(processor, LLMContextFrame(LLMContext(messages=[user("hello")])))
+    assert len(down) == 1
+    assert [type(error) for error in troubles] == [StoreFullError]

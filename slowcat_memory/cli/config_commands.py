@@ -85,7 +85,7 @@ def show(ctx: typer.Context, file: FileArgument = None, as_json: AsJson = False)
 def _check_names(config: "Config") -> None:
     """Look up what is named: a scope, a time zone, a language, a model."""
     from slowcat_memory import providers
-    from slowcat_memory.engine import check_names
+    from slowcat_memory.config import check_names
 
     check_names(config)
     _, report = providers.open_query_embedder(config.embedding)

@@ -39,7 +39,7 @@ def export(
     [bold]slowcat-memory export --scope anna | jq -r .text[/]
     """
     from slowcat_memory import replay
-    from slowcat_memory.engine import check_scope
+    from slowcat_memory.runtime.namespaces import check_scope
 
     only = check_scope(scope) if scope else ""
     lines = 0

@@ -66,8 +66,8 @@ def _wish(
     scope: str | None,
     everything: bool,
 ) -> "Forget":
-    from slowcat_memory.engine import check_scope
     from slowcat_memory.records import Forget
+    from slowcat_memory.runtime.namespaces import check_scope
 
     if not (ids or since or until or speaker or session or everything):
         raise typer.BadParameter(

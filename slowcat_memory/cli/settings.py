@@ -57,7 +57,7 @@ class Settings:
         Returns:
             The scope.
         """
-        from slowcat_memory.engine import check_scope
+        from slowcat_memory.runtime.namespaces import check_scope
 
         return check_scope(given or self.config.memory.user_id)
 

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from slowcat_memory.engine import MemoryEngine, check_scope
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import Cursor
 from slowcat_memory.replay import files, ingesting, reading
 from slowcat_memory.replay.transcript import Note, Report, Transcript, TranscriptSession
+from slowcat_memory.runtime.namespaces import check_scope
 
 BY_CONVERSATION = "{conversation}"
 _NOT_IN_SCOPES = re.compile(r"[^a-z0-9_-]+")

@@ -1,0 +1,138 @@
+"""What was logged becomes findable, in order, on threads of its own.
+
+Two workers. Recall and every change of an index run on the first, so that a turn is findable by
+whatever is asked after it. Embedding of new turns and rebuilding run on the second, so that they
+never stand in the way of a recall.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any
+
+from loguru import logger
+
+from slowcat_memory.core.chunks import chunk
+from slowcat_memory.metrics import Metrics
+from slowcat_memory.records import Memory, Turn
+from slowcat_memory.runtime.documents import DocumentVectors
+from slowcat_memory.runtime.namespaces import Namespaces
+from slowcat_memory.store import Ack
+
+CLOSE_S = 2.0  # how long each worker may finish what it has at the end
+
+
+class Indexer:
+    """Takes turns and memories into the indexes."""
+
+    def __init__(self, namespaces: Namespaces, vectors: DocumentVectors, metrics: Metrics) -> None:
+        """Start the workers.
+
+        Args:
+            namespaces: The indexes.
+            vectors: Makes drafts.
+            metrics: Where failures are counted.
+        """
+        self._namespaces, self._vectors, self._metrics = namespaces, vectors, metrics
+        self._held: deque[tuple[Turn, Ack]] = deque()  # not indexed before their own recall
+        self.closing = threading.Event()
+        self.talk = ThreadPoolExecutor(1, "slowcat-recall")
+        self.back = ThreadPoolExecutor(1, "slowcat-embed")
+
+    def add(self, acks: Sequence[Ack], *, draft: bool) -> None:
+        """Make turns findable. Neither blocks nor waits.
+
+        Args:
+            acks: Of events; those of turns count.
+            draft: Whether to embed them soon; False when bulk embedding follows.
+        """
+        turns = [(ack.event, ack) for ack in acks if isinstance(ack.event, Turn)]
+        self.release()
+        if draft and turns and turns[-1][0].role == "user":
+            self._held.extend(turns)
+        elif turns:
+            self.talk.submit(self._guarded, self._take, turns, draft)
+
+    def release(self, but: frozenset[str] = frozenset()) -> None:
+        """Index what a person said last: after its own recall, which it would only distort.
+
+        A question matches itself best: its copy would set the scale for every other memory, lend
+        its words to its neighbours' windows, and be embedded while its recall waits.
+
+        Args:
+            but: Ids of chunks to hold on to: those that the recall at hand excludes.
+        """
+        while self._held and chunk(self._held[0][0]).id not in but:
+            self.talk.submit(self._guarded, self._take, [self._held.popleft()], True)
+
+    def put(self, memory: Memory) -> None:
+        """Take a stored memory into its index, after the turns that came before. Blocks.
+
+        Args:
+            memory: The memory.
+        """
+        self.release()
+        self.talk.submit(self._take_memory, memory).result()
+
+    def _take(self, turns: list[tuple[Turn, Ack]], draft: bool) -> None:
+        for turn, ack in turns:
+            namespace = self._namespaces.get(turn.scope)
+            if chunk(turn).id not in namespace.searcher:  # the load may have read it already
+                namespace.add_turn(turn, ack)
+            if draft:
+                self.later(self._vectors.draft, turn.scope, [chunk(turn)])
+
+    def _take_memory(self, memory: Memory) -> None:
+        self._namespaces.get(memory.scope).put_memory(memory)
+        self.later(self._vectors.draft, memory.scope, [memory])
+
+    def reload(self, scope: str) -> None:
+        """Make a namespace anew from the store, behind the turns that it still takes. Blocks.
+
+        Args:
+            scope: The scope.
+
+        Raises:
+            StoreError: Turns wait to be saved: they would be missing.
+        """
+        self.talk.submit(self._namespaces.reload, scope).result()
+
+    def later(self, work: Callable[..., None], *arguments: Any) -> Future[None] | None:
+        """Run slow work on the second worker; what it raises is logged, never shown to a turn.
+
+        Args:
+            work: The work.
+            *arguments: Its arguments.
+
+        Returns:
+            Its end; None when the workers are closing.
+        """
+        if self.closing.is_set():
+            return None
+        return self.back.submit(self._guarded, work, *arguments)
+
+    def _guarded(self, work: Callable[..., None], *arguments: Any) -> None:
+        try:
+            work(*arguments)
+        except Exception as error:  # a worker thread has nobody to raise to
+            if not self.closing.is_set():
+                self._metrics.count("background_failures")
+                logger.warning(f"memory: {work.__name__.strip('_')} failed: {type(error).__name__}")
+
+    def drain(self) -> None:
+        """Wait until what was said so far is indexed and embedded. Blocks."""
+        self.release()
+        for pool in (self.talk, self.back):  # in this order: the first one feeds the second
+            pool.submit(lambda: None).result()
+
+    def close(self) -> None:
+        """Finish what was said, and stop. Takes a few seconds at most; may be called twice."""
+        if not self.closing.is_set():
+            # Talk first and before closing begins: the last turns are embedded too.
+            self.release()
+            wait((self.talk.submit(lambda: None),), CLOSE_S)
+            self.closing.set()
+            wait((self.back.submit(lambda: None),), CLOSE_S)
+        self.talk.shutdown(wait=False)
+        self.back.shutdown(wait=False, cancel_futures=True)
