@@ -35,7 +35,9 @@ test-oldest: $(OLD)/ready $(VENV)/models
 
 test-long: $(VENV)/ready
 	$(RUN) -m tests.harness.kill9 --kills 1000
+	$(RUN) -m tests.harness.forget9 --kills 500
 	$(RUN) -m tests.harness.powerloss --images 3000
+	$(RUN) -m tests.harness.damage
 	$(RUN) -m pytest -m "slow and not audio"
 
 test-audio: $(VENV)/audio
