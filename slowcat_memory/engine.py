@@ -203,8 +203,9 @@ class MemoryEngine:
             ConfigError: Its scope is not a scope's name.
         """
         check_scope(event.scope)
-        ack = self.store.append(event)
+        ack = self.store.append(event, quiet=True)
         self._indexer.add((ack,), draft=draft)
+        self._soon()
         if isinstance(event, SessionEdge) and event.reason == "silence":
             self._indexer.later(self._seal_if_due, event.scope)
         return ack
@@ -226,7 +227,23 @@ class MemoryEngine:
             check_scope(event.scope)
         acks = self.store.append_all(events, cursor)
         self._indexer.add(acks, draft=draft)
+        self._soon()
         return acks
+
+    def _soon(self) -> None:
+        """Wake the writer and the indexer: on an event loop, once the caller has gone on.
+
+        Waking two threads costs 0.1 ms, which a frame need not wait for. It also lets a turn's own
+        recall, asked before the loop runs on, go ahead of the turn (see ``Indexer.release``).
+        """
+        try:
+            asyncio.get_running_loop().call_soon(self._wake)
+        except RuntimeError:  # not on an event loop
+            self._wake()
+
+    def _wake(self) -> None:
+        self.store.ring()
+        self._indexer.release()
 
     def remember(
         self,
@@ -362,7 +379,6 @@ class MemoryEngine:
             self._indexer.talk, self._run, query, progress
         )
         running.add_done_callback(_swallow)
-        self._indexer.release()  # behind it
         try:
             done, _ = await asyncio.wait({running}, timeout=options.deadline_ms / 1e3)
         except asyncio.CancelledError:

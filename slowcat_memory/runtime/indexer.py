@@ -13,7 +13,7 @@ from typing import Any
 
 from loguru import logger
 
-from slowcat_memory.core.chunks import chunk
+from slowcat_memory.core.chunks import chunk, chunk_id
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Memory, Turn
 from slowcat_memory.runtime.documents import DocumentVectors
@@ -35,36 +35,35 @@ class Indexer:
             metrics: Where failures are counted.
         """
         self._namespaces, self._vectors, self._metrics = namespaces, vectors, metrics
-        self._held: deque[tuple[Turn, Ack]] = deque()  # not indexed before their own recall
+        self._waiting: deque[tuple[Turn, Ack, bool]] = deque()  # see ``release``
         self.closing = threading.Event()
         self.talk = ThreadPoolExecutor(1, "slowcat-recall")
         self.back = ThreadPoolExecutor(1, "slowcat-embed")
 
     def add(self, acks: Sequence[Ack], *, draft: bool) -> None:
-        """Make turns findable. Neither blocks nor waits.
+        """Take turns that are to be made findable by ``release``. Neither blocks nor waits.
 
         Args:
             acks: Of events; those of turns count.
             draft: Whether to embed them soon; False when bulk embedding follows.
         """
-        turns = [(ack.event, ack) for ack in acks if isinstance(ack.event, Turn)]
-        self.release()
-        if draft and turns and turns[-1][0].role == "user":
-            self._held.extend(turns)
-        elif turns:
-            self.talk.submit(self._guarded, self._take, turns, draft)
+        self._waiting.extend((ack.event, ack, draft) for ack in acks if isinstance(ack.event, Turn))
 
     def release(self, but: frozenset[str] = frozenset()) -> None:
-        """Index what a person said last: after its own recall, which it would only distort.
+        """Make turns findable by whatever is asked from now on.
 
-        A question matches itself best: its copy would set the scale for every other memory, lend
-        its words to its neighbours' windows, and be embedded while its recall waits.
+        A turn waits here until its own recall has been handed to the worker, which it would only
+        distort. A question matches itself best: its copy would set the scale for every other
+        memory, lend its words to its neighbours' windows, and be embedded while its recall waits.
 
         Args:
             but: Ids of chunks to hold on to: those that the recall at hand excludes.
         """
-        while self._held and chunk(self._held[0][0]).id not in but:
-            self.talk.submit(self._guarded, self._take, [self._held.popleft()], True)
+        ready = []
+        while self._waiting and chunk_id(self._waiting[0][0].id) not in but:
+            ready.append(self._waiting.popleft())
+        if ready:
+            self.talk.submit(self._guarded, self._take, ready)
 
     def put(self, memory: Memory) -> None:
         """Take a stored memory into its index, after the turns that came before. Blocks.
@@ -75,8 +74,8 @@ class Indexer:
         self.release()
         self.talk.submit(self._take_memory, memory).result()
 
-    def _take(self, turns: list[tuple[Turn, Ack]], draft: bool) -> None:
-        for turn, ack in turns:
+    def _take(self, turns: list[tuple[Turn, Ack, bool]]) -> None:
+        for turn, ack, draft in turns:
             namespace = self._namespaces.get(turn.scope)
             if chunk(turn).id not in namespace.searcher:  # the load may have read it already
                 namespace.add_turn(turn, ack)

@@ -79,13 +79,16 @@ class Backlog:
 
     # ------------------------------------------------------------------- callers' side
 
-    def add_events(self, events: Sequence[Event], stage: StageEvents) -> list[Ack]:
+    def add_events(
+        self, events: Sequence[Event], stage: StageEvents, *, quiet: bool = False
+    ) -> list[Ack]:
         """Number events and queue them as one write.
 
         Args:
             events: In the order in which they happened. A negative ``reply_to`` counts back from
                 the turn within this call.
             stage: Makes the write of the numbered events.
+            quiet: Let the writer sleep until ``ring``, or until anything else is queued.
 
         Returns:
             One receipt per event, all with one future.
@@ -100,7 +103,7 @@ class Backlog:
             numbered = tuple(_numbered(event, first + i) for i, event in enumerate(events))
             self._next_id += len(numbered)
             write = Write(stage(numbered), weight=len(numbered), derived=False)
-            self._push(write)
+            self._push(write, quiet=quiet)
         return [Ack(write.future, event) for event in numbered]
 
     def add(self, item: Item) -> Ack:
@@ -158,11 +161,18 @@ class Backlog:
         self.shed += 1
         item.future.set_exception(_full(self._waiting))
 
-    def _push(self, item: Item) -> None:
+    def _push(self, item: Item, *, quiet: bool = False) -> None:
         self._queue.append(item)
         self._waiting += item.weight
         self._derived += item.derived
-        self._changed.notify_all()
+        if not quiet:
+            self._changed.notify_all()
+
+    def ring(self) -> None:
+        """Wake the writer, if anything waits."""
+        if self._queue:
+            with self._changed:
+                self._changed.notify_all()
 
     def unsaved(self) -> int:
         """Return how many events and derived writes are not on disk yet.

@@ -134,16 +134,24 @@ class Store:
 
     # ------------------------------------------------------------------- write
 
-    def append(self, event: Event) -> Ack:
+    def append(self, event: Event, *, quiet: bool = False) -> Ack:
         """Put an event into the log. Never waits: numbered now, saved by the writer thread.
 
         Args:
             event: A turn or session edge; its id is given here.
+            quiet: Let the writer sleep until ``ring``: waking a thread costs more than the rest.
 
         Returns:
             The receipt, with the numbered event.
         """
-        return self.append_all((event,))[0]
+        self._checked_writer()
+        return self._backlog.add_events(
+            (event,), lambda numbered: partial(stage.append, numbered, None), quiet=quiet
+        )[0]
+
+    def ring(self) -> None:
+        """Wake the writer for what was appended quietly."""
+        self._backlog.ring()
 
     def append_all(self, events: Sequence[Event], cursor: Cursor | None = None) -> list[Ack]:
         """Put events into the log in one transaction: all of them or none.
