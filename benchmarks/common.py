@@ -1,12 +1,15 @@
 """What every benchmark shares: options, the machine in general terms, tables, results on disk."""
 
 import argparse
+import hashlib
 import json
 import os
 import platform
 import re
+import statistics
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -76,6 +79,20 @@ def load_average() -> float:
         return round(os.getloadavg()[0], 2)
     except OSError:
         return -1.0
+
+
+def reference_ms() -> float:
+    """Time a fixed piece of work on one core: hashing a megabyte, the median of a hundred.
+
+    Returns:
+        Milliseconds: how fast this machine is right now.
+    """
+    data, took = bytes(2**20), []
+    for _ in range(100):
+        began = time.perf_counter()
+        hashlib.blake2b(data).digest()
+        took.append((time.perf_counter() - began) * 1e3)
+    return round(statistics.median(took), 3)
 
 
 def configuration(path: Path, file: Path | None = None, **sections: dict[str, Any]) -> Config:

@@ -6,14 +6,18 @@ At each size, on a made-up store (a sealed index, and a tail of the last few hun
   were never asked before, so that each is embedded while the turn waits;
 - *ahead*: the same with the vector at hand, as when it was embedded while the person still spoke;
 - *stages*: where that time goes; "hop" is the way to the worker thread and back;
-- *loop_lag*: how late the event loop wakes from a sleep of 1 ms, idle, and while turns are recalled,
-  stored and embedded;
+- *loop_lag*: how late the event loop wakes from a sleep of 1 ms: idle, with four exchanges a second
+  (recalled, stored, embedded), and with a flood of them, as fast as can be;
 - *store*: how long ``engine.append`` holds the caller (accept) and when the turn is on disk (durable),
   at the pace of talk and in a burst;
 - *cold*: a fresh process opens the store and answers, by words alone and in full.
 
 The deadline is lifted while measuring, so that slow recalls are seen as they are; ``over_deadline``
 tells how many would have been cut short. All figures are milliseconds unless they say otherwise.
+
+Shared machines change their speed by half from minute to minute without any load of their own to
+show for it. ``reference`` is how long one core takes to hash a megabyte, before and after: compare
+runs only where it is the same.
 
     python -m benchmarks.latency --sizes 1000 10000
 """
@@ -24,6 +28,7 @@ import shutil
 import time
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +43,7 @@ from slowcat_memory.runtime.recall import RecallOptions
 
 Samples = dict[str, list[float]]
 WARM_UP = 50
+TALK_S, FLOOD_S = 0.25, 0.01  # between two exchanges; people take many seconds
 NOW = corpus.START.replace(year=corpus.START.year + 4)
 
 
@@ -80,6 +86,7 @@ def measure(
     Returns:
         The figures; see the module.
     """
+    speed = [common.reference_ms()]
     with common.scratch() as folder:
         path = folder / "store"
         build(path, size, tail, cache)
@@ -92,30 +99,44 @@ def measure(
             found = asyncio.run(_conversation(engine, queries, size, exchanges, idle_s))
         finally:
             engine.close()
+    speed.append(common.reference_ms())
     parts = {name: index[name] for name in ("sealed", "tail", "vectors")}
-    return {"memories": size, "queries": queries, "index": parts, **found, **cold}
+    return {
+        "memories": size,
+        "queries": queries,
+        "index": parts,
+        **found,
+        **cold,
+        "reference": speed,
+    }
 
 
 async def _conversation(
     engine: MemoryEngine, queries: int, size: int, exchanges: int, idle_s: float
 ) -> dict[str, Any]:
-    texts = corpus.questions(3 * queries + WARM_UP, common.SEED)
-    warm, first, second, third = (
-        texts[:WARM_UP],
-        *(texts[WARM_UP + i * queries : WARM_UP + (i + 1) * queries] for i in range(3)),
+    texts = iter(corpus.questions(2 * queries + 2 * exchanges + WARM_UP, common.SEED))
+    warm, first, second, third, fourth = (
+        list(islice(texts, count))
+        for count in (WARM_UP, queries, queries, exchanges // 3, exchanges)
     )
     await _ask(engine, warm)
     inline, stages = await _ask(engine, first)
     ahead, _ = await _ask(engine, second, _embed(engine, second))
     idle = await store_pace.lag(asyncio.sleep(idle_s))
-    lag = await store_pace.lag(_work(engine, third, size))
+    talk = await store_pace.lag(_work(engine, third, size, TALK_S))
+    flood = await store_pace.lag(_work(engine, fourth, size + 2 * exchanges, FLOOD_S))
+    await asyncio.to_thread(engine.drain)
     return {
         "inline": percentiles(inline),
         "over_deadline": sum(ms > RecallOptions().deadline_ms for ms in inline),
         "ahead": percentiles(ahead),
         "stages": {name: percentiles(ms) for name, ms in stages.items()},
-        "loop_lag": {"idle": percentiles(idle), "busy": percentiles(lag)},
-        "store": await store_pace.measure(engine, exchanges, after=size + 2 * queries),
+        "loop_lag": {
+            "idle": percentiles(idle),
+            "talk": percentiles(talk),
+            "flood": percentiles(flood),
+        },
+        "store": await store_pace.measure(engine, exchanges, after=size + 4 * exchanges),
     }
 
 
@@ -141,14 +162,14 @@ async def _ask(
     return totals, parts
 
 
-async def _work(engine: MemoryEngine, texts: Sequence[str], size: int) -> None:
-    """Hold a conversation, far faster than people do: recall, then store both halves."""
-    fresh = store_pace.exchanges(len(texts), after=size)
+async def _work(engine: MemoryEngine, texts: Sequence[str], after: int, pause_s: float) -> None:
+    """Hold a conversation, faster than people do: recall, then store both halves."""
+    fresh = store_pace.exchanges(len(texts), after)
     for text, exchange in zip(texts, fresh, strict=True):
         engine.pack(await engine.recall(text, corpus.SCOPE, now=NOW), NOW)
         for turn in exchange:
             engine.append(turn)
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(pause_s)
 
 
 def _embed(engine: MemoryEngine, texts: Sequence[str]) -> list[np.ndarray] | None:
@@ -206,8 +227,7 @@ def _show(result: dict[str, Any]) -> None:
         "recall, embedded inline": result["inline"],
         "recall, embedded ahead": result["ahead"],
         **{f"  {name}": values for name, values in result["stages"].items()},
-        "loop lag, idle": lag["idle"],
-        "loop lag, busy": lag["busy"],
+        **{f"loop lag, {name}": values for name, values in lag.items()},
         **{f"{what}, {pace}": store[pace][what] for pace in store for what in store[pace]},
     }
     columns = ("p50", "p95", "p99", "max")
@@ -220,7 +240,8 @@ def _show(result: dict[str, Any]) -> None:
     common.console.print(
         f"index: {result['index']}; cold open to first answer: {cold['lexical']:.0f} ms by words, {cold['full']:.0f} ms in "
         f"full (imports before that: {cold['imports']:.0f} ms); RSS {result['rss_mb']:.0f} MB; "
-        f"{result['over_deadline']} of {result['queries']} inline recalls over the deadline"
+        f"{result['over_deadline']} of {result['queries']} inline recalls over the deadline; "
+        f"reference {result['reference']}"
     )
 
 

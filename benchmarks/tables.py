@@ -42,8 +42,7 @@ def latency(written: dict[str, Any]) -> str:
             ("recall, embedded while the turn waits", result["inline"]),
             ("recall, embedded ahead", result["ahead"]),
             *((f"· {name}", values) for name, values in result["stages"].items()),
-            ("event loop late, idle", result["loop_lag"]["idle"]),
-            ("event loop late, at work", result["loop_lag"]["busy"]),
+            *((f"event loop late, {name}", ms) for name, ms in result["loop_lag"].items()),
             *(
                 (f"store a turn: {what}, {pace}", result["store"][pace][what])
                 for what in ("accept", "durable")

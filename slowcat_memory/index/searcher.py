@@ -341,7 +341,7 @@ class Searcher:
         vector: np.ndarray | None = None,
         exclude: Set[str] = frozenset(),
     ) -> Candidates:
-        """Choose what may answer a query: the best of each view, and their neighbours.
+        """Choose what may answer a query: the best of each view.
 
         Args:
             lexical: From ``lexical``; documents added since then are not proposed.
@@ -380,9 +380,6 @@ class Searcher:
             chosen.append(nearest[nearest < known])
         wanted = np.zeros(known, bool)
         wanted[np.concatenate(chosen)] = True
-        numbers = np.flatnonzero(wanted)
-        around = np.concatenate((self._before.values[numbers], self._after.values[numbers]))
-        wanted[around[(around >= 0) & (around < known)]] = True
         wanted[[number for number in excluded if number < known]] = False
         return np.flatnonzero(wanted & self._alive.values[:known])
 

@@ -266,8 +266,8 @@ class Recall:
         memories: dict[str, Memory] = {}
         texts: list[str] = []
         kept: list[int] = []
-        page = 2 * max(1, query.k)
-        most = page + len(query.exclude_words)
+        page = max(1, query.k) + 2
+        most = 2 * page + len(query.exclude_words)
         for start in range(0, min(most, len(order)), page):
             wanted = order[start : min(start + page, most)].tolist()
             memories |= self._fetch(query.scope, [found.ids[n] for n in wanted])

@@ -13,7 +13,7 @@ def test_the_figures_of_a_small_store_have_their_documented_shape(model_config):
     assert set(found["inline"]) == set(found["ahead"]) == PERCENTILES
     assert found["inline"]["n"] == found["ahead"]["n"] == 20
     assert {"lexical", "embed", "dense", "fuse", "fetch", "pack", "hop"} <= set(found["stages"])
-    assert set(found["loop_lag"]) == {"idle", "busy"}
+    assert set(found["loop_lag"]) == {"idle", "talk", "flood"}
     for pace in ("talk", "burst"):
         assert set(found["store"][pace]) == {"accept", "durable"}
         assert found["store"][pace]["durable"]["n"] == 10
