@@ -202,7 +202,8 @@ class MemoryEngine:
             StoreFullError: So much waits to be saved that nothing more is taken.
             ConfigError: Its scope is not a scope's name.
         """
-        check_scope(event.scope)
+        if event.scope not in self._namespaces:
+            check_scope(event.scope)
         ack = self.store.append(event, quiet=True)
         self._indexer.add((ack,), draft=draft)
         self._soon()

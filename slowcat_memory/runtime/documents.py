@@ -64,6 +64,8 @@ class DocumentVectors:
             scope: The namespace.
             stop: Set when this is to stop between two small batches.
         """
+        if self._embedding.embedder is None:
+            return
         missing = self._missing(scope, drafts_too=False)
         for start in range(0, len(missing), DRAFTS):
             if stop.is_set():

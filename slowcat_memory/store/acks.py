@@ -1,5 +1,6 @@
 """What a caller holds while the writer works."""
 
+from collections import deque
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TypeVar
@@ -7,6 +8,8 @@ from typing import TypeVar
 from slowcat_memory.records import Event
 
 T = TypeVar("T")
+STOCK = 16
+_stock: "deque[Future[None]]" = deque()
 
 
 def running() -> "Future[None]":
@@ -18,6 +21,23 @@ def running() -> "Future[None]":
     Returns:
         A future in the running state.
     """
+    try:
+        return _stock.popleft()
+    except IndexError:
+        return _made()
+
+
+def stock() -> None:
+    """Make some futures ahead. For the writer, so that a turn need not wait for it.
+
+    Making one takes 30 us when caches are cold, as they are when somebody has just been listened
+    to: a third of what accepting a turn costs.
+    """
+    while len(_stock) < STOCK:
+        _stock.append(_made())
+
+
+def _made() -> "Future[None]":
     future: Future[None] = Future()
     future.set_running_or_notify_cancel()
     return future

@@ -16,6 +16,7 @@ import lmdb
 from slowcat_memory.errors import StoreClosedError, StoreError
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.store import stage
+from slowcat_memory.store.acks import stock
 from slowcat_memory.store.backlog import Backlog, Item, Task, Write
 from slowcat_memory.store.blame import BROKEN, POISON, as_store_error
 from slowcat_memory.store.edit import Edit, transact
@@ -95,12 +96,14 @@ class Writer:
     # ------------------------------------------------------------------- the loop
 
     def _run(self) -> None:
+        stock()
         while (batch := self._backlog.take(self._options.batch_limit, CHORES_EVERY)) is not None:
             try:
                 self._work(batch)
             except Exception as error:  # a bug: say so, and go on saving
                 log.exception("the store's writer failed")
                 self._fail(batch, StoreError(f"the writer failed: {type(error).__name__}"))
+            stock()
             self._do_chores()
 
     def _work(self, batch: list[Item]) -> None:
