@@ -14,7 +14,8 @@ from pathlib import Path
 
 from benchmarks import common, plots, tables
 
-PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
+ROOT = Path(__file__).parent.parent
+PAGE, README = ROOT / "docs" / "performance.md", ROOT / "README.md"
 DATA = Path(__file__).parent.parent.parent / "shared" / "data"
 QUICK = ("LoCoMo", "MADialEN")  # the others embed for minutes
 
@@ -28,19 +29,25 @@ def main() -> None:
 
 def render() -> None:
     """Write the page's tables and plots from the results that there are."""
-    parts, missing = {}, []
+    parts, missing, results = {}, [], {}
     for name, make in tables.RENDER.items():
         files = sorted(common.RESULTS.glob(f"{name}*.json"))
         if not files:
             missing.append(name)
             continue
-        written = [common.read_json(file) for file in files]
+        written = results[name] = [common.read_json(file) for file in files]
         parts[name] = make(written if name == "quality" else written[0])
         _plot(name, written)
-    PAGE.write_text(tables.fill(PAGE.read_text(encoding="utf-8"), parts), encoding="utf-8")
+    _fill(PAGE, parts)
+    if not missing:
+        _fill(README, {"figures": tables.figures(results)})
     common.console.print(f"{PAGE.name}: {', '.join(parts) or 'nothing'} written")
     if missing:
         common.console.print(f"no results yet of {', '.join(missing)}: `make bench`")
+
+
+def _fill(page: Path, parts: dict[str, str]) -> None:
+    page.write_text(tables.fill(page.read_text(encoding="utf-8"), parts), encoding="utf-8")
 
 
 def _plot(name: str, written: list) -> None:

@@ -120,6 +120,52 @@ def quality(written: Sequence[dict[str, Any]]) -> str:
     return _table(("", *METRICS, "questions"), rows)
 
 
+def figures(results: Mapping[str, Sequence[dict[str, Any]]]) -> str:
+    """Write the few figures that the README shows.
+
+    Args:
+        results: Each benchmark's JSON files, by its name.
+
+    Returns:
+        Markdown.
+    """
+    timed = results["latency"][0]
+    large = timed["results"][-1]
+    long = results["prefix"][0]["results"][-1]
+    ours, theirs = long["arms"]["ours"], long["arms"]["Mem0's"]
+    scores = {result["data"]: result["scores"]["all"] for result in results["quality"]}
+    store = large["store"]
+    talk = large["loop_lag"]["talk"]
+    rows = [
+        ("recall, query embedded while the turn waits", *_two(large["inline"])),
+        ("recall, query embedded ahead", *_two(large["ahead"])),
+        ("a turn accepted for storing, in a burst", *_two(store["burst"]["accept"])),
+        ("the same, one every tenth of a second", *_two(store["talk"]["accept"])),
+        ("… and durable on disk", *_two(store["talk"]["durable"])),
+        ("event loop late, four exchanges a second", *_two(talk)),
+    ]
+    machine = timed["machine"]
+    title = f"{large['memories']:,} memories, {machine['cores']} cores ({machine['cpu']}), ms"
+    cold = large["cold"]
+    lines = [
+        f"- From opening the store to the first answer: {cold['lexical']:.0f} ms by words, "
+        f"{cold['full']:.0f} ms in full. {large['rss_mb']:.0f} MB resident.",
+        f"- The LLM's prefix over {long['turns']} turns: broken {ours['broken']} times (Mem0's "
+        f"placement: {theirs['broken']}); the block takes {ours['block']['mean']:.0f} tokens a "
+        "turn on average.",
+        *(
+            f"- {name}, no LLM: R@10 {100 * s['R@10']:.1f}, R@300w {100 * s['R@300w']:.1f} "
+            f"({s['n']} questions)."
+            for name, s in scores.items()
+        ),
+    ]
+    return "\n\n".join((_table((title, "p50", "p99"), rows), "\n".join(lines)))
+
+
+def _two(values: Mapping[str, float]) -> tuple[float, float]:
+    return values["p50"], values["p99"]
+
+
 RENDER: dict[str, Callable[[Any], str]] = {
     "latency": latency,
     "prefix": prefix,
