@@ -56,10 +56,8 @@ def latency(results: Sequence[dict[str, Any]], path: Path) -> None:
         below = [one + other for one, other in zip(below, values, strict=True)]
     right.set_xlabel("ms, median of each stage")
     right.set_ylabel("memories")
-    right.legend(
-        frameon=False, fontsize=8, ncols=len(STAGES), loc="upper center", columnspacing=0.9
-    )
-    right.set_ylim(-0.6, len(results) - 0.1)
+    right.legend(frameon=False, fontsize=8, ncols=4, loc="upper center", columnspacing=0.9)
+    right.set_ylim(-0.6, len(results) + 0.1)
     _save(figure, path)
 
 
