@@ -9,15 +9,17 @@ import difflib
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, tzinfo
+from datetime import tzinfo
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 from loguru import logger
 from msgspec import Struct, field
 
+from slowcat_memory.core.ageing import HOT, TierOptions
+from slowcat_memory.core.ask import AskOptions
+from slowcat_memory.core.extract import ExtractOptions
 from slowcat_memory.core.fuse import FuseOptions
 from slowcat_memory.core.pack import PackOptions
 from slowcat_memory.core.rank import RankOptions
@@ -26,8 +28,9 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.providers import EmbedderOptions
 from slowcat_memory.runtime.namespaces import check_scope
-from slowcat_memory.runtime.recall import RecallOptions
+from slowcat_memory.runtime.query import RecallOptions
 from slowcat_memory.runtime.tracker import SessionOptions
+from slowcat_memory.runtime.zones import zone_of
 from slowcat_memory.store import StoreOptions
 
 Preset = Literal["small", "default", "quality"]
@@ -46,8 +49,8 @@ PRESETS: dict[str, dict[str, dict[str, Any]]] = {
     },
     "quality": {  # a desktop with a fast GPU for the LLM
         "pack": {"memory_token_budget": 800, "memories": 12},
-        "recall": {"deadline_ms": 30.0, "keep_share": 0.4},
-        "embedding": {"query_max_tokens": 64},
+        "recall": {"deadline_ms": 30.0, "floor": 0.05, "keep_share": 0.5},
+        "embedding": {"query_max_tokens": 256},
         "index": {"candidates": 400},
     },
 }
@@ -64,6 +67,11 @@ class MemoryOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         time_zone: IANA name for dates in the block, "" for this machine's.
         hot_cache_size: How many of the latest memories are kept in memory, by namespace.
         embedding_cache_size: How many query vectors are kept.
+        mapped_mb: Megabytes of mapped files, code included, above which the pages of the store and
+            of the indexes are given back to the system, which keeps them while it has room; 0
+            never gives them back.
+        mapped_after_s: Seconds without a recall until then; 0 after every recall: halves memory at
+            a million memories, and makes recall slower by 2 ms there.
     """
 
     path: str = "~/.slowcat"
@@ -71,8 +79,10 @@ class MemoryOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     user_name: str = "User"
     agent_name: str = "Assistant"
     time_zone: str = ""
-    hot_cache_size: int = 200
+    hot_cache_size: int = HOT.size or 0
     embedding_cache_size: int = 500
+    mapped_mb: int = 256
+    mapped_after_s: float = 20.0
 
 
 class LLMOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -97,12 +107,15 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         memory: Where the memory is, and whose.
         sessions: When a session ends.
         recall: What a recall may cost, and what is good enough.
+        ask: What is read out of a query.
         pack: How much goes before the LLM.
+        extract: How a long memory is cut to what was asked for.
         fuse: How views become one score.
         rank: The priors.
         index: How memories are indexed.
         embedding: Which model makes vectors.
         store: How memories are kept.
+        tiers: How old texts are kept.
         llm: The server for ``chat``.
     """
 
@@ -110,12 +123,15 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     memory: MemoryOptions = field(default_factory=MemoryOptions)
     sessions: SessionOptions = field(default_factory=SessionOptions)
     recall: RecallOptions = field(default_factory=RecallOptions)
+    ask: AskOptions = field(default_factory=AskOptions)
     pack: PackOptions = field(default_factory=PackOptions)
+    extract: ExtractOptions = field(default_factory=ExtractOptions)
     fuse: FuseOptions = field(default_factory=FuseOptions)
     rank: RankOptions = field(default_factory=RankOptions)
     index: IndexOptions = field(default_factory=IndexOptions)
     embedding: EmbedderOptions = field(default_factory=EmbedderOptions)
     store: StoreOptions = field(default_factory=StoreOptions)
+    tiers: TierOptions = field(default_factory=TierOptions)
     llm: LLMOptions = field(default_factory=LLMOptions)
 
     @property
@@ -183,16 +199,7 @@ def time_zone(config: Config) -> tzinfo:
     Raises:
         ConfigError: There is no such zone.
     """
-    name = config.memory.time_zone
-    if not name:
-        return datetime.now().astimezone().tzinfo or UTC
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError) as error:
-        raise ConfigError(
-            f"memory.time_zone: there is no {name!r}",
-            hint="Take an IANA name such as Europe/Lisbon",
-        ) from error
+    return zone_of(config.memory.time_zone)
 
 
 def tokenizer(config: Config) -> Tokenizer:

@@ -13,16 +13,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from slowcat_memory.config import Config, time_zone, tokenizer
+from slowcat_memory.core.extract import relevant
 from slowcat_memory.core.head import head
-from slowcat_memory.core.pack import Packed, pack
+from slowcat_memory.core.pack import Cut, Packed, pack
+from slowcat_memory.core.queries import Said
 from slowcat_memory.core.text import clean
 from slowcat_memory.errors import StoreError
+from slowcat_memory.index import Searcher, mapped
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.providers import DocumentEmbedder, EmbedderReport, QueryEmbedder
+from slowcat_memory.providers import DocumentEmbedder, EmbedderReport, Encoded, QueryEmbedder
 from slowcat_memory.records import (
+    Aged,
     Cursor,
     Event,
     Forget,
@@ -40,7 +44,10 @@ from slowcat_memory.runtime.embedding import Embedding
 from slowcat_memory.runtime.indexer import CLOSE_S, Indexer
 from slowcat_memory.runtime.namespace import read_memory
 from slowcat_memory.runtime.namespaces import Namespaces, check_scope
-from slowcat_memory.runtime.recall import Progress, Query, Recall, Recollection
+from slowcat_memory.runtime.query import Query, Recollection
+from slowcat_memory.runtime.residence import Residence
+from slowcat_memory.runtime.retrieval import Retrieval, RetrievalOptions
+from slowcat_memory.runtime.silence import Silence
 from slowcat_memory.store import Ack, Store
 
 _shared: dict[Path, "tuple[MemoryEngine, int]"] = {}
@@ -87,15 +94,28 @@ class MemoryEngine:
             on_trouble=on_trouble,
             metrics=self.metrics,
         )
+        self._tokenizer = tokenizer(config)
         self._namespaces = Namespaces(
             self.store,
-            tokenizer(config),
+            self._tokenizer,
             config.index,
             config.memory.hot_cache_size,
             lambda: self._embedding.space,
+            config.memory.time_zone,
         )
         self._vectors = DocumentVectors(self._embedding, self._namespaces, self.store)
         self._indexer = Indexer(self._namespaces, self._vectors, self.metrics)
+        self._residence = Residence(
+            config.memory.mapped_mb,
+            config.memory.mapped_after_s,
+            (mapped.release, self.store.release),
+            self._indexer.later,
+        )
+        self._retrieval = self.retrieval(retrieval_options(config))
+        self._silence = Silence(
+            0.0 if readonly else config.tiers.ageing_interval_s,
+            lambda: self._indexer.later(self._age_in_silence),
+        )
         if not readonly:
             self._close_orphans()
             if self._embedding.needs_export:
@@ -144,8 +164,14 @@ class MemoryEngine:
 
     def close(self) -> None:
         """Save what waits, and close. Takes a few seconds at most; may be called twice."""
+        self._silence.stop()
+        self._residence.stop()
         self._indexer.close()
         self.store.close()
+
+    def rest(self) -> None:
+        """Give back what is mapped of files if it is too much, as after a while without recalls."""
+        self._residence.trim()
 
     def drain(self) -> None:
         """Wait until what was said so far is indexed and embedded. Blocks; the store need not be."""
@@ -161,9 +187,11 @@ class MemoryEngine:
             ConfigError: That is not a scope's name.
         """
         namespace = self._namespaces.get(scope)
+        namespace.wait_vectors()
         if self._embedding.query is not None:
             self._embedding.query("warm up")
-        self._run(Query(text="warm up", scope=scope, now=self.clock(), k=1))
+        self._retrieval.run(Query(text="warm up", scope=scope, now=self.clock(), k=1))
+        namespace.searcher.warm()
         if not self.readonly:
             self._indexer.later(self._vectors.draft_missing, scope, self._indexer.closing)
             if namespace.seal_due():
@@ -172,7 +200,7 @@ class MemoryEngine:
     def _close_orphans(self) -> None:
         """End the sessions that a crash left open, at their last word."""
         with self.store.snapshot() as snapshot:
-            orphans = [session for session in snapshot.sessions() if session.ended is None]
+            orphans = snapshot.unended()
         for session in orphans:
             self.store.append(
                 SessionEdge(
@@ -204,6 +232,7 @@ class MemoryEngine:
         """
         if event.scope not in self._namespaces:
             check_scope(event.scope)
+        self._silence.broken()
         ack = self.store.append(event, quiet=True)
         self._indexer.add((ack,), draft=draft)
         self._soon()
@@ -226,6 +255,7 @@ class MemoryEngine:
         """
         for event in events:
             check_scope(event.scope)
+        self._silence.broken()
         acks = self.store.append_all(events, cursor)
         self._indexer.add(acks, draft=draft)
         self._soon()
@@ -340,7 +370,8 @@ class MemoryEngine:
         now: datetime | None = None,
         exclude: frozenset[str] = frozenset(),
         exclude_words: frozenset[str] = frozenset(),
-        vector: np.ndarray | None = None,
+        vector: Encoded | np.ndarray | None = None,
+        dialogue: Sequence[Said] = (),
     ) -> Recollection:
         """Recall for a turn that waits: within the deadline, whatever is ready by then.
 
@@ -350,7 +381,8 @@ class MemoryEngine:
             now: The time of the question; None for now.
             exclude: Ids of memories not to return.
             exclude_words: Fingerprints of texts not to return.
-            vector: The text's vector, when it was embedded ahead.
+            vector: What ``encode`` returned for the text, when it was embedded ahead.
+            dialogue: The turns before, oldest first.
 
         Returns:
             The hits worth offering, and how far recall came.
@@ -359,35 +391,31 @@ class MemoryEngine:
             ConfigError: That is not a scope's name.
         """
         options = self.config.recall
-        query = Query(
-            text=text,
-            scope=scope,
-            now=now or self.clock(),
-            k=self.config.pack.memories,
-            exclude=exclude,
-            exclude_words=exclude_words,
-            floor=options.floor,
-            keep_share=options.keep_share,
-            vector=vector,
+        return await self._retrieval.recall(
+            Query(
+                text=text,
+                scope=scope,
+                now=now or self.clock(),
+                k=self.config.pack.memories,
+                exclude=exclude,
+                exclude_words=exclude_words,
+                floor=options.floor,
+                keep_share=options.keep_share,
+                vector=vector,
+                dialogue=tuple(dialogue),
+            )
         )
-        if scope not in self._namespaces:
-            self._indexer.talk.submit(self._namespaces.get, check_scope(scope))
-            self.metrics.count("recall_none")
-            return Recollection()
-        self._indexer.release(but=exclude)
-        progress = Progress()
-        running = asyncio.get_running_loop().run_in_executor(
-            self._indexer.talk, self._run, query, progress
-        )
-        running.add_done_callback(_swallow)
-        try:
-            done, _ = await asyncio.wait({running}, timeout=options.deadline_ms / 1e3)
-        except asyncio.CancelledError:
-            progress.abandoned = True
-            raise
-        found = running.result() if done else self._recall(scope).settle(query, progress)
-        self.metrics.count(f"recall_{found.stage}")
-        return found
+
+    def searcher(self, scope: str) -> Searcher:
+        """Return a scope's index, for who measures it. Blocks while it is loaded.
+
+        Args:
+            scope: The scope.
+
+        Returns:
+            The index in use now.
+        """
+        return self._namespaces.get(scope).searcher
 
     def search(
         self,
@@ -397,35 +425,66 @@ class MemoryEngine:
         *,
         now: datetime | None = None,
         floor: float = 0.0,
+        exclude: frozenset[str] = frozenset(),
+        dialogue: Sequence[Said] = (),
     ) -> Recollection:
-        """Recall without a deadline and without a threshold. Blocks.
+        """Recall without a deadline and, if not told otherwise, without a threshold. Blocks.
 
         Args:
             text: What is asked.
             scope: The namespace.
             k: How many hits.
             now: The time of the question; None for now.
-            floor: Least relevance of a hit.
+            floor: Least probability of the likeliest of the best hits; below it, only pinned ones.
+            exclude: Ids of memories not to return.
+            dialogue: The turns before, oldest first.
 
         Returns:
             The hits, best first.
         """
-        self._indexer.release()
-        query = Query(text=text, scope=scope, now=now or self.clock(), k=k, floor=floor)
-        return self._indexer.talk.submit(self._run, query).result()
-
-    def _run(self, query: Query, progress: Progress | None = None) -> Recollection:
-        return self._recall(query.scope).run(query, progress)
-
-    def _recall(self, scope: str) -> Recall:
-        namespace = self._namespaces.get(scope)
-        return Recall(
-            namespace.searcher,
-            lambda _, ids: namespace.fetch(ids),
-            self._embedding.query if namespace.space == self._embedding.space else None,
-            self.config.fuse,
-            self.config.rank,
+        return self._retrieval.search(
+            Query(
+                text=text,
+                scope=scope,
+                now=now or self.clock(),
+                k=k,
+                floor=floor,
+                exclude=exclude,
+                dialogue=tuple(dialogue),
+            )
         )
+
+    def retrieval(self, options: RetrievalOptions) -> Retrieval:
+        """Recall in another way over the same memory, for who compares ways.
+
+        Args:
+            options: How to recall.
+
+        Returns:
+            What asks this engine's namespaces so.
+        """
+        return Retrieval(
+            self._namespaces,
+            self._embedding,
+            self._indexer,
+            self.store,
+            self.metrics,
+            self._residence,
+            self.zone,
+            options,
+        )
+
+    def encode(self, text: str, scope: str) -> Encoded | None:
+        """Embed a query ahead of its recall. Takes milliseconds: call it from a thread.
+
+        Args:
+            text: The user's words, so far.
+            scope: The namespace.
+
+        Returns:
+            For ``recall``; None without a model.
+        """
+        return self._retrieval.encode(Query(text=text, scope=scope, now=self.clock(), k=1))
 
     def pack(self, found: Recollection, now: datetime | None = None) -> Packed:
         """Write a recollection as the block for the LLM.
@@ -437,7 +496,13 @@ class MemoryEngine:
         Returns:
             The block, inside the budget.
         """
-        return pack(found.hits, now or self.clock(), self.zone, self.config.pack)
+        return pack(found.hits, now or self.clock(), self.zone, self.config.pack, self._cut(found))
+
+    def _cut(self, found: Recollection) -> Cut:
+        """Cut a long memory to what was asked for."""
+        return lambda text, limit: relevant(
+            text, found.words, self._tokenizer, limit, self.config.extract
+        )
 
     def note_recall(self, turn: Turn, found: Recollection, packed: Packed) -> None:
         """Enter into the ledger what was put before the LLM.
@@ -514,16 +579,19 @@ class MemoryEngine:
 
         Returns:
             Plain values: ``counts`` by table, ``scopes``, ``sessions``, ``disk_bytes``,
-            ``embedding``, ``index`` by loaded scope, ``unsaved``, ``counters``, ``latency_ms``.
+            ``tiers``, ``embedding``, ``index`` by loaded scope, ``unsaved``, ``counters``,
+            ``latency_ms``.
         """
         with self.store.snapshot() as snapshot:
             counts, scopes = snapshot.counts(), snapshot.scopes()
+            tiers = snapshot.tiers()
         files = (path for path in self.config.folder.rglob("*") if path.is_file())
         return {
             "path": str(self.config.folder),
             "counts": counts,
             "scopes": scopes,
             "disk_bytes": sum(path.stat().st_blocks * 512 for path in files),
+            "tiers": {name: asdict(held) for name, held in tiers.items()},
             "embedding": self.embedding.source,
             "index": {
                 namespace.scope: {
@@ -555,8 +623,46 @@ class MemoryEngine:
         if namespace.seal_due():
             namespace.reseal()
 
+    def age(self, scope: str | None = None, stop: Callable[[], bool] = lambda: False) -> Aged:
+        """Move what was said long ago into blocks that take less room. Blocks.
+
+        Nothing that can be found or read changes by it.
+
+        Args:
+            scope: The scope; None for every one.
+            stop: Asked between two short transactions; True ends it.
+
+        Returns:
+            What moved.
+
+        Raises:
+            StoreError: The disk is full; what moved until then stays moved.
+            ConfigError: That is not a scope's name.
+        """
+        if scope is None:
+            with self.store.snapshot() as snapshot:
+                scopes = snapshot.scopes()
+        else:
+            scopes = [check_scope(scope)]
+        hot, options = self.config.memory.hot_cache_size, self.config.tiers
+        moved = [
+            self.store.age(name, hot=hot, options=options, now=self.clock(), stop=stop)
+            for name in scopes
+        ]
+        return Aged(
+            warmed=sum(aged.warmed for aged in moved),
+            cooled=sum(aged.cooled for aged in moved),
+            trained=sum(aged.trained for aged in moved),
+            done=all(aged.done for aged in moved),
+        )
+
+    def _age_in_silence(self) -> None:
+        """Age everything, until somebody speaks."""
+        began = self._silence.since()
+        self.age(stop=lambda: self._silence.since() != began or self._indexer.closing.is_set())
+
     def tidy(self, scope: str, progress: Told | None = None) -> None:
-        """Embed what has no exact vector yet, and rebuild the sealed index. Blocks, for minutes.
+        """Embed what has no exact vector yet, rebuild the sealed index, age. Blocks, for minutes.
 
         Args:
             scope: The scope.
@@ -572,6 +678,10 @@ class MemoryEngine:
         told("index", 0, 1)
         self.seal(scope)
         told("index", 1, 1)
+        told("tiers", 0, 1)
+        self.age(scope)
+        self.store.shrink()
+        told("tiers", 1, 1)
 
     def embed(
         self,
@@ -590,7 +700,7 @@ class MemoryEngine:
         Raises:
             ProviderError: The document embedder failed; what it finished is kept.
         """
-        self._indexer.release()
+        self._indexer.catch_up()  # an index passes over vectors of what it does not hold yet
         self.store.flush(None)
         self._vectors.embed(scope, progress or _tell_nobody, embedder)
 
@@ -606,10 +716,22 @@ class MemoryEngine:
         self._namespaces.get(scope).reseal()
 
 
-def _swallow(future: "asyncio.Future[Any]") -> None:
-    """Read a late result's exception, so that asyncio does not complain that nobody did."""
-    if not future.cancelled():
-        future.exception()
+def retrieval_options(config: Config) -> RetrievalOptions:
+    """Gather what a configuration says about recall.
+
+    Args:
+        config: The configuration.
+
+    Returns:
+        The options.
+    """
+    return RetrievalOptions(
+        recall=config.recall,
+        ask=config.ask,
+        fuse=config.fuse,
+        rank=config.rank,
+        language=config.index.language,
+    )
 
 
 def _tell_nobody(what: str, done: int, total: int) -> None:

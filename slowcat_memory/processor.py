@@ -66,7 +66,7 @@ from slowcat_memory.records import Channel, Turn
 from slowcat_memory.runtime import inject
 from slowcat_memory.runtime.dialogue import Dialogue
 from slowcat_memory.runtime.namespaces import check_scope
-from slowcat_memory.runtime.recall import Recollection
+from slowcat_memory.runtime.query import Recollection
 from slowcat_memory.runtime.tracker import SessionTracker
 from slowcat_memory.store import Ack
 
@@ -378,7 +378,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             self._spoken = False
         if not self._injects or not clean(text)[0]:
             return False
-        found, packed = await self._recall(text, context)
+        found, packed = await self._recall(text, context, turn)
         # No await from here to the push: an interruption finds all of it done, or none.
         if not speculation:
             self._place(message, found, packed, turn)
@@ -398,7 +398,9 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             self._guard(self._engine.note_recall, turn, found, packed)
         self._tell(self._call_event_handler("on_memory_recalled", found, packed))
 
-    async def _recall(self, text: str, context: LLMContext) -> tuple[Recollection, Packed]:
+    async def _recall(
+        self, text: str, context: LLMContext, turn: Turn | None
+    ) -> tuple[Recollection, Packed]:
         engine = self._engine
         assert engine is not None  # there is a dialogue, so there is an engine
         start = time.perf_counter()
@@ -408,6 +410,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             self._scope,
             exclude=self._visible.memories,
             exclude_words=self._visible.words,
+            dialogue=self._dialogue.before(turn) if self._dialogue else (),
         )
         packed = engine.pack(found)
         waited = (time.perf_counter() - start) * 1e3

@@ -160,6 +160,22 @@ class Vector(Struct, frozen=True, kw_only=True):
     draft: bool = False
 
 
+class TokenVectors(Struct, frozen=True, kw_only=True):
+    """The vectors of a memory's tokens by one embedder, for ``core.maxsim``.
+
+    Attributes:
+        scope: The memory's namespace.
+        memory: The memory's id.
+        values: Shape (n, token_dim), int8; n may be 0.
+        draft: As in ``Vector``.
+    """
+
+    scope: str
+    memory: str
+    values: np.ndarray
+    draft: bool = False
+
+
 # ------------------------------------------------------------------- bookkeeping
 
 
@@ -185,6 +201,8 @@ class WriteBatch(Struct, frozen=True, kw_only=True):
         drop: (scope, id) of memories to take away. Not for forgetting: see ``Forget``.
         vectors: To put.
         embedder: Key of the embedder that made ``vectors``.
+        tokens: To put.
+        token_key: Key of the space of ``tokens``.
         cursor: Moved in the same transaction.
     """
 
@@ -192,6 +210,8 @@ class WriteBatch(Struct, frozen=True, kw_only=True):
     drop: tuple[tuple[str, str], ...] = ()
     vectors: tuple[Vector, ...] = ()
     embedder: str = ""
+    tokens: tuple[TokenVectors, ...] = ()
+    token_key: str = ""
     cursor: Cursor | None = None
 
 
@@ -248,6 +268,7 @@ class Manifest(Struct, frozen=True, kw_only=True):
         upto: Log id up to which the log is inside.
         tokenizer: Version of the tokenizer.
         forget_epoch: The store's forget epoch when it was built.
+        changes: Number of the last change of memories and vectors that is inside.
     """
 
     scope: str
@@ -259,6 +280,7 @@ class Manifest(Struct, frozen=True, kw_only=True):
     upto: int
     tokenizer: int
     forget_epoch: int
+    changes: int = 0
 
 
 # ------------------------------------------------------------------- forgetting
@@ -302,6 +324,41 @@ class Forgotten(Struct, frozen=True, kw_only=True):
     erased: bool = False
 
 
+# ------------------------------------------------------------------- ageing
+
+
+class Aged(Struct, frozen=True, kw_only=True):
+    """What one round of ageing moved.
+
+    Attributes:
+        warmed: How many events went into warm blocks.
+        cooled: How many went on into cold ones.
+        trained: How many dictionaries were trained.
+        done: False when it was stopped before its end: there is more to move.
+    """
+
+    warmed: int = 0
+    cooled: int = 0
+    trained: int = 0
+    done: bool = True
+
+
+class Held(Struct, frozen=True, kw_only=True):
+    """What a tier holds.
+
+    Attributes:
+        memories: Turns.
+        blocks: Blocks; none in the hot tier.
+        raw_bytes: What its events take unpacked, each in a row of its own.
+        stored_bytes: What they take as they are kept, keys and pointers included.
+    """
+
+    memories: int = 0
+    blocks: int = 0
+    raw_bytes: int = 0
+    stored_bytes: int = 0
+
+
 # ------------------------------------------------------------------- recall
 
 
@@ -311,9 +368,15 @@ class Hit(Struct, frozen=True, kw_only=True):
     Attributes:
         memory: The record.
         score: 0 to about 1, comparable within one result only.
-        views: Normalised score by view ("window", "turn", "dense", and the priors).
+        probability: That it answers the query, 0 to 1 (see ``core.calibrate``).
+        coverage: Share of the query's weight in words that it and its neighbours hold, 0 to 1.
+        cosine: Of its vector and the query's; None where one of them is missing.
+        views: Normalised score by view ("dense", "tokens", "window", "turn", "session").
     """
 
     memory: Memory
     score: float
+    probability: float = 0.0
+    coverage: float = 0.0
+    cosine: float | None = None
     views: dict[str, float] = {}

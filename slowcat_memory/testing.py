@@ -10,13 +10,14 @@ import hashlib
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from slowcat_memory.config import Config, build
+from slowcat_memory.core.maxsim import SCALE, maxsim, quantise
 from slowcat_memory.core.text import fingerprint
-from slowcat_memory.providers import Embedder
+from slowcat_memory.providers import Embedded, Embedder, Encoded, TokenEmbedder, token_key_of
 
 if TYPE_CHECKING:
     from slowcat_memory.scripted import ScriptedServer
@@ -71,22 +72,27 @@ class HashEmbedder:
     """Vectors from words by hashing: texts that share words are near, and nothing is learnt.
 
     Deterministic on every machine. It stands for the query embedder and for the document embedder.
+    With a ``token_dim`` it tells tokens, too: each word is a direction, whatever is around it.
 
     Attributes:
         name: What it is called.
         key: Its vector space; another ``name`` or ``dim`` is another space.
         dim: Length of a vector.
+        token_key: The space of its token vectors, "" when it tells none.
+        token_dim: Length of a token's vector.
     """
 
-    def __init__(self, dim: int = 64, name: str = "hashed-words") -> None:
+    def __init__(self, dim: int = 64, name: str = "hashed-words", token_dim: int = 0) -> None:
         """Choose a vector space.
 
         Args:
             dim: Length of a vector.
             name: What it is called.
+            token_dim: Length of a token's vector, 0 to tell none.
         """
-        self.name, self.dim = name, dim
+        self.name, self.dim, self.token_dim = name, dim, token_dim
         self.key = f"{name}/{dim}"
+        self.token_key = f"{self.key}~words/{token_dim}" if token_dim else ""
 
     def encode(
         self, texts: Sequence[str], progress: Callable[[int], None] | None = None
@@ -124,8 +130,42 @@ class HashEmbedder:
             row[0] = 1.0
         return row / np.linalg.norm(row)
 
+    def encode_query_tokens(self, text: str) -> Encoded:
+        """Embed one text and its words.
+
+        Args:
+            text: Any string.
+
+        Returns:
+            Its vector and its tokens.
+        """
+        tokens = self._words(text).astype(np.float32) if self.token_key else None
+        return Encoded(self.encode_query(text), tokens)
+
+    def encode_tokens(
+        self, texts: Sequence[str], progress: Callable[[int], None] | None = None
+    ) -> Embedded:
+        """Embed texts and their words.
+
+        Args:
+            texts: Any strings.
+            progress: Told at the end how many texts are done.
+
+        Returns:
+            Their vectors and tokens.
+        """
+        tokens = [quantise(self._words(text)) for text in texts] if self.token_key else []
+        return Embedded(self.encode(texts, progress), tokens)
+
     def close(self) -> None:
         """Do nothing: there is nothing to give back."""
+
+    def _words(self, text: str) -> np.ndarray:
+        places = [self._place(word) for word in fingerprint(text).split()]
+        rows = np.zeros((len(places), self.token_dim), np.int8)
+        for row, (place, sign) in zip(rows, places, strict=True):
+            row[place % self.token_dim] = sign
+        return rows
 
     def _place(self, word: str) -> tuple[int, float]:
         seed = f"{self.name}\0{word}".encode("utf-8", "replace")
@@ -160,7 +200,8 @@ def check_embedder(embedder: Embedder) -> None:
         embedder: The embedder.
 
     Raises:
-        AssertionError: It breaks the contract of ``Embedder``.
+        AssertionError: It breaks the contract of ``Embedder``, or that of ``TokenEmbedder`` when
+            it has a ``token_key``.
     """
     assert embedder.name and embedder.dim > 0, "it has no name, or no dimension"
     assert embedder.key.endswith(f"/{embedder.dim}"), "its key does not end with its dimension"
@@ -170,6 +211,8 @@ def check_embedder(embedder: Embedder) -> None:
     alone = np.concatenate([_check_vectors(embedder, [text]) for text in ODD_TEXTS])
     assert np.allclose(rows, alone, atol=1e-5), "a vector depends on its neighbours"
     _check_vectors(embedder, ["one million bytes. " * 55_000])
+    if token_key_of(embedder):
+        _check_tokens(cast(TokenEmbedder, embedder))
 
 
 def _check_vectors(embedder: Embedder, texts: Sequence[str]) -> np.ndarray:
@@ -178,6 +221,34 @@ def _check_vectors(embedder: Embedder, texts: Sequence[str]) -> np.ndarray:
     assert rows.dtype == np.float32, f"{rows.dtype} is not float32"
     assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-4), "not of unit length"
     return rows
+
+
+def _check_tokens(embedder: TokenEmbedder) -> None:
+    dim = embedder.token_dim
+    assert embedder.token_key.endswith(f"/{dim}"), "its token key does not end with its dimension"
+    assert embedder.token_key != embedder.key, "its tokens have no space of their own"
+    assert embedder.encode_tokens([]).tokens == [], "tokens of nothing"
+    texts = [*ODD_TEXTS, "Anna: where is the red bicycle, Anna?"]
+    made = embedder.encode_tokens(texts)
+    assert np.allclose(made.vectors, embedder.encode(texts), atol=1e-5), "other vectors than alone"
+    assert len(made.tokens) == len(texts), f"tokens of {len(made.tokens)} texts, not {len(texts)}"
+    for text, rows in zip(texts, made.tokens, strict=True):
+        assert rows.dtype == np.int8 and rows.ndim == 2 and rows.shape[1] == dim, f"{rows.shape}"
+        assert np.allclose(np.linalg.norm(rows, axis=1), SCALE, rtol=0.02), "not of unit length"
+        alone = embedder.encode_tokens([text]).tokens[0]
+        assert rows.shape == alone.shape, "tokens depend on the text's neighbours"
+        assert np.abs(rows.astype(int) - alone).max(initial=0) <= 1, "tokens depend on neighbours"
+    assert not len(made.tokens[texts.index("...")]), "punctuation is told as a token"
+    if hasattr(embedder, "encode_query_tokens"):
+        _check_query_tokens(embedder, texts[-1])
+
+
+def _check_query_tokens(embedder: TokenEmbedder, text: str) -> None:
+    query = embedder.encode_query_tokens(text)
+    assert query.tokens is not None and query.tokens.dtype == np.float32, "no float32 tokens"
+    assert np.allclose(np.linalg.norm(query.tokens, axis=1), 1, atol=1e-4), "not of unit length"
+    same, other = maxsim(query.tokens, embedder.encode_tokens([text, "no"]).tokens)
+    assert same > 0.9 > other, f"its own text has {same:.2f}, another has {other:.2f}"
 
 
 def __getattr__(name: str) -> Any:

@@ -14,7 +14,7 @@ from slowcat_memory.headless import HeadlessConversation, Reply
 from slowcat_memory.processor import HybridContextualMemoryProcessor
 from slowcat_memory.records import Forget, Forgotten, Turn
 from slowcat_memory.runtime.inject import last_user_message
-from slowcat_memory.runtime.recall import Recollection
+from slowcat_memory.runtime.query import Recollection
 
 T = TypeVar("T")
 

@@ -1,18 +1,26 @@
 """``slowcat-memory stats``: how much there is, where, and what state it is in."""
 
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import typer
+from rich.text import Text
 
 from slowcat_memory.cli.options import AsJson
 from slowcat_memory.cli.output import listed, out, print_json, row, size, table, when
 from slowcat_memory.cli.settings import settings
+from slowcat_memory.core.ageing import TIERS
 
 if TYPE_CHECKING:
     from datetime import tzinfo
 
+    from rich.table import Table
+
     from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.store import Snapshot
+
+HOW = {"hot": "one by one", "warm": "LZ4", "cold": "zstd, dictionary"}
 
 
 def stats(ctx: typer.Context, as_json: AsJson = False) -> None:
@@ -20,7 +28,8 @@ def stats(ctx: typer.Context, as_json: AsJson = False) -> None:
 
     Works while an agent runs. A memory is found by its words the moment it is said; "vectors"
     tells how many can be found by their meaning too, and "drafts" how many of those
-    [bold]slowcat-memory tidy[/] would make exact.
+    [bold]slowcat-memory tidy[/] would make exact. The second table tells how their texts are kept:
+    old ones are packed when nobody speaks, and found as before.
 
     Example: [bold]slowcat-memory stats --json | jq .scopes[/]
     """
@@ -87,11 +96,36 @@ def _print(found: dict[str, Any], zone: "tzinfo") -> None:
         last = when(scope["last"], zone)[:10] if scope["last"] else ""
         row(made, name, *(f"{n:,}" for n in numbers), f"{scope['sealed']:,}", last)
     out().print(made if found["scopes"] else "Nothing is remembered yet.")
+    if found["scopes"]:
+        out().print(_tiers(found))
     facts = table("", "*")
     facts.show_header = False
     for name, value in _facts(found).items():
         row(facts, name, value)
     out().print(facts)
+
+
+def _tiers(found: dict[str, Any]) -> "Table":
+    """Show what each tier holds and saves."""
+    made = table("tier", ">memories", ">blocks", ">bytes each", ">unpacked", ">on disk", ">saved")
+    total: Counter[str] = Counter()
+    for tier in TIERS:
+        held = found["tiers"][tier.name]
+        total.update(held)
+        row(made, Text(f"{tier.name:<5}").append(f" {HOW[tier.name]}", "dim"), *_tier(held))
+    made.add_section()
+    row(made, "all", *_tier(total), style="bold")
+    return made
+
+
+def _tier(held: Mapping[str, int]) -> Iterator[str]:
+    raw, stored, memories = held["raw_bytes"], held["stored_bytes"], held["memories"]
+    yield f"{memories:,}"
+    yield f"{held['blocks']:,}" if held["blocks"] else ""
+    yield f"{stored / memories:,.0f}" if memories else ""
+    yield size(raw)
+    yield size(stored)
+    yield f"{1 - stored / raw:.0%}" if raw > stored else ""
 
 
 def _facts(found: dict[str, Any]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""``slowcat-memory tidy``: exact vectors, and a fresh index."""
+"""``slowcat-memory tidy``: exact vectors, a fresh index, and old texts packed."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -19,10 +19,11 @@ def tidy(
         str | None, typer.Option(help="Only this scope; by default every one.")
     ] = None,
 ) -> None:
-    """Embed what has no exact vector yet, and rebuild the index.
+    """Embed what has no exact vector yet, rebuild the index, and pack old texts.
 
-    Never needed: an agent finds everything the moment it is said. Worth while after a change of the
-    embedding model, which needs every vector anew.
+    Never needed: an agent finds everything the moment it is said, and packs old texts itself when
+    nobody speaks. Worth while after a change of the embedding model, which needs every vector anew,
+    and after a large import.
 
     Example: [bold]slowcat-memory tidy --scope anna[/]
     """
@@ -53,5 +54,6 @@ def tidy_scopes(engine: "MemoryEngine", scopes: Sequence[str], quiet: bool = Fal
             engine.tidy(scopes[0])
     for scope in scopes:
         of = f" of {scope}" if len(scopes) > 1 else ""
-        with bars({"embed": f"vectors{of}", "index": f"index{of}"}, quiet) as told:
+        labels = {"embed": f"vectors{of}", "index": f"index{of}", "tiers": f"old texts{of}"}
+        with bars(labels, quiet) as told:
             engine.tidy(scope, told)

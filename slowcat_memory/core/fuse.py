@@ -1,8 +1,8 @@
-"""Several views' scores into one: normalisation, weighted sum or RRF, smoothing, near-duplicates.
+"""Several views' scores into one: normalisation, weighted sum or RRF, sessions, near-duplicates.
 
-Normalised-score fusion is the default because it was measured ahead on LoCoMo: R@10 of equal-weight
-reciprocal rank fusion 67.1 (k = 60) and 72.0 (k = 0), BM25 over a window alone 73.9, weighted
-normalised scores 77.2. RRF stays selectable.
+Every view is scaled to 0..1 and then weighed. What each of them is worth was measured on three data
+sets at once (docs/performance.md, `benchmarks.ablation`); no one of them decides. RRF stays
+selectable: it does worse, since a rank does not say by how much.
 """
 
 from collections.abc import Sequence
@@ -14,6 +14,10 @@ from msgspec import Struct
 from slowcat_memory.core.text import fingerprint
 
 Array = np.ndarray
+OF_SESSION = 3  # how many of a session's candidates speak for it
+# A cosine of two tokens that have nothing to do with each other, on average over a query (MaxSim of
+# all-MiniLM-L6-v2): the zero of that view.
+UNRELATED_TOKENS = 0.2
 
 
 class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -21,8 +25,15 @@ class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     Attributes:
         method: "scores" adds normalised scores, "rrf" adds 1 / (rrf_k + rank).
-        dense: Weight of the vectors; the lexical views share the rest.
-        window: Share of the window view within the lexical weight; the turn view has the rest.
+        dense: Weight of the memory's vector.
+        tokens: Weight of its tokens' vectors (MaxSim), for the ``rerank`` best by everything else.
+        window: Weight of BM25 over a turn and its neighbours.
+        turn: Weight of BM25 over the turn alone, where ``index.turn_view`` is on.
+        turn_by_words: The same where a query has no vector: nothing else tells a turn from its
+            neighbours then.
+        grams: Weight of BM25 over pieces of words, where ``index.gram_view`` is on.
+        session: Weight of its session: its three best candidates, by words and by vectors.
+        rerank: How many memories are scored by their tokens; 0 for none. 20 find what 100 find.
         rrf_k: The constant of reciprocal rank fusion (Cormack et al. 2009 use 60).
         smoothing: How much of its neighbours' score a chunk takes, where turns are short.
         smooth_below_words: Mean words per chunk of a namespace below which smoothing applies:
@@ -31,10 +42,16 @@ class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """
 
     method: Literal["scores", "rrf"] = "scores"
-    dense: float = 0.55
-    window: float = 0.7
+    dense: float = 0.24
+    tokens: float = 0.37
+    window: float = 0.21
+    turn: float = 0.03
+    turn_by_words: float = 0.25
+    grams: float = 0.06
+    session: float = 0.18
+    rerank: int = 20
     rrf_k: float = 60.0
-    smoothing: float = 0.1
+    smoothing: float = 0.3
     smooth_below_words: float = 40.0
     duplicate: float = 0.8
 
@@ -42,14 +59,12 @@ class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         """Spread the weight over the views.
 
         Returns:
-            Weight by view, summing to 1.
+            Weight by view.
         """
-        lexical = 1.0 - self.dense
-        return {
-            "dense": self.dense,
-            "window": lexical * self.window,
-            "turn": lexical * (1.0 - self.window),
-        }
+        return {view: getattr(self, view) for view in VIEWS}
+
+
+VIEWS = ("dense", "tokens", "window", "turn", "grams", "session")
 
 
 def by_maximum(scores: Array) -> Array:
@@ -65,31 +80,76 @@ def by_maximum(scores: Array) -> Array:
     return scores / top if top > 0 else np.zeros_like(scores)
 
 
-def by_range(scores: Array) -> Array:
-    """Scale scores of any sign (cosines) so that the best is 1 and the worst 0.
+def by_cosine(scores: Array, zero: float = 0.0) -> Array:
+    """Scale cosines so that the best is 1.
+
+    The scale starts at a fixed point, not at the worst of the candidates: that one depends on how
+    many there are.
+
+    Args:
+        scores: Shape (n,); NaN where there is none.
+        zero: The cosine that says nothing.
+
+    Returns:
+        Shape (n,), 0 to 1; 0 where there is none, all 0 when none is above ``zero``.
+    """
+    return by_maximum(np.fmax(scores - zero, 0.0))  # fmax of NaN and 0 is 0
+
+
+def by_tokens(scores: Array) -> Array:
+    """Scale MaxSim scores, of which only some candidates have one.
 
     Args:
         scores: Shape (n,); NaN where there is none.
 
     Returns:
-        Shape (n,), 0 to 1; all 0 when they are equal, and 0 where there is none.
+        Shape (n,), 0 to 1; a candidate without one counts as the worst of those that have one.
     """
-    known = scores[~np.isnan(scores)]
-    low, high = known.min(initial=np.inf), known.max(initial=-np.inf)
-    return np.nan_to_num((scores - low) / (high - low)) if high > low else np.zeros_like(scores)
+    scaled = by_cosine(scores, UNRELATED_TOKENS)
+    known = ~np.isnan(scores)
+    return np.where(known, scaled, scaled[known].min(initial=1.0) if known.any() else 0.0)
 
 
-def normalise(view: str, scores: Array) -> Array:
-    """Scale one view's scores to 0..1 by the rule for its kind.
+def by_session(scores: Array, session: Array) -> Array:
+    """Score each candidate by the best of its session: a session on the matter says it repeatedly.
 
     Args:
-        view: The view's name.
-        scores: Shape (n,).
+        scores: Shape (n,), 0 or more.
+        session: Shape (n,), a number for each candidate's session.
 
     Returns:
-        Shape (n,), 0 to 1.
+        Shape (n,): the sum of the session's ``OF_SESSION`` best, scaled so that the best is 1.
     """
-    return by_range(scores) if view == "dense" else by_maximum(scores)
+    if not len(scores):
+        return scores
+    order = np.lexsort((-scores, session))
+    held, best = session[order], scores[order]
+    sums = best.copy()
+    for place in range(1, OF_SESSION):  # where the one so many places on is of the same session
+        sums[:-place] += np.where(held[:-place] == held[place:], best[place:], 0.0)
+    first = np.searchsorted(held, session)
+    return by_maximum(sums[first])
+
+
+def normalise(raw: dict[str, Array], session: Array) -> dict[str, Array]:
+    """Scale the first views to 0..1, and derive the session's from them.
+
+    Args:
+        raw: BM25 scores ("window", "turn") and, once the query has a vector, cosines ("dense"),
+            over the same candidates, each of shape (n,).
+        session: Shape (n,), a number for each candidate's session.
+
+    Returns:
+        The same views and "session", each of shape (n,), 0 to 1.
+    """
+    views = {
+        name: by_cosine(scores) if name == "dense" else by_maximum(scores)
+        for name, scores in raw.items()
+    }
+    views["session"] = by_session(views["window"], session)
+    if "dense" in views:  # cosines lie close together: their squares do not
+        views["session"] = (2 * views["session"] + by_session(views["dense"] ** 2, session)) / 3
+    return views
 
 
 def fuse(views: dict[str, Array], options: FuseOptions) -> Array:
@@ -103,7 +163,10 @@ def fuse(views: dict[str, Array], options: FuseOptions) -> Array:
     Returns:
         Shape (n,), 0 to 1.
     """
-    weights = {name: options.weights().get(name, 0.0) for name in views}
+    known = options.weights()
+    if "dense" not in views:
+        known["turn"] = options.turn_by_words
+    weights = {name: known.get(name, 0.0) for name in views}
     if not any(weights.values()):
         weights = dict.fromkeys(views, 1.0)  # all the weight is on a view that is missing
     total = sum(weights.values())

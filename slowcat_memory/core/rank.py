@@ -11,19 +11,24 @@ class RankOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     Attributes:
         importance: Added at importance 1, taken away at 0; 0.5 is neutral.
-        recency: Added for a memory of just now, fading with ``half_life_days``. 0.05 was measured
-            +1.3 R@10 on RealMem and nothing on LoCoMo; from 0.2 on it costs LoCoMo 2 points.
+        recency: Added for a memory of just now, fading with ``half_life_days``. Helps where people
+            go on with what they do (RealMem), and costs a little where they ask about long ago.
         half_life_days: Age at which the recency bonus has halved, in days.
         pinned: Added for a memory that a person pinned.
-        agent: Factor on the agent's own words; below 1 prefers what people said. 0.9 was measured
-            +1.9 R@10 on RealMem (user-assistant chats), and changes nothing between two people.
+        named: Added for the words of a speaker whom the query names.
+        when: Added for a memory said at the time that the query names, fading outside; and again for
+            one that speaks of that time.
+        agent: Factor on the agent's own words; below 1 prefers what people said. 0.9 finds more of
+            the single turns on RealMem (user-assistant chats) and fewer of their sessions.
     """
 
     importance: float = 0.10
-    recency: float = 0.05
+    recency: float = 0.12
     half_life_days: float = 30.0
     pinned: float = 0.20
-    agent: float = 0.9
+    named: float = 0.40
+    when: float = 0.24
+    agent: float = 1.0
 
 
 def apply_priors(
@@ -33,6 +38,8 @@ def apply_priors(
     importance: Array,
     pinned: Array,
     agent: Array,
+    named: Array,
+    when: Array,
     now: float,
     options: RankOptions,
 ) -> Array:
@@ -44,6 +51,9 @@ def apply_priors(
         importance: 0 to 1, shape (n,).
         pinned: Bool, shape (n,).
         agent: Whether it is the agent's own words, bool, shape (n,).
+        named: Whether the query names its speaker, bool, shape (n,).
+        when: How near it lies to the time that the query names, shape (n,): 0 to 1 for when it was
+            said, and 0 to 1 more for the time that it speaks of.
         now: The time of the question, seconds since the epoch.
         options: The weights.
 
@@ -57,4 +67,6 @@ def apply_priors(
         + options.importance * (2 * importance - 1)
         + options.recency * recency
         + options.pinned * pinned
+        + options.named * named
+        + options.when * when
     )

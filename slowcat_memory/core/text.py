@@ -11,7 +11,7 @@ import zlib
 
 import Stemmer
 
-TOKENIZER_VERSION = 1  # raise it when the same text yields other tokens: indexes are then rebuilt
+TOKENIZER_VERSION = 2  # raise it when the same text yields other tokens: indexes are then rebuilt
 KEEP_CHARS = 256_000  # of one utterance, in the log
 INDEX_CHARS = 32_000  # of one utterance, in an index
 
@@ -25,7 +25,27 @@ _BREAK = re.compile("\r\n?|[\x0b\x0c\x1c-\x1f\x85]")  # controls that part words
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ASCII_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
-_CJK = re.compile(r"([\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+)")
+# Vowel signs, points and joiners belong to the word they stand in, though re takes them for none.
+_MARKS = (
+    "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed"
+    "\u0900-\u0963\u0966-\u0df3"  # the scripts of India
+    "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece"  # Thai, Lao
+    "\u0f18-\u0f39\u0f71-\u0fbc\u102b-\u103e\u1056-\u1074\u1082-\u108d\u17b4-\u17d3"
+    "\u1ab0-\u1aff\u1dc0-\u1dff\u200c\u200d\u20d0-\u20f0"
+)
+_MARKED_WORD = re.compile(rf"[^\W_](?:[^\W_]|[{_MARKS}])*(?:'[^\W_](?:[^\W_]|[{_MARKS}])*)?")
+_IDEOGRAMS = "\u3005\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_SPACELESS = re.compile(  # Thai, Lao, Burmese, Khmer, Japanese, Chinese, Korean
+    f"([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\uac00-\ud7af{_IDEOGRAMS}]+)"
+)
+_IDEOGRAM = re.compile(f"[{_IDEOGRAMS}]")
+# Optional in writing: Arabic and Hebrew points, the stretching of Arabic letters, joiners, the dot
+# that folding a Turkish I leaves; and letters that are written in several ways.
+_FOLDED_LETTERS = dict.fromkeys(
+    [*range(0x591, 0x5C8), *range(0x610, 0x61B), 0x640, *range(0x64B, 0x660), 0x670]
+    + [*range(0x6D6, 0x6EE), 0x200C, 0x200D, 0x307]
+) | str.maketrans("أإآٱىیةک", "ااااييهك")
+_ARABIC_ARTICLE = re.compile("^(?:[وبفك])?ال(?=[\u0620-\u064a]{3})")
 _SHORT_FORMS = frozenset(("s", "t", "re", "ve", "ll", "d", "m"))  # I'll, don't, Anna's
 _INVISIBLE = re.compile("[\u200b\u200e\u200f\u2060-\u2064\u061c\u180e]")
 _BRACKET_TOKEN = re.compile(r"\[(/?[A-Za-z][A-Za-z0-9_ ]*)\]")  # [INST], [/TOOL_CALLS], [gMASK], …
@@ -98,7 +118,9 @@ def fingerprint(text: str) -> str:
     Returns:
         Its words in lower case, joined by single spaces.
     """
-    return " ".join(_WORD.findall(text.translate(_ASCII_QUOTES).casefold()))
+    if text.isascii():
+        return " ".join(_WORD.findall(text.lower()))
+    return " ".join(_MARKED_WORD.findall(text.translate(_ASCII_QUOTES).casefold()))
 
 
 def estimate_tokens(text: str) -> int:
@@ -119,8 +141,9 @@ def estimate_tokens(text: str) -> int:
 class Tokenizer:
     """Words as the lexical index knows them: folded, stemmed, without stop words.
 
-    Chinese, Japanese and Korean runs become character bigrams, since they have no spaces. Safe to
-    use from several threads.
+    Scripts without spaces (Chinese, Japanese, Korean, Thai, Lao, Burmese, Khmer) become character
+    bigrams; an ideogram, which may be a word of its own, is a token as well. Arabic loses what is
+    optional in writing, and its article. Safe to use from several threads.
 
     Attributes:
         version: Differs when the same text yields other tokens.
@@ -141,7 +164,7 @@ class Tokenizer:
             raise ValueError(f"no stemmer for {language!r}; one of: none, {', '.join(languages)}")
         self._stemmer = None if language == "none" else Stemmer.Stemmer(language)
         self._stop = STOP_WORDS if language in ("english", "none") else frozenset()
-        self._stems: dict[str, tuple[str, ...]] = {}
+        self._known: dict[str, tuple[str, ...]] = {}
         self._lock = threading.Lock()
 
     def __call__(self, text: str) -> list[str]:
@@ -153,29 +176,39 @@ class Tokenizer:
         Returns:
             Its tokens in order, repeated ones repeated.
         """
-        folded = text[:INDEX_CHARS].translate(_ASCII_QUOTES).casefold()
+        text = text[:INDEX_CHARS]
+        words = _WORD.findall(text.lower()) if text.isascii() else _words_of_any_script(text)
         tokens: list[str] = []
-        for word in _WORD.findall(folded):
-            if word in self._stop:
-                continue
-            if word.isascii():
-                tokens += self._stem(word)
-            else:
-                for place, part in enumerate(_CJK.split(word)):  # odd places hold the runs
-                    tokens += _bigrams(part) if place % 2 else self._stem(part)
+        known = self._known
+        for word in words:
+            made = known.get(word)
+            tokens += self._tokens(word) if made is None else made
         return tokens
 
+    def _tokens(self, word: str) -> tuple[str, ...]:
+        """Make a folded word's tokens, and remember them: few words are new."""
+        if word in self._stop:
+            made: tuple[str, ...] = ()
+        elif word.isascii():
+            made = self._stem(word)
+        else:
+            parts = enumerate(_SPACELESS.split(word))  # odd places hold the runs
+            made = tuple(
+                token
+                for place, part in parts
+                for token in (_bigrams(part) if place % 2 else self._stem(_bare(part)))
+            )
+        if len(self._known) > 200_000:
+            self._known.clear()
+        if len(word) <= 64:
+            self._known[word] = made
+        return made
+
     def _stem(self, word: str) -> tuple[str, ...]:
-        stem = self._stems.get(word)
-        if stem is None:
-            head, _, tail = word.partition("'")
-            bare = head if tail in _SHORT_FORMS else head + tail
-            negated = tail == "t" and head.endswith("n") and bool(self._stop)  # don't, won't
-            stem = () if not bare or bare in self._stop or negated else (self._snowball(bare),)
-            if len(self._stems) > 200_000:
-                self._stems.clear()
-            self._stems[word] = stem
-        return stem
+        head, _, tail = word.partition("'")
+        bare = head if tail in _SHORT_FORMS else head + tail
+        negated = tail == "t" and head.endswith("n") and bool(self._stop)  # don't, won't
+        return () if not bare or bare in self._stop or negated else (self._snowball(bare),)
 
     def _snowball(self, word: str) -> str:
         if self._stemmer is None:
@@ -184,5 +217,19 @@ class Tokenizer:
             return self._stemmer.stemWord(word)
 
 
+def _words_of_any_script(text: str) -> list[str]:
+    """Fold a text that is not all ASCII, and split it into words with their vowel signs."""
+    folded = unicodedata.normalize("NFKC", text.translate(_ASCII_QUOTES)).casefold()
+    return _MARKED_WORD.findall(folded.translate(_FOLDED_LETTERS)[:INDEX_CHARS])
+
+
+def _bare(word: str) -> str:
+    """Take the article off an Arabic word."""
+    return _ARABIC_ARTICLE.sub("", word)
+
+
 def _bigrams(run: str) -> list[str]:
-    return [run] if len(run) == 1 else [run[i : i + 2] for i in range(len(run) - 1)]
+    if len(run) == 1:
+        return [run]
+    pairs = [run[i : i + 2] for i in range(len(run) - 1)]
+    return [*pairs, *_IDEOGRAM.findall(run)]

@@ -1,6 +1,8 @@
 """Here is a query, give me ids: derived, rebuildable, one index per namespace."""
 
+from slowcat_memory.index.building import Builder, Document, build
+from slowcat_memory.index.candidates import Candidates, Lexical
 from slowcat_memory.index.options import IndexOptions
-from slowcat_memory.index.searcher import Candidates, Document, Searcher
+from slowcat_memory.index.searcher import Searcher
 
-__all__ = ["Candidates", "Document", "IndexOptions", "Searcher"]
+__all__ = ["Builder", "Candidates", "Document", "IndexOptions", "Lexical", "Searcher", "build"]

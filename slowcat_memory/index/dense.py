@@ -1,68 +1,89 @@
-"""Cosine similarity over two generations of vectors: FAISS when sealed, a matrix in the tail.
+"""Cosine similarity over two generations of vectors: sealed ones in files, and a matrix.
 
-The sealed part is a flat fp16 index: exact to recall 1.0 at 10k vectors in 0.2 ms, half the memory
-of fp32. A document's newest vector wins: one set after sealing masks the sealed one.
+A document's newest vector wins: one set after sealing takes the sealed one out of the running.
+The sealed part may come later than the rest of the index: words answer first.
 """
 
-from collections.abc import Mapping
-from pathlib import Path
-
-import faiss
 import numpy as np
 
 from slowcat_memory.index.columns import Column
-
-FILE = "vectors.faiss"
-ROWS = "vectors.rows.npy"
+from slowcat_memory.index.vectors import SealedVectors
 
 
 class DenseView:
     """Vectors by document number."""
 
-    def __init__(self, dim: int, sealed: Path | None = None) -> None:
-        """Open the sealed vectors, or start with none.
+    def __init__(self, dim: int, sealed: SealedVectors | None = None) -> None:
+        """Start with the sealed vectors, or with none.
 
         Args:
             dim: Dimension of the vectors; 0 when there is no embedder.
-            sealed: Folder of the sealed part.
+            sealed: The sealed vectors, if they are open already.
         """
         self.dim = dim
-        self._index: faiss.Index | None = None
-        self._rows = np.zeros(0, np.int32)
-        if sealed is not None and (sealed / FILE).exists():
-            self._index = faiss.read_index(str(sealed / FILE))
-            self._rows = np.load(sealed / ROWS)
-        self._alive = np.ones(len(self._rows), bool)
+        self._sealed: SealedVectors | None = None
+        self._alive = np.zeros(0, np.uint8)  # a bit for each sealed row
+        self._dead = 0
+        self._touched: set[int] = set()  # documents put or removed before there was a sealed part
+        self._moved: dict[int, int] = {}  # documents that had changed their number by then
         self._matrix = np.zeros((0, dim), np.float32)
-        self._documents = Column(np.int32)  # of the matrix's rows; -1 once dead
-        self._length = len(self._rows)
-        # By document: its row in the sealed part, or after those its row in the matrix; -1 for none.
-        self._place = np.full(int(self._rows.max(initial=-1)) + 1, -1, np.int32)
-        self._place[self._rows] = np.arange(len(self._rows))
+        self._documents = Column(np.int64)  # of the matrix's rows; -1 once dead
+        self._slots = np.zeros(0, np.int32)  # by document: its row in the matrix, counted from 1
+        self._held = 0
+        if sealed is not None:
+            self.attach(sealed)
 
-    @staticmethod
-    def build(vectors: Mapping[int, np.ndarray], dim: int, folder: Path) -> None:
-        """Store vectors as a sealed part.
+    def attach(self, sealed: SealedVectors) -> None:
+        """Take the sealed vectors in; what was put or removed meanwhile stays so.
 
         Args:
-            vectors: Unit vectors of shape (dim,) by document number.
-            dim: Their dimension.
-            folder: Where the files go; must exist.
+            sealed: The vectors.
         """
-        rows = np.array(sorted(vectors), np.int32)
-        index = faiss.IndexScalarQuantizer(
-            dim, faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT
-        )
-        if len(rows):
-            index.add(np.stack([vectors[int(row)] for row in rows]).astype(np.float32))
-        faiss.write_index(index, str(folder / FILE))
-        np.save(folder / ROWS, rows)
+        self._alive = np.full(-(-len(sealed) // 8), 255, np.uint8)
+        self._sealed = sealed
+        for old, new in self._moved.items():
+            if (row := self._row(old)) >= 0 and new not in self:
+                self.put(new, sealed.vector(row))
+        for document in self._touched:
+            self._bury(document)
+        self._touched, self._moved = set(), {}
 
     def __len__(self) -> int:
-        return self._length
+        return self._held + (len(self._sealed) - self._dead if self._sealed is not None else 0)
 
     def __contains__(self, document: int) -> bool:
-        return document < len(self._place) and bool(self._place[document] >= 0)
+        return self._slot(document) > 0 or self._row(document) >= 0
+
+    def _slot(self, document: int) -> int:
+        return int(self._slots[document]) if document < len(self._slots) else 0
+
+    def _row(self, document: int) -> int:
+        """Find a document's living sealed row, -1 for none."""
+        if self._sealed is None:
+            return -1
+        row = int(self._sealed.places(np.array([document]))[0])
+        if row < 0:
+            return -1
+        return row if self._alive[row >> 3] >> (row & 7) & 1 else -1
+
+    def held(self, count: int) -> np.ndarray:
+        """Tell which documents have a vector.
+
+        Args:
+            count: How many documents there are.
+
+        Returns:
+            Shape (count,), bool.
+        """
+        there = np.zeros(count, bool)
+        if self._sealed is not None:
+            living = np.unpackbits(self._alive, count=len(self._sealed), bitorder="little")
+            there[self._sealed.rows[living.astype(bool)]] = True
+        own = self._documents.tail
+        there[own[own >= 0]] = True
+        return there
+
+    # ---------------------------------------------------------------- change
 
     def put(self, document: int, vector: np.ndarray) -> None:
         """Set a document's vector.
@@ -71,22 +92,23 @@ class DenseView:
             document: Its number.
             vector: Shape (dim,), unit length.
         """
-        if document in self and self._place[document] >= len(self._rows):
-            self._matrix[self._place[document] - len(self._rows)] = vector
+        if slot := self._slot(document):
+            self._matrix[slot - 1] = vector
             return
-        self.remove(document)
+        self._bury(document)
         slot = len(self._documents)
         if slot == len(self._matrix):
-            grown = np.zeros((max(256, 2 * slot), self.dim), np.float32)
+            grown = np.zeros((max(256, slot + slot // 2), self.dim), np.float32)
             grown[:slot] = self._matrix[:slot]
             self._matrix = grown
-        if document >= len(self._place):
-            more = np.full(max(256, document, len(self._place)), -1, np.int32)
-            self._place = np.concatenate((self._place, more))
+        if document >= len(self._slots):
+            more = np.zeros(max(256, document + 1 + document // 4), np.int32)
+            more[: len(self._slots)] = self._slots
+            self._slots = more
         self._matrix[slot] = vector
         self._documents.append(document)
-        self._place[document] = len(self._rows) + slot
-        self._length += 1
+        self._slots[document] = slot + 1
+        self._held += 1
 
     def remove(self, document: int) -> np.ndarray | None:
         """Take a document's vector out.
@@ -97,22 +119,54 @@ class DenseView:
         Returns:
             The vector, shape (dim,), or None when it had none.
         """
-        if document not in self:
-            return None
-        place, sealed = int(self._place[document]), len(self._rows)
-        self._place[document] = -1
-        self._length -= 1
-        if place >= sealed:
-            vector = self._matrix[place - sealed].copy()
-            self._matrix[place - sealed] = 0
-            self._documents.values[place - sealed] = -1
-            return vector
-        self._alive[place] = False
-        return self._reconstruct(np.array([place]))[0]
+        slot = self._slot(document)
+        if not slot:
+            row = self._row(document)
+            self._bury(document)
+            return self._sealed.vector(row) if self._sealed is not None and row >= 0 else None
+        vector = self._matrix[slot - 1].copy()
+        self._matrix[slot - 1] = 0
+        self._documents[slot - 1] = -1
+        self._slots[document] = 0
+        self._held -= 1
+        return vector
 
-    def _reconstruct(self, rows: np.ndarray) -> np.ndarray:
-        assert self._index is not None  # only a sealed part has rows
-        return np.asarray(self._index.reconstruct_batch(rows.astype(np.int64)), np.float32)
+    def move(self, old: int, new: int) -> None:
+        """Let a vector stand for another number.
+
+        Args:
+            old: A document's number until now.
+            new: From now on.
+        """
+        if self._sealed is None and not self._slot(old):
+            self._moved[old] = new
+        vector = self.remove(old)
+        if vector is not None:
+            self.put(new, vector)
+
+    def _bury(self, document: int) -> None:
+        """Let a document's sealed vector be found no more."""
+        if self._sealed is None:
+            self._touched.add(document)
+        elif (row := self._row(document)) >= 0:
+            self._alive[row >> 3] &= ~np.uint8(1 << (row & 7))
+            self._dead += 1
+
+    def vector(self, document: int) -> np.ndarray | None:
+        """Return a document's vector.
+
+        Args:
+            document: Its number.
+
+        Returns:
+            Shape (dim,), or None when it has none.
+        """
+        if slot := self._slot(document):
+            return self._matrix[slot - 1]
+        row = self._row(document)
+        return self._sealed.vector(row) if self._sealed is not None and row >= 0 else None
+
+    # ---------------------------------------------------------------- search
 
     def top(self, query: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Find the nearest documents.
@@ -126,11 +180,11 @@ class DenseView:
             (n,) each.
         """
         documents, cosines = [], []
-        if self._index is not None and self._alive.any():
-            rows, scores = self._search(query, k, None if self._alive.all() else self._alive)
-            documents.append(self._rows[rows])
+        if self._sealed is not None and self._dead < len(self._sealed):
+            rows, scores = self._sealed.search(query, k, self._alive if self._dead else None)
+            documents.append(self._sealed.rows[rows].astype(np.int64))
             cosines.append(scores)
-        held = self._documents.values
+        held = self._documents.tail
         if len(held):
             scores = self._matrix[: len(held)] @ query
             scores[held < 0] = -np.inf
@@ -139,25 +193,8 @@ class DenseView:
             documents.append(held[best])
             cosines.append(scores[best])
         if not documents:
-            return np.zeros(0, np.int32), np.zeros(0, np.float32)
+            return np.zeros(0, np.int64), np.zeros(0, np.float32)
         return np.concatenate(documents), np.concatenate(cosines)
-
-    def _search(
-        self, query: np.ndarray, k: int, among: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Ask FAISS for the k nearest rows, among those that a mask allows; rows and cosines."""
-        assert self._index is not None  # asked for by the callers
-        # The setting is the calling thread's own. A second thread gains nothing on so few vectors,
-        # and where another process keeps its core busy, it makes a search of 0.2 ms one of 10.
-        faiss.omp_set_num_threads(1)
-        params = None
-        if among is not None:
-            bits = np.packbits(among, bitorder="little")
-            selector = faiss.IDSelectorBitmap(bits)  # type: ignore[call-arg,arg-type]  # stubs lag
-            params = faiss.SearchParameters(sel=selector)  # type: ignore[call-arg]
-        scores, rows = self._index.search(query[None, :], k, params=params)
-        found = rows[0] >= 0
-        return rows[0][found], scores[0][found]
 
     def cosines(self, query: np.ndarray, documents: np.ndarray) -> np.ndarray:
         """Score given documents.
@@ -170,22 +207,16 @@ class DenseView:
             Shape (n,); NaN where a document has no vector.
         """
         out = np.full(len(documents), np.nan, np.float32)
-        places = np.full(len(documents), -1, np.int32)
-        known = documents < len(self._place)
-        places[known] = self._place[documents[known]]
-        tail = places >= len(self._rows)
-        sealed = (places >= 0) & ~tail
-        if tail.any():
-            out[tail] = self._matrix[places[tail] - len(self._rows)] @ query
-        if sealed.any():
-            out[sealed] = self._sealed_cosines(query, places[sealed])
+        if self._sealed is not None and len(self._sealed):
+            rows = self._sealed.places(documents)
+            there = rows >= 0
+            if self._dead:
+                there &= (self._alive[rows >> 3] >> (rows & 7).astype(np.uint8) & 1).astype(bool)
+            out[there] = self._sealed.cosines(query, rows[there])
+        if self._held:
+            known = np.flatnonzero(documents < len(self._slots))
+            slots = self._slots[documents[known]]
+            known, slots = known[slots > 0], slots[slots > 0]
+            if len(known):
+                out[known] = self._matrix[slots - 1] @ query
         return out
-
-    def _sealed_cosines(self, query: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Score rows where they lie: to decode them for numpy takes ten times as long."""
-        wanted = np.zeros(len(self._rows), bool)
-        wanted[rows] = True
-        found, scores = self._search(query, len(rows), wanted)
-        by_row = np.full(len(self._rows), np.nan, np.float32)
-        by_row[found] = scores
-        return by_row[rows]

@@ -1,253 +1,60 @@
 """BM25 over two generations of postings, with one set of statistics.
 
-Theory of operation. A view (say, "window") has *sealed* postings, built and stored by bm25s and
-memory-mapped, and *tail* postings, plain dictionaries that take a document the moment it is said.
-Document frequency, document count and average length are those of both together, so that a ranking
-equals that of one index built from scratch (with statistics per part, the top ten agree by 0.8).
+Theory of operation. A view (say, "window") has *sealed* postings, in files, and *tail* postings,
+plain dictionaries that take a document the moment it is said. Document frequency, document count
+and average length are those of both together, so that a ranking equals that of one index built
+from scratch (with statistics per part, the top ten agree by 0.8).
 
-bm25s stores a finished score per posting, in which the statistics of build time are baked. So the
-term frequencies are stored beside it, in the order of its postings, and the query is a
-term-at-a-time walk over bm25s's own ``indices`` and ``indptr``, much faster than ``BM25.retrieve``
-over a mostly empty array.
-The formula is bm25s's "lucene" (Robertson with the idf that cannot be negative):
+A query's scores stay in the view's own array until the next query, so that a document which only
+another view proposes is scored by looking it up. The formula is bm25s's "lucene" (Robertson with
+the idf that cannot be negative):
 ``idf * tf / (tf + k1 * (1 - b + b * length / average))``.
 """
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
-from pathlib import Path
+from collections.abc import Sequence
 
-import msgspec
 import numpy as np
 
-from slowcat_memory.errors import IndexDamagedError
+from slowcat_memory.index import compiled
+from slowcat_memory.index.columns import Column
+from slowcat_memory.index.options import IndexOptions
+from slowcat_memory.index.postings import SealedPostings
+from slowcat_memory.index.tail import Counts, TailPostings
+from slowcat_memory.index.walk import Walk
 
-Counts = Mapping[str, int]
-EMPTY = (np.zeros(0, np.int32), np.zeros(0, np.float32))
-
-
-class TailPostings:
-    """The mutable generation: documents from ``base`` on, and counts that change."""
-
-    def __init__(self, base: int) -> None:
-        """Start empty.
-
-        Args:
-            base: The number of the first document.
-        """
-        self.base = base
-        self.documents: dict[int, Counter[str]] = {}
-        self._terms: dict[str, dict[int, int]] = {}
-        self._arrays: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-
-    def change(self, document: int, counts: Counts, sign: int = 1) -> None:
-        """Add to a document's term counts, or take away; an emptied document stays, with none.
-
-        Args:
-            document: Its number.
-            counts: Occurrences by term.
-            sign: 1 to add, -1 to take away.
-        """
-        own = self.documents.setdefault(document, Counter())
-        for term, count in counts.items():
-            own[term] += sign * count
-            self._arrays.pop(term, None)
-            if own[term] > 0:
-                self._terms.setdefault(term, {})[document] = own[term]
-            else:
-                del own[term]
-                self._terms.get(term, {}).pop(document, None)
-
-    def remove(self, document: int) -> Counter[str]:
-        """Take a document out.
-
-        Args:
-            document: Its number.
-
-        Returns:
-            Its term counts.
-        """
-        counts = self.documents.pop(document)
-        for term in counts:
-            del self._terms[term][document]
-            self._arrays.pop(term, None)
-        return counts
-
-    def frequency(self, term: str) -> int:
-        """Count the documents that hold a term."""
-        return len(self._terms.get(term, ()))
-
-    def postings(self, term: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return a term's documents and its frequency in each, both of shape (n,)."""
-        held = self._terms.get(term)
-        if not held:
-            return EMPTY
-        arrays = self._arrays.get(term)
-        if arrays is None:
-            arrays = (
-                np.fromiter(held.keys(), np.int32, len(held)),
-                np.fromiter(held.values(), np.float32, len(held)),
-            )
-            self._arrays[term] = arrays
-        return arrays
-
-
-class SealedPostings:
-    """The immutable generation: bm25s's arrays, plus which documents no longer count."""
-
-    def __init__(
-        self,
-        vocabulary: dict[str, int],
-        indptr: np.ndarray,
-        indices: np.ndarray,
-        frequencies: np.ndarray,
-        lengths: np.ndarray,
-    ) -> None:
-        """Wrap the arrays.
-
-        Args:
-            vocabulary: Row by term.
-            indptr: Shape (terms + 1,), start of each term's postings.
-            indices: Shape (postings,), document numbers.
-            frequencies: Shape (postings,), occurrences of the term in the document.
-            lengths: Shape (documents,), tokens by document.
-        """
-        self._vocabulary, self._indptr = vocabulary, indptr
-        self._indices, self._frequencies = indices, frequencies
-        self.lengths = lengths
-        self._gone: Counter[str] = Counter()
-        self._names: list[str] | None = None
-
-    @classmethod
-    def build(cls, documents: Iterable[Counts], folder: Path, k1: float, b: float) -> None:
-        """Index documents with bm25s and store the result.
-
-        Args:
-            documents: Term counts of each document, in the order of their numbers.
-            folder: Where the files go; must exist.
-            k1: BM25's k1.
-            b: BM25's b.
-        """
-        import bm25s  # brings numba: 90 MB and half a second that only the building child pays
-
-        vocabulary: dict[str, int] = {}
-        corpus = [
-            [vocabulary.setdefault(term, len(vocabulary)) for term in Counter(counts).elements()]
-            for counts in documents
-        ]
-        lengths = np.array([len(tokens) for tokens in corpus], np.float32)
-        index = bm25s.BM25(method="lucene", k1=k1, b=b)
-        if vocabulary:
-            index.index((corpus, vocabulary), show_progress=False)
-            index.save(folder, show_progress=False)
-            frequencies = _frequencies(corpus, index.scores["indices"])
-        else:  # bm25s cannot index nothing
-            frequencies = np.zeros(0, np.uint16)
-        np.save(folder / "lengths.npy", lengths)
-        np.save(folder / "frequencies.npy", frequencies)
-
-    @classmethod
-    def load(cls, folder: Path) -> "SealedPostings":
-        """Open bm25s's files, memory-mapped, without bm25s.
-
-        Args:
-            folder: As given to ``build``.
-
-        Returns:
-            The postings.
-        """
-        lengths = np.load(folder / "lengths.npy")
-        frequencies = np.load(folder / "frequencies.npy", mmap_mode="r" if lengths.sum() else None)
-        if not len(frequencies):
-            return cls({}, np.zeros(1, np.int64), np.zeros(0, np.int32), frequencies, lengths)
-        vocabulary = msgspec.json.decode(
-            (folder / "vocab.index.json").read_bytes(), type=dict[str, int]
-        )
-        indptr = np.load(folder / "indptr.csc.index.npy")
-        indices = np.load(folder / "indices.csc.index.npy", mmap_mode="r")
-        # Plain arrays over the same maps: a memmap costs 2 us at every slice.
-        return cls(vocabulary, indptr, np.asarray(indices), np.asarray(frequencies), lengths)
-
-    @classmethod
-    def empty(cls) -> "SealedPostings":
-        """Return postings of no documents."""
-        return cls(
-            {}, np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.uint16), np.zeros(0)
-        )
-
-    def frequency(self, term: str) -> int:
-        """Count the living documents that hold a term."""
-        row = self._vocabulary.get(term)
-        if row is None:
-            return 0
-        return int(self._indptr[row + 1] - self._indptr[row]) - self._gone[term]
-
-    def postings(self, term: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return a term's documents and frequencies, dead documents included."""
-        row = self._vocabulary.get(term)
-        if row is None:
-            return EMPTY
-        part = slice(self._indptr[row], self._indptr[row + 1])
-        return self._indices[part], self._frequencies[part]
-
-    def counts(self, document: int) -> Counter[str]:
-        """Return a document's term counts, by a scan over all postings.
-
-        Args:
-            document: Its number.
-
-        Returns:
-            Occurrences by term.
-        """
-        if self._names is None:
-            self._names = sorted(self._vocabulary, key=self._vocabulary.__getitem__)
-        at = np.flatnonzero(self._indices == document)
-        rows = np.searchsorted(self._indptr, at, side="right") - 1
-        return Counter(
-            {
-                self._names[row]: int(count)
-                for row, count in zip(rows, self._frequencies[at], strict=True)
-            }
-        )
-
-    def bury(self, counts: Counts) -> None:
-        """Take a dead document's terms out of the statistics.
-
-        Args:
-            counts: What ``counts`` returned for it.
-        """
-        self._gone.update(counts.keys())
-
-
-def _frequencies(corpus: Sequence[Sequence[int]], indices: np.ndarray) -> np.ndarray:
-    """Count each posting's occurrences, in bm25s's order: by term, then by document."""
-    terms = np.fromiter(chain.from_iterable(corpus), np.int64)
-    documents = np.repeat(np.arange(len(corpus)), [len(tokens) for tokens in corpus])
-    postings, frequencies = np.unique(terms * len(corpus) + documents, return_counts=True)
-    if not np.array_equal(postings % len(corpus), indices):
-        raise IndexDamagedError("bm25s stores its postings in an order that we do not know")
-    return np.minimum(frequencies, 65_535).astype(np.uint16)
+NO_ROWS = np.zeros(0, np.int64)
+# Postings per document from which a pass over all documents is the cheaper one: to clear the
+# scores, and to find the best.
+SWEEP, SCAN = 0.1, 0.5
 
 
 class LexicalView:
     """One view's two generations, scored together."""
 
-    def __init__(self, sealed: SealedPostings, k1: float, b: float) -> None:
+    def __init__(self, sealed: SealedPostings, total: float, options: IndexOptions) -> None:
         """Start with an empty tail.
 
         Args:
             sealed: The immutable generation.
-            k1: BM25's k1.
-            b: BM25's b.
+            total: Sum of its lengths.
+            options: The index's options.
         """
-        self._sealed, self._k1, self._b = sealed, k1, b
-        self._tail = TailPostings(len(sealed.lengths))
-        self._lengths = sealed.lengths.astype(np.float32)  # by document, grows with the tail
-        self._used = len(sealed.lengths)
-        self._total = float(sealed.lengths.sum())
-        self._living = len(sealed.lengths)
+        self._sealed, self._k1, self._b = sealed, options.k1, options.b
+        self._base = len(sealed.lengths)
+        self._large = self._base >= options.compiled_from and sealed.codes.dtype == np.uint16
+        self._tail = TailPostings(self._base)
+        self._lengths = Column(np.float32, sealed.lengths)
+        self._living, self._total = self._base, float(total)
+        self._gone: Counter[int] = Counter()  # by row: dead documents that hold the term
+        self._dead = np.zeros(0, np.int64)  # sealed documents
+        self._scores = np.zeros(self._base + 64, np.float32)
+        # What to clear: the latest query's terms, how, and how many postings they have.
+        self._used: tuple[np.ndarray, Walk, int] = (NO_ROWS, compiled.PLAIN, 0)
+        self._touched: list[np.ndarray] = []  # in the tail, the same
+
+    # ---------------------------------------------------------------- change
 
     def add(self, document: int, counts: Counts) -> None:
         """Add a document; numbers are given in rising order.
@@ -256,11 +63,11 @@ class LexicalView:
             document: Its number, the next one.
             counts: Occurrences by term.
         """
-        if document >= len(self._lengths):
-            self._lengths = np.append(
-                self._lengths, np.zeros(max(256, len(self._lengths)), np.float32)
-            )
-        self._used = document + 1
+        if document >= len(self._scores):
+            grown = np.zeros(max(64, len(self._scores) // 4) + len(self._scores), np.float32)
+            grown[: len(self._scores)] = self._scores
+            self._scores = grown
+        self._lengths.append(0)
         self._living += 1
         self._tail.documents[document] = Counter()
         self.change(document, counts)
@@ -279,7 +86,7 @@ class LexicalView:
         self._total += length
 
     def remove(self, document: int) -> Counter[str]:
-        """Take a document out of the ranking and of the statistics.
+        """Take a tail document out of the ranking and of the statistics.
 
         Args:
             document: Its number.
@@ -287,18 +94,24 @@ class LexicalView:
         Returns:
             Its term counts.
         """
-        if document < self._tail.base:
-            counts = self._sealed.counts(document)
-            self._sealed.bury(counts)
-        else:
-            counts = self._tail.remove(document)
-        self._total -= float(self._lengths[document])
-        self._lengths[document] = 0
+        self._total -= self._lengths[document]
         self._living -= 1
-        return counts
+        return self._tail.remove(document)
+
+    def bury(self, document: int, rows: Sequence[int]) -> None:
+        """Take a sealed document out of the ranking and of the statistics.
+
+        Args:
+            document: Its number.
+            rows: Its terms.
+        """
+        self._gone.update(rows)
+        self._dead = np.append(self._dead, document)
+        self._total -= self._lengths[document]
+        self._living -= 1
 
     def counts(self, document: int) -> Counter[str]:
-        """Return a document's term counts.
+        """Return a tail document's term counts.
 
         Args:
             document: Its number.
@@ -306,46 +119,97 @@ class LexicalView:
         Returns:
             Occurrences by term; not to be changed.
         """
-        if document < self._tail.base:
-            return self._sealed.counts(document)
         return self._tail.documents[document]
 
-    def scores(self, terms: Iterable[str], *, sealed: bool = True) -> np.ndarray:
-        """Score every document for a query. Dead documents are scored too: mask them.
+    def sealed_frequency(self, row: int) -> int:
+        """Count the sealed documents that hold a term, dead ones included; 0 for row -1."""
+        return self._sealed.frequency(row) if row >= 0 else 0
+
+    # ---------------------------------------------------------------- search
+
+    def search(
+        self, terms: Sequence[str], rows: Sequence[int], k: int, *, sealed: bool = True
+    ) -> tuple[np.ndarray, list[float]]:
+        """Score the documents for a query; ``scores`` tells them until the next one.
 
         Args:
-            terms: The query's tokens; repeated ones count once.
+            terms: The query's tokens, each once.
+            rows: Their rows in the sealed vocabulary, -1 for none.
+            k: How many documents to return at most.
             sealed: False leaves the sealed generation out, for a turn that is out of time.
 
         Returns:
-            Shape (documents,), float32, 0 where no term occurs.
+            The best documents' numbers, in no order; and each term's idf, those included that
+            nobody has said yet: no score can exceed their sum.
         """
-        out = np.zeros(self._used, np.float32)
+        self._clear()
+        idf = [self._idf(term, row) for term, row in zip(terms, rows, strict=True)]
         if not self._living or self._total <= 0:
-            return out
-        scale = self._k1 * self._b * self._living / self._total
-        floor = self._k1 * (1 - self._b)
-        parts = (self._sealed, self._tail) if sealed else (self._tail,)
-        for term in dict.fromkeys(terms):
-            idf = self._idf(term)
-            for part in parts:
-                documents, frequency = part.postings(term)
-                if len(documents):
-                    norm = floor + scale * self._lengths[documents]
-                    out[documents] += idf * (frequency / (frequency + norm))
-        return out
+            return np.zeros(0, np.int64), idf
+        found = [self._walk(rows, idf, k)] if sealed and self._base else []
+        found.append(self._walk_tail(terms, idf, k))
+        best = found[0] if len(found) == 1 else np.concatenate(found)
+        if len(best) > k:
+            best = best[np.argpartition(-self.scores(best), k - 1)[:k]]
+        return best, idf
 
-    def ceiling(self, terms: Iterable[str]) -> float:
-        """Bound the score of any document for a query.
+    def scores(self, documents: np.ndarray) -> np.ndarray:
+        """Tell documents' scores for the latest query.
 
         Args:
-            terms: The query's tokens.
+            documents: Numbers, shape (n,).
 
         Returns:
-            The sum of their idf, words that nobody has said yet included.
+            Shape (n,), float32, 0 where no term occurs and for dead sealed documents.
         """
-        return sum(self._idf(term) for term in dict.fromkeys(terms))
+        return np.abs(self._scores[documents])
 
-    def _idf(self, term: str) -> float:
-        found = self._sealed.frequency(term) + self._tail.frequency(term)
+    def _clear(self) -> None:
+        """Forget the latest query."""
+        rows, walk, postings = self._used
+        if postings > SWEEP * self._base:
+            self._scores[: self._base] = 0
+        elif len(rows):
+            walk.clear(self._sealed.indptr, self._sealed.documents, rows, self._scores)
+        for documents in self._touched:
+            self._scores[documents] = 0
+        self._used, self._touched = (NO_ROWS, compiled.PLAIN, 0), []
+
+    def _walk(self, rows: Sequence[int], idf: Sequence[float], k: int) -> np.ndarray:
+        part, walk = self._sealed, compiled.walk() if self._large else compiled.PLAIN
+        known = [(row, value) for row, value in zip(rows, idf, strict=True) if row >= 0]
+        if not known:
+            return np.zeros(0, np.int64)
+        wanted = np.array([row for row, _ in known], np.int64)
+        values = np.array([value for _, value in known], np.float32)
+        weights = part.weights(self._k1, self._b, self._total / self._living)
+        postings = int((part.indptr[wanted + 1] - part.indptr[wanted]).sum())
+        self._used = (wanted, walk, postings)
+        walk.add(part.indptr, part.documents, part.codes, weights, wanted, values, self._scores)
+        if len(self._dead):
+            self._scores[self._dead] = 0
+        if postings < SCAN * self._base:
+            return walk.best(part.indptr, part.documents, wanted, self._scores, k)
+        return walk.best_of_all(self._scores[: self._base], k)
+
+    def _walk_tail(self, terms: Sequence[str], idf: Sequence[float], k: int) -> np.ndarray:
+        postings = self._tail.postings(terms)
+        if not postings:
+            return np.zeros(0, np.int64)
+        scale = self._k1 * self._b * self._living / self._total
+        floor = self._k1 * (1 - self._b)
+        lengths, scores = self._lengths.tail, self._scores
+        for place, documents, times in postings:
+            norm = floor + scale * lengths[documents - self._base]
+            scores[documents] += np.float32(idf[place]) * (times / (times + norm))
+            self._touched.append(documents)
+        touched = np.flatnonzero(scores[self._base : self._base + len(lengths)]) + self._base
+        if len(touched) <= k:
+            return touched
+        return touched[np.argpartition(-scores[touched], k - 1)[:k]]
+
+    def _idf(self, term: str, row: int) -> float:
+        found = self._tail.frequency(term)
+        if row >= 0:
+            found += self._sealed.frequency(row) - self._gone[row]
         return math.log(1 + (self._living - found + 0.5) / (found + 0.5))

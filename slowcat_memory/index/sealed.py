@@ -3,85 +3,136 @@
 Protocol: the child writes below ``tmp-…`` and syncs every file; the parent renames the folder to
 its generation and syncs the folder above. Only then may a manifest row name it. A crash leaves a
 ``tmp-…`` folder or a generation without a manifest, both swept later. Files that do not match the
-manifest are never loaded: FAISS and bm25s read a damaged file without complaint and answer wrongly.
+manifest are never loaded: FAISS and NumPy read a damaged file without complaint and answer wrongly.
 """
 
 import hashlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
+import threading
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
+from typing import IO, Any, TypeVar
 
 import msgspec
-import numpy as np
-from msgspec import Struct
 
-from slowcat_memory.core.text import Tokenizer
 from slowcat_memory.errors import IndexDamagedError
-from slowcat_memory.index.options import IndexOptions
-from slowcat_memory.index.searcher import Document, Searcher
+from slowcat_memory.index.building import VECTORS
 from slowcat_memory.records import IndexFile, Manifest
 
-ORDER, VECTORS, BUILT = "order.msgpack", "vectors.npy", "built"
+T = TypeVar("T")
+
+BUILT, OUTCOME = "built", "outcome.msgpack"
+PIECE = 4 << 20  # bytes read at a time
+NICE = 19  # of the child: whoever talks goes first
 
 
-class Order(Struct, frozen=True):
-    """What the child is to build; its vectors lie beside it, a row for each id in ``held``."""
+class Build:
+    """One build in a child process, which another thread may stop."""
 
-    documents: list[Document]
-    held: list[str]
-    dim: int
-    options: IndexOptions
+    def __init__(self) -> None:
+        """Begin with no child."""
+        self._child: subprocess.Popen[bytes] | None = None
+        self._stopped = False
+        self._lock = threading.Lock()
+
+    def run(
+        self, root: Path, module: str, arguments: Sequence[str], kind: type[T]
+    ) -> tuple[str, T]:
+        """Build in a child process. Blocks: call it from a thread.
+
+        Args:
+            root: The namespace's index folder, made when missing.
+            module: The child's program; called with a folder in which it makes ``BUILT`` and, at
+                the end, ``OUTCOME``.
+            arguments: What it is told besides.
+            kind: What the outcome is.
+
+        Returns:
+            The generation's name, and the child's outcome.
+
+        Raises:
+            IndexDamagedError: The child failed or was stopped; nothing is left of it.
+        """
+        temporary = root / f"tmp-{uuid.uuid4().hex}"
+        try:
+            root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            temporary.mkdir(mode=0o700)
+            with tempfile.TemporaryFile() as errors:
+                self._run(["-m", module, str(temporary), *arguments], errors)
+            outcome = msgspec.msgpack.decode((temporary / OUTCOME).read_bytes(), type=kind)
+            generation = uuid.uuid4().hex
+            os.rename(temporary / BUILT, root / generation)
+            sync(root)
+            return generation, outcome
+        except OSError as error:
+            raise _failed(f"{type(error).__name__}: {error.strerror}") from error
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+    def _run(self, command: Sequence[str], errors: IO[bytes]) -> None:
+        with self._lock:
+            if self._stopped:
+                raise _failed("it was stopped")
+            self._child = child = subprocess.Popen(
+                [sys.executable, *command],
+                stdin=subprocess.PIPE,  # never written to: it tells the child when we have ended
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+            )
+        try:
+            code = child.wait()
+        finally:
+            child.stdin.close()  # type: ignore[union-attr]  # it is a pipe
+        if code:
+            errors.seek(0)
+            said = errors.read().decode(errors="replace").strip().splitlines()
+            raise _failed("it was stopped" if self._stopped else f"{said[-1:] or code}")
+
+    def stop(self) -> None:
+        """End the child, now or as soon as it would start."""
+        with self._lock:
+            self._stopped = True
+            if self._child is not None and self._child.poll() is None:
+                self._child.send_signal(signal.SIGKILL)
 
 
-def seal(
-    root: Path,
-    documents: list[Document],
-    vectors: dict[str, np.ndarray],
-    dim: int,
-    options: IndexOptions,
-) -> tuple[str, tuple[IndexFile, ...]]:
-    """Build a sealed index in a child process. Blocks: call it from a thread.
+def step_back() -> None:
+    """Let everybody else go first; called by a child."""
+    os.nice(NICE)
+    if hasattr(os, "SCHED_IDLE"):
+        try:
+            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+        except OSError:
+            pass  # not allowed here: nice must do
+
+
+def finish(folder: Path, outcome: Any) -> None:
+    """End a child's part: make its files safe on disk, and say what they are.
 
     Args:
-        root: The namespace's index folder, made when missing.
-        documents: In the order in which they were said.
-        vectors: Unit vectors by memory id.
-        dim: Their dimension, 0 for none.
-        options: The index's options.
-
-    Returns:
-        The generation's name, and its files for the manifest.
-
-    Raises:
-        IndexDamagedError: The child failed.
+        folder: As the child was called with.
+        outcome: Takes the files, returns what ``Build.run`` is to return.
     """
-    root.mkdir(mode=0o700, parents=True, exist_ok=True)
-    temporary = root / f"tmp-{uuid.uuid4().hex}"
-    temporary.mkdir(mode=0o700)
-    try:
-        _write_order(temporary, Order(documents, list(vectors), dim, options), vectors)
-        _run_child(temporary)
-        built = temporary / BUILT
-        files = msgspec.json.decode(
-            (temporary / "files.json").read_bytes(), type=tuple[IndexFile, ...]
-        )
-        generation = uuid.uuid4().hex
-        os.rename(built, root / generation)
-        _sync(root)
-        return generation, files
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    built = folder / BUILT
+    files = tuple(_vouch(path, built) for path in sorted(built.rglob("*")) if path.is_file())
+    sync(built)
+    (folder / OUTCOME).write_bytes(msgspec.msgpack.encode(outcome(files)))
 
 
-def check(root: Path, manifest: Manifest) -> Path:
-    """Verify a published index.
+def check(root: Path, manifest: Manifest, *, vectors: bool) -> Path:
+    """Verify one half of a published index. May run on a thread beside the one that loads it.
 
     Args:
         root: The namespace's index folder.
         manifest: The row that vouches for it.
+        vectors: Whether the dense part's files are verified, or the others.
 
     Returns:
         The folder to load.
@@ -90,9 +141,16 @@ def check(root: Path, manifest: Manifest) -> Path:
         IndexDamagedError: A file is missing, or is not the one that was built.
     """
     folder = root / manifest.generation
-    for file in manifest.files:
+    wanted = [file for file in manifest.files if file.name.startswith(VECTORS) == vectors]
+    # The largest first: beside a busy thread each step between two pieces waits for the interpreter.
+    piece = memoryview(bytearray(PIECE))
+    for file in sorted(wanted, key=lambda file: -file.size):
         path = folder / file.name
-        if not path.is_file() or path.stat().st_size != file.size or _hash(path) != file.sha256:
+        if (
+            not path.is_file()
+            or path.stat().st_size != file.size
+            or _hash(path, piece) != file.sha256
+        ):
             raise IndexDamagedError(
                 f"index file {file.name} is not the one that was built",
                 hint="It is left alone and the index is rebuilt from the log",
@@ -113,60 +171,36 @@ def sweep(root: Path, keep: str = "") -> None:
                 shutil.rmtree(entry, ignore_errors=True)
 
 
-def _write_order(folder: Path, order: Order, vectors: dict[str, np.ndarray]) -> None:
-    (folder / ORDER).write_bytes(msgspec.msgpack.encode(order))
-    rows = np.stack(list(vectors.values())) if vectors else np.zeros((0, order.dim))
-    np.save(folder / VECTORS, rows.astype(np.float16))
-
-
-def _run_child(folder: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "slowcat_memory.index.sealed", str(folder)],
-        capture_output=True,
-        text=True,
-        check=False,
+def _failed(why: str) -> IndexDamagedError:
+    return IndexDamagedError(
+        f"building an index failed: {why}",
+        hint="Recall goes on with the present index; the build is tried again later",
     )
-    if done.returncode:
-        raise IndexDamagedError(
-            f"building an index failed: {done.stderr.strip().splitlines()[-1:] or done.returncode}",
-            hint="Recall goes on over the tail; the build is tried again later",
-        )
-
-
-def _build(folder: Path) -> None:
-    """Do the child's part."""
-    os.nice(10)  # never before the talk
-    order = msgspec.msgpack.decode((folder / ORDER).read_bytes(), type=Order)
-    rows = np.load(folder / VECTORS).astype(np.float32)
-    built = folder / BUILT
-    built.mkdir(mode=0o700)
-    vectors = dict(zip(order.held, rows, strict=True))
-    tokenizer = Tokenizer(order.options.language)
-    Searcher.build(order.documents, vectors, order.dim, built, tokenizer, order.options)
-    files = [_vouch(path, built) for path in sorted(built.rglob("*")) if path.is_file()]
-    for below in (*(path for path in built.iterdir() if path.is_dir()), built):
-        _sync(below)
-    (folder / "files.json").write_bytes(msgspec.json.encode(files))
 
 
 def _vouch(path: Path, root: Path) -> IndexFile:
     path.chmod(0o600)
-    _sync(path)
+    sync(path)
     return IndexFile(path.relative_to(root).as_posix(), path.stat().st_size, _hash(path))
 
 
-def _hash(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _hash(path: Path, piece: memoryview | None = None) -> str:
+    """Hash a file. It is read, not mapped: a bad sector is an error then, not the process's end."""
+    hashed, piece = hashlib.sha256(), piece or memoryview(bytearray(PIECE))
+    with path.open("rb", buffering=0) as file:
+        while count := file.readinto(piece):
+            hashed.update(piece[:count])
+    return hashed.hexdigest()
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Flush a file or a folder.
+
+    Args:
+        path: Which.
+    """
     fd = os.open(path, os.O_RDONLY)
     try:
         os.fsync(fd)
     finally:
         os.close(fd)
-
-
-if __name__ == "__main__":
-    _build(Path(sys.argv[1]))

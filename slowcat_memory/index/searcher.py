@@ -1,87 +1,33 @@
 """One namespace's index: tail and sealed part behind one searcher.
 
 Documents are numbered in the order in which they come; a number is never used again. Each knows the
-document said before and after it in its session, because the window view joins the three.
+document said before and after it in its session, because the window view joins the three. What is
+sealed does not change: a sealed document that must is *lifted* into the tail, under a new number.
 """
 
-import hashlib
 import threading
 from collections import Counter
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from pathlib import Path
 
-import msgspec
 import numpy as np
-from msgspec import Struct
 
 from slowcat_memory.core.text import Tokenizer
-from slowcat_memory.index.columns import Column
+from slowcat_memory.index import compiled
+from slowcat_memory.index.building import COLUMNS, NO_TIME, Document, digest, read_header
+from slowcat_memory.index.candidates import Candidates, Lexical
+from slowcat_memory.index.columns import Column, split
 from slowcat_memory.index.dense import DenseView
-from slowcat_memory.index.lexical import Counts, LexicalView, SealedPostings
+from slowcat_memory.index.ids import Ids, Named
+from slowcat_memory.index.lexical import LexicalView
+from slowcat_memory.index.mapped import open_array
 from slowcat_memory.index.options import IndexOptions
-
-
-class Document(Struct, frozen=True, kw_only=True):
-    """What the index keeps of a memory.
-
-    Attributes:
-        id: The memory's id.
-        text: What is indexed: speaker, text, context.
-        at: Seconds since the epoch since when it is true.
-        importance: 0 to 1.
-        pinned: A person asked that it always counts.
-        agent: The agent's own words.
-        before: Id of the memory said just before it in the same session, "" when none.
-        words: Length of the text in words.
-    """
-
-    id: str
-    text: str
-    at: float
-    importance: float = 0.5
-    pinned: bool = False
-    agent: bool = False
-    before: str = ""
-    words: int = 0
-
-
-class Candidates(Struct, frozen=True):
-    """What a search proposes, for fusion.
-
-    Attributes:
-        ids: Memory ids, n of them.
-        views: Raw scores by view, each of shape (n,). "dense" is missing without a query vector,
-            and NaN where a memory has no vector yet.
-        before: Shape (n,), position of the neighbour said before, -1 when there is none.
-        after: The same for the one said after.
-        at: Shape (n,), seconds since the epoch.
-        importance: Shape (n,), 0 to 1.
-        pinned: Shape (n,), bool.
-        agent: Shape (n,), bool.
-    """
-
-    ids: list[str]
-    views: dict[str, np.ndarray]
-    before: np.ndarray
-    after: np.ndarray
-    at: np.ndarray
-    importance: np.ndarray
-    pinned: np.ndarray
-    agent: np.ndarray
-
-
-class Lexical(Struct, frozen=True):
-    """Scores of every document by lexical view, the first stage of a search.
-
-    Attributes:
-        turn: Shape (documents,), BM25 over the turn's own words.
-        window: Shape (documents,), BM25 over the turn and its neighbours.
-        ceiling: What no score can exceed: every word of the query, over and over.
-    """
-
-    turn: np.ndarray
-    window: np.ndarray
-    ceiling: float
+from slowcat_memory.index.postings import SealedPostings
+from slowcat_memory.index.source import Source
+from slowcat_memory.index.tail import Counts
+from slowcat_memory.index.vectors import SealedVectors
+from slowcat_memory.index.views import SOURCES, WINDOW, sources, views
+from slowcat_memory.index.walk import distinct
 
 
 class Searcher:
@@ -102,37 +48,77 @@ class Searcher:
             options: The index's options.
             dim: Dimension of vectors, 0 for none.
             sealed: Folder of a checked sealed index.
-            sealed_vectors: False when its vectors are of another space, or not wanted.
+            sealed_vectors: False when its vectors are of another space, not wanted, or come later
+                (see ``attach_vectors``).
+
+        Raises:
+            IndexDamagedError: The sealed index is of another version.
         """
         self._tokenizer, self._options = tokenizer, options
         self._lock = threading.RLock()
-        table = _read_table(sealed)
-        self._ids: list[str] = table["ids"]
-        self._number = {id_: n for n, id_ in enumerate(self._ids) if id_}
-        self._before = Column(np.int32, table["before"])
-        self._after = Column(np.int32, table["after"])
-        self._at = Column(np.float64, table["at"])
-        self._importance = Column(np.float32, table["importance"])
-        self._pinned = Column(bool, table["pinned"])
-        self._agent = Column(bool, table["agent"])
-        self._words = Column(np.int32, table["words"])
-        self._digest = Column(np.int64, table["digest"])
-        self._alive = Column(bool, np.ones(len(self._ids), bool))
-        self.sealed_count = len(self._ids)
-        self._total_words = int(self._words.values.sum())
-        self._views = {
-            name: LexicalView(_postings(sealed, name), options.k1, options.b)
-            for name in ("turn", "window")
+        header = read_header(sealed, options) if sealed is not None else None
+        self._ids = Ids(sealed)
+        self.sealed_count = self._ids.base
+        columns = {
+            name: Column(kind, open_array(sealed / f"{name}.npy", private=True) if sealed else None)
+            for name, kind in COLUMNS.items()
         }
-        self.dense = DenseView(dim, sealed if sealed_vectors and dim else None)
+        self._before, self._after = columns["before"], columns["after"]
+        self._at, self._importance = columns["at"], columns["importance"]
+        self._pinned, self._agent = columns["pinned"], columns["agent"]
+        self._words, self._digest = columns["words"], columns["digest"]
+        self._session, self._speaker = columns["session"], columns["speaker"]
+        self._about = columns["about_from"], columns["about_until"]
+        self.speakers = list(header.speakers) if header else []
+        # As they were when it was sealed: those whose words are in a sealed document's window.
+        self._sealed_before = open_array(sealed / "before.npy") if sealed else np.zeros(0, np.int32)
+        self._sealed_after = open_array(sealed / "after.npy") if sealed else np.zeros(0, np.int32)
+        self._alive = Column("bool", np.ones(self.sealed_count, bool))
+        self._living = self.sealed_count
+        self._total_words = header.words if header else 0
+        self._chosen = views(options)
+        self._sources = {name: Source(sealed, name) for name in sources(self._chosen)}
+        self._views = {
+            view.name: LexicalView(
+                SealedPostings.open(sealed, view.name) if sealed else SealedPostings.empty(),
+                header.views[view.name] if header else 0.0,
+                options,
+            )
+            for view in self._chosen
+        }
+        self._scored: Lexical | None = None  # whose scores the views hold
+        self.dense = DenseView(dim)
+        if sealed is not None and sealed_vectors and dim and header and header.vectors:
+            self.attach_vectors(sealed)
+
+    def attach_vectors(self, sealed: Path) -> None:
+        """Open the sealed vectors; what was put or removed meanwhile stays so.
+
+        Args:
+            sealed: Folder of the sealed index, checked.
+        """
+        opened = SealedVectors(sealed, self._options)
+        with self._lock:
+            self.dense.attach(opened)
+
+    def warm(self) -> None:
+        """Have what makes large indexes faster loaded in the background, before it is needed."""
+        if self.sealed_count >= self._options.compiled_from:
+            compiled.ask()
 
     # ---------------------------------------------------------------- size
 
     def __len__(self) -> int:
-        return len(self._number)
+        return self._living
 
     def __contains__(self, memory_id: str) -> bool:
-        return memory_id in self._number
+        return self._find(memory_id) >= 0
+
+    def items(self) -> Iterator[tuple[str, int]]:
+        """Walk what can be found: ids and document numbers."""
+        for number in range(len(self._ids)):
+            if self._alive[number]:
+                yield self._ids[number], number
 
     @property
     def tail_count(self) -> int:
@@ -142,7 +128,12 @@ class Searcher:
     @property
     def mean_words(self) -> float:
         """Mean length of the living documents, in words."""
-        return self._total_words / max(1, len(self._number))
+        return self._total_words / max(1, self._living)
+
+    def _find(self, memory_id: str) -> int:
+        """Return a living document's number, -1 when there is none."""
+        number = self._ids.find(memory_id) if memory_id else -1
+        return number if number >= 0 and self._alive[number] else -1
 
     # ---------------------------------------------------------------- change
 
@@ -153,20 +144,22 @@ class Searcher:
             document: What to index. When ``before`` already has a follower, the document goes
                 between the two. A known id with the same text keeps its vector, else it loses it.
         """
-        counts, digest = Counter(self._tokenizer(document.text)), _digest(document.text)
+        counts, hashed = self._count(document.text), digest(document.text)
         with self._lock:
-            before, after = document.before, self._neighbour(self._after, document.before)
-            if (number := self._number.get(document.id)) is not None:
-                if self._digest.values[number] == digest:
-                    self._describe(number, document)
-                    return
-                before = self._neighbour(self._before, document.id)
-                after = self._neighbour(self._after, document.id)
-                self._remove(document.id)
-            self._append(document, dict.fromkeys(self._views, counts), digest)
-            self._unlink(before, after)
-            self._link(before, document.id)
-            self._link(document.id, after)
+            number = self._find(document.id)
+            if number >= 0 and self._digest[number] == hashed:
+                self._describe(number, document)
+                return
+            if number >= 0:
+                before, after = self._remove(number)
+            else:
+                before = self._find(document.before)
+                before, after = self._unlink(before, self._neighbour(self._after, before))
+            added = self._append(document, counts, hashed)
+            if (neighbour := before if before >= 0 else after) >= 0:
+                self._session[added] = self._session[neighbour]
+            self._link(before, added)
+            self._link(added, after)
 
     def remove(self, memory_id: str) -> bool:
         """Take a document out of every view, and its words out of its neighbours' windows.
@@ -178,15 +171,22 @@ class Searcher:
             Whether it was there.
         """
         with self._lock:
-            if memory_id not in self._number:
-                return False
-            self._remove(memory_id)
-            return True
+            number = self._find(memory_id)
+            if number >= 0:
+                self._link(*self._remove(number))
+            return number >= 0
 
     def has_vector(self, memory_id: str) -> bool:
         """Tell whether a document has a vector."""
-        number = self._number.get(memory_id)
-        return number is not None and number in self.dense
+        number = self._find(memory_id)
+        return number >= 0 and number in self.dense
+
+    def missing_vectors(self) -> list[str]:
+        """Return the ids of the living documents that have no vector, in order."""
+        with self._lock:
+            numbers = np.arange(len(self._ids))
+            wanted = self._alive.take(numbers) & ~self.dense.held(len(numbers))
+            return [self._ids[number] for number in np.flatnonzero(wanted).tolist()]
 
     def put_vector(self, memory_id: str, vector: np.ndarray) -> None:
         """Set a document's vector; one that is not there is passed over.
@@ -196,7 +196,7 @@ class Searcher:
             vector: Shape (dim,), unit length.
         """
         with self._lock:
-            if (number := self._number.get(memory_id)) is not None and self.dense.dim:
+            if (number := self._find(memory_id)) >= 0 and self.dense.dim:
                 self.dense.put(number, vector)
 
     def set_priors(self, memory_id: str, importance: float, pinned: bool) -> None:
@@ -208,14 +208,17 @@ class Searcher:
             pinned: Whether a person pinned it.
         """
         with self._lock:
-            if (number := self._number.get(memory_id)) is not None:
-                self._importance.values[number] = importance
-                self._pinned.values[number] = pinned
+            if (number := self._find(memory_id)) >= 0:
+                self._importance[number] = importance
+                self._pinned[number] = pinned
 
-    def _append(self, document: Document, counts: Mapping[str, Counts], digest: int) -> int:
-        number = len(self._ids)
-        self._ids.append(document.id)
-        self._number[document.id] = number
+    def _count(self, text: str) -> dict[str, Counts]:
+        """Count what each source counts."""
+        return {name: Counter(SOURCES[name](self._tokenizer, text)) for name in self._sources}
+
+    def _append(self, document: Document, counts: Mapping[str, Counts], hashed: int) -> int:
+        """Add a document without neighbours."""
+        number = self._ids.append(document.id)
         self._before.append(-1)
         self._after.append(-1)
         self._at.append(document.at)
@@ -223,123 +226,235 @@ class Searcher:
         self._pinned.append(document.pinned)
         self._agent.append(document.agent)
         self._words.append(document.words)
-        self._digest.append(digest)
+        self._digest.append(hashed)
+        self._session.append(number)
+        self._speaker.append(self._speaker_number(document.speaker))
+        for column, time in zip(self._about, document.about or NO_TIME, strict=True):
+            column.append(time)
         self._alive.append(True)
+        self._living += 1
         self._total_words += document.words
-        for name, view in self._views.items():
-            view.add(number, counts[name])
+        for name, source in self._sources.items():
+            source.add(number, counts[name])
+        for view in self._chosen:
+            self._views[view.name].add(number, counts[view.source])
         return number
+
+    def _speaker_number(self, name: str) -> int:
+        if name not in self.speakers:
+            self.speakers.append(name)
+        return self.speakers.index(name)
+
+    def speaker_numbers(self, names: Iterable[str]) -> list[int]:
+        """Tell what stands for speakers in ``Candidates.speaker``.
+
+        Args:
+            names: Some of ``speakers``.
+
+        Returns:
+            Their numbers.
+        """
+        return [self.speakers.index(name) for name in names if name in self.speakers]
+
+    def vector(self, memory_id: str) -> np.ndarray | None:
+        """Return a document's vector.
+
+        Args:
+            memory_id: The memory's id.
+
+        Returns:
+            Shape (dim,), or None when it has none.
+        """
+        with self._lock:
+            number = self._find(memory_id)
+            return self.dense.vector(number) if number >= 0 else None
 
     def _describe(self, number: int, document: Document) -> None:
         """Bring everything but the text up to date."""
-        self._total_words += document.words - int(self._words.values[number])
-        self._at.values[number] = document.at
-        self._importance.values[number] = document.importance
-        self._pinned.values[number] = document.pinned
-        self._agent.values[number] = document.agent
-        self._words.values[number] = document.words
+        self._total_words += document.words - int(self._words[number])
+        self._at[number] = document.at
+        self._importance[number] = document.importance
+        self._pinned[number] = document.pinned
+        self._agent[number] = document.agent
+        self._words[number] = document.words
+        self._speaker[number] = self._speaker_number(document.speaker)
+        for column, time in zip(self._about, document.about or NO_TIME, strict=True):
+            column[number] = time
 
-    def _remove(self, memory_id: str) -> None:
-        before = self._neighbour(self._before, memory_id)
-        after = self._neighbour(self._after, memory_id)
-        self._unlink(before, memory_id)
-        self._unlink(memory_id, after)
-        number = self._number[memory_id]
-        for view in self._views.values():
-            view.remove(number)
+    def _remove(self, number: int) -> tuple[int, int]:
+        """Take a document out; return its neighbours, who are not yet neighbours of each other."""
+        before = self._neighbour(self._before, number)
+        before, number = self._unlink(before, number)
+        number, after = self._unlink(number, self._neighbour(self._after, number))
+        for name in self._views if number >= self.sealed_count else ():
+            self._views[name].remove(number)
+        if number < self.sealed_count:
+            self._bury(number)
+        self.dense.remove(number)
         self._kill(number)
-        self._link(before, after)
+        return before, after
+
+    def _bury(self, number: int) -> dict[str, Counts]:
+        """Take a sealed document out of every view; return its counts by view."""
+        found: dict[str, Counts] = {}
+        for view in self._chosen:
+            lent = [number]
+            if view.before and (before := int(self._sealed_before[number])) >= 0:
+                lent.append(before)
+            if view.after and (after := int(self._sealed_after[number])) >= 0:
+                lent.append(after)
+            found[view.name], rows = self._sources[view.source].joined(lent)
+            self._views[view.name].bury(number, rows)
+        return found
 
     def _kill(self, number: int) -> None:
-        self.dense.remove(number)
-        self._number.pop(self._ids[number], None)
-        self._ids[number] = ""
-        self._alive.values[number] = False
-        self._total_words -= int(self._words.values[number])
+        self._ids.drop(number)
+        for source in self._sources.values():
+            source.remove(number)
+        self._alive[number] = False
+        self._living -= 1
+        self._total_words -= int(self._words[number])
 
     # ---------------------------------------------------------------- neighbours
 
-    def _neighbour(self, column: Column, memory_id: str) -> str:
-        number = self._number.get(memory_id)
-        if number is None or (other := int(column.values[number])) < 0:
-            return ""
-        return self._ids[other]
+    def _neighbour(self, column: Column, number: int) -> int:
+        return int(column[number]) if number >= 0 else -1
 
-    def _link(self, before: str, after: str) -> None:
-        """Make two documents neighbours: each one's words enter the other's window."""
-        if before in self._number and after in self._number:
-            first, second = self._in_tail(before), self._in_tail(after)
-            self._after.values[first], self._before.values[second] = second, first
-            self._share(first, second, 1)
+    def _link(self, before: int, after: int) -> tuple[int, int]:
+        """Make two documents neighbours: each one's words enter the other's views that look there.
 
-    def _unlink(self, before: str, after: str) -> None:
-        if before in self._number and after in self._number:
-            first, second = self._in_tail(before), self._in_tail(after)
-            self._after.values[first] = self._before.values[second] = -1
-            self._share(first, second, -1)
+        Returns:
+            Their numbers, which change when they are lifted; -1 stands for nobody.
+        """
+        if before >= 0 and after >= 0:
+            before, after = self._in_tail(before), self._in_tail(after)
+            self._after[before], self._before[after] = after, before
+            self._share(before, after, 1)
+        return before, after
 
-    def _share(self, first: int, second: int, sign: int) -> None:
-        turn, window = self._views["turn"], self._views["window"]
-        window.change(first, turn.counts(second), sign)
-        window.change(second, turn.counts(first), sign)
+    def _unlink(self, before: int, after: int) -> tuple[int, int]:
+        """Undo ``_link``; return the same."""
+        if before >= 0 and after >= 0:
+            before, after = self._in_tail(before), self._in_tail(after)
+            self._after[before] = self._before[after] = -1
+            self._share(before, after, -1)
+        return before, after
 
-    def _in_tail(self, memory_id: str) -> int:
+    def _share(self, before: int, after: int, sign: int) -> None:
+        for view in self._chosen:
+            own = self._sources[view.source].counts
+            if view.after:
+                self._views[view.name].change(before, own(after), sign)
+            if view.before:
+                self._views[view.name].change(after, own(before), sign)
+
+    def _in_tail(self, number: int) -> int:
         """Return a document's number after lifting it out of the sealed part, which cannot change."""
-        number = self._number[memory_id]
         if number >= self.sealed_count:
             return number
-        before, after = int(self._before.values[number]), int(self._after.values[number])
-        counts = {name: view.remove(number) for name, view in self._views.items()}
-        vector = self.dense.remove(number)
-        document, digest = self._document(number), int(self._digest.values[number])
+        before, after = int(self._before[number]), int(self._after[number])
+        own = {name: source.counts(number) for name, source in self._sources.items()}
+        counts, document = self._bury(number), self._document(number)
+        hashed = int(self._digest[number])
         self._kill(number)
-        lifted = self._append(document, counts, digest)
-        self._before.values[lifted], self._after.values[lifted] = before, after
+        lifted = self._append(document, own, hashed)
+        for view in self._chosen:
+            lent = Counter(counts[view.name])
+            lent.subtract(own[view.source])
+            self._views[view.name].change(lifted, +lent)
+        self._before[lifted], self._after[lifted] = before, after
+        self._session[lifted] = self._session[number]
         if before >= 0:
-            self._after.values[before] = lifted
+            self._after[before] = lifted
         if after >= 0:
-            self._before.values[after] = lifted
-        if vector is not None:
-            self.dense.put(lifted, vector)
+            self._before[after] = lifted
+        self.dense.move(number, lifted)
         return lifted
 
     def _document(self, number: int) -> Document:
         return Document(
             id=self._ids[number],
             text="",
-            at=float(self._at.values[number]),
-            importance=float(self._importance.values[number]),
-            pinned=bool(self._pinned.values[number]),
-            agent=bool(self._agent.values[number]),
-            words=int(self._words.values[number]),
+            at=self._at[number],
+            importance=self._importance[number],
+            pinned=bool(self._pinned[number]),
+            agent=bool(self._agent[number]),
+            words=int(self._words[number]),
+            speaker=self.speakers[int(self._speaker[number])],
+            about=(self._about[0][number], self._about[1][number]),
         )
 
     # ---------------------------------------------------------------- search
 
     def lexical(self, text: str, *, sealed: bool = True) -> Lexical:
-        """Score every document by the words of a query.
+        """Find the best documents by the words of a query.
 
         Args:
             text: The query.
             sealed: False looks at the tail only, for a turn that is out of time.
 
         Returns:
-            BM25 scores by view.
+            The best by view.
         """
-        terms = self._tokenizer(text)
+        asked = {
+            name: list(dict.fromkeys(SOURCES[name](self._tokenizer, text)))
+            for name in self._sources
+        }
         with self._lock:
-            alive = self._alive.values
-            turn, window = (
-                self._views[name].scores(terms, sealed=sealed) * alive
-                for name in ("turn", "window")
-            )
-            return Lexical(turn, window, self._views["window"].ceiling(terms))
+            self._scored = None
+            rows = {name: self._sources[name].vocabulary.rows(asked[name]) for name in asked}
+            best, ceiling, weights = {}, 0.0, dict[str, float]()
+            for view in self._chosen:
+                found, idf = self._views[view.name].search(
+                    asked[view.source],
+                    rows[view.source],
+                    self._options.candidates,
+                    sealed=sealed,
+                )
+                best[view.name] = found
+                if view is WINDOW:
+                    ceiling, weights = sum(idf), dict(zip(asked[view.source], idf, strict=True))
+            self._scored = Lexical(text, sealed, best, ceiling, weights, len(self._ids))
+            return self._scored
+
+    def postings(self, text: str) -> int:
+        """Count the sealed postings that a query walks over, in all lexical views.
+
+        Args:
+            text: The query.
+
+        Returns:
+            How many.
+        """
+        total = 0
+        for view in self._chosen:
+            terms = list(dict.fromkeys(SOURCES[view.source](self._tokenizer, text)))
+            rows = self._sources[view.source].vocabulary.rows(terms)
+            total += sum(self._views[view.name].sealed_frequency(row) for row in rows)
+        return total
+
+    def scores(self, lexical: Lexical, numbers: np.ndarray) -> dict[str, np.ndarray]:
+        """Tell documents' scores by words.
+
+        Args:
+            lexical: From ``lexical``.
+            numbers: Document numbers, shape (n,), living ones.
+
+        Returns:
+            By view, shape (n,), float32.
+        """
+        with self._lock:
+            if self._scored is not lexical:  # another query came in between
+                self.lexical(lexical.text, sealed=lexical.sealed)
+                self._scored = lexical
+            return {view.name: self._views[view.name].scores(numbers) for view in self._chosen}
 
     def candidates(
         self,
         lexical: Lexical,
         vector: np.ndarray | None = None,
         exclude: Set[str] = frozenset(),
+        own: np.ndarray | None = None,
     ) -> Candidates:
         """Choose what may answer a query: the best of each view.
 
@@ -347,6 +462,7 @@ class Searcher:
             lexical: From ``lexical``; documents added since then are not proposed.
             vector: The query's vector, shape (dim,); None leaves the dense view out.
             exclude: Ids not to propose, so that they do not set the scale for the others either.
+            own: The vector of the query's words alone, where ``vector`` is another one.
 
         Returns:
             The candidates with their raw scores by view.
@@ -354,122 +470,64 @@ class Searcher:
         with self._lock:
             if vector is None or not len(self.dense):
                 vector = None
-            excluded = [self._number[id_] for id_ in exclude if id_ in self._number]
-            numbers = self._choose(lexical, vector, excluded)
-            views = {"turn": lexical.turn[numbers], "window": lexical.window[numbers]}
-            if vector is not None:
-                views["dense"] = self.dense.cosines(vector, numbers)
+            near = None if vector is None else self.dense.top(vector, self._options.candidates)
+            numbers = self._choose(lexical, near, exclude)
+            views = self.scores(lexical, numbers)
+            if vector is not None and near is not None:
+                views["dense"] = self._cosines(vector, numbers, *near)
+            cosine = views.get("dense")
+            if own is not None and cosine is not None:
+                cosine = self.dense.cosines(own, numbers)
+            parts = split(numbers, self.sealed_count)
             return Candidates(
-                ids=list(map(self._ids.__getitem__, numbers.tolist())),
+                ids=Named(self._ids, numbers),
                 views=views,
-                before=_positions(numbers, self._before.values[numbers]),
-                after=_positions(numbers, self._after.values[numbers]),
-                at=self._at.values[numbers],
-                importance=self._importance.values[numbers],
-                pinned=self._pinned.values[numbers],
-                agent=self._agent.values[numbers],
+                cosine=cosine,
+                before=_positions(numbers, self._before.gather(*parts)),
+                after=_positions(numbers, self._after.gather(*parts)),
+                at=self._at.gather(*parts),
+                importance=self._importance.gather(*parts),
+                pinned=self._pinned.gather(*parts),
+                agent=self._agent.gather(*parts),
+                session=self._session.gather(*parts),
+                speaker=self._speaker.gather(*parts),
+                about_from=self._about[0].gather(*parts),
+                about_until=self._about[1].gather(*parts),
             )
 
-    def _choose(
-        self, lexical: Lexical, vector: np.ndarray | None, excluded: list[int]
+    def _cosines(
+        self, vector: np.ndarray, numbers: np.ndarray, nearest: np.ndarray, known: np.ndarray
     ) -> np.ndarray:
-        k, known = self._options.candidates, len(lexical.turn)
-        chosen = [_best(lexical.turn, k), _best(lexical.window, k)]
-        if vector is not None:
-            nearest, _ = self.dense.top(vector, k)
-            chosen.append(nearest[nearest < known])
-        wanted = np.zeros(known, bool)
-        wanted[np.concatenate(chosen)] = True
-        wanted[[number for number in excluded if number < known]] = False
-        return np.flatnonzero(wanted & self._alive.values[:known])
+        """Take the cosines that a search told, and work out the others."""
+        cosines = np.full(len(numbers), np.nan, np.float32)
+        places = _positions(numbers, nearest)
+        cosines[places[places >= 0]] = known[places >= 0]
+        others = np.flatnonzero(np.isnan(cosines))
+        cosines[others] = self.dense.cosines(vector, numbers[others])
+        return cosines
 
-    # ---------------------------------------------------------------- sealing
-
-    @staticmethod
-    def build(
-        documents: list[Document],
-        vectors: dict[str, np.ndarray],
-        dim: int,
-        folder: Path,
-        tokenizer: Tokenizer,
-        options: IndexOptions,
-    ) -> None:
-        """Write a sealed index.
-
-        Args:
-            documents: In the order in which they were said; ``before`` names earlier ones.
-            vectors: Unit vectors by memory id; some may be missing.
-            dim: Dimension of the vectors, 0 for none.
-            folder: Where the files go; must exist and be empty.
-            tokenizer: The same one that queries will use.
-            options: The index's options.
-        """
-        number = {document.id: n for n, document in enumerate(documents)}
-        before = np.array([number.get(d.before, -1) for d in documents], np.int32)
-        after = np.full(len(documents), -1, np.int32)
-        after[before[before >= 0]] = np.flatnonzero(before >= 0)
-        turns = [Counter(tokenizer(document.text)) for document in documents]
-        windows = (
-            sum((turns[n] for n in (i, int(before[i]), int(after[i])) if n >= 0), Counter())
-            for i in range(len(documents))
-        )
-        for name, counts in (("turn", turns), ("window", windows)):
-            (folder / name).mkdir(mode=0o700)
-            SealedPostings.build(counts, folder / name, options.k1, options.b)
-        if dim:
-            held = {number[id_]: vector for id_, vector in vectors.items() if id_ in number}
-            DenseView.build(held, dim, folder)
-        _write_table(folder, documents, before, after)
-
-
-TABLE, IDS = "documents.npz", "documents.json"
-
-
-def _write_table(
-    folder: Path, documents: list[Document], before: np.ndarray, after: np.ndarray
-) -> None:
-    (folder / IDS).write_bytes(msgspec.json.encode([document.id for document in documents]))
-    np.savez(
-        folder / TABLE,
-        before=before,
-        after=after,
-        at=np.array([d.at for d in documents], np.float64),
-        importance=np.array([d.importance for d in documents], np.float32),
-        pinned=np.array([d.pinned for d in documents], bool),
-        agent=np.array([d.agent for d in documents], bool),
-        words=np.array([d.words for d in documents], np.int32),
-        digest=np.array([_digest(d.text) for d in documents], np.int64),
-    )
-
-
-def _read_table(sealed: Path | None) -> dict:
-    names = ("before", "after", "at", "importance", "pinned", "agent", "words", "digest")
-    if sealed is None:
-        return {"ids": [], **dict.fromkeys(names)}
-    with np.load(sealed / TABLE, allow_pickle=False) as table:
-        columns = {name: table[name] for name in names}
-    return {"ids": msgspec.json.decode((sealed / IDS).read_bytes(), type=list[str]), **columns}
-
-
-def _digest(text: str) -> int:
-    digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
-    return int.from_bytes(digest, signed=True)
-
-
-def _postings(sealed: Path | None, name: str) -> SealedPostings:
-    return SealedPostings.load(sealed / name) if sealed else SealedPostings.empty()
-
-
-def _best(scores: np.ndarray, k: int) -> np.ndarray:
-    """Return the numbers of the k best positive scores, in no order."""
-    matched = np.flatnonzero(scores)
-    if len(matched) <= k:
-        return matched
-    return matched[np.argpartition(-scores[matched], k)[:k]]
+    def _choose(
+        self,
+        lexical: Lexical,
+        near: tuple[np.ndarray, np.ndarray] | None,
+        exclude: Set[str],
+    ) -> np.ndarray:
+        chosen = list(lexical.best.values())
+        if near is not None:
+            chosen.append(near[0])
+        numbers = distinct(np.concatenate(chosen))
+        wanted = self._alive.take(numbers)
+        if near is not None:
+            wanted = wanted & (numbers < lexical.known)
+        if exclude:
+            wanted = wanted & ~np.isin(numbers, [self._find(memory_id) for memory_id in exclude])
+        return numbers[wanted]
 
 
 def _positions(numbers: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """Find each wanted number's position in the sorted ``numbers``, -1 where it is not there."""
+    if not len(numbers):
+        return np.zeros(0, np.int64)
     at = np.searchsorted(numbers, wanted)
     at[at == len(numbers)] = 0
-    return np.where((wanted >= 0) & (numbers[at] == wanted) if len(numbers) else False, at, -1)
+    return np.where(numbers[at] == wanted, at, -1)

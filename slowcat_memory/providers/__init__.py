@@ -9,10 +9,14 @@ Nothing here imports torch, transformers, or sentence-transformers: those live i
 
 from slowcat_memory.providers.base import (
     DocumentEmbedder,
+    Embedded,
     Embedder,
     EmbedderOptions,
     EmbedderReport,
+    Encoded,
     QueryEmbedder,
+    TokenEmbedder,
+    token_key_of,
 )
 from slowcat_memory.providers.endpoint import check_loopback
 from slowcat_memory.providers.exporting import export_model
@@ -22,14 +26,18 @@ from slowcat_memory.providers.sentence import SentenceEmbedder
 
 __all__ = [
     "DocumentEmbedder",
+    "Embedded",
     "Embedder",
     "EmbedderOptions",
     "EmbedderReport",
+    "Encoded",
     "OnnxEmbedder",
     "QueryEmbedder",
     "SentenceEmbedder",
+    "TokenEmbedder",
     "check_loopback",
     "export_model",
     "open_document_embedder",
     "open_query_embedder",
+    "token_key_of",
 ]

@@ -90,6 +90,101 @@ class DocumentEmbedder(Embedder, Protocol):
         ...
 
 
+class Encoded(Struct, frozen=True):
+    """A query, embedded.
+
+    Attributes:
+        vector: Shape (dim,), float32, unit length.
+        tokens: Shape (n, token_dim), float32, unit length: its words, each in its context;
+            None from a model that tells no tokens.
+    """
+
+    vector: np.ndarray
+    tokens: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, value: "Encoded | np.ndarray") -> "Encoded":
+        """Take a vector for a query whose tokens are not known.
+
+        Args:
+            value: A vector, or what is embedded already.
+
+        Returns:
+            The query.
+        """
+        return value if isinstance(value, cls) else cls(value)  # type: ignore[arg-type]
+
+
+class Embedded(Struct, frozen=True):
+    """Documents, embedded.
+
+    Attributes:
+        vectors: Shape (n, dim), float32, unit length.
+        tokens: For each document shape (its tokens, token_dim), int8 (see ``core.maxsim``).
+    """
+
+    vectors: np.ndarray
+    tokens: list[np.ndarray]
+
+
+class TokenEmbedder(Embedder, Protocol):
+    """An embedder that also tells the vectors of single tokens, for ``core.maxsim``.
+
+    Optional: whoever wants them asks ``token_key_of``. A query embedder has both methods, a
+    document embedder the second.
+
+    Attributes:
+        token_key: Identifies the space of the token vectors; only those of one key may ever be
+            compared. "" when the model at hand tells none.
+        token_dim: Length of a token's vector.
+    """
+
+    @property
+    def token_key(self) -> str: ...  # noqa: D102
+    @property
+    def token_dim(self) -> int: ...  # noqa: D102
+
+    def encode_query_tokens(self, text: str) -> Encoded:
+        """Embed what somebody asks, in one run of the model.
+
+        Args:
+            text: As in ``QueryEmbedder.encode_query``.
+
+        Returns:
+            Its vector, and its tokens without special ones and punctuation.
+
+        Raises:
+            ProviderError: The model failed.
+        """
+        ...
+
+    def encode_tokens(self, texts: Sequence[str]) -> Embedded:
+        """Embed documents.
+
+        Args:
+            texts: As in ``Embedder.encode``.
+
+        Returns:
+            Their vectors, and their tokens without special ones and punctuation.
+
+        Raises:
+            ProviderError: The model failed.
+        """
+        ...
+
+
+def token_key_of(embedder: object) -> str:
+    """Tell in which space an embedder's token vectors are.
+
+    Args:
+        embedder: Any embedder.
+
+    Returns:
+        Its key, "" when it tells no tokens.
+    """
+    return getattr(embedder, "token_key", "")
+
+
 class EmbedderOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which embedding model, and at what price.
 
@@ -103,9 +198,13 @@ class EmbedderOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         endpoint_doc_prompt: Put before documents by us, for example "search_document: ".
         allow_remote: Let texts leave this machine for ``endpoint_url``.
         query_max_tokens: Tokens of a query that are embedded, its two ends when it is longer; one
-            token costs about 0.1 ms on one core (all-MiniLM-L6-v2, int8).
+            token costs about 0.1 ms on one core (all-MiniLM-L6-v2, int8), and 64 are what fits
+            into a turn's deadline. On RealMem, whose users write long turns, 32 find 5 points
+            (Hit@5 of sessions) fewer than 64, and 256 one more.
         doc_max_tokens: Tokens of one piece of a document; the model's own limit wins when it is
             lower. Longer documents are split, and their pieces' vectors averaged.
+        token_vectors: Keep a vector for each word too, for ``core.maxsim``: about 4 kB of disk a
+            memory (96 bytes a word; ``doc_max_tokens`` words at most).
         cache_dir: Where exported models are kept; "" for the user's cache folder. The environment
             variable SLOWCAT_CACHE_DIR wins over both.
         threads: Threads of the query embedder; a second one gains nothing on short texts.
@@ -122,8 +221,9 @@ class EmbedderOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     endpoint_query_prompt: str = ""
     endpoint_doc_prompt: str = ""
     allow_remote: bool = False
-    query_max_tokens: int = 32
+    query_max_tokens: int = 64
     doc_max_tokens: int = 256
+    token_vectors: bool = True
     # Performance and place.
     cache_dir: str = ""
     threads: int = 1

@@ -1,9 +1,13 @@
 """From a sentence-transformers model to one ONNX graph: tokens in, unit vectors out.
 
+The graph has a second output, the vectors of the single tokens: their last hidden states, projected
+(see ``tokens``). The projection is put behind the finished graph, so that it stays fp32.
+
 The whole model is traced, pooling and dense layers included, so that any model works. Each step
 is kept only if vectors stay what they were. Measured with all-MiniLM-L6-v2 on one core: fusing
-attention and layer norms halves the time to load (35 instead of 65 ms; onnxruntime fuses at load
-what is not fused yet, so runs are no faster), int8 is three times as fast and a quarter as large.
+attention halves the time to load (35 instead of 65 ms; onnxruntime fuses at load what is not fused
+yet, so runs are no faster), int8 is three times as fast and a quarter as large, and leaving layer
+norms alone makes runs a seventh faster (see docs/decisions/0012).
 
 Only the export child imports this.
 """
@@ -26,6 +30,7 @@ GOOD_ENOUGH = 0.98  # mean cosine of int8 with fp32; all-MiniLM-L6-v2 reaches 0.
 OPSET = 17
 
 _FUSABLE = {"bert", "roberta", "xlm-roberta", "camembert", "distilbert"}
+_STATES = "states"  # the second output until the projection stands behind it
 _AXES = {name: {0: "batch", 1: "tokens"} for name in exported.INPUTS}
 
 SENTENCES = (
@@ -43,19 +48,28 @@ SENTENCES = (
 
 
 class _Graph(torch.nn.Module):
-    """The model with plain tensors for arguments and unit vectors for a result."""
+    """The model with plain tensors for arguments; results are unit vectors and hidden states."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, states: bool) -> None:
         super().__init__()
         self.model = model
+        self.states = states
 
-    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+    def forward(
+        self, input_ids: torch.Tensor, attention_mask: torch.Tensor
+    ) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
         out = self.model({"input_ids": input_ids, "attention_mask": attention_mask})
-        return torch.nn.functional.normalize(out["sentence_embedding"], dim=-1)
+        vectors = torch.nn.functional.normalize(out["sentence_embedding"], dim=-1)
+        return (vectors, out["token_embeddings"]) if self.states else vectors
 
 
 def convert(
-    model: Any, rows: list[list[int]], vectors: np.ndarray, folder: Path, say: Callable[[str], None]
+    model: Any,
+    rows: list[list[int]],
+    vectors: np.ndarray,
+    projection: np.ndarray | None,
+    folder: Path,
+    say: Callable[[str], None],
 ) -> tuple[bool, float]:
     """Write ``model.onnx``.
 
@@ -63,6 +77,7 @@ def convert(
         model: A ``SentenceTransformer``.
         rows: Token ids of a few sentences, special ones included.
         vectors: Shape (len(rows), dim): what the model itself makes of them, unit length.
+        projection: Shape (hidden, token_dim), of the tokens' states; None for no such output.
         folder: Where to write; other files are left there by the steps.
         say: Told which step begins.
 
@@ -72,7 +87,7 @@ def convert(
     Raises:
         ProviderError: No exporter keeps the model's vectors.
     """
-    best = _traced(model, rows, vectors, folder, say)
+    best = _traced(_Graph(model, projection is not None).eval(), rows, vectors, folder, say)
     say("fusing")
     best = _fused(model, best, rows, vectors)
     say("quantising to int8")
@@ -81,6 +96,8 @@ def convert(
     int8 = cosine >= GOOD_ENOUGH
     if not int8:
         small, cosine = best, mean_cosine(best, rows, vectors)
+    if projection is not None:
+        _project(small, projection)
     small.replace(folder / exported.MODEL)
     return int8, cosine
 
@@ -102,7 +119,7 @@ def mean_cosine(path: Path, rows: list[list[int]], vectors: np.ndarray) -> float
 
 
 def _traced(
-    model: Any,
+    graph: _Graph,
     rows: list[list[int]],
     vectors: np.ndarray,
     folder: Path,
@@ -112,7 +129,7 @@ def _traced(
     path = folder / "traced.onnx"
     for dynamo in (False, True):
         say("tracing" if not dynamo else "tracing with the other exporter")
-        if _attempt(lambda d=dynamo: _trace(model, rows, path, d), path, rows, vectors) >= SAME:  # type: ignore[misc]
+        if _attempt(lambda d=dynamo: _trace(graph, rows, path, d), path, rows, vectors) >= SAME:  # type: ignore[misc]
             return path
     raise ProviderError(
         "the model cannot be exported to ONNX",
@@ -120,20 +137,23 @@ def _traced(
     )
 
 
-def _trace(model: Any, rows: list[list[int]], path: Path, dynamo: bool) -> None:
+def _trace(graph: _Graph, rows: list[list[int]], path: Path, dynamo: bool) -> None:
     ids = torch.tensor([rows[1], rows[1][::-1]])
-    options: dict[str, Any] = {"dynamic_axes": _AXES | {exported.OUTPUT: {0: "batch"}}}
+    outputs = {exported.OUTPUT: {0: "batch"}}
+    if graph.states:
+        outputs[_STATES] = {0: "batch", 1: "tokens"}
+    options: dict[str, Any] = {"dynamic_axes": _AXES | outputs}
     if dynamo:
         shape = {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC}
         options = {"dynamic_shapes": (shape, shape), "external_data": False}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.onnx.export(
-            _Graph(model).eval(),
+            graph,
             (ids, torch.ones_like(ids)),
             str(path),
             input_names=list(exported.INPUTS),
-            output_names=[exported.OUTPUT],
+            output_names=list(outputs),
             opset_version=None if dynamo else OPSET,
             dynamo=dynamo,
             **options,
@@ -151,13 +171,21 @@ def _fused(model: Any, path: Path, rows: list[list[int]], vectors: np.ndarray) -
 
 def _fuse(config: Any, path: Path, out: Path) -> None:
     from onnxruntime.transformers import optimizer
+    from onnxruntime.transformers.fusion_options import FusionOptions
 
+    options = FusionOptions("bert")
+    # Fused, these are slower than their parts, whose biases go into the int8 products instead (see
+    # ``onnx.NOT_FUSED``, which keeps onnxruntime from fusing them at load).
+    options.enable_skip_layer_norm = False
+    options.enable_bias_skip_layer_norm = False
+    options.enable_bias_gelu = False
     optimizer.optimize_model(
         str(path),
         model_type="bert",
         num_heads=config.num_attention_heads,
         hidden_size=config.hidden_size,
         opt_level=0,
+        optimization_options=options,
     ).save_model_to_file(str(out))
 
 
@@ -171,6 +199,25 @@ def _quantise(path: Path, out: Path) -> None:
         weight_type=QuantType.QInt8,
         extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},
     )
+
+
+def _project(path: Path, projection: np.ndarray) -> None:
+    """Replace the states among a graph's outputs by their unit projections."""
+    model = onnx.load(path)
+    graph, dim = model.graph, projection.shape[1]
+    graph.initializer.append(onnx.numpy_helper.from_array(projection, "projection"))
+    graph.node.append(onnx.helper.make_node("MatMul", [_STATES, "projection"], ["projected"]))
+    graph.node.append(
+        onnx.helper.make_node("LpNormalization", ["projected"], [exported.TOKEN_OUTPUT], axis=-1)
+    )
+    (states,) = (output for output in graph.output if output.name == _STATES)
+    graph.output.remove(states)
+    graph.output.append(
+        onnx.helper.make_tensor_value_info(
+            exported.TOKEN_OUTPUT, onnx.TensorProto.FLOAT, ["batch", "tokens", dim]
+        )
+    )
+    onnx.save(model, path)
 
 
 def _attempt(

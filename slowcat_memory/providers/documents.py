@@ -102,6 +102,24 @@ def gather(plan: Plan, vectors: np.ndarray) -> np.ndarray:
     return unit(np.add.reduceat(vectors * weights[:, None], starts, axis=0))
 
 
+def join(plan: Plan, tokens: Sequence[np.ndarray], most: int) -> list[np.ndarray]:
+    """Put the tokens of each text's pieces together.
+
+    Args:
+        plan: Which pieces stand for which texts.
+        tokens: For each piece shape (its tokens, token_dim).
+        most: Tokens of a text; those after them are left out, and count in its vector alone.
+
+    Returns:
+        For each text shape (its tokens, token_dim).
+    """
+    if len(plan.pieces) == len(plan.counts):
+        return [rows[:most] for rows in tokens]
+    ends = np.cumsum(plan.counts).tolist()
+    pairs = zip([0, *ends[:-1]], ends, strict=True)
+    return [np.concatenate(tokens[start:end])[:most] for start, end in pairs]
+
+
 def unit(vectors: np.ndarray) -> np.ndarray:
     """Scale vectors to unit length.
 

@@ -81,17 +81,23 @@ def main() -> int:
 
 
 def _fill(work: Path, model: Any, name: str, source: Path, say: Callable[[str], None]) -> Meta:
-    from slowcat_memory.providers import convert, sentence_model
+    from slowcat_memory.providers import convert, projection, sentence_model
 
     tokenizer = sentence_model.tokenizer_of(model)
     query_prompt, doc_prompt = sentence_model.prompts_of(model)
     rows = [tokenizer.encode(doc_prompt + text).ids for text in convert.SENTENCES]
     vectors = model.encode(list(convert.SENTENCES), prompt=doc_prompt, normalize_embeddings=True)
-    int8, cosine = convert.convert(model, rows, vectors, work, say)
-    tokenizer.save(str(work / exported.TOKENIZER))
     dim = vectors.shape[1]
+    key = exported.space_key(name, exported.weights_hash(source), dim)
+    say("finding the space of its tokens")
+    space = projection.fit(model, tokenizer, key)
+    onto = space.projection if space else None
+    int8, cosine = convert.convert(model, rows, vectors, onto, work, say)
+    tokenizer.save(str(work / exported.TOKENIZER))
+    if space:
+        space.save(work)
     meta = Meta(
-        key=exported.space_key(name, exported.weights_hash(source), dim),
+        key=key,
         name=name,
         dim=dim,
         max_tokens=int(model.max_seq_length or 512),
@@ -101,6 +107,8 @@ def _fill(work: Path, model: Any, name: str, source: Path, say: Callable[[str], 
         cosine=round(cosine, 4),
         model_bytes=(work / exported.MODEL).stat().st_size,
         stamp=exported.weights_stamp(source),
+        token_key=space.key if space else "",
+        token_dim=space.dim if space else 0,
     )
     (work / exported.META).write_bytes(msgspec.json.format(msgspec.json.encode(meta)))
     return meta
@@ -108,7 +116,7 @@ def _fill(work: Path, model: Any, name: str, source: Path, say: Callable[[str], 
 
 def _publish(work: Path, target: Path) -> Path:
     """Move the finished export to its place; whatever is there is as good or damaged."""
-    keep = {exported.MODEL, exported.TOKENIZER, exported.META}
+    keep = {exported.MODEL, exported.TOKENIZER, exported.TOKENS, exported.META}
     for path in work.iterdir():
         if path.name in keep:
             _sync(path)

@@ -3,8 +3,10 @@
 ::
 
     <cache>/all-MiniLM-L6-v2-1a2b3c4d5e6f/     name of the model, 12 hex digits of its weights
-        model.onnx        input_ids, attention_mask (int64, [batch, tokens]) -> vectors of unit length
+        model.onnx        input_ids, attention_mask (int64, [batch, tokens]) -> vectors [batch, dim]
+                          and tokens [batch, tokens, token_dim], of unit length
         tokenizer.json    as the ``tokenizers`` library reads it
+        tokens.npz        how tokens become vectors; see ``tokens``
         meta.json         ``Meta``; written last, so a folder with it is complete
 """
 
@@ -18,11 +20,13 @@ from msgspec import Struct
 
 MODEL = "model.onnx"
 TOKENIZER = "tokenizer.json"
+TOKENS = "tokens.npz"
 META = "meta.json"
-FORMAT = 1  # raise it when older exports must not be used any more
+FORMAT = 3  # raise it when older exports must not be used any more
 
 INPUTS = ("input_ids", "attention_mask")
 OUTPUT = "vectors"
+TOKEN_OUTPUT = "tokens"
 
 HASH_DIGITS = 12  # 48 bits: enough to tell the versions of one model apart
 _READ = 1 << 20  # bytes hashed at a time
@@ -43,6 +47,8 @@ class Meta(Struct, frozen=True, kw_only=True):
         cosine: Mean cosine of this export's vectors with the original's, on a few sentences.
         model_bytes: Size of the ONNX file; another size is a damaged export.
         stamp: ``weights_stamp`` of the folder it was made from.
+        token_key: Key of the space of token vectors, "" when the model tells none.
+        token_dim: Length of a token's vector, 0 when it tells none.
         format: ``FORMAT`` when it was written.
     """
 
@@ -56,6 +62,8 @@ class Meta(Struct, frozen=True, kw_only=True):
     cosine: float
     model_bytes: int
     stamp: str
+    token_key: str = ""
+    token_dim: int = 0
     format: int = FORMAT
 
 

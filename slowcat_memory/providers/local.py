@@ -84,9 +84,19 @@ def open_local_documents(
     except ModelNotFoundError as error:
         return None, EmbedderReport(state="missing", source=error.message, hint=error.hint)
     found = find_export(options, source)
-    key, dim = (found[1].key, found[1].dim) if found else ("", 0)
-    report = EmbedderReport(state="ready", source=source.describe(), key=key, dim=dim)
-    return SentenceEmbedder(options, key=key, dim=dim), report
+    if found is None:
+        return SentenceEmbedder(options), EmbedderReport(state="ready", source=source.describe())
+    folder, meta = found
+    report = EmbedderReport(state="ready", source=source.describe(), key=meta.key, dim=meta.dim)
+    embedder = SentenceEmbedder(
+        options,
+        key=meta.key,
+        dim=meta.dim,
+        token_key=meta.token_key,
+        token_dim=meta.token_dim,
+        export=str(folder),
+    )
+    return embedder, report
 
 
 def _needs_export(described: str) -> EmbedderReport:

@@ -12,13 +12,20 @@ import numpy as np
 import onnxruntime as ort
 from tokenizers import Tokenizer
 
+from slowcat_memory.core.maxsim import quantise
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import documents, exported
+from slowcat_memory.providers import tokens as token_spaces
+from slowcat_memory.providers.base import Embedded, Encoded
 from slowcat_memory.providers.exported import Meta
+from slowcat_memory.providers.tokens import TokenSpace
 
-QUERY_MAX_TOKENS = 32  # default of EmbedderOptions.query_max_tokens
+QUERY_MAX_TOKENS = 64  # default of EmbedderOptions.query_max_tokens
 _CHARS_PER_TOKEN = 16  # far more than words have: what is cut before a long query is tokenised
 _ERRORS_ONLY = 3  # onnxruntime's severity
+NOT_FUSED = ["SkipLayerNormFusion", "BiasSkipLayerNormFusion", "BiasGeluFusion"]
+"""What onnxruntime shall not fuse at load: with their sums apart, layer norms take half the time, and
+biases cost nothing inside the int8 products."""
 
 
 class OnnxEmbedder:
@@ -29,6 +36,7 @@ class OnnxEmbedder:
         meta: Meta,
         session: ort.InferenceSession,
         tokenizer: Tokenizer,
+        space: TokenSpace | None = None,
         *,
         query_max_tokens: int = QUERY_MAX_TOKENS,
         doc_max_tokens: int = 0,
@@ -39,6 +47,7 @@ class OnnxEmbedder:
             meta: What vouches for the export.
             session: The model.
             tokenizer: Its tokenizer; its padding and truncation are switched off here.
+            space: Of its token vectors, None when it tells none.
             query_max_tokens: Tokens of a query that are embedded.
             doc_max_tokens: Tokens of a piece of a document, 0 for the model's own limit.
         """
@@ -47,7 +56,12 @@ class OnnxEmbedder:
         self.name = meta.name
         self.key = meta.key
         self.dim = meta.dim
+        self.token_key = meta.token_key
+        self.token_dim = meta.token_dim
         self._meta = meta
+        self._space = space
+        self._query_lead = token_spaces.lead_of(tokenizer, meta.query_prompt)
+        self._doc_lead = token_spaces.lead_of(tokenizer, meta.doc_prompt)
         self._session = session
         self._tokenizer = tokenizer
         self._query_max = min(query_max_tokens, meta.max_tokens)
@@ -82,6 +96,7 @@ class OnnxEmbedder:
         try:
             session = open_session(folder / exported.MODEL, threads)
             tokenizer = Tokenizer.from_file(str(folder / exported.TOKENIZER))
+            space = token_spaces.load(folder, meta)
         except Exception as error:  # both libraries raise bare Exceptions of their own
             raise ProviderError(
                 f"the exported model in {folder} does not load ({type(error).__name__})",
@@ -91,6 +106,7 @@ class OnnxEmbedder:
             meta,
             session,
             tokenizer,
+            space,
             query_max_tokens=query_max_tokens,
             doc_max_tokens=doc_max_tokens,
         )
@@ -109,9 +125,25 @@ class OnnxEmbedder:
         Raises:
             ProviderError: The model failed.
         """
-        text = _ends(text, self._query_max * _CHARS_PER_TOKEN)
-        ids = self._ids(self._meta.query_prompt + documents.sendable(text), self._query_max)
-        return self._run(ids)
+        return self._run(self._query_ids(text))[0]
+
+    def encode_query_tokens(self, text: str) -> Encoded:
+        """Embed what somebody asks, and its tokens, in one run.
+
+        Args:
+            text: As in ``encode_query``.
+
+        Returns:
+            Its vector, and its tokens without special ones and punctuation.
+
+        Raises:
+            ProviderError: The model failed.
+        """
+        ids = self._query_ids(text)
+        vector, tokens = self._run(ids)
+        if self._space is None or tokens is None:
+            return Encoded(vector)
+        return Encoded(vector, tokens[self._space.kept(np.array(ids), self._query_lead)])
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         """Embed documents, long ones piece by piece.
@@ -125,12 +157,38 @@ class OnnxEmbedder:
         Raises:
             ProviderError: The model failed.
         """
+        return self.encode_tokens(texts).vectors
+
+    def encode_tokens(self, texts: Sequence[str]) -> Embedded:
+        """Embed documents and their tokens, long ones piece by piece.
+
+        Args:
+            texts: Any strings.
+
+        Returns:
+            Their vectors, and their tokens without special ones and punctuation.
+
+        Raises:
+            ProviderError: The model failed.
+        """
         if not texts:
-            return np.zeros((0, self.dim), np.float32)
+            return Embedded(np.zeros((0, self.dim), np.float32), [])
         prompt = self._meta.doc_prompt
         plan = documents.plan(texts, self._tokenizer, prompt, self._doc_max)
-        rows = [self._run(self._ids(prompt + piece, self._doc_max)) for piece in plan.pieces]
-        return documents.gather(plan, np.stack(rows))
+        rows: list[np.ndarray] = []
+        pieces: list[np.ndarray] = []
+        for piece in plan.pieces:
+            ids = self._ids(prompt + piece, self._doc_max)
+            vector, tokens = self._run(ids)
+            rows.append(vector)
+            if self._space is not None and tokens is not None:
+                pieces.append(quantise(tokens[self._space.kept(np.array(ids), self._doc_lead)]))
+        vectors = documents.gather(plan, np.stack(rows))
+        return Embedded(vectors, documents.join(plan, pieces, self._doc_max) if pieces else [])
+
+    def _query_ids(self, text: str) -> list[int]:
+        text = _ends(text, self._query_max * _CHARS_PER_TOKEN)
+        return self._ids(self._meta.query_prompt + documents.sendable(text), self._query_max)
 
     def _ids(self, text: str, limit: int) -> list[int]:
         """Tokenise; too many tokens keep both ends, and with them the special tokens there."""
@@ -140,9 +198,9 @@ class OnnxEmbedder:
         tail = limit // 2
         return ids[: limit - tail] + ids[-tail:]
 
-    def _run(self, ids: list[int]) -> np.ndarray:
+    def _run(self, ids: list[int]) -> tuple[np.ndarray, np.ndarray | None]:
         try:
-            return run_ids(self._session, ids)
+            return run_tokens(self._session, ids, with_tokens=self._space is not None)
         except Exception as error:  # onnxruntime's errors share no base class of its own
             raise ProviderError(f"the model {self.name} failed ({type(error).__name__})") from error
 
@@ -162,7 +220,12 @@ def open_session(path: Path, threads: int = 1) -> ort.InferenceSession:
     options.inter_op_num_threads = 1
     options.log_severity_level = _ERRORS_ONLY
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    return ort.InferenceSession(
+        str(path),
+        options,
+        providers=["CPUExecutionProvider"],
+        disabled_optimizers=NOT_FUSED,
+    )
 
 
 def run_ids(session: ort.InferenceSession, ids: list[int]) -> np.ndarray:
@@ -175,9 +238,27 @@ def run_ids(session: ort.InferenceSession, ids: list[int]) -> np.ndarray:
     Returns:
         Shape (dim,), float32, unit length.
     """
+    return run_tokens(session, ids, with_tokens=False)[0]
+
+
+def run_tokens(
+    session: ort.InferenceSession, ids: list[int], *, with_tokens: bool
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Embed one row of tokens, and each of them.
+
+    Args:
+        session: As in ``run_ids``.
+        ids: As in ``run_ids``.
+        with_tokens: Whether the graph has the second output.
+
+    Returns:
+        Shape (dim,), and shape (len(ids), token_dim) or None; float32, unit length.
+    """
     row = np.array([ids], np.int64)
     feed = dict(zip(exported.INPUTS, (row, np.ones_like(row)), strict=True))
-    return session.run([exported.OUTPUT], feed)[0][0]
+    outputs = [exported.OUTPUT, exported.TOKEN_OUTPUT] if with_tokens else [exported.OUTPUT]
+    vectors, *tokens = session.run(outputs, feed)
+    return vectors[0], tokens[0][0] if tokens else None
 
 
 def _ends(text: str, limit: int) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import exported, wire
-from slowcat_memory.providers.base import EmbedderOptions
+from slowcat_memory.providers.base import Embedded, EmbedderOptions
 from slowcat_memory.providers.child import last_words, spawn
 from slowcat_memory.providers.documents import MAX_CHARS, sendable
 from slowcat_memory.providers.wire import Fault, Hello, Request, Vectors
@@ -40,6 +40,9 @@ class SentenceEmbedder:
         *,
         key: str = "",
         dim: int = 0,
+        token_key: str = "",
+        token_dim: int = 0,
+        export: str = "",
         module: str = _MODULE,
         reply_s: float = REPLY_S,
     ) -> None:
@@ -49,10 +52,15 @@ class SentenceEmbedder:
             options: Which model, and how.
             key: Key that the vectors must have, "" to learn it from the child.
             dim: Length of a vector, 0 to learn it from the child.
+            token_key: Key that the token vectors must have, "" for none.
+            token_dim: Length of a token's vector.
+            export: Folder of the model's export, where their projection is.
             module: The child's program.
             reply_s: Seconds after which a child that does not answer is killed.
         """
         self.name = exported.short_name(options.model)
+        self.token_key, self.token_dim = token_key, token_dim
+        self._export = export
         self._options = options
         self._key = key
         self._dim = dim
@@ -95,16 +103,41 @@ class SentenceEmbedder:
         Raises:
             ProviderError: The child failed or died, or ``close`` was called meanwhile.
         """
+        return self._encode(texts, progress, with_tokens=False).vectors
+
+    def encode_tokens(
+        self, texts: Sequence[str], progress: Callable[[int], None] | None = None
+    ) -> Embedded:
+        """Embed documents and their tokens in batches.
+
+        Args:
+            texts: Any strings.
+            progress: As in ``encode``.
+
+        Returns:
+            Their vectors and tokens.
+
+        Raises:
+            ProviderError: As in ``encode``.
+        """
+        return self._encode(texts, progress, with_tokens=bool(self.token_key))
+
+    def _encode(
+        self, texts: Sequence[str], progress: Callable[[int], None] | None, *, with_tokens: bool
+    ) -> Embedded:
         with self._lock:
             self._began_at = self._closes
             vectors = np.zeros((len(texts), self.dim), np.float32)
+            tokens: list[np.ndarray] = []
             for start in range(0, len(texts), self._options.batch_size):
                 batch = texts[start : start + self._options.batch_size]
-                vectors[start : start + len(batch)] = self._batch(batch)
+                made = self._batch(batch, with_tokens)
+                vectors[start : start + len(batch)] = made.vectors
+                tokens += made.tokens
                 if progress:
                     progress(start + len(batch))
             self._deaths = 0
-            return vectors
+            return Embedded(vectors, tokens)
 
     def close(self) -> None:
         """End the child, and with it a call that is at work; the next ``encode`` starts another."""
@@ -123,14 +156,16 @@ class SentenceEmbedder:
             self._began_at = self._closes
             self._ready()
 
-    def _batch(self, texts: Sequence[str]) -> np.ndarray:
+    def _batch(self, texts: Sequence[str], with_tokens: bool) -> Embedded:
         process = self._ready()
-        request = Request([sendable(text[:MAX_CHARS]) for text in texts])
+        request = Request([sendable(text[:MAX_CHARS]) for text in texts], with_tokens)
         reply = self._ask(process, request, self._reply_s)
         if not isinstance(reply, Vectors):
             raise self._failed("the embedding child lost the thread")
         try:
-            return reply.array(len(texts), self._dim)
+            vectors = reply.array(len(texts), self._dim)
+            tokens = reply.token_arrays(len(texts), self.token_dim) if with_tokens else []
+            return Embedded(vectors, tokens)
         except ValueError as error:
             raise self._failed("the embedding child lost the thread") from error
 
@@ -145,7 +180,9 @@ class SentenceEmbedder:
             )
         options = self._options
         args = (options.model, str(options.doc_threads), str(options.doc_max_tokens))
-        process = spawn(self._module, *args, stderr=self._stderr, stdin=subprocess.PIPE)
+        process = spawn(
+            self._module, *args, self._export, stderr=self._stderr, stdin=subprocess.PIPE
+        )
         self._process, self._owner = process, os.getpid()
         hello = self._ask(process, None, START_S)
         if not isinstance(hello, Hello):
@@ -159,6 +196,12 @@ class SentenceEmbedder:
             raise ProviderError(
                 f"the model's vectors are {hello.key}, not {self._key}",
                 hint="Its weights have changed; restart, so that it is exported anew",
+            )
+        if self.token_key and self.token_key != hello.token_key:
+            self._put_away()
+            raise ProviderError(
+                "the model's export has changed, and with it its token vectors",
+                hint="Start again",
             )
         self._key, self._dim = hello.key, hello.dim
 

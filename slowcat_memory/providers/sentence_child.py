@@ -1,32 +1,39 @@
-"""The document child: ``python -m slowcat_memory.providers.sentence_child MODEL THREADS TOKENS``.
+"""The document child: ``python -m slowcat_memory.providers.sentence_child MODEL THREADS TOKENS EXPORT``.
 
 Loads the model once and embeds what arrives on standard input until that ends, which it does
-when the parent closes it or dies.
+when the parent closes it or dies. EXPORT is the folder of the model's export, where the projection
+of token vectors is kept; "" when there is none.
 """
 
 import sys
-from collections.abc import Callable
-from typing import Any, BinaryIO
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 
-from slowcat_memory.providers import documents, exported, wire
+from slowcat_memory.providers import documents, exported, tokens, wire
+from slowcat_memory.providers.base import Embedded
 from slowcat_memory.providers.child import settle
+from slowcat_memory.providers.tokens import TokenSpace
 from slowcat_memory.providers.wire import Fault, Hello, Request, Vectors
 
+STATES_TOGETHER = 64  # pieces whose hidden states are in memory at a time: 25 MB at 256 tokens
 PAD_TOGETHER = 4  # texts of one forward pass: on a CPU, padding costs more than batches gain
 
 
-def load(model_name: str, threads: int, doc_max_tokens: int) -> tuple[Hello, "Encode"]:
+def load(
+    model_name: str, threads: int, doc_max_tokens: int, export: str = ""
+) -> tuple[Hello, "Encode"]:
     """Load the model; imports torch.
 
     Args:
         model_name: A name on the hub, or a path.
         threads: Threads of torch.
         doc_max_tokens: Tokens of a piece of a document; the model's own limit wins when lower.
+        export: Folder of the model's export, "" for vectors alone.
 
     Returns:
-        What to tell the parent, and a function from texts to vectors of unit length.
+        What to tell the parent, and a function from texts to vectors, and to their tokens.
 
     Raises:
         ProviderError: It cannot be used here.
@@ -40,23 +47,47 @@ def load(model_name: str, threads: int, doc_max_tokens: int) -> tuple[Hello, "En
     tokenizer = sentence_model.tokenizer_of(model)
     _, prompt = sentence_model.prompts_of(model)
 
-    def encode(texts: list[str]) -> np.ndarray:
+    meta = exported.read_meta(Path(export)) if export else None
+    space = tokens.load(Path(export), meta) if meta else None
+    lead = tokens.lead_of(tokenizer, prompt)
+
+    def encode(texts: list[str], with_tokens: bool = False) -> Embedded:
         plan = documents.plan(texts, tokenizer, prompt, limit)
-        vectors = model.encode(
-            plan.pieces,
-            prompt=prompt,
-            batch_size=PAD_TOGETHER,
-            normalize_embeddings=True,
-            show_progress_bar=False,
-        )
-        return documents.gather(plan, vectors)
+        vectors: list[np.ndarray] = []
+        pieces: list[np.ndarray] = []
+        for start in range(0, len(plan.pieces), STATES_TOGETHER):
+            rows = model.encode(
+                plan.pieces[start : start + STATES_TOGETHER],
+                prompt=prompt,
+                batch_size=PAD_TOGETHER,
+                output_value=None if with_tokens else "sentence_embedding",
+                show_progress_bar=False,
+            )
+            vectors += (
+                [row["sentence_embedding"].numpy() for row in rows] if with_tokens else [*rows]
+            )
+            if with_tokens and space:
+                pieces += [_tokens(row, space, lead) for row in rows]
+        every = documents.gather(plan, documents.unit(np.stack(vectors)))
+        return Embedded(every, documents.join(plan, pieces, limit) if pieces else [])
 
     name = exported.short_name(model_name)
-    dim = encode([""]).shape[1]
-    return Hello(exported.space_key(name, exported.weights_hash(folder), dim), dim), encode
+    dim = encode([""]).vectors.shape[1]
+    key = exported.space_key(name, exported.weights_hash(folder), dim)
+    return Hello(key, dim, space.key if space else ""), encode
 
 
-Encode = Callable[[list[str]], np.ndarray]
+def _tokens(row: dict[str, Any], space: TokenSpace, lead: int) -> np.ndarray:
+    """Project the tokens of one piece, as sentence-transformers hands it out, that count."""
+    read = row["attention_mask"].bool()
+    kept = space.kept(row["input_ids"][read].numpy(), lead)
+    return space.project(row["token_embeddings"][read].numpy()[kept])
+
+
+class Encode(Protocol):
+    """Embeds texts, with their tokens when they are wanted."""
+
+    def __call__(self, texts: list[str], with_tokens: bool = False) -> Embedded: ...  # noqa: D102
 
 
 def serve(requests: BinaryIO, replies: BinaryIO, encode: Encode) -> None:
@@ -69,7 +100,8 @@ def serve(requests: BinaryIO, replies: BinaryIO, encode: Encode) -> None:
     """
     while isinstance(request := wire.read(requests), Request):
         try:
-            reply: Vectors | Fault = Vectors.of(encode(request.texts))
+            made = encode(request.texts, request.tokens)
+            reply: Vectors | Fault = Vectors.of(made.vectors, made.tokens)
         except Exception as error:  # the parent shall hear of it, whatever it is
             reply = Fault("ProviderError", f"embedding failed ({type(error).__name__})")
         wire.write(replies, reply)
@@ -84,7 +116,7 @@ def main() -> int:
     replies = settle()
     try:
         try:
-            hello, encode = load(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+            hello, encode = load(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
         except Exception as error:  # whatever the libraries raise must reach the parent
             wire.write(replies, Fault.of(error, "loading the model"))
             return 1

@@ -76,34 +76,49 @@ class Hello(Struct, tag=True):
     Attributes:
         key: Key of its vector space.
         dim: Length of a vector.
+        token_key: Key of the space of its token vectors, "" when it makes none.
     """
 
     key: str
     dim: int
+    token_key: str = ""
 
 
 class Request(Struct, tag=True):
-    """Texts to embed, as documents."""
+    """Texts to embed, as documents; and whether their tokens are wanted, too."""
 
     texts: list[str]
+    tokens: bool = False
 
 
 class Vectors(Struct, tag=True):
-    """The reply: float32, little-endian, row after row, in the order of the texts."""
+    """The reply: row after row, in the order of the texts.
+
+    Attributes:
+        rows: The vectors, float32, little-endian.
+        tokens: Their tokens' vectors, int8.
+        counts: How many tokens each text has; empty when none were wanted.
+    """
 
     rows: bytes
+    tokens: bytes = b""
+    counts: list[int] = []
 
     @classmethod
-    def of(cls, vectors: np.ndarray) -> "Vectors":
+    def of(cls, vectors: np.ndarray, tokens: list[np.ndarray] | None = None) -> "Vectors":
         """Pack vectors.
 
         Args:
             vectors: Shape (n, dim).
+            tokens: For each text shape (its tokens, token_dim), int8; None when not wanted.
 
         Returns:
             The reply.
         """
-        return cls(np.ascontiguousarray(vectors, "<f4").tobytes())
+        rows = np.ascontiguousarray(vectors, "<f4").tobytes()
+        return cls(
+            rows, b"".join(part.tobytes() for part in tokens or ()), [*map(len, tokens or ())]
+        )
 
     def array(self, count: int, dim: int) -> np.ndarray:
         """Unpack the vectors.
@@ -119,6 +134,24 @@ class Vectors(Struct, tag=True):
             ValueError: There are not as many.
         """
         return np.frombuffer(self.rows, "<f4").reshape(count, dim)
+
+    def token_arrays(self, count: int, dim: int) -> list[np.ndarray]:
+        """Unpack the tokens' vectors.
+
+        Args:
+            count: How many texts there must be.
+            dim: Length of a token's vector.
+
+        Returns:
+            For each text shape (its tokens, dim), int8, read-only.
+
+        Raises:
+            ValueError: There are not as many.
+        """
+        every = np.frombuffer(self.tokens, np.int8).reshape(sum(self.counts), dim)
+        if len(self.counts) != count:
+            raise ValueError(f"tokens of {len(self.counts)} texts, not {count}")
+        return np.split(every, np.cumsum(self.counts)[:-1])
 
 
 Frame = Hello | Request | Vectors | Fault

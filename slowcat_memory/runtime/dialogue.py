@@ -10,12 +10,15 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
+from slowcat_memory.core.chunks import chunk_id
+from slowcat_memory.core.queries import Said
 from slowcat_memory.core.text import clean, fingerprint
 from slowcat_memory.records import Channel, Event, Turn
 from slowcat_memory.runtime.tracker import SessionTracker
 from slowcat_memory.store import Ack
 
 Append = Callable[[Event], Ack]
+LAST = 4  # turns that are remembered here; a query looks at two
 HEARD = 256  # transcripts that may wait for the turn they belong to; muted ones wait in vain
 
 
@@ -48,8 +51,21 @@ class Dialogue:
         # (recogniser's id, words), not yet part of a turn
         self._heard: deque[tuple[str, str]] = deque(maxlen=HEARD)
         self.user_turn: Turn | None = None
+        self._last: deque[Turn] = deque(maxlen=LAST)  # of this session
         self._tools: list[str] = []
         self._answering: tuple[Turn | None, list[str]] | None = None
+
+    def before(self, turn: Turn | None) -> list[Said]:
+        """List what was said last in this session, oldest first.
+
+        Args:
+            turn: The turn at hand, which is left out.
+
+        Returns:
+            Two turns at most.
+        """
+        earlier = [said for said in self._last if turn is None or said.id < turn.id]
+        return [Said(said.text, said.at, chunk_id(said.id)) for said in earlier[-2:]]
 
     def heard(self, speaker: str, words: str) -> None:
         """Note who said a part of the turn that is being spoken.
@@ -136,7 +152,10 @@ class Dialogue:
             cut=cut,
         )
         self._log(edges)
-        return asked, self._append(turn)
+        ack = self._append(turn)
+        if isinstance(turn, Turn):  # the tracker's last event always is
+            self._last.append(replace(turn, id=ack.id))
+        return asked, ack
 
     def _inside(self, text: str) -> list[tuple[str, str]]:
         """Find what was heard of a turn; what is not in its words was muted, or is another's."""
@@ -169,7 +188,15 @@ class Dialogue:
         return name or self._user_name
 
     def _log(self, events: Sequence[Event]) -> list[Event]:
-        return [replace(event, id=self._append(event).id) for event in events]
+        logged: list[Event] = []
+        for event in events:
+            logged.append(replace(event, id=self._append(event).id))
+            last = logged[-1]
+            if isinstance(last, Turn):
+                self._last.append(last)
+            elif last.kind == "start":
+                self._last.clear()
+        return logged
 
     def disconnected(self, reason: str = "disconnect") -> None:
         """The line dropped: end the session, which may be resumed."""

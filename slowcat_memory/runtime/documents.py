@@ -1,18 +1,26 @@
 """Vectors of what was said: drafts just after, exact ones when there is time.
 
 A *draft* is made by the query embedder (int8), milliseconds after the turn; the document embedder
-(fp32, a child process) replaces it. Both live in one space.
+(fp32, a child process) replaces it. Both live in one space. With a model that tells them, the
+vectors of the single tokens are made and kept together with the vector.
 """
 
 import threading
 from collections.abc import Callable, Sequence
+from typing import cast
 
 import numpy as np
 
 from slowcat_memory.core.chunks import chunk, spoken
 from slowcat_memory.errors import ProviderError
-from slowcat_memory.providers import DocumentEmbedder
-from slowcat_memory.records import Memory, Vector, WriteBatch
+from slowcat_memory.providers import (
+    DocumentEmbedder,
+    Embedded,
+    Embedder,
+    TokenEmbedder,
+    token_key_of,
+)
+from slowcat_memory.records import Memory, TokenVectors, Vector, WriteBatch
 from slowcat_memory.runtime.embedding import Embedding
 from slowcat_memory.runtime.namespace import Space
 from slowcat_memory.runtime.namespaces import Namespaces
@@ -50,12 +58,14 @@ class DocumentVectors:
         wanted = [m for m in memories if not namespace.searcher.has_vector(m.id)]
         if not wanted:
             return
-        values = embedder.encode([spoken(memory) for memory in wanted])
+        made = self._encode(embedder, [spoken(memory) for memory in wanted])
         searcher = self._namespaces.get(scope).searcher
         late = np.array([searcher.has_vector(memory.id) for memory in wanted])  # exact by now
         if not late.all():
-            kept = [memory for memory, done in zip(wanted, late, strict=True) if not done]
-            self._keep(scope, namespace.space, kept, values[~late], draft=True)
+            kept = np.flatnonzero(~late).tolist()
+            tokens = [made.tokens[i] for i in kept] if made.tokens else []
+            part = Embedded(made.vectors[kept], tokens)
+            self._keep(scope, namespace.space, [wanted[i] for i in kept], part, draft=True)
 
     def draft_missing(self, scope: str, stop: threading.Event) -> None:
         """Embed everything in a namespace that has no vector, with the query model.
@@ -66,14 +76,18 @@ class DocumentVectors:
         """
         if self._embedding.embedder is None:
             return
-        missing = self._missing(scope, drafts_too=False)
+        namespace = self._namespaces.get(scope)
+        namespace.wait_vectors()
+        missing = namespace.searcher.missing_vectors()
         for start in range(0, len(missing), DRAFTS):
             if stop.is_set():
                 return
-            self.draft(scope, missing[start : start + DRAFTS])
+            self.draft(scope, list(namespace.fetch(missing[start : start + DRAFTS]).values()))
 
     def embed(self, scope: str, told: Told, embedder: DocumentEmbedder | None = None) -> None:
         """Replace drafts by exact vectors, and make the missing ones. Blocks, for minutes.
+
+        A vector that lacks those of its tokens counts as missing.
 
         Args:
             scope: The namespace.
@@ -103,23 +117,32 @@ class DocumentVectors:
                 f"documents would be embedded as {embedder.key}, not {space.key}",
                 hint="The model has changed; start again, and it is exported anew",
             )
-        missing = self._missing(scope, drafts_too=True)
+        missing = self._inexact(scope, self._token_key(embedder))
         for start in range(0, len(missing), EXACT):
             told("embed", start, len(missing))
             part = missing[start : start + EXACT]
-            values = embedder.encode([spoken(memory) for memory in part])
-            self._keep(scope, space, part, values, draft=False)
+            made = self._encode(embedder, [spoken(memory) for memory in part])
+            self._keep(scope, space, part, made, draft=False)
         told("embed", len(missing), len(missing))
         self._store.flush(None)
 
-    def _missing(self, scope: str, *, drafts_too: bool) -> list[Memory]:
+    def _token_key(self, embedder: Embedder) -> str:
+        """Return the key of the token vectors that are wanted and that the embedder makes."""
+        wanted = self._embedding.token_key
+        return wanted if token_key_of(embedder) == wanted else ""
+
+    def _encode(self, embedder: Embedder, texts: Sequence[str]) -> Embedded:
+        if self._token_key(embedder):
+            return cast(TokenEmbedder, embedder).encode_tokens(texts)
+        return Embedded(embedder.encode(texts), [])
+
+    def _inexact(self, scope: str, token_key: str) -> list[Memory]:
+        """List the memories without an exact vector, or whose tokens have none."""
         key = self._namespaces.get(scope).space.key
         with self._store.snapshot() as snapshot:
-            done = {
-                vector.memory
-                for vector in snapshot.vectors(key, scope)
-                if not (vector.draft and drafts_too)
-            }
+            done = {vector.memory for vector in snapshot.vectors(key, scope) if not vector.draft}
+            if token_key:
+                done &= snapshot.has_tokens(token_key, scope, drafts=False)
             notes = [m for m in snapshot.memories(scope) if not m.retired_at]
             chunks = (chunk(turn) for turn in snapshot.turns(scope))
             every = {memory.id: memory for memory in (*chunks, *notes)}
@@ -130,15 +153,25 @@ class DocumentVectors:
         scope: str,
         space: Space,
         memories: Sequence[Memory],
-        values: np.ndarray,
+        made: Embedded,
         *,
         draft: bool,
     ) -> None:
         vectors = tuple(
             Vector(scope=scope, memory=memory.id, values=row, draft=draft)
-            for memory, row in zip(memories, values, strict=True)
+            for memory, row in zip(memories, made.vectors, strict=True)
         )
-        self._store.apply("embed", WriteBatch(vectors=vectors, embedder=space.key))
+        tokens = tuple(
+            TokenVectors(scope=scope, memory=memory.id, values=rows, draft=draft)
+            for memory, rows in zip(memories, made.tokens, strict=False)  # all of them, or none
+        )
+        batch = WriteBatch(
+            vectors=vectors,
+            embedder=space.key,
+            tokens=tokens,
+            token_key=self._embedding.token_key,
+        )
+        self._store.apply("embed", batch)
         namespace = self._namespaces.get(scope)  # it may have been loaded anew meanwhile
         if namespace.space == space:
             for vector in vectors:

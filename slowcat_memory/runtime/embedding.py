@@ -7,7 +7,7 @@ there are no vectors, and recall is by words.
 import functools
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from loguru import logger
 
@@ -17,10 +17,13 @@ from slowcat_memory.providers import (
     DocumentEmbedder,
     EmbedderOptions,
     EmbedderReport,
+    Encoded,
     QueryEmbedder,
+    TokenEmbedder,
+    token_key_of,
 )
+from slowcat_memory.runtime.breaker import Breaker
 from slowcat_memory.runtime.namespace import Space
-from slowcat_memory.runtime.recall import Breaker
 
 
 class Embedding:
@@ -50,7 +53,7 @@ class Embedding:
         self._options, self._cache_size, self._clock = options, cache_size, clock
         self._metrics, self._given = metrics, given
         self.embedder: QueryEmbedder | None = None
-        self._cached: Any = None  # ``encode_query`` behind its cache
+        self._cached: Any = None  # from a query to ``Encoded``, behind a cache
         self.query: Breaker | None = None
         self.report = EmbedderReport(state="none", source="not opened")
         self.open()
@@ -59,6 +62,11 @@ class Embedding:
     def space(self) -> Space:
         """The vector space in use."""
         return Space(self.report.key, self.report.dim) if self.query else Space()
+
+    @property
+    def token_key(self) -> str:
+        """Key of the space of token vectors, "" when none are made."""
+        return token_key_of(self.embedder) if self._options.token_vectors else ""
 
     @property
     def needs_export(self) -> bool:
@@ -75,9 +83,15 @@ class Embedding:
         else:
             embedder, self.report = providers.open_query_embedder(self._options)
         if embedder is not None:
-            cache = functools.lru_cache(self._cache_size)
-            self.embedder, self._cached = embedder, cache(embedder.encode_query)
+            self.embedder = embedder
+            self._cached = functools.lru_cache(self._cache_size)(self._encoder(embedder))
             self.query = Breaker(self._cached, self._clock, self._failed)
+
+    def _encoder(self, embedder: QueryEmbedder) -> Callable[[str], Encoded]:
+        """Return what embeds a query, with its tokens when they are wanted and told."""
+        if self.token_key:
+            return cast(TokenEmbedder, embedder).encode_query_tokens
+        return lambda text: Encoded(embedder.encode_query(text))
 
     def export(self) -> None:
         """Make the model ready. Blocks for some seconds, in a child process.
@@ -113,10 +127,14 @@ class _Given:
 
     def __init__(self, embedder: QueryEmbedder) -> None:
         self.name, self.key, self.dim = embedder.name, embedder.key, embedder.dim
-        self._embedder = embedder
+        self.token_key = token_key_of(embedder)
+        self._embedder: Any = embedder
 
     def encode(self, texts: Any, progress: Callable[[int], None] | None = None) -> Any:
         return self._embedder.encode(texts)
+
+    def encode_tokens(self, texts: Any, progress: Callable[[int], None] | None = None) -> Any:
+        return self._embedder.encode_tokens(texts)
 
     def close(self) -> None:
         """Leave it to its owner."""

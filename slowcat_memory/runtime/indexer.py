@@ -119,6 +119,11 @@ class Indexer:
                 self._metrics.count("background_failures")
                 logger.warning(f"memory: {work.__name__.strip('_')} failed: {type(error).__name__}")
 
+    def catch_up(self) -> None:
+        """Wait until what was said so far is findable by its words. Blocks."""
+        self.release()
+        self.talk.submit(lambda: None).result()
+
     def drain(self) -> None:
         """Wait until what was said so far is indexed and embedded. Blocks."""
         self.release()
@@ -132,6 +137,7 @@ class Indexer:
             self.release()
             wait((self.talk.submit(lambda: None),), CLOSE_S)
             self.closing.set()
+            self._namespaces.stop()
             wait((self.back.submit(lambda: None),), CLOSE_S)
         self.talk.shutdown(wait=False)
         self.back.shutdown(wait=False, cancel_futures=True)

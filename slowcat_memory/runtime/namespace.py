@@ -1,7 +1,7 @@
 """One scope's memories, ready for recall: its index, kept equal to the log, and its latest texts.
 
-Everything here is derived. ``load`` makes it from the store (a sealed index when there is a sound
-one, and the log after it); from then on every change to the log is told to it. ``reseal`` builds a
+Everything here is derived. It is made from the store (a sealed index when there is a sound one, and
+what was logged or derived after it); from then on every change is told to it. ``reseal`` builds a
 new sealed index in a child process while this one goes on, and swaps it in.
 """
 
@@ -9,23 +9,26 @@ import shutil
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 from loguru import logger
 from msgspec import Struct
-from msgspec.structs import replace
 
-from slowcat_memory.core.chunks import chunk, chunk_id, spoken, turn_of
+from slowcat_memory.core.chunks import chunk, chunk_id, turn_of
 from slowcat_memory.core.text import Tokenizer
 from slowcat_memory.errors import IndexDamagedError
-from slowcat_memory.index import Document, IndexOptions, Searcher
-from slowcat_memory.index import sealed as sealing
-from slowcat_memory.records import Manifest, Memory, Session, Turn
+from slowcat_memory.index import Document, IndexOptions, Searcher, sealed
+from slowcat_memory.records import Manifest, Memory, Turn
+from slowcat_memory.runtime import sealing
+from slowcat_memory.runtime.sealing import Reading, document
+from slowcat_memory.runtime.zones import zone_of
 from slowcat_memory.store import Ack, Snapshot, Store
 
 Change = Callable[[Searcher], None]
 FLUSH_S = 10.0
+FEW = 16  # changes that are replayed while others wait
 
 
 class Space(Struct, frozen=True):
@@ -52,6 +55,7 @@ class Namespace:
         options: IndexOptions,
         space: Space,
         hot_cache_size: int,
+        zone: str = "",
     ) -> None:
         """Load the scope from the store.
 
@@ -63,54 +67,137 @@ class Namespace:
             options: The index's options.
             space: The vector space in use.
             hot_cache_size: How many of the latest memories are kept in memory.
+            zone: The user's time zone, "" for this machine's.
         """
         self.scope, self.space = scope, space
-        self._store, self._root = store, root
+        self._store, self._root, self._zone = store, root, zone
+        self._reading = Reading(zone_of(zone), options.language)
         self._tokenizer, self._options, self._hot_size = tokenizer, options, hot_cache_size
         self._hot: OrderedDict[str, tuple[Memory, Ack | None]] = OrderedDict()
         self._latest: dict[str, str] = {}  # the last chunk of each session
         self._journal: list[Change] | None = None  # while a seal is made: what it may lack
         self._lock = threading.RLock()
         self._sealing = threading.Lock()
+        self._build = sealed.Build()
+        self._vectors_ready = threading.Event()
+        self._vectors_ready.set()
+        self.damaged = False  # whether a new sealed index is due for that alone
         with store.snapshot() as snapshot:
             self.searcher = self._load(snapshot)
 
     # ---------------------------------------------------------------- loading
 
     def _load(self, snapshot: Snapshot) -> Searcher:
-        searcher, upto = self._open_sealed(snapshot)
-        sessions = [s for s in snapshot.sessions(self.scope) if s.last_turn]
-        self._latest = _latest_at(upto, sessions, snapshot)
-        for turn in snapshot.turns(self.scope, after=upto):
-            searcher.add(self._document(turn))
-        self._latest |= {s.id: chunk_id(s.last_turn) for s in sessions}
-        for memory in snapshot.memories(self.scope):
-            _take_memory(searcher, memory)
-        if self.space.dim:
-            for vector in snapshot.vectors(self.space.key, self.scope):
-                if not searcher.has_vector(vector.memory):
-                    searcher.put_vector(vector.memory, vector.values)
-        return searcher
-
-    def _open_sealed(self, snapshot: Snapshot) -> tuple[Searcher, int]:
         manifest = snapshot.manifest(self.scope)
         sound = (snapshot.forget_epoch(), self._tokenizer.version)
         if manifest and (manifest.forget_epoch, manifest.tokenizer) == sound:
             try:
-                folder = sealing.check(self._root, manifest)
-                return self._searcher(folder, manifest.embedder == self.space.key), manifest.upto
-            except Exception as error:  # whatever numpy, bm25s or FAISS raise on a foreign file
+                searcher = self._load_sealed(snapshot, manifest)
+            except Exception as error:  # whatever NumPy or msgspec raise on a foreign file
                 logger.warning(f"index of a scope is rebuilt from the log: {type(error).__name__}")
-        return self._searcher(), 0
+                self._latest = {}
+            else:
+                self._open_vectors(searcher, manifest)
+                return searcher
+        self.damaged = manifest is not None
+        searcher = self._searcher()
+        self._take_turns(searcher, snapshot, after=0)
+        self._take_all(searcher, snapshot)
+        return searcher
 
-    def _searcher(self, folder: Path | None = None, own_vectors: bool = False) -> Searcher:
-        dim = self.space.dim
-        return Searcher(self._tokenizer, self._options, dim, folder, own_vectors and dim > 0)
+    def _load_sealed(self, snapshot: Snapshot, manifest: Manifest) -> Searcher:
+        """Load a sealed index and what came after it.
 
-    def _document(self, turn: Turn) -> Document:
-        before = self._latest.get(turn.session, "")
+        Its files are verified meanwhile, on another core: what was made of damaged ones is thrown
+        away before anybody asks it.
+        """
+        with ThreadPoolExecutor(1, "slowcat-verify") as pool:
+            verified = pool.submit(sealed.check, self._root, manifest, vectors=False)
+            searcher = self._searcher(self._root / manifest.generation)
+            self._take_turns(searcher, snapshot, after=manifest.upto)
+            self._take_changes(searcher, snapshot, manifest)
+            verified.result()
+        return searcher
+
+    def _take_turns(self, searcher: Searcher, snapshot: Snapshot, after: int) -> None:
+        for turn in snapshot.turns(self.scope, after=after):
+            searcher.add(self._document(turn, snapshot))
+
+    def _take_all(self, searcher: Searcher, snapshot: Snapshot) -> None:
+        for memory in snapshot.memories(self.scope):
+            self._take_memory(searcher, memory)
+        if self.space.dim:
+            for vector in snapshot.vectors(self.space.key, self.scope):
+                searcher.put_vector(vector.memory, vector.values)
+
+    def _take_changes(self, searcher: Searcher, snapshot: Snapshot, manifest: Manifest) -> None:
+        """Bring an index up to what was derived after it was built."""
+        for memory_id in snapshot.changed(self.scope, manifest.changes):
+            memory = read_memory(snapshot, self.scope, memory_id)
+            if memory is None:
+                searcher.remove(memory_id)
+                continue
+            self._take_memory(searcher, memory)
+            if self.space.dim and (
+                vector := snapshot.vector(self.space.key, self.scope, memory_id)
+            ):
+                searcher.put_vector(memory_id, vector.values)
+
+    def _open_vectors(self, searcher: Searcher, manifest: Manifest) -> None:
+        """Have the sealed vectors opened in the background: until then, words answer."""
+        if self.space.dim:
+            self._vectors_ready.clear()
+            threading.Thread(
+                target=self._attach, args=(searcher, manifest), name="slowcat-open", daemon=True
+            ).start()
+
+    def _attach(self, searcher: Searcher, manifest: Manifest) -> None:
+        try:
+            if (manifest.embedder, manifest.dim) == (self.space.key, self.space.dim):
+                self._attach_sealed(searcher, manifest)
+            else:
+                self._read_vectors(searcher)
+        except Exception as error:  # a thread has nobody to raise to
+            logger.warning(f"a scope's vectors cannot be read: {type(error).__name__}")
+        finally:
+            self._vectors_ready.set()
+
+    def _attach_sealed(self, searcher: Searcher, manifest: Manifest) -> None:
+        try:
+            searcher.attach_vectors(sealed.check(self._root, manifest, vectors=True))
+        except Exception as error:  # whatever FAISS raises on a foreign file
+            logger.warning(f"a scope's vectors are read from the log: {type(error).__name__}")
+            self.damaged = True
+            self._read_vectors(searcher)
+
+    def _read_vectors(self, searcher: Searcher) -> None:
+        """Take every vector from the store, for want of a sealed index that holds them."""
+        with self._store.snapshot() as snapshot:
+            for vector in snapshot.vectors(self.space.key, self.scope):
+                if not searcher.has_vector(vector.memory):
+                    searcher.put_vector(vector.memory, vector.values)
+
+    def wait_vectors(self, timeout: float | None = None) -> bool:
+        """Wait until the sealed vectors are searched too. Blocks.
+
+        Args:
+            timeout: Seconds; None waits as long as it takes.
+
+        Returns:
+            Whether they are.
+        """
+        return self._vectors_ready.wait(timeout)
+
+    def _searcher(self, folder: Path | None = None, *, vectors: bool = False) -> Searcher:
+        return Searcher(self._tokenizer, self._options, self.space.dim, folder, vectors)
+
+    def _document(self, turn: Turn, snapshot: Snapshot) -> Document:
+        before = self._latest.get(turn.session)
+        if before is None:
+            earlier = snapshot.turn_before(self.scope, turn.session, turn.id)
+            before = chunk_id(earlier) if earlier else ""
         self._latest[turn.session] = chunk_id(turn.id)
-        return document(chunk(turn), before)
+        return document(chunk(turn), self._reading, before)
 
     # ---------------------------------------------------------------- changes
 
@@ -122,7 +209,12 @@ class Namespace:
             ack: Resolves once it is durable; until then its text is served from memory.
         """
         with self._lock:
-            added = self._document(turn)
+            if turn.session in self._latest:
+                added = document(chunk(turn), self._reading, self._latest[turn.session])
+                self._latest[turn.session] = added.id
+            else:
+                with self._store.snapshot() as snapshot:
+                    added = self._document(turn, snapshot)
             self._remember(chunk(turn), ack)
             self._change(lambda searcher: searcher.add(added))
 
@@ -135,7 +227,16 @@ class Namespace:
         with self._lock:
             if memory.id in self._hot:
                 self._hot[memory.id] = (memory, self._hot[memory.id][1])
-            self._change(lambda searcher: _take_memory(searcher, memory))
+            self._change(lambda searcher: self._take_memory(searcher, memory))
+
+    def _take_memory(self, searcher: Searcher, memory: Memory) -> None:
+        """Bring a stored memory's state into an index."""
+        if memory.retired_at is not None:
+            searcher.remove(memory.id)
+        elif turn_of(memory.id) and not memory.context:
+            searcher.set_priors(memory.id, memory.importance, memory.pinned)
+        else:
+            searcher.add(document(memory, self._reading))
 
     def put_vector(self, memory_id: str, vector: np.ndarray) -> None:
         """Set a memory's vector.
@@ -198,9 +299,10 @@ class Namespace:
     # ---------------------------------------------------------------- sealing
 
     def seal_due(self) -> bool:
-        """Tell whether the tail has grown enough for a new sealed index."""
-        limit = max(self._options.seal_at, self._options.seal_share * self.searcher.sealed_count)
-        return self.searcher.tail_count > limit
+        """Tell whether the tail has grown enough for a new sealed index, or the old one is broken."""
+        options, searcher = self._options, self.searcher
+        limit = max(options.seal_at, options.seal_share * searcher.sealed_count)
+        return self.damaged or searcher.tail_count > min(limit, max(options.seal_most, 1))
 
     def reseal(self) -> None:
         """Build a new sealed index and go on with it. Blocks for seconds: not for the frame path.
@@ -216,86 +318,50 @@ class Namespace:
             finally:
                 self._journal = None
 
+    def stop(self) -> None:
+        """End a build that runs, and begin no other one."""
+        self._build.stop()
+
     def _reseal(self) -> None:
         if not self._store.flush(FLUSH_S):
             raise IndexDamagedError("the index is not rebuilt while turns wait to be saved")
-        with self._store.snapshot() as snapshot:
-            documents, vectors, manifest = self._inventory(snapshot)
-        generation, files = sealing.seal(
-            self._root, documents, vectors, self.space.dim, self._options
+        order = sealing.Order(
+            store=str(self._store.path),
+            scope=self.scope,
+            embedder=self.space.key,
+            dim=self.space.dim,
+            zone=self._zone,
+            options=self._options,
         )
-        manifest = replace(manifest, generation=generation, files=files)
+        manifest = sealing.seal(self._build, self._root, order)
         try:
             self._swap(manifest)
             self._store.publish(manifest).wait(FLUSH_S)
         except Exception:  # nothing vouches for it, and it may hold what was forgotten meanwhile
-            shutil.rmtree(self._root / generation, ignore_errors=True)
+            shutil.rmtree(self._root / manifest.generation, ignore_errors=True)
             raise
-        sealing.sweep(self._root, keep=generation)
-
-    def _inventory(
-        self, snapshot: Snapshot
-    ) -> tuple[list[Document], dict[str, np.ndarray], Manifest]:
-        upto, latest, documents = snapshot.last_id(), dict[str, str](), list[Document]()
-        stored = {memory.id: memory for memory in snapshot.memories(self.scope)}
-        for turn in snapshot.turns(self.scope, upto=upto):
-            memory = stored.pop(chunk_id(turn.id), None) or chunk(turn)
-            if memory.retired_at:
-                continue
-            documents.append(document(memory, latest.get(turn.session, "")))
-            latest[turn.session] = memory.id
-        documents += [document(memory) for memory in stored.values() if not memory.retired_at]
-        vectors = {}
-        if self.space.dim:
-            vectors = {v.memory: v.values for v in snapshot.vectors(self.space.key, self.scope)}
-            vectors = {d.id: vectors[d.id] for d in documents if d.id in vectors}
-        manifest = Manifest(
-            scope=self.scope,
-            generation="",
-            files=(),
-            documents=len(documents),
-            embedder=self.space.key if vectors else "",
-            dim=self.space.dim if vectors else 0,
-            upto=upto,
-            tokenizer=self._tokenizer.version,
-            forget_epoch=snapshot.forget_epoch(),
-        )
-        return documents, vectors, manifest
+        self.damaged = False
+        sealed.sweep(self._root, keep=manifest.generation)
 
     def _swap(self, manifest: Manifest) -> None:
-        searcher = self._searcher(self._root / manifest.generation, bool(manifest.dim))
+        own = bool(manifest.dim) and manifest.embedder == self.space.key
+        searcher = self._searcher(self._root / manifest.generation, vectors=own)
+        done = 0
+        while done + FEW < len(self._journal or ()):  # most of it before anybody has to wait
+            for change in (self._journal or [])[done:]:
+                change(searcher)
+                done += 1
         with self._lock:
             if self._stale(manifest):
                 raise IndexDamagedError("something was forgotten while the index was built")
-            for change in self._journal or ():
+            for change in (self._journal or [])[done:]:
                 change(searcher)
             self.searcher = searcher
+            self._vectors_ready.set()
 
     def _stale(self, manifest: Manifest) -> bool:
         with self._store.snapshot() as snapshot:
             return snapshot.forget_epoch() != manifest.forget_epoch
-
-
-def document(memory: Memory, before: str = "") -> Document:
-    """Say what the index keeps of a memory.
-
-    Args:
-        memory: The memory.
-        before: Id of the memory said just before it in the same session.
-
-    Returns:
-        The document.
-    """
-    return Document(
-        id=memory.id,
-        text=spoken(memory),
-        at=memory.valid_from.timestamp(),
-        importance=memory.importance,
-        pinned=memory.pinned,
-        agent=memory.role == "assistant",
-        before=before,
-        words=len(memory.text.split()),
-    )
 
 
 def read_memory(snapshot: Snapshot, scope: str, memory_id: str) -> Memory | None:
@@ -313,22 +379,3 @@ def read_memory(snapshot: Snapshot, scope: str, memory_id: str) -> Memory | None
         return memory
     turn = snapshot.turn(turn_of(memory_id)) if turn_of(memory_id) else None
     return chunk(turn) if turn is not None and turn.scope == scope else None
-
-
-def _latest_at(upto: int, sessions: Sequence[Session], snapshot: Snapshot) -> dict[str, str]:
-    """Find the last chunk, up to a log id, of each session that goes on after it."""
-    spanning = {s.id: s.first_turn for s in sessions if s.first_turn <= upto < s.last_turn}
-    if not spanning:
-        return {}
-    turns = snapshot.turns(sessions[0].scope, after=min(spanning.values()) - 1, upto=upto)
-    return {turn.session: chunk_id(turn.id) for turn in turns if turn.session in spanning}
-
-
-def _take_memory(searcher: Searcher, memory: Memory) -> None:
-    """Bring a stored memory's state into an index."""
-    if memory.retired_at is not None:
-        searcher.remove(memory.id)
-    elif turn_of(memory.id) and not memory.context:
-        searcher.set_priors(memory.id, memory.importance, memory.pinned)
-    else:
-        searcher.add(document(memory))

@@ -26,6 +26,7 @@ class Namespaces:
         options: IndexOptions,
         hot_cache_size: int,
         space: Callable[[], Space],
+        zone: str = "",
     ) -> None:
         """Start with none loaded.
 
@@ -35,9 +36,10 @@ class Namespaces:
             options: The index's options.
             hot_cache_size: Latest memories that each keeps in memory.
             space: Tells the vector space in use.
+            zone: The user's time zone, "" for this machine's.
         """
         self._store, self._tokenizer, self._options = store, tokenizer, options
-        self._hot_cache_size, self._space = hot_cache_size, space
+        self._hot_cache_size, self._space, self._zone = hot_cache_size, space, zone
         self._loaded: dict[str, Namespace] = {}
         self._loading = threading.Lock()
 
@@ -65,6 +67,11 @@ class Namespaces:
                 namespace = self._loaded.get(scope) or self._load(check_scope(scope))
                 self._loaded[scope] = namespace
         return namespace
+
+    def stop(self) -> None:
+        """End the builds that run, and begin no other one."""
+        for namespace in self:
+            namespace.stop()
 
     def reload(self, scope: str) -> None:
         """Make a namespace anew from the store. To be called where turns are added.
@@ -101,11 +108,24 @@ class Namespaces:
             self._options,
             self._space(),
             self._hot_cache_size,
+            self._zone,
         )
 
     def _root(self, scope: str) -> Path:
-        name = hashlib.blake2b(scope.encode(), digest_size=8).hexdigest()
-        return self._store.path / "index" / name
+        return index_root(self._store.path, scope)
+
+
+def index_root(store: Path, scope: str) -> Path:
+    """Tell where a scope's sealed index is.
+
+    Args:
+        store: The store's folder.
+        scope: The scope.
+
+    Returns:
+        Its folder.
+    """
+    return store / "index" / hashlib.blake2b(scope.encode(), digest_size=8).hexdigest()
 
 
 def check_scope(scope: str) -> str:

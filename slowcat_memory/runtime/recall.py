@@ -8,82 +8,26 @@ is embedded. There is no hop between threads from stage to stage: one costs 32 u
 
 import time
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
-from typing import Literal
 
 import numpy as np
-from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core import fuse
+from slowcat_memory.core import calibrate, fuse
+from slowcat_memory.core.ask import Ask
 from slowcat_memory.core.fuse import FuseOptions
-from slowcat_memory.core.rank import RankOptions, apply_priors
+from slowcat_memory.core.queries import Said
+from slowcat_memory.core.rank import RankOptions
 from slowcat_memory.core.text import fingerprint
-from slowcat_memory.index import Candidates, Searcher
+from slowcat_memory.index import Searcher
 from slowcat_memory.index.searcher import Lexical
+from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Hit, Memory
+from slowcat_memory.runtime.breaker import Embed
+from slowcat_memory.runtime.query import Query, Recollection, Stage
+from slowcat_memory.runtime.scoring import FetchTokens, Scored, Scoring
 
-Stage = Literal["full", "lexical", "tail", "none"]
-Embed = Callable[[str], np.ndarray | None]
 Fetch = Callable[[str, Sequence[str]], dict[str, Memory]]
-
-
-class RecallOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a recall may cost, and what is good enough to offer.
-
-    Attributes:
-        deadline_ms: A turn waits no longer than this for its memories; past it, it takes the best
-            stage that is done.
-        warn_ms: A slower recall is logged as a warning.
-        floor: Least relevance of an offered memory: the larger of its cosine and of the share of
-            the query's weight in words that it holds. 0 offers anything.
-        keep_share: A memory is offered if its score is at least this share of the best one's.
-    """
-
-    deadline_ms: float = 10.0
-    warn_ms: float = 8.0
-    floor: float = 0.30
-    keep_share: float = 0.55
-
-
-class Query(Struct, frozen=True, kw_only=True):
-    """What is asked.
-
-    Attributes:
-        text: The user's words.
-        scope: The namespace.
-        now: The time of the question.
-        k: How many hits at most.
-        exclude: Ids of memories not to return.
-        exclude_words: Fingerprints of texts not to return.
-        floor: Least relevance.
-        keep_share: Least share of the best hit's score.
-        vector: The text's vector, when it was embedded ahead.
-    """
-
-    text: str
-    scope: str
-    now: datetime
-    k: int
-    exclude: frozenset[str] = frozenset()
-    exclude_words: frozenset[str] = frozenset()
-    floor: float = 0.0
-    keep_share: float = 0.0
-    vector: np.ndarray | None = None
-
-
-class Recollection(Struct, frozen=True, kw_only=True):
-    """What came to mind.
-
-    Attributes:
-        hits: Best first.
-        stage: How far recall came.
-        timings: Milliseconds by stage; "wait", once a turn took it, is all that the turn waited.
-    """
-
-    hits: list[Hit] = []
-    stage: Stage = "none"
-    timings: dict[str, float] = {}
+Understand = Callable[[Query, Sequence[str]], Ask]
 
 
 class Progress:
@@ -95,57 +39,6 @@ class Progress:
         self.abandoned = False  # set by the reader: do not go on, nobody waits
 
 
-class Breaker:
-    """An embedder that costs a turn its vectors at worst: it answers None instead of raising.
-
-    Failures in a row, or answers so late that the recalls behind them were held up, open it: for a
-    while it answers None at once. Then the next text is tried again.
-    """
-
-    FAILURES = 3
-    OPEN = timedelta(seconds=60)
-    LATE = timedelta(seconds=0.5)
-
-    def __init__(
-        self, embed: Embed, clock: Callable[[], datetime], on_failure: Callable[[str], None]
-    ) -> None:
-        """Start closed.
-
-        Args:
-            embed: Turns a query into a unit vector, or raises.
-            clock: The time.
-            on_failure: Told in a word what went wrong, each time.
-        """
-        self._embed, self._clock, self._on_failure = embed, clock, on_failure
-        self._failures = 0
-        self._failed: datetime | None = None  # when it failed last
-
-    def __call__(self, text: str) -> np.ndarray | None:
-        """Embed a query.
-
-        Args:
-            text: The query.
-
-        Returns:
-            Shape (dim,), or None.
-        """
-        began = self._clock()
-        if self._failures >= self.FAILURES and self._failed and began < self._failed + self.OPEN:
-            return None
-        vector, problem = None, ""
-        try:
-            vector = self._embed(text)
-        except Exception as error:  # whatever a model or an endpoint raises
-            problem = type(error).__name__
-        ended = self._clock()
-        if not problem and ended - began < self.LATE:
-            self._failures = 0
-            return vector
-        self._failures, self._failed = self._failures + 1, ended
-        self._on_failure(problem or "late")
-        return vector
-
-
 class Recall:
     """Runs queries against one namespace's searcher."""
 
@@ -153,22 +46,30 @@ class Recall:
         self,
         searcher: Searcher,
         fetch: Fetch,
+        understand: Understand,
         embed: Embed | None,
+        tokens: FetchTokens | None,
         fusing: FuseOptions,
         ranking: RankOptions,
+        dialogue: float = 0.0,
     ) -> None:
         """Wire the parts.
 
         Args:
             searcher: The namespace's index.
             fetch: Returns memories by scope and ids, those that exist.
-            embed: Turns a query into a unit vector or None, and never raises (see ``Breaker``);
-                None without a model.
+            understand: Reads a query, given the namespace's speakers.
+            embed: Turns a query into a unit vector, with or without its tokens, or None, and
+                never raises (see ``Breaker``); None without a model.
+            tokens: Returns the vectors of memories' tokens by scope and ids; None without any.
             fusing: How views become one score.
             ranking: The priors.
+            dialogue: How much the last turns turn a query's vector their way.
         """
-        self._searcher, self._fetch, self._embed = searcher, fetch, embed
-        self._fusing, self._ranking = fusing, ranking
+        self._searcher, self._fetch, self._understand = searcher, fetch, understand
+        self._embed, self._dialogue = embed, dialogue
+        self._scoring = Scoring(searcher, tokens, fusing, ranking)
+        self._duplicate = fusing.duplicate
 
     def run(self, query: Query, progress: Progress | None = None) -> Recollection:
         """Recall, all stages.
@@ -183,15 +84,30 @@ class Recall:
         watch, progress = _Stopwatch(), progress or Progress()
         if progress.abandoned:
             return Recollection()
-        lexical = progress.lexical = self._searcher.lexical(query.text)
+        ask = self._understand(query, self._searcher.speakers)
+        lexical = progress.lexical = self._searcher.lexical(ask.words)
         watch.lap("lexical")
-        vector = query.vector
-        if vector is None and self._embed is not None and len(self._searcher.dense):
-            vector = None if progress.abandoned else self._embed(query.text)
+        encoded = None if query.vector is None else Encoded.of(query.vector)
+        if encoded is None and self._embed is not None and len(self._searcher.dense):
+            encoded = None if progress.abandoned else self.encode(ask)
             watch.lap("embed")
         if progress.abandoned:
             return Recollection(timings=watch.laps)
-        return self._finish(query, lexical, vector, watch)
+        if encoded is not None and not encoded.vector.any():
+            encoded = None  # it points nowhere: words say more
+        return self._finish(query, ask, lexical, encoded, watch)
+
+    def encode(self, ask: Ask) -> Encoded | None:
+        """Embed a query.
+
+        Args:
+            ask: The query, understood.
+
+        Returns:
+            Its vector, and its tokens where they are told; None without a model.
+        """
+        value = self._embed(ask.meaning) if self._embed else None
+        return None if value is None else Encoded.of(value)
 
     def settle(self, query: Query, progress: Progress) -> Recollection:
         """Take what a late recall has so far; called by the turn that waits for it.
@@ -205,63 +121,56 @@ class Recall:
         """
         watch = _Stopwatch()
         progress.abandoned = True
+        ask = self._understand(query, self._searcher.speakers)
         if progress.lexical is not None:
-            return self._finish(query, progress.lexical, None, watch)
-        tail = self._searcher.lexical(query.text, sealed=False)
+            return self._finish(query, ask, progress.lexical, None, watch)
+        tail = self._searcher.lexical(ask.words, sealed=False)
         watch.lap("lexical")
-        return replace(self._finish(query, tail, None, watch), stage="tail")
+        return replace(self._finish(query, ask, tail, None, watch), stage="tail")
+
+    def _turned(self, vector: np.ndarray, query: Query) -> np.ndarray:
+        """Turn a query's vector towards what was just talked about, as far as that has vectors."""
+        last = [self._said(said) for said in query.dialogue[-2:]]
+        found = [said for said in last if said is not None]
+        if not found:
+            return vector
+        turned = vector + self._dialogue * np.mean(found, axis=0)
+        return turned / max(float(np.linalg.norm(turned)), 1e-9)
+
+    def _said(self, said: Said) -> np.ndarray | None:
+        """Look a turn's vector up; one that no memory keeps is embedded."""
+        if said.memory:
+            return self._searcher.vector(said.memory)
+        value = self._embed(said.text) if self._embed else None
+        return None if value is None else Encoded.of(value).vector
 
     def _finish(
-        self, query: Query, lexical: Lexical, vector: np.ndarray | None, watch: "_Stopwatch"
-    ) -> Recollection:
-        candidates = self._searcher.candidates(lexical, vector, query.exclude)
-        watch.lap("dense")
-        scores, views = self._score(candidates, query.now)
-        order = self._select(candidates, scores, lexical, query)
-        watch.lap("fuse")
-        hits = self._hits(query, candidates, scores, views, order)
-        watch.lap("fetch")
-        stage: Stage = "full" if "dense" in candidates.views else "lexical"
-        return Recollection(hits=hits, stage=stage, timings=watch.laps)
-
-    def _score(self, found: Candidates, now: datetime) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        views = {name: fuse.normalise(name, raw) for name, raw in found.views.items()}
-        scores = fuse.fuse(views, self._fusing)
-        if self._fusing.smoothing and self._searcher.mean_words < self._fusing.smooth_below_words:
-            scores = fuse.smooth(scores, found.before, found.after, self._fusing.smoothing)
-        ranked = apply_priors(
-            scores,
-            at=found.at,
-            importance=found.importance,
-            pinned=found.pinned,
-            agent=found.agent,
-            now=now.timestamp(),
-            options=self._ranking,
-        )
-        return ranked, views
-
-    def _select(
-        self, found: Candidates, scores: np.ndarray, lexical: Lexical, query: Query
-    ) -> np.ndarray:
-        """Order the candidates that are good enough, best first, with some to spare."""
-        relevance = found.views["window"] / max(lexical.ceiling, 1e-9)
-        if "dense" in found.views:
-            relevance = np.fmax(relevance, found.views["dense"])  # NaN where there is no vector
-        order = np.argsort(-scores, kind="stable")
-        if query.floor > 0:
-            order = order[(relevance[order] >= query.floor) | found.pinned[order]]
-        if len(order) and query.keep_share > 0:
-            order = order[scores[order] >= query.keep_share * scores[order[0]]]
-        return order
-
-    def _hits(
         self,
         query: Query,
-        found: Candidates,
-        scores: np.ndarray,
-        views: dict[str, np.ndarray],
-        order: np.ndarray,
-    ) -> list[Hit]:
+        ask: Ask,
+        lexical: Lexical,
+        encoded: Encoded | None,
+        watch: "_Stopwatch",
+    ) -> Recollection:
+        own = turned = encoded.vector if encoded else None
+        if own is not None and query.dialogue and self._dialogue:
+            turned = self._turned(own, query)
+        found = self._searcher.candidates(
+            lexical, turned, query.exclude, own if turned is not own else None
+        )
+        watch.lap("dense")
+        scored = self._scoring.first(found, ask, lexical.ceiling, query)
+        watch.lap("fuse")
+        if encoded is not None and encoded.tokens is not None:
+            scored = self._scoring.rerank(scored, encoded.tokens, query.scope)
+            watch.lap("tokens")
+        hits = self._hits(query, scored, _order(scored, query))
+        watch.lap("fetch")
+        stage: Stage = "full" if "dense" in found.views else "lexical"
+        return Recollection(hits=hits, stage=stage, timings=watch.laps, words=lexical.weights)
+
+    def _hits(self, query: Query, scored: Scored, order: np.ndarray) -> list[Hit]:
+        ids = scored.found.ids
         places: list[int] = []
         memories: dict[str, Memory] = {}
         texts: list[str] = []
@@ -270,23 +179,30 @@ class Recall:
         most = 2 * page + len(query.exclude_words)
         for start in range(0, min(most, len(order)), page):
             wanted = order[start : min(start + page, most)].tolist()
-            memories |= self._fetch(query.scope, [found.ids[n] for n in wanted])
+            memories |= self._fetch(query.scope, [ids[n] for n in wanted])
             for n in wanted:
-                memory = memories.get(found.ids[n])
+                memory = memories.get(ids[n])
                 if memory is not None and not _heard(memory.text, query.exclude_words):
                     places.append(n)
                     texts.append(memory.text)
-            kept = fuse.distinct(texts, self._fusing.duplicate, query.k)
+            kept = fuse.distinct(texts, self._duplicate, query.k)
             if len(kept) == query.k:
                 break
-        return [
-            Hit(
-                memory=memories[found.ids[n]],
-                score=round(float(scores[n]), 4),
-                views={name: round(float(values[n]), 4) for name, values in views.items()},
-            )
-            for n in (places[i] for i in kept)
-        ]
+        return [scored.hit(n, memories[ids[n]]) for n in (places[i] for i in kept)]
+
+
+def _order(scored: Scored, query: Query) -> np.ndarray:
+    """Order the candidates that are good enough, best first, with some to spare.
+
+    The floor asks whether anything answers, not whether each does: what answers is often said in
+    other words than the question's, next to a turn that repeats them.
+    """
+    order = np.argsort(-scored.scores, kind="stable")
+    if calibrate.among(scored.probability[order]) < query.floor:
+        order = order[scored.found.pinned[order]]
+    if len(order) and query.keep_share > 0:
+        order = order[scored.scores[order] >= query.keep_share * scored.scores[order[0]]]
+    return order
 
 
 def _heard(text: str, words: frozenset[str]) -> bool:

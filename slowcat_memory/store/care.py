@@ -13,9 +13,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from slowcat_memory.errors import StoreDamagedError
-from slowcat_memory.records import Event, Session
-from slowcat_memory.store import codec, copies, judge, keys
+from slowcat_memory.records import Session
+from slowcat_memory.store import codec, copies, judge, keys, mending
 from slowcat_memory.store.edit import Edit, transact
 from slowcat_memory.store.environment import Environment
 from slowcat_memory.store.folder import (
@@ -28,14 +27,20 @@ from slowcat_memory.store.folder import (
     create,
     sync_dir,
 )
+from slowcat_memory.store.mending import spans
 from slowcat_memory.store.options import OpenReport
-from slowcat_memory.store.schema import CREATED, NEXT_ID, SCHEMA, SCHEMA_VERSION
+from slowcat_memory.store.places import EVENTS, event_keys
+from slowcat_memory.store.schema import CREATED, DICTIONARIES, NEXT_ID, SCHEMA, SCHEMA_VERSION
 from slowcat_memory.store.sessions import fold
+from slowcat_memory.store.shelf import BlockReader, DamagedRow, Shelf
 
 log = logging.getLogger(__name__)
 
 WORKSHOP = "salvage.tmp"  # where the replacement of a damaged store is made
-CARRIED = ("log", "memories", "meta", "tombstones", "cursors", "ledger", "vectors")
+CARRIED = (
+    *("log", "places", "warm", "cold", "dictionaries"),
+    *("memories", "meta", "tombstones", "cursors", "ledger", "vectors"),
+)
 SALVAGE_SECONDS = 600.0  # for one run of the canary
 
 
@@ -88,11 +93,11 @@ def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
     log.error("the store at %s is damaged; salvaging", path)
     workshop = path / WORKSHOP
     workshop.mkdir(mode=0o700)
-    salvaged = _salvage(path / DATA, workshop, map_size, now)
+    salvaged, lost = _salvage(path / DATA, workshop, map_size, now)
     backup = newest_good_backup(path)
-    if backup and copies.rows(backup) > salvaged:
+    if backup and sum(copies.rows(backup, table) for table in EVENTS) > salvaged:
         _take_backup(backup, workshop)
-        salvaged = 0
+        salvaged, lost = 0, ()
     else:
         backup = None
     aside = _move_aside(path, now)
@@ -100,7 +105,9 @@ def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
     sync_dir(path)
     shutil.rmtree(workshop)
     log.error("%d events carried over; the damaged files are in %s", salvaged, aside)
-    return OpenReport(moved_aside=aside, salvaged=salvaged, restored_from=backup)
+    if lost:
+        log.error("%d events of damaged blocks are lost: %s", len(lost), spans(lost))
+    return OpenReport(moved_aside=aside, salvaged=salvaged, lost=lost, restored_from=backup)
 
 
 def _move_aside(path: Path, now: datetime) -> Path:
@@ -116,20 +123,23 @@ def _move_aside(path: Path, now: datetime) -> Path:
     return aside
 
 
-def _salvage(data: Path, workshop: Path, map_size: int, now: datetime) -> int:
+def _salvage(
+    data: Path, workshop: Path, map_size: int, now: datetime
+) -> tuple[int, tuple[int, ...]]:
     """Make a store of what can be read.
 
     Returns:
-        How many events it holds.
+        How many events it holds, and the ids of those that are known to be lost.
     """
     if not _carry(data, ",".join(CARRIED), "next", workshop):
         for table in CARRIED:  # each from both ends, up to the pages that do not read
             _ = _carry(data, table, "next", workshop) or _carry(data, table, "prev", workshop)
     env = Environment(workshop, map_size=map_size)
-    events = transact(env, lambda edit: _rebuild(edit, now))
+    transact(env, mending.mend)
+    events, lost = transact(env, lambda edit: _rebuild(edit, now))
     env.env.sync(True)
     env.close()
-    return events
+    return events, lost
 
 
 def _carry(data: Path, tables: str, way: str, workshop: Path) -> bool:
@@ -139,22 +149,29 @@ def _carry(data: Path, tables: str, way: str, workshop: Path) -> bool:
     return bool(came_through)
 
 
-def _rebuild(edit: Edit, now: datetime) -> int:
+def _rebuild(edit: Edit, now: datetime) -> tuple[int, tuple[int, ...]]:
     """Derive what was not carried over from what was."""
     last = events = 0
-    for key, value in edit.txn.cursor(edit.handles["log"]):
+    lost = []
+    reader = BlockReader(edit.get, Shelf())
+    for key in event_keys(edit.txn, edit.handles):
         try:
-            event: Event = codec.decode(Event, key, value)  # type: ignore[arg-type]
-        except StoreDamagedError:
-            edit.drop("log", key)
+            event = reader.event(key)
+        except DamagedRow as error:
+            for table in EVENTS:
+                edit.drop(table, key)
+            if error.table != "log":
+                lost.append(keys.id_of(key))
+            continue
+        if event is None:
             continue
         events, last = events + 1, keys.id_of(key)
         scoped = keys.scoped_id_key(event.scope, event.id)
         edit.put("log_by_scope", scoped, codec.seal(scoped))
         session = keys.name_key(event.session)
         edit.write_record("sessions", session, fold(edit.read(Session, "sessions", session), event))
-    _rebuild_meta(edit, last, now)
-    return events
+    _rebuild_meta(edit, max([last, *lost]), now)
+    return events, tuple(lost)
 
 
 def _rebuild_meta(edit: Edit, last: int, now: datetime) -> None:
@@ -163,6 +180,9 @@ def _rebuild_meta(edit: Edit, last: int, now: datetime) -> None:
     edit.set_meta(NEXT_ID, max(edit.meta(NEXT_ID, 1), last + 1))
     edit.set_meta(SCHEMA, edit.meta(SCHEMA, SCHEMA_VERSION))
     edit.set_meta(CREATED, edit.meta(CREATED, now.isoformat()))
+    numbers = edit.txn.cursor(edit.handles["dictionaries"]).iternext(values=False)
+    taken = max((keys.id_of(key) for key in numbers), default=0)
+    edit.set_meta(DICTIONARIES, max(edit.meta(DICTIONARIES, 0), taken))
     known = {bytes.fromhex(digest) for digest in edit.meta("embedders", {})}
     for key in edit.txn.cursor(edit.handles["vectors"]).iternext(values=False):
         if key[: keys.HASH] not in known:  # forgetting would not find it

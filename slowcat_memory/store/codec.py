@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from slowcat_memory.errors import StoreDamagedError
-from slowcat_memory.records import Vector
+from slowcat_memory.records import TokenVectors, Vector
 from slowcat_memory.store.canary import HEADER, VERSION, intact
 from slowcat_memory.store.keys import HASH, split_scope
 
@@ -26,18 +26,20 @@ PAYS = 0.9  # compressed to raw size
 MAX_BODY = 4 << 20  # bytes, unpacked: what a record may declare
 
 _SIZE = struct.Struct("<I")  # how lz4.block declares the unpacked size
+_TOKENS = struct.Struct("<BH")  # whether a draft, length of a token's vector
 _pack = msgspec.msgpack.Encoder().encode
 
 
 # ------------------------------------------------------------------- envelopes
 
 
-def seal(key: bytes, body: bytes = b"") -> bytes:
+def seal(key: bytes, body: bytes = b"", *, compress: bool = True) -> bytes:
     """Put a body into the envelope, compressed when that pays.
 
     Args:
         key: The key that it is stored under.
         body: Any bytes up to ``MAX_BODY``.
+        compress: False for what is known not to shrink.
 
     Returns:
         The envelope.
@@ -48,11 +50,24 @@ def seal(key: bytes, body: bytes = b"") -> bytes:
     if len(body) > MAX_BODY:
         raise ValueError(f"a record of {len(body)} bytes; {MAX_BODY} fit")
     codec = RAW
-    if len(body) > COMPRESS_FROM:
+    if compress and len(body) > COMPRESS_FROM:
         packed = lz4.block.compress(body)
         if len(packed) < PAYS * len(body):
             codec, body = LZ4, packed
     return HEADER.pack(VERSION, codec, 0, zlib.crc32(body, zlib.crc32(key))) + body
+
+
+def seal_packed(key: bytes, body: bytes) -> bytes:
+    """Put a body that is packed already into the envelope.
+
+    Args:
+        key: The key that it is stored under.
+        body: Any bytes.
+
+    Returns:
+        The envelope.
+    """
+    return HEADER.pack(VERSION, RAW, 0, zlib.crc32(body, zlib.crc32(key))) + body
 
 
 def unseal(key: bytes, value: bytes) -> bytes:
@@ -117,7 +132,22 @@ def decode(kind: type[T], key: bytes, value: bytes) -> T:
     Raises:
         StoreDamagedError: It is not what was written, or not of this type.
     """
-    body = unseal(key, value)
+    return decode_body(kind, unseal(key, value))
+
+
+def decode_body(kind: type[T], body: bytes) -> T:
+    """Read a record.
+
+    Args:
+        kind: Its type; may be a union of Structs.
+        body: Out of its envelope.
+
+    Returns:
+        The record.
+
+    Raises:
+        StoreDamagedError: It is not of this type.
+    """
     try:
         return _decoder(kind).decode(body)  # type: ignore[arg-type]
     except msgspec.MsgspecError as error:
@@ -163,6 +193,46 @@ def decode_vector(key: bytes, value: bytes) -> Vector:
     scope, memory = split_scope(key[HASH:])
     values = np.frombuffer(body, dtype="<f2", offset=1).astype(np.float32)
     return Vector(scope=scope, memory=memory.decode(), values=values, draft=bool(body[0]))
+
+
+def encode_tokens(key: bytes, tokens: TokenVectors) -> bytes:
+    """Put the vectors of a memory's tokens into their envelope, as they are.
+
+    Args:
+        key: The key that they are stored under.
+        tokens: The vectors.
+
+    Returns:
+        The envelope.
+    """
+    values = np.ascontiguousarray(tokens.values, np.int8)
+    return seal(key, _TOKENS.pack(tokens.draft, values.shape[1]) + values.tobytes(), compress=False)
+
+
+def decode_tokens(key: bytes, value: bytes) -> tuple[np.ndarray, bool]:
+    """Take the vectors of a memory's tokens out of their envelope.
+
+    Args:
+        key: The key that they were found under.
+        value: The envelope.
+
+    Returns:
+        Shape (n, token_dim), int8, read-only and sharing the bytes of ``value``; and whether they
+        are a draft.
+
+    Raises:
+        StoreDamagedError: It is not what was written.
+    """
+    if not intact(key, value):
+        raise StoreDamagedError("a record does not match its checksum")
+    begin = HEADER.size + _TOKENS.size
+    if len(value) < begin:
+        raise StoreDamagedError("token vectors without a size")
+    draft, dim = _TOKENS.unpack_from(value, HEADER.size)
+    count, odd = divmod(len(value) - begin, dim or 1)
+    if odd or not dim:
+        raise StoreDamagedError("token vectors of an odd size")
+    return np.ndarray((count, dim), np.int8, value, begin), bool(draft)
 
 
 def encode_meta(key: bytes, value: Any) -> bytes:

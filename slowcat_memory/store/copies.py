@@ -24,6 +24,7 @@ from slowcat_memory.store.schema import ERASE_DUE
 log = logging.getLogger(__name__)
 
 ROWS = 5000  # in one transaction of a copy
+WORTH_SHRINKING = 1 / 3  # free pages of all
 READERS_LEAVE = 5.0  # seconds that a swap waits for readers
 
 
@@ -143,6 +144,15 @@ def erase(env: Environment) -> bool:
     Raises:
         StoreError: The copy could not be made; the file is as before.
     """
+    if not _rewrite(env):
+        return False
+    remove_older(env.path)
+    transact(env, lambda edit: edit.set_meta(ERASE_DUE, False))
+    return True
+
+
+def _rewrite(env: Environment) -> bool:
+    """Swap in a copy; False when a reader kept the file open."""
     fresh = env.path / FRESH
     fresh.unlink(missing_ok=True)
     copy_out(env, fresh)
@@ -150,9 +160,29 @@ def erase(env: Environment) -> bool:
     if not env.swap(fresh, READERS_LEAVE):
         fresh.unlink()
         return False
-    remove_older(env.path)
-    transact(env, lambda edit: edit.set_meta(ERASE_DUE, False))
     return True
+
+
+def shrink(env: Environment) -> bool:
+    """Swap in a copy when much of the file is free pages.
+
+    Args:
+        env: The store; from the writer thread.
+
+    Returns:
+        False when little is, or a reader kept the file open.
+
+    Raises:
+        StoreError: The copy could not be made; the file is as before.
+    """
+    return _free_share(env) > WORTH_SHRINKING and _rewrite(env)
+
+
+def _free_share(env: Environment) -> float:
+    with env.reading() as (txn, handles):
+        stats = [txn.stat(db) for db in handles.values()]
+    pages = sum(s["branch_pages"] + s["leaf_pages"] + s["overflow_pages"] for s in stats)
+    return 1.0 - pages / (env.env.info()["last_pgno"] + 1)
 
 
 def _check_copy(env: Environment, fresh: Path) -> None:

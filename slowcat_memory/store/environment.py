@@ -18,6 +18,7 @@ from typing import TypeAlias
 import lmdb
 
 from slowcat_memory.errors import StoreBusyError, StoreClosedError, StoreDamagedError, StoreError
+from slowcat_memory.pages import give_back
 from slowcat_memory.store.canary import MAX_TABLES, speaks_of_damage
 from slowcat_memory.store.folder import DATA, LOCK, sync_dir
 from slowcat_memory.store.gate import Gate
@@ -164,6 +165,11 @@ class Environment:
         if self._env is None and not self._shut:
             self._open()  # an earlier swap could not
         return self.env.begin(write=True)
+
+    def release(self) -> None:
+        """Give back the file's pages that were read; they come back when they are read again."""
+        with self.reading():  # so that it stays mapped where it is
+            give_back(self.path / DATA)
 
     # ------------------------------------------------------------------- with the gate closed
 

@@ -23,10 +23,12 @@ from slowcat_memory.records import (
     SessionEdge,
     Turn,
 )
-from slowcat_memory.store import codec, keys, stage
+from slowcat_memory.store import changes, codec, keys, stage, unblocking, unended
 from slowcat_memory.store.edit import Edit
+from slowcat_memory.store.places import EVENTS, event_keys
 from slowcat_memory.store.schema import EPOCH, ERASE_DUE
 from slowcat_memory.store.sessions import fold
+from slowcat_memory.store.shelf import BlockReader, DamagedRow, Shelf
 
 
 def check(what: Forget) -> None:
@@ -80,6 +82,25 @@ class Doomed:
             except StoreDamagedError:
                 self.damaged.append((table, key))
 
+    def events(self, edit: Edit) -> Iterator[Event]:
+        """Read the log, and note what is damaged: a row, or a block with all that point to it.
+
+        Args:
+            edit: To read from.
+
+        Yields:
+            Events.
+        """
+        reader = BlockReader(edit.get, Shelf())
+        for key in event_keys(edit.txn, edit.handles):
+            try:
+                event = reader.event(key)
+            except DamagedRow as error:
+                self.damaged += [*((table, key) for table in EVENTS), (error.table, error.key)]
+            else:
+                if event is not None:
+                    yield event
+
 
 # ------------------------------------------------------------------- which
 
@@ -95,7 +116,7 @@ def find(what: Forget, edit: Edit) -> Doomed:
         The rows.
     """
     doomed = Doomed()
-    events = list(doomed.readable(edit, "log", Event))
+    events = list(doomed.events(edit))
     wanted = _turn_test(what)
     doomed.turns = {e.id: e for e in events if isinstance(e, Turn) and wanted(e)}
     _find_sessions(what, events, doomed)
@@ -185,7 +206,7 @@ def covered(what: Forget, edit: Edit) -> Forgotten:
 
 
 def forget(what: Forget, edit: Edit) -> Forgotten:
-    """Take away every row that a wish covers.
+    """Take away every row that a wish covers, and leave nothing of it in blocks or dictionaries.
 
     Args:
         what: The wish, checked.
@@ -195,6 +216,7 @@ def forget(what: Forget, edit: Edit) -> Forgotten:
         What is gone; not erased yet.
     """
     doomed = find(what, edit)
+    _empty_blocks(doomed, edit)
     _drop_events(doomed, edit)
     for scope, memory in doomed.memories:
         stage.drop_memory(scope, memory, edit)
@@ -207,13 +229,24 @@ def forget(what: Forget, edit: Edit) -> Forgotten:
     return Forgotten(turns=tuple(sorted(doomed.turns)), memories=tuple(sorted(doomed.memories)))
 
 
+def _empty_blocks(doomed: Doomed, edit: Edit) -> None:
+    """Take events out of their blocks; the rows that say which are still in place."""
+    gone = {*doomed.turns, *doomed.edges}
+    gone |= {keys.id_of(key) for table, key in doomed.damaged if table in EVENTS}
+    numbers = {unblocking.block_of(keys.id_key(id), edit) for id in gone} - {0}
+    if gone:
+        unblocking.take_out(gone, numbers, edit)
+
+
 def _drop_events(doomed: Doomed, edit: Edit) -> None:
     gone: dict[int, Event] = {**doomed.turns, **doomed.edges}
     for event in gone.values():
-        edit.drop("log", keys.id_key(event.id))
+        for table in EVENTS:
+            edit.drop(table, keys.id_key(event.id))
         edit.drop("log_by_scope", keys.scoped_id_key(event.scope, event.id))
     for session, row in doomed.sessions.items():
         key = keys.name_key(session)
+        unended.track(edit.read(Session, "sessions", key), row, session, edit)
         if row is None:
             edit.drop("sessions", key)
         else:
@@ -245,5 +278,6 @@ def _close_the_books(doomed: Doomed, edit: Edit) -> None:
     scopes |= {edge.scope for edge in doomed.edges.values()}
     for scope in scopes:
         edit.drop("manifest", keys.name_key(scope))
+        changes.drop(scope, changes.LATEST, edit)  # nothing builds on them, and ids may be words
     edit.set_meta(EPOCH, edit.meta(EPOCH, 0) + 1)
     edit.set_meta(ERASE_DUE, True)

@@ -18,9 +18,11 @@ from pathlib import Path
 import lmdb
 from msgspec.structs import replace
 
+from slowcat_memory.core.ageing import HOT, TierOptions
 from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import (
+    Aged,
     Cursor,
     Event,
     Forget,
@@ -31,11 +33,13 @@ from slowcat_memory.records import (
 )
 from slowcat_memory.store import backups, copies, forget, lifetime, opening, stage
 from slowcat_memory.store.acks import Ack
+from slowcat_memory.store.ageing import Ageing
 from slowcat_memory.store.backlog import Backlog, Stage, Write
 from slowcat_memory.store.edit import Edit, transact
 from slowcat_memory.store.locks import mark_stopped
 from slowcat_memory.store.options import OpenReport, StoreOptions, utc_now
 from slowcat_memory.store.room import Room
+from slowcat_memory.store.shelf import Shelf
 from slowcat_memory.store.snapshot import Snapshot
 from slowcat_memory.store.writer import Writer, closed
 
@@ -91,6 +95,8 @@ class Store:
         self._room = Room(self.path, options.min_free_mb)
         self._closed = False
         self._backlog = Backlog(options.queue_limit, opened.next_id)
+        self._shelf = Shelf()
+        self._ageing = Ageing(self._env, self._derive, self._shelf)
         self._writer: Writer | None = None
         if not self.readonly:
             self._writer = Writer(self._env, self._backlog, options, on_trouble, metrics)
@@ -182,9 +188,8 @@ class Store:
         Returns:
             The receipt.
         """
-        self._check_room()
         self._metrics.count(f"store.apply.{job}")
-        return self._write(partial(stage.apply, batch))
+        return self._derive(partial(stage.apply, batch))
 
     def record(self, entry: LedgerEntry) -> Ack:
         """Write down what recall did for a turn.
@@ -195,8 +200,7 @@ class Store:
         Returns:
             The receipt.
         """
-        self._check_room()
-        return self._write(partial(stage.record, entry))
+        return self._derive(partial(stage.record, entry))
 
     def publish(self, manifest: Manifest) -> Ack:
         """Vouch for a sealed index.
@@ -219,6 +223,11 @@ class Store:
             The receipt.
         """
         return self._write(partial(stage.unpublish, scope))
+
+    def _derive(self, change: Stage) -> Ack:
+        """Write what can wait until the disk has room."""
+        self._check_room()
+        return self._write(change)
 
     def _write(self, change: Stage) -> Ack:
         self._checked_writer()
@@ -267,6 +276,7 @@ class Store:
 
     def _forget(self, what: Forget, erase: bool) -> Forgotten:
         gone = transact(self._env, partial(forget.forget, what))
+        self._shelf.clear()  # after the commit: a reader may have unpacked a block until then
         due = copies.erase_due(self._env)
         return replace(gone, erased=copies.erase_if_due(self._env) if erase else not due)
 
@@ -288,6 +298,10 @@ class Store:
 
     # ------------------------------------------------------------------- read
 
+    def release(self) -> None:
+        """Give back the pages of the file that were read; they come back when they are read again."""
+        self._env.release()
+
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
         """Take a consistent view of what is committed. Never hold it across an ``await``.
@@ -302,7 +316,7 @@ class Store:
         self._check_open()
         try:
             with self._env.reading() as (txn, handles):
-                yield Snapshot(txn, handles, self._quarantine)
+                yield Snapshot(txn, handles, self._quarantine, self._shelf)
         except lmdb.Error as error:
             raise StoreError(f"cannot read {self.path}: {error}") from error
 
@@ -333,6 +347,51 @@ class Store:
             Events and derived writes.
         """
         return self._backlog.unsaved()
+
+    def age(
+        self,
+        scope: str,
+        *,
+        hot: int = HOT.size or 0,
+        options: TierOptions = TierOptions(),
+        now: datetime | None = None,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> Aged:
+        """Move what a namespace said long ago into blocks that take less room. Blocks.
+
+        Works in small transactions, between which everything else goes on. Nothing that can be
+        read changes by it.
+
+        Args:
+            scope: The namespace.
+            hot: How many of its latest turns are left alone.
+            options: The tiers.
+            now: The time; None asks the store's clock.
+            stop: Asked between two transactions; True ends the round.
+
+        Returns:
+            What moved.
+
+        Raises:
+            StoreError: The store is closed, readonly, or the disk is full; what moved until then
+                stays moved.
+        """
+        self._checked_writer()
+        return self._ageing.run(scope, hot, options, now or self._now(), stop)
+
+    def shrink(self) -> bool:
+        """Give room that rows left behind back to the disk; waits for it.
+
+        LMDB's file never shrinks by itself. It is written anew, as by ``erase``, when that frees
+        more than a third of it.
+
+        Returns:
+            False when nothing was to be gained, or a reader kept it from happening.
+
+        Raises:
+            StoreError: The store is closed or readonly, or the disk refuses; the file is as before.
+        """
+        return self._checked_writer().call(partial(copies.shrink, self._env))
 
     def backup(self, to: Path | None = None) -> Path:
         """Write a copy, have a canary read it, and only then give it its name; 0600.

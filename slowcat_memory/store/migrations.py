@@ -13,8 +13,13 @@ from slowcat_memory.store.schema import CREATED, EPOCH, NEXT_ID, SCHEMA, SCHEMA_
 
 Migration = Callable[[Edit], None]
 
+
+def _to_blocks(edit: Edit) -> None:
+    """To 2: tables for blocks and dictionaries. They are made on opening, and may be empty."""
+
+
 # From version n to n + 1, by n.
-STEPS: Mapping[int, Migration] = {}
+STEPS: Mapping[int, Migration] = {1: _to_blocks}
 
 
 def version(env: Environment) -> int | None:

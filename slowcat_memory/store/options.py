@@ -62,6 +62,7 @@ class OpenReport(Struct, frozen=True, kw_only=True):
         unclean_stop: The last writer did not close the store.
         moved_aside: Where the files of a damaged store are now, None when it was whole.
         salvaged: How many events of the log were carried over from a damaged store.
+        lost: Log ids of events that are known to be lost with a damaged block.
         restored_from: The backup that replaced a damaged store, None when none did.
         migrated_from: The schema version before the migration, None when none was needed.
     """
@@ -70,5 +71,6 @@ class OpenReport(Struct, frozen=True, kw_only=True):
     unclean_stop: bool = False
     moved_aside: Path | None = None
     salvaged: int = 0
+    lost: tuple[int, ...] = ()
     restored_from: Path | None = None
     migrated_from: int | None = None

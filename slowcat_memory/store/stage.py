@@ -5,7 +5,8 @@ turn, a vector or an offer of a forgotten memory is left out, because the step t
 have begun before the forgetting.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -17,15 +18,18 @@ from slowcat_memory.records import (
     Manifest,
     Memory,
     Session,
+    TokenVectors,
     Vector,
     WriteBatch,
 )
-from slowcat_memory.store import codec, keys
+from slowcat_memory.store import changes, codec, keys, unended
 from slowcat_memory.store.edit import Edit
+from slowcat_memory.store.places import EVENTS
 from slowcat_memory.store.schema import EMBEDDERS, EPOCH, NEXT_ID
 from slowcat_memory.store.sessions import fold
 
 CHUNK = "chunk/"
+V = TypeVar("V", Vector, TokenVectors)
 
 
 def chunk_id(turn: int) -> str:
@@ -73,7 +77,10 @@ def append(events: Sequence[Event], cursor: Cursor | None, edit: Edit) -> None:
         scoped = keys.scoped_id_key(event.scope, event.id)
         edit.put("log_by_scope", scoped, codec.seal(scoped))
         session = keys.name_key(event.session)
-        edit.write_record("sessions", session, fold(edit.read(Session, "sessions", session), event))
+        before = edit.read(Session, "sessions", session)
+        after = fold(before, event)
+        edit.write_record("sessions", session, after)
+        unended.track(before, after, event.session, edit)
     if events:
         edit.set_meta(NEXT_ID, max(edit.meta(NEXT_ID, 1), events[-1].id + 1))
     move(cursor, edit)
@@ -109,7 +116,10 @@ def apply(batch: WriteBatch, edit: Edit) -> None:
         if not _is_forgotten(record, edit):
             edit.write_record("memories", keys.scoped_key(record.scope, record.id), record)
     if batch.vectors:
-        _put_vectors(batch.embedder, batch.vectors, edit)
+        _put_vectors(batch.embedder, batch.vectors, codec.encode_vector, edit)
+    if batch.tokens:
+        _put_vectors(batch.token_key, batch.tokens, codec.encode_tokens, edit)
+    changes.note(batch, edit)
     move(batch.cursor, edit)
 
 
@@ -138,7 +148,10 @@ def embedders(edit: Edit) -> list[str]:
     return list(edit.meta(EMBEDDERS, {}).values())
 
 
-def _put_vectors(embedder: str, vectors: Sequence[Vector], edit: Edit) -> None:
+def _put_vectors(
+    embedder: str, vectors: Sequence[V], encode: Callable[[bytes, V], bytes], edit: Edit
+) -> None:
+    """Put rows into a space; one of tokens is a space like any other, with a key of its own."""
     known = edit.meta(EMBEDDERS, {})
     digest = keys.embedder_hash(embedder).hex()
     if digest not in known:
@@ -146,13 +159,13 @@ def _put_vectors(embedder: str, vectors: Sequence[Vector], edit: Edit) -> None:
     for vector in vectors:
         if _has_subject(vector, edit):
             key = keys.vector_key(embedder, vector.scope, vector.memory)
-            edit.put("vectors", key, codec.encode_vector(key, vector))
+            edit.put("vectors", key, encode(key, vector))
 
 
-def _has_subject(vector: Vector, edit: Edit) -> bool:
+def _has_subject(vector: Vector | TokenVectors, edit: Edit) -> bool:
     """Tell whether what the vector stands for is there: text can be guessed from a vector."""
     turn = turn_of(vector.memory)
-    if turn and edit.get("log", keys.id_key(turn)) is not None:
+    if turn and any(edit.get(table, keys.id_key(turn)) is not None for table in EVENTS):
         return True
     return edit.get("memories", keys.scoped_key(vector.scope, vector.memory)) is not None
 
@@ -231,6 +244,7 @@ def publish(manifest: Manifest, edit: Edit) -> None:
             hint="Build it again.",
         )
     edit.write_record("manifest", keys.name_key(manifest.scope), manifest)
+    changes.drop(manifest.scope, manifest.changes, edit)
 
 
 def unpublish(scope: str, edit: Edit) -> None:

@@ -1,0 +1,266 @@
+"""Days, weeks, months, seasons on a person's calendar: arithmetic without time zones.
+
+Times are naive, as a clock on the wall shows them; `when` turns them into moments.
+"""
+
+from calendar import monthrange
+from collections.abc import Callable
+from datetime import date, datetime, time, timedelta
+
+from msgspec import Struct
+
+HOURS = {"minute": 1 / 60, "hour": 1.0}
+DAYS = {"day": 1, "week": 7}
+MONTHS = {"month": 1, "year": 12, "decade": 120}
+MARGIN = {"day": 0, "week": 3, "month": 15}  # days about "two weeks ago"; of years, half a year
+LOOK_BACK = 8  # years: far enough for a 29 February across 1900 or 2100
+
+
+class Span(Struct, frozen=True):
+    """From one time on the wall to another.
+
+    Attributes:
+        start: Its first moment.
+        end: The first moment after it.
+        floating: Which one was chosen by nearness ("May", "Monday"): it may move in a range.
+        exact: Counted from now in hours, across any change of the clocks.
+    """
+
+    start: datetime
+    end: datetime
+    floating: bool = False
+    exact: bool = False
+
+
+class Anchor(Struct, frozen=True):
+    """From where time is told.
+
+    Attributes:
+        now: The time on the wall.
+        ahead: Whether the speaker speaks of plans: "on Monday" is then the coming Monday.
+        southern: Whether summer begins in December.
+    """
+
+    now: datetime
+    ahead: bool = False
+    southern: bool = False
+
+    @property
+    def day(self) -> datetime:
+        """Today's midnight."""
+        return datetime.combine(self.now.date(), time())
+
+
+def days(start: datetime, count: int = 1, *, floating: bool = False) -> Span:
+    """Make a span of whole days.
+
+    Args:
+        start: A midnight.
+        count: How many days.
+        floating: See `Span`.
+
+    Returns:
+        The span.
+    """
+    return Span(start, start + timedelta(count), floating)
+
+
+def add_months(at: datetime, count: int) -> datetime:
+    """Go months on or back, to the month's last day where it is shorter.
+
+    Args:
+        at: A time.
+        count: Months, negative for back.
+
+    Returns:
+        The same day and time in that month.
+
+    Raises:
+        ValueError: The year is not within 1 to 9999.
+    """
+    year, month = divmod(at.year * 12 + at.month - 1 + count, 12)
+    if not date.min.year <= year <= date.max.year:
+        raise ValueError(f"year {year} is out of range")
+    return at.replace(year=year, month=month + 1, day=min(at.day, monthrange(year, month + 1)[1]))
+
+
+def month(year: int, number: int, count: int = 1) -> Span:
+    """Make a span of whole months.
+
+    Args:
+        year: The year it begins in.
+        number: The month it begins with, 1 to 12.
+        count: How many.
+
+    Returns:
+        The span.
+    """
+    start = datetime(year, number, 1)
+    return Span(start, add_months(start, count))
+
+
+def unit(anchor: Anchor, name: str, offset: int) -> Span:
+    """Find this, the last or the next calendar unit.
+
+    Args:
+        anchor: From where.
+        name: "day", "week" (from Monday), "weekend", "month", "year", "decade", "hour", "minute".
+        offset: -1, 0 or 1.
+
+    Returns:
+        The span. The weekend just over is meant by "this weekend" on a Monday, and by "last
+        weekend" until the next one has passed.
+    """
+    if name in HOURS:
+        ends = [anchor.now + timedelta(hours=HOURS[name] * (offset + n - 0.5)) for n in (0, 1)]
+        return Span(ends[0], ends[1], exact=True)
+    if name == "day":
+        return days(anchor.day + timedelta(offset))
+    if name in ("week", "weekend"):
+        monday = anchor.day - timedelta(anchor.day.weekday())
+        if name == "week":
+            return days(monday + timedelta(7 * offset), 7)
+        saturday = monday + timedelta(5)
+        if anchor.day == monday and offset == 0:
+            saturday -= timedelta(7)
+        return days(saturday + timedelta(7 * offset), 2)
+    size = MONTHS[name]
+    first = anchor.day.year * 12 + anchor.day.month - 1
+    first = (first // size + offset) * size
+    return month(first // 12, first % 12 + 1, size)
+
+
+def shifted(anchor: Anchor, name: str, least: float, most: float) -> Span:
+    """Find what is a number of units away, as vaguely as people mean it.
+
+    Args:
+        anchor: From where.
+        name: The unit.
+        least: The smaller number, negative for the past.
+        most: The larger number.
+
+    Returns:
+        The day for days, a week for weeks, a month for months, a year for years.
+    """
+    if name in HOURS:
+        size = timedelta(hours=HOURS[name])
+        return Span(anchor.now + size * (least - 0.5), anchor.now + size * (most + 0.5), exact=True)
+    if name == "weekend":
+        back = most < 0  # "two weekends ago" counts those that are over
+        first, last = (int(n) + (1 if back else -1) for n in (least, most))
+        base = unit(anchor, "weekend", -1 if back else 1)
+        return Span(base.start + timedelta(7 * first), base.end + timedelta(7 * last))
+    if name in DAYS:
+        size, margin = timedelta(DAYS[name]), timedelta(MARGIN[name])
+        return Span(
+            anchor.day + int(least) * size - margin,
+            anchor.day + int(most) * size + margin + timedelta(1),
+        )
+    first, last = round(least * MONTHS[name]), round(most * MONTHS[name])
+    if name == "month":
+        margin = timedelta(MARGIN[name])
+        return Span(
+            add_months(anchor.day, first) - margin,
+            add_months(anchor.day, last) + margin + timedelta(1),
+        )
+    half = 2 if first % 12 else MONTHS[name] // 2  # "half a year ago" is closer than a year
+    return Span(add_months(anchor.day, first - half), add_months(anchor.day, last + half))
+
+
+def rolling(anchor: Anchor, name: str, count: float) -> Span:
+    """Find the last or the next so many units, counted from now.
+
+    Args:
+        anchor: From where.
+        name: The unit.
+        count: How many, negative for the past.
+
+    Returns:
+        From a midnight to now, or from now to a midnight; by the hour for hours.
+    """
+    if name in HOURS:
+        other, exact = anchor.now + timedelta(hours=HOURS[name] * count), True
+    elif name == "weekend":
+        week = unit(anchor, name, 1 if count > 0 else -1)
+        weeks = timedelta(7 * (int(abs(count)) - 1))
+        return (
+            Span(week.start, week.end + weeks) if count > 0 else Span(week.start - weeks, week.end)
+        )
+    elif name in DAYS:
+        other, exact = anchor.day + timedelta(int(count) * DAYS[name]), False
+    else:
+        other, exact = add_months(anchor.day, round(count * MONTHS[name])), False
+    if count > 0:
+        later = other if exact else other + timedelta(1)
+        return Span(anchor.now, later, exact=exact)
+    return Span(other, anchor.now, exact=exact)
+
+
+def nearest(anchor: Anchor, make: Callable[[int], Span | None], which: str = "") -> Span | None:
+    """Choose the year of something that comes every year.
+
+    Args:
+        anchor: From where.
+        make: Makes the span of a year, None when that year has none.
+        which: "L" for the last that is over, "t" for this year's, ">" for the next that has not
+            begun; else the last that has begun, or of plans the next that is not over.
+
+    Returns:
+        The span, or None.
+    """
+    year = anchor.now.year
+    for step in range(LOOK_BACK + 1):
+        forward = which == ">" or (anchor.ahead and not which)
+        # Winter lies in two years: the one begun last year may not be over.
+        span = make(year + step - 1 if forward or which == "t" else year - step)
+        if span is None:
+            continue
+        if which == "L":
+            good = span.end <= anchor.now
+        elif which == "t":
+            good = span.end > anchor.now or span.start.year == year
+        elif which == ">":
+            good = span.start > anchor.now
+        else:
+            good = span.end > anchor.now if forward else span.start <= anchor.now
+        if good:
+            return Span(span.start, span.end, floating=not which)
+    return None
+
+
+def weekday(anchor: Anchor, number: int, which: str = "") -> Span:
+    """Find a day of the week.
+
+    Args:
+        anchor: From where.
+        number: 0 for Monday.
+        which: "t" for this week's, ">" for next week's; else the latest before today, or of plans
+            the next after today.
+
+    Returns:
+        The day.
+    """
+    today = anchor.day.weekday()
+    if which in ("t", ">"):
+        return days(anchor.day + timedelta(number - today + (7 if which == ">" else 0)))
+    if anchor.ahead and not which:
+        return days(anchor.day + timedelta((number - today - 1) % 7 + 1), floating=True)
+    return days(anchor.day - timedelta((today - number - 1) % 7 + 1), floating=not which)
+
+
+def third(span: Span, first: int, last: int) -> Span:
+    """Take the early, middle or late part of a span.
+
+    Args:
+        span: The whole.
+        first: Where to begin, in thirds.
+        last: Where to end, in thirds.
+
+    Returns:
+        The part, by whole days where the span has several.
+    """
+    step = (span.end - span.start) / 3
+    if step >= timedelta(1):
+        step = timedelta(step.days)
+    end = span.end if last == 3 else span.start + last * step
+    return Span(span.start + first * step, end, span.floating, span.exact)

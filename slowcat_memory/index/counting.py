@@ -1,0 +1,214 @@
+"""From tokens to postings, in blocks and arrays, so that a million documents need no objects.
+
+bm25s counts each block of documents and lays it out by term. It stores finished scores, not
+counts; asked for a score of ``idf * tf / (tf + 1)``, in double precision, it can be asked back.
+"""
+
+from array import array
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from slowcat_memory.errors import IndexDamagedError
+from slowcat_memory.index.postings import MOST_CODES
+from slowcat_memory.index.views import View
+from slowcat_memory.index.vocabulary import Vocabulary
+
+BLOCK = 20_000  # documents counted at a time
+RUN = 2_000_000  # postings laid out at a time
+MOST_TIMES = 65_535  # occurrences of a term in a document that are told apart
+
+
+class Counting:
+    """Counts one source's tokens, document by document."""
+
+    def __init__(self) -> None:
+        """Start with no document."""
+        self._vocabulary: dict[str, int] = {}
+        self._tokens, self._lengths = array("i"), array("i")
+        self._blocks: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self._counted = 0
+
+    def add(self, tokens: Sequence[str]) -> None:
+        """Take the next document.
+
+        Args:
+            tokens: Its tokens, repeated ones repeated.
+        """
+        known = self._vocabulary
+        self._tokens.extend([known.setdefault(token, len(known)) for token in tokens])
+        self._lengths.append(len(tokens))
+        if len(self._lengths) - self._counted >= BLOCK:
+            self._count()
+
+    def _count(self) -> None:
+        lengths = np.frombuffer(self._lengths, np.int32)[self._counted :].copy()
+        tokens = np.frombuffer(self._tokens, np.int32).copy()
+        if len(tokens):
+            documents, terms, times = _counted(tokens, lengths)
+            self._blocks.append(((documents + self._counted).astype(np.int32), terms, times))
+        self._counted, self._tokens = len(self._lengths), array("i")
+
+    def finish(self, folder: Path, source: str) -> "Own":
+        """Store the vocabulary and every document's own terms.
+
+        Args:
+            folder: Where the files go.
+            source: The source's name.
+
+        Returns:
+            What views are made of.
+        """
+        self._count()
+        rows = Vocabulary.write(list(self._vocabulary), folder, source)
+        blocks = self._blocks or [(np.zeros(0, np.int32),) * 3]
+        documents, terms, times = (np.concatenate(part) for part in zip(*blocks, strict=True))
+        times = np.minimum(times, MOST_TIMES).astype(np.uint16)
+        self._blocks, self._vocabulary = [], {}
+        made = Own(len(rows), rows[terms], documents, times, np.array(self._lengths, np.int32))
+        np.save(folder / f"{source}.own.rows.npy", made.rows)
+        np.save(folder / f"{source}.own.times.npy", made.times)
+        starts = np.searchsorted(documents, np.arange(len(self._lengths) + 1))
+        np.save(folder / f"{source}.own.indptr.npy", starts.astype(np.int64))
+        return made
+
+
+class Own:
+    """Every document's own terms: (document, row, occurrences), by document."""
+
+    def __init__(
+        self,
+        terms: int,
+        rows: np.ndarray,
+        documents: np.ndarray,
+        times: np.ndarray,
+        lengths: np.ndarray,
+    ) -> None:
+        """Wrap the arrays.
+
+        Args:
+            terms: How many rows there are.
+            rows: Shape (n,), int32.
+            documents: Shape (n,), int32, rising.
+            times: Shape (n,), uint16.
+            lengths: Shape (documents,), int32.
+        """
+        self.terms, self.rows, self.documents, self.times = terms, rows, documents, times
+        self.lengths = lengths
+
+
+def write_view(view: View, own: Own, before: np.ndarray, after: np.ndarray, folder: Path) -> float:
+    """Lay a view's postings out by term, and store them.
+
+    Args:
+        view: The view.
+        own: Its source's counts.
+        before: Number of the document said before each, -1 for none, shape (documents,).
+        after: The same for the one said after.
+        folder: Where the files go.
+
+    Returns:
+        The sum of the documents' lengths.
+    """
+    lenders = ([after] if view.before else []) + ([before] if view.after else [])
+    lengths = own.lengths.astype(np.int64)
+    for lender in lenders:  # a document's words go to the one after it, which looks before
+        there = lender >= 0
+        lengths += np.bincount(
+            lender[there], weights=own.lengths[there], minlength=len(lengths)
+        ).astype(np.int64)
+    runs = list(_runs(own, lenders))
+    rows, documents, times = (
+        np.concatenate(part) if part else np.zeros(0, np.int32)
+        for part in ([run[n] for run in runs] for n in range(3))
+    )
+    del runs
+    indptr = np.zeros(own.terms + 1, np.int64)
+    np.cumsum(np.bincount(rows, minlength=own.terms), out=indptr[1:])
+    pairs, codes = _coded(times, documents, lengths)
+    for name, array_ in (
+        ("indptr", indptr),
+        ("documents", documents.astype(np.int32)),
+        ("codes", codes),
+        ("pairs", pairs),
+        ("lengths", lengths.astype(np.int32)),
+    ):
+        np.save(folder / f"{view.name}.{name}.npy", array_)
+    return float(lengths.sum())
+
+
+def _runs(
+    own: Own, lenders: Sequence[np.ndarray]
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Sum each document's counts with its neighbours', some terms at a time, by term."""
+    order = np.argsort(own.rows, kind="stable").astype(np.int32)
+    indptr = np.zeros(own.terms + 1, np.int64)
+    np.cumsum(np.bincount(own.rows, minlength=own.terms), out=indptr[1:])
+    size = max(1, len(own.lengths))
+    first = 0
+    while first < own.terms:
+        last = max(first + 1, int(np.searchsorted(indptr, indptr[first] + RUN, "right")) - 1)
+        part = order[indptr[first] : indptr[last]]
+        rows, documents, times = own.rows[part], own.documents[part], own.times[part]
+        keys = [rows.astype(np.int64) * size + documents]
+        counts = [times]
+        for lender in lenders:
+            other = lender[documents]
+            there = other >= 0
+            keys.append(rows[there].astype(np.int64) * size + other[there])
+            counts.append(times[there])
+        yield _summed(np.concatenate(keys), np.concatenate(counts), size)
+        first = last
+
+
+def _summed(
+    keys: np.ndarray, counts: np.ndarray, size: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    order = np.argsort(keys, kind="stable")
+    keys, counts = keys[order], counts[order].astype(np.int64)
+    heads = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])) if len(keys) else order
+    times = np.add.reduceat(counts, heads) if len(keys) else counts
+    rows, documents = np.divmod(keys[heads], size)
+    capped = np.minimum(times, MOST_TIMES).astype(np.uint16)
+    return rows.astype(np.int32), documents.astype(np.int32), capped
+
+
+def _coded(
+    times: np.ndarray, documents: np.ndarray, lengths: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Number the distinct pairs of occurrences and document length, and say each posting's."""
+    if not len(times):
+        return np.zeros((0, 2)), np.zeros(0, np.uint16)
+    step = int(lengths.max()) + 1
+    parts = [slice(start, start + RUN) for start in range(0, len(times), RUN)]
+
+    def keys(part: slice) -> np.ndarray:
+        return times[part].astype(np.int64) * step + lengths[documents[part]]
+
+    distinct = np.unique(np.concatenate([np.unique(keys(part)) for part in parts]))
+    codes = np.empty(len(times), np.uint16 if len(distinct) <= MOST_CODES else np.uint32)
+    for part in parts:
+        codes[part] = np.searchsorted(distinct, keys(part))
+    return np.stack(np.divmod(distinct, step), axis=1).astype(np.float64), codes
+
+
+def _counted(tokens: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Count a block with bm25s: documents (rising, from 0), terms, occurrences."""
+    import bm25s  # brings numba: half a second and 60 MB that only the building child pays
+
+    known, local = np.unique(tokens, return_inverse=True)
+    ends = np.cumsum(lengths)[:-1]
+    corpus = [part.tolist() for part in np.split(local, ends)]
+    index = bm25s.BM25(method="lucene", k1=1.0, b=0.0, dtype="float64")
+    vocabulary = {str(n): n for n in range(len(known))}
+    index.index((corpus, vocabulary), show_progress=False)
+    held = index.scores
+    found = np.diff(held["indptr"])
+    terms = np.repeat(np.arange(len(found)), found)
+    idf = np.log(1 + (len(corpus) - found + 0.5) / (found + 0.5))[terms]
+    times = np.rint(held["data"] / (idf - held["data"])).astype(np.int64)
+    if int(times.sum()) != len(tokens):
+        raise IndexDamagedError("bm25s scores in a way that we do not know")
+    order = np.argsort(held["indices"], kind="stable")
+    return held["indices"][order], known[terms[order]], times[order]

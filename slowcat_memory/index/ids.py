@@ -1,0 +1,155 @@
+"""Memory ids by document number and back, without an object for each.
+
+Most documents are chunks, whose ids are the numbers of their turns: those are kept as a sorted
+array. Other ids are bytes, one after another, sorted too.
+"""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from pathlib import Path
+from typing import overload
+
+import numpy as np
+
+from slowcat_memory.core.chunks import chunk_id, turn_of
+from slowcat_memory.index.mapped import open_array
+
+TURNS, STARTS, BYTES = "ids.turns.npy", "ids.starts.npy", "ids.others.npy"
+
+
+def chunk_of(memory_id: str) -> int:
+    """Tell which turn an id is made of.
+
+    Args:
+        memory_id: Any id.
+
+    Returns:
+        The turn, 0 when the id cannot be made from a turn's number.
+    """
+    turn = turn_of(memory_id)
+    return turn if turn and turn < 2**63 and chunk_id(turn) == memory_id else 0
+
+
+class Named(Sequence[str]):
+    """Some documents' ids, each made when it is looked at. Stays right while the index changes."""
+
+    def __init__(self, ids: "Ids", numbers: np.ndarray) -> None:
+        """Choose the documents.
+
+        Args:
+            ids: All ids.
+            numbers: Rising, shape (n,).
+        """
+        self._ids, self._sealed = ids, numbers[: np.searchsorted(numbers, ids.base)]
+        self._tail = [ids[number] for number in numbers[len(self._sealed) :].tolist()]
+
+    def __len__(self) -> int:
+        return len(self._sealed) + len(self._tail)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[str]: ...
+    def __getitem__(self, place: int | slice) -> str | list[str]:
+        if isinstance(place, slice):
+            return [self[n] for n in range(*place.indices(len(self)))]
+        place = range(len(self))[place]
+        if place < len(self._sealed):
+            return self._ids[int(self._sealed[place])]
+        return self._tail[place - len(self._sealed)]
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
+
+
+class Ids:
+    """Numbers for ids, in the order in which they come: first those of a sealed index."""
+
+    def __init__(self, sealed: Path | None = None) -> None:
+        """Open a sealed index's ids, or start with none.
+
+        Args:
+            sealed: Folder of the sealed index.
+        """
+        self._turns, self._starts = np.zeros(0, np.int64), np.zeros(1, np.int64)
+        self._bytes = np.zeros(0, np.uint8)
+        if sealed is not None:
+            self._turns, self._starts = open_array(sealed / TURNS), open_array(sealed / STARTS)
+            self._bytes = open_array(sealed / BYTES)
+        self._chunks = len(self._turns)
+        self.base = self._chunks + len(self._starts) - 1
+        self._tail: list[str] = []
+        self._number: dict[str, int] = {}
+
+    @staticmethod
+    def write(turns: np.ndarray, others: list[str], folder: Path) -> None:
+        """Store ids.
+
+        Args:
+            turns: Turns of the chunks, the first documents, rising, shape (n,).
+            others: Ids of the documents after them, rising.
+            folder: Where the files go.
+        """
+        encoded = [memory_id.encode() for memory_id in others]
+        starts = np.zeros(len(others) + 1, np.int64)
+        np.cumsum([len(one) for one in encoded], out=starts[1:])
+        np.save(folder / TURNS, np.asarray(turns, np.int64))
+        np.save(folder / STARTS, starts)
+        np.save(folder / BYTES, np.frombuffer(b"".join(encoded), np.uint8))
+
+    def __len__(self) -> int:
+        return self.base + len(self._tail)
+
+    def append(self, memory_id: str) -> int:
+        """Give the next number.
+
+        Args:
+            memory_id: An id; an earlier number of it is found no more.
+
+        Returns:
+            The number.
+        """
+        number = len(self)
+        self._tail.append(memory_id)
+        self._number[memory_id] = number
+        return number
+
+    def drop(self, number: int) -> None:
+        """Let an appended id be found no more.
+
+        Args:
+            number: Its number; nothing happens to sealed ones, which the caller knows to be dead.
+        """
+        if number >= self.base:
+            self._number.pop(self._tail[number - self.base], None)
+            self._tail[number - self.base] = ""
+
+    def __getitem__(self, number: int) -> str:
+        if number >= self.base:
+            return self._tail[number - self.base]
+        if number < self._chunks:
+            return chunk_id(int(self._turns[number]))
+        return self._other(number - self._chunks)
+
+    def _other(self, place: int) -> str:
+        return self._bytes[self._starts[place] : self._starts[place + 1]].tobytes().decode()
+
+    def find(self, memory_id: str) -> int:
+        """Find an id's number.
+
+        Args:
+            memory_id: Any id.
+
+        Returns:
+            Its latest number, -1 when there is none. A sealed one may be dead.
+        """
+        number = self._number.get(memory_id)
+        if number is not None:
+            return number
+        if turn := chunk_of(memory_id):
+            place = int(self._turns.searchsorted(turn))
+            if place < self._chunks and self._turns[place] == turn:
+                return place
+        count = self.base - self._chunks
+        place = bisect_left(range(count), memory_id, key=self._other) if count else 0
+        return self._chunks + place if place < count and self._other(place) == memory_id else -1

@@ -1,0 +1,75 @@
+"""What is asked of a memory, and what comes to mind."""
+
+from datetime import datetime
+from typing import Literal
+
+import numpy as np
+from msgspec import Struct
+
+from slowcat_memory.core.queries import Said
+from slowcat_memory.providers import Encoded
+from slowcat_memory.records import Hit
+
+Stage = Literal["full", "lexical", "tail", "none"]
+
+
+class RecallOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a recall may cost, and what is good enough to offer.
+
+    Attributes:
+        deadline_ms: A turn waits no longer than this for its memories; past it, it takes the best
+            stage that is done.
+        warn_ms: A slower recall is logged as a warning.
+        floor: Least probability that one of the best memories answers (see `core.calibrate`); below
+            it, nothing is offered but what is pinned. 0 offers the best of nothing too.
+        keep_share: A memory is offered if its score is at least this share of the best one's.
+    """
+
+    deadline_ms: float = 10.0
+    warn_ms: float = 8.0
+    floor: float = 0.12
+    keep_share: float = 0.75
+
+
+class Query(Struct, frozen=True, kw_only=True):
+    """What is asked.
+
+    Attributes:
+        text: The user's words.
+        scope: The namespace.
+        now: The time of the question.
+        k: How many hits at most.
+        exclude: Ids of memories not to return.
+        exclude_words: Fingerprints of texts not to return.
+        floor: Least probability of the likeliest of the best hits; below it, only pinned ones.
+        keep_share: Least share of the best hit's score.
+        vector: The text's vector, or all that the embedder told, when it was embedded ahead.
+        dialogue: The turns before, oldest first.
+    """
+
+    text: str
+    scope: str
+    now: datetime
+    k: int
+    exclude: frozenset[str] = frozenset()
+    exclude_words: frozenset[str] = frozenset()
+    floor: float = 0.0
+    keep_share: float = 0.0
+    vector: Encoded | np.ndarray | None = None
+    dialogue: tuple[Said, ...] = ()
+
+
+class Recollection(Struct, frozen=True, kw_only=True):
+    """What came to mind.
+
+    Attributes:
+        hits: Best first.
+        stage: How far recall came.
+        timings: Milliseconds by stage; "wait", once a turn took it, is all that the turn waited.
+        words: The query's weight by token, for who cuts the hits' texts to what was asked.
+    """
+
+    hits: list[Hit] = []
+    stage: Stage = "none"
+    timings: dict[str, float] = {}
+    words: dict[str, float] = {}

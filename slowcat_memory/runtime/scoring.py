@@ -1,0 +1,157 @@
+"""Candidates to scores: views fused, priors added, the best of them scored by their tokens."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from slowcat_memory.core import fuse
+from slowcat_memory.core.ask import Ask
+from slowcat_memory.core.calibrate import probability
+from slowcat_memory.core.closeness import closeness, overlap
+from slowcat_memory.core.fuse import FuseOptions
+from slowcat_memory.core.maxsim import maxsim
+from slowcat_memory.core.rank import RankOptions, apply_priors
+from slowcat_memory.index import Candidates, Searcher
+from slowcat_memory.records import Hit, Memory
+from slowcat_memory.runtime.query import Query
+
+FetchTokens = Callable[[str, Sequence[str]], Sequence[np.ndarray | None]]
+SOFTNESS = 0.5  # of the edges of a time that a query names, as a share of its length
+
+
+class Scored(Struct, frozen=True):
+    """Candidates, and what is thought of them.
+
+    Attributes:
+        found: The candidates, n of them.
+        views: Normalised scores by view, each of shape (n,), 0 to 1.
+        scores: All of it in one, shape (n,); comparable within one query.
+        coverage: Share of the query's weight in words that the candidate holds, shape (n,).
+        probability: That it answers, shape (n,).
+        weigh: Adds the priors to fused scores of shape (n,).
+    """
+
+    found: Candidates
+    views: dict[str, np.ndarray]
+    scores: np.ndarray
+    coverage: np.ndarray
+    probability: np.ndarray
+    weigh: Callable[[np.ndarray], np.ndarray]
+
+    def hit(self, n: int, memory: Memory) -> Hit:
+        """Make a hit of a candidate.
+
+        Args:
+            n: Its position.
+            memory: Its record.
+
+        Returns:
+            The hit.
+        """
+        cosine = math.nan if self.found.cosine is None else float(self.found.cosine[n])
+        return Hit(
+            memory=memory,
+            score=round(float(self.scores[n]), 4),
+            probability=round(float(self.probability[n]), 4),
+            coverage=round(float(self.coverage[n]), 4),
+            cosine=None if math.isnan(cosine) else round(cosine, 4),
+            views={name: round(float(values[n]), 4) for name, values in self.views.items()},
+        )
+
+
+class Scoring:
+    """Scores the candidates of one namespace."""
+
+    def __init__(
+        self,
+        searcher: Searcher,
+        tokens: FetchTokens | None,
+        fusing: FuseOptions,
+        ranking: RankOptions,
+    ) -> None:
+        """Wire the parts.
+
+        Args:
+            searcher: The namespace's index.
+            tokens: Returns the vectors of memories' tokens; None without any.
+            fusing: How views become one score.
+            ranking: The priors.
+        """
+        self._searcher, self._tokens = searcher, tokens
+        self._fusing, self._ranking = fusing, ranking
+
+    def first(self, found: Candidates, ask: Ask, ceiling: float, query: Query) -> Scored:
+        """Score by everything but the tokens.
+
+        Args:
+            found: The candidates.
+            ask: The query, understood.
+            ceiling: What no score of the window view can exceed.
+            query: What is asked.
+
+        Returns:
+            Their scores.
+        """
+        views = fuse.normalise(found.views, found.session)
+        named = np.isin(found.speaker, self._searcher.speaker_numbers(ask.named))
+        when = np.zeros(len(named))
+        if ask.times:
+            when = closeness(found.at, ask.times, SOFTNESS)
+            when += overlap(found.about_from, found.about_until, ask.times)
+
+        def weigh(scores: np.ndarray) -> np.ndarray:
+            return apply_priors(
+                scores,
+                at=found.at,
+                importance=found.importance,
+                pinned=found.pinned,
+                agent=found.agent,
+                named=named,
+                when=when,
+                now=query.now.timestamp(),
+                options=self._ranking,
+            )
+
+        coverage = found.views["window"] / max(ceiling, 1e-9)
+        return Scored(
+            found=found,
+            views=views,
+            scores=weigh(self._fused(views, found)),
+            coverage=coverage,
+            probability=probability(coverage, found.cosine, len(self._searcher)),
+            weigh=weigh,
+        )
+
+    def rerank(self, scored: Scored, tokens: np.ndarray, scope: str) -> Scored:
+        """Score the best candidates by their tokens as well.
+
+        Args:
+            scored: Their scores so far.
+            tokens: The query's tokens, shape (q, d).
+            scope: The namespace.
+
+        Returns:
+            Their scores, the same where no tokens are known.
+        """
+        depth, ids = self._fusing.rerank, scored.found.ids
+        if self._tokens is None or not depth or not ids or not self._fusing.tokens:
+            return scored
+        best = np.arange(len(ids))
+        if len(ids) > depth:
+            best = np.argpartition(-scored.scores, depth)[:depth]
+        raw = np.full(len(ids), np.nan, np.float32)
+        raw[best] = maxsim(tokens, self._tokens(scope, [ids[n] for n in best.tolist()]))
+        if np.isnan(raw).all():
+            return scored
+        views = {**scored.views, "tokens": fuse.by_tokens(raw)}
+        return replace(scored, views=views, scores=scored.weigh(self._fused(views, scored.found)))
+
+    def _fused(self, views: dict[str, np.ndarray], found: Candidates) -> np.ndarray:
+        scores = fuse.fuse(views, self._fusing)
+        share = self._fusing.smoothing
+        if share and self._searcher.mean_words < self._fusing.smooth_below_words:
+            scores = fuse.smooth(scores, found.before, found.after, share)
+        return scores
