@@ -18,7 +18,7 @@ from slowcat_memory.providers import EmbedderOptions, export_model, open_query_e
 @pytest.fixture
 def config(tmp_path: Path) -> Config:
     """A store in the test's own folder; words alone, no model, and a low bar for what is offered."""
-    return configured(tmp_path / "memory", recall={"floor": 0.05})
+    return configured(tmp_path / "memory", recall={"floor": 0.005})
 
 
 @pytest.fixture(scope="session")

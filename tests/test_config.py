@@ -194,3 +194,29 @@ def test_every_knob_can_be_set_from_the_environment() -> None:
         assert build({}, {name: str(default).lower() if isinstance(default, bool) else str(default)}) == (
             Config()
         ), name  # fmt: skip
+
+
+# ------------------------------------------------------------------- what a query is read for
+
+
+def test_the_sections_on_queries_and_extracts_are_read(tmp_path: Path) -> None:
+    toml = (
+        "[ask]\nnames = false\ntimes = false\nfollow_up = false\ndialogue = 0.25\n"
+        "[recall]\nfloor = 0.3\n[rank]\nnamed = 0.1\nwhen = 0.2\n[fuse]\nsession = 0.5\nrerank = 7"
+    )
+    made = load(written(tmp_path, toml), {"SLOWCAT_ASK__DIALOGUE": "0.75"})
+    assert (made.ask.names, made.ask.times, made.ask.follow_up) == (False, False, False)
+    assert made.ask.dialogue == 0.75 and made.recall.floor == 0.3
+    assert (made.rank.named, made.rank.when) == (0.1, 0.2)
+    assert (made.fuse.session, made.fuse.rerank) == (0.5, 7)
+    paths = {path for path, *_ in knobs()}
+    assert {"ask.names", "ask.times", "ask.follow_up", "ask.dialogue"} <= paths
+    assert {path.partition(".")[0] for path in paths} >= {"ask", "extract"}
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_what_a_query_is_read_for_is_the_same_in_every_preset(preset: str) -> None:
+    made = load(None, {"SLOWCAT_PRESET": preset})
+    assert made.preset == preset
+    assert (made.ask, made.rank) == (Config().ask, Config().rank)
+    assert 0 < made.recall.floor < 1 and 0 < made.recall.keep_share < 1

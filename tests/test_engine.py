@@ -15,12 +15,13 @@ from msgspec.structs import replace
 
 from slowcat_memory import providers
 from slowcat_memory.config import Config
-from slowcat_memory.core.chunks import chunk_id
+from slowcat_memory.core.chunks import chunk_id, spoken
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError, ProviderError, StoreBusyError, StoreError
 from slowcat_memory.providers import EmbedderReport, QueryEmbedder
 from slowcat_memory.records import Cursor, Forget, SessionEdge, Turn
-from slowcat_memory.runtime.recall import Recollection
+from slowcat_memory.runtime.query import Recollection
+from slowcat_memory.runtime.retrieval import RetrievalOptions
 from slowcat_memory.store import copies
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
@@ -290,8 +291,8 @@ def test_a_cancelled_recall_leaves_the_engine_usable(home: Home) -> None:
     engine, gate = slow_embedder(home)
 
     async def interrupt() -> None:
-        engine_config = replace(engine.config.recall, deadline_ms=60_000.0)
-        engine.config = replace(engine.config, recall=engine_config)
+        options = replace(engine.config.recall, deadline_ms=60_000.0)
+        engine._retrieval = engine.retrieval(RetrievalOptions(recall=options))
         asking = [asyncio.create_task(engine.recall(f"dog {n}", "anna")) for n in range(5)]
         await asyncio.to_thread(gate.reached.wait, 10)
         for task in asking:
@@ -410,6 +411,75 @@ def test_drafts_give_way_to_exact_vectors(home: Home) -> None:
     assert len(kept) == len(ids) and not any(vector.draft for vector in kept)
 
 
+def token_ids(engine: MemoryEngine, embedder: HashEmbedder, *, drafts: bool) -> set[str]:
+    engine.store.flush()
+    with engine.store.snapshot() as snapshot:
+        return snapshot.has_tokens(embedder.token_key, "anna", drafts=drafts)
+
+
+def test_tokens_are_kept_beside_the_vectors(home: Home) -> None:
+    embedder = HashEmbedder(token_dim=32)
+    engine = home.open(embedder)
+    ids = [chunk_id(id_) for id_ in home.talk(engine)]
+    engine.drain()
+    assert token_ids(engine, embedder, drafts=True) == set(ids)
+    assert token_ids(engine, embedder, drafts=False) == set()
+    engine.tidy("anna")
+    assert token_ids(engine, embedder, drafts=False) == set(ids)
+    with engine.store.snapshot() as snapshot:
+        held = snapshot.tokens(embedder.token_key, "anna", ids)
+    text = spoken(engine.search("Max", "anna", 1).hits[0].memory)
+    (own,) = embedder.encode_tokens([text]).tokens
+    assert any(np.array_equal(rows, own) for rows in held)
+
+
+def test_a_store_from_before_there_were_tokens_is_brought_up_to_date(home: Home) -> None:
+    before = home.open(HashEmbedder())
+    ids = [chunk_id(id_) for id_ in home.talk(before)]
+    before.tidy("anna")
+    before.close()
+    embedder = HashEmbedder(token_dim=32)
+    assert embedder.key == HashEmbedder().key
+    engine, told = home.open(embedder), []
+    engine.embed("anna", lambda *what: told.append(what))
+    assert told[-1] == ("embed", len(ids), len(ids))
+    assert token_ids(engine, embedder, drafts=False) == set(ids)
+    engine.embed("anna", lambda *what: told.append(what))
+    assert told[-1] == ("embed", 0, 0), "it is done once"
+
+
+def test_a_document_embedder_without_tokens_makes_vectors_all_the_same(home: Home) -> None:
+    embedder, told = HashEmbedder(token_dim=32), []
+    engine = home.open(embedder)
+    ids = [chunk_id(id_) for id_ in home.talk(engine)]
+    engine.drain()
+    for _ in range(2):
+        engine.embed("anna", lambda *what: told.append(what), embedder=HashEmbedder())
+    assert told[-1] == ("embed", 0, 0)
+    assert token_ids(engine, embedder, drafts=True) == set(ids), "the drafts' are as good as kept"
+
+
+def test_tokens_may_be_switched_off(home: Home) -> None:
+    embedder = HashEmbedder(token_dim=32)
+    engine = home.open(embedder, embedding={"kind": "none", "token_vectors": False})
+    ids = [chunk_id(id_) for id_ in home.talk(engine)]
+    engine.tidy("anna")
+    assert engine.stats()["index"]["anna"]["vectors"] == len(ids)
+    assert token_ids(engine, embedder, drafts=True) == set()
+    assert engine._embedding.query("Max").tokens is None  # type: ignore[misc,union-attr]
+
+
+def test_a_query_is_embedded_once_with_its_tokens(home: Home) -> None:
+    embedder = HashEmbedder(token_dim=32)
+    engine = home.open(embedder)
+    encoded = engine._embedding.query("is Max a dog")  # type: ignore[misc]
+    assert encoded is not None and encoded.tokens is not None
+    assert encoded.tokens.shape == (4, 32)
+    assert engine._embedding.query("is Max a dog") is encoded, "from the cache"  # type: ignore[misc]
+    engine.close()
+    assert home.open(HashEmbedder())._embedding.query("Max").tokens is None  # type: ignore[misc,union-attr]
+
+
 def test_a_late_draft_does_not_take_the_place_of_an_exact_vector(home: Home) -> None:
     embedder, exact = HashEmbedder(), HashEmbedder()
     engine, gate = home.open(embedder), Gate(embedder.encode)
@@ -425,6 +495,21 @@ def test_a_late_draft_does_not_take_the_place_of_an_exact_vector(home: Home) -> 
     with engine.store.snapshot() as snapshot:
         kept = snapshot.vector(exact.key, "anna", chunk_id(ack.id))
     assert kept is not None and not kept.draft
+
+
+def test_vectors_are_not_lost_on_turns_that_the_index_takes_only_now(home: Home) -> None:
+    exact = HashEmbedder()
+    engine = home.open(HashEmbedder())
+    with busy(engine):
+        acks = engine.append_all([home.turn(text) for text in TALK])
+        embedding = threading.Thread(
+            target=engine.embed, args=("anna",), kwargs={"embedder": exact}
+        )
+        embedding.start()
+        embedding.join(0.2)  # it could be done by now, if it did not wait for the index
+    embedding.join(10)
+    searcher = engine._namespaces.get("anna").searcher
+    assert all(searcher.has_vector(chunk_id(ack.id)) for ack in acks)
 
 
 def test_documents_are_never_embedded_in_another_space(home: Home) -> None:
@@ -577,7 +662,11 @@ def test_a_pin_waits_for_the_turn_it_pins(home: Home) -> None:
     threading.Timer(0.05, gate.open.set).start()
     engine.pin("anna", chunk_id(ack.id))
     found = engine.search("Max", "anna")
-    assert found.hits[0].memory.pinned and found.hits[0].score > 1
+    engine.pin("anna", chunk_id(ack.id), False)
+    without = engine.search("Max", "anna").hits[0]
+    assert found.hits[0].memory.pinned and not without.memory.pinned
+    gain = engine.config.rank.pinned
+    assert found.hits[0].score - without.score == pytest.approx(gain, abs=1e-3)
 
 
 def test_a_pin_keeps_the_exact_vector(home: Home) -> None:

@@ -1,6 +1,7 @@
-import pytest
+from pathlib import Path
 
-from benchmarks import common, run_all, tables
+from benchmarks import common, plots, recall_plots, recall_tables, run_all, tables
+from tests.benchmarks import made_up
 
 
 def test_a_part_is_put_between_its_markers():
@@ -10,29 +11,93 @@ def test_a_part_is_put_between_its_markers():
     assert tables.fill(filled, {"one": "new"}) == filled
 
 
-@pytest.fixture
-def results():
-    kept = {
-        name: [common.read_json(f) for f in sorted(common.RESULTS.glob(f"{name}*.json"))]
-        for name in tables.RENDER
-    }
-    if not all(kept.values()):
-        pytest.skip("no results are kept")
-    return kept
-
-
-def test_the_page_shows_the_results_that_are_kept(results):
+def test_the_page_shows_the_results_that_are_kept():
     page = run_all.PAGE.read_text(encoding="utf-8")
-    parts = {
-        name: make(results[name] if name == "quality" else results[name][0])
-        for name, make in tables.RENDER.items()
-    }
-    assert tables.fill(page, parts) == page, "run `make docs`"
+    parts = {name: run_all.PARTS[name].write(kept) for name, kept in run_all.kept().items()}
+    assert parts and tables.fill(page, parts) == page, "run `make docs`"
 
 
-def test_the_readme_shows_the_results_that_are_kept(results):
+def test_the_readme_shows_the_results_that_are_kept():
     page = run_all.README.read_text(encoding="utf-8")
-    assert tables.fill(page, {"figures": tables.figures(results)}) == page, "run `make docs`"
+    figures = tables.figures(run_all.kept())
+    assert tables.fill(page, {"figures": figures}) == page, "run `make docs`"
+
+
+def test_every_part_has_a_place_and_says_what_it_is():
+    page = run_all.PAGE.read_text(encoding="utf-8")
+    for name in run_all.PARTS:
+        begin, end = f"<!-- begin {name} -->\n", f"<!-- end {name} -->"
+        assert page.count(begin) == page.count(end) == 1 and page.index(begin) < page.index(end)
+        assert f"benchmarks.{name}" in page and f"({name}.png)" in page
+
+
+def test_without_data_the_reason_is_said(tmp_path):
+    steps = list(run_all.plan(tmp_path / "nowhere", tmp_path, every=False))
+    skipped = {step.name: step.skipped for step in steps if step.skipped}
+    assert {"quality", "ablation", "calibration", "contextual"} <= set(skipped)
+    assert "evaluation data" in skipped["calibration"]
+    assert [step.result for step in steps if not step.skipped][:3] == [
+        "latency.json",
+        "prefix.json",
+        "footprint.json",
+    ]
+
+
+def test_the_selection_leaves_out_what_takes_long(tmp_path):
+    for name in ("LoCoMo", "MADialEN", "RealMem"):
+        made_up.write(tmp_path / "data" / name)
+    for every in (False, True):
+        steps = list(run_all.plan(tmp_path / "data", tmp_path / "kept", every=every))
+        done = {step.result: step.arguments for step in steps if not step.skipped}
+        assert ("quality-realmem.json" in done) == every
+        assert ("100000" in done["latency.json"]) == every
+        assert (str(tmp_path / "data" / "RealMem") in done["ablation.json"]) == every
+        assert (str(tmp_path / "data" / "RealMem") in done["calibration.json"]) == every
+        vectors = {done[f][done[f].index("--cache") + 1] for f in done if f.startswith("quality")}
+        assert vectors == {str(tmp_path / "kept" / "vectors")}
+        for name, arguments in done.items():
+            if name != "prefix.json":
+                assert str(tmp_path / "kept") in arguments[arguments.index("--cache") + 1]
+
+
+FOOTPRINT = {
+    "sources_mb": 260,
+    "results": [
+        {
+            "memories": 1000,
+            **{
+                when: {
+                    "disk": {"parts": {"hot": 200_000, "vectors": 768_000}, "file": 1_500_000},
+                    "rss_mb": {"interpreter": 10.0, "package": 70.0, "memory": 70.0, "total": 80.0},
+                }
+                for when in ("before", "after")
+            },
+        }
+    ],
+}
+
+
+def test_a_footprint_is_written_and_drawn(tmp_path: Path):
+    text = tables.footprint(FOOTPRINT)
+    assert "| all of these | 968.0 | 968.0 |" in text and "| data file | 1500 | 1500 |" in text
+    assert "1,000, before ageing" in text and "260" in text
+    plots.footprint(FOOTPRINT["results"], 260, tmp_path / "drawn.png")
+    assert (tmp_path / "drawn.png").stat().st_size > 5_000
+
+
+def arm(r: float, change: float = 0.0) -> dict[str, float]:
+    return {"R@10": r, "MRR": r / 2, "change": change, "low": change - 0.01, "high": change + 0.02}
+
+
+def test_an_ablation_is_written_and_drawn(tmp_path: Path):
+    arms = {"default": arm(0.75), "without MaxSim": arm(0.7, -0.05), "more": arm(0.76, 0.01)}
+    results = [{"data": name, "main": "turn R@10", "n": 9, "arms": arms} for name in ("One", "Two")]
+    text = recall_tables.ablation({"results": results})
+    assert "| default | 75.0 | 37.5 |  |" in text
+    assert "| without MaxSim | 70.0 | 35.0 | -5.0 (-6.0 to -3.0) |" in text
+    assert "**Two**: 9 questions; change of turn R@10" in text
+    recall_plots.ablation(results, tmp_path / "drawn.png")
+    assert (tmp_path / "drawn.png").stat().st_size > 5_000
 
 
 def test_nothing_in_the_results_names_this_machine():

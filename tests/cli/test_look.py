@@ -2,8 +2,10 @@
 
 import pytest
 
+from slowcat_memory.core.ageing import TierOptions
 from slowcat_memory.core.pack import Packed
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.records import Turn
 from slowcat_memory.testing import memory_config
 
 
@@ -68,6 +70,29 @@ def test_show_one_memory_with_its_sources(filled) -> None:
 def test_show_what_is_not_there(filled, what: str) -> None:
     said = filled.fails("show", what, code=2)
     assert f"there is no session and no memory '{what}'" in said
+
+
+def test_stats_tell_what_each_tier_holds_and_saves(filled) -> None:
+    engine = MemoryEngine(memory_config(filled.store))
+    for n in range(120):
+        session = f"s{n // 40}"
+        turn = {"session": session, "scope": "user", "speaker": "Ben", "role": "user"}
+        engine.append(Turn(**turn, text=f"We went to the lake {n} times.", at=engine.clock()))
+    engine.store.flush()
+    tiers = TierOptions(warm=40, dictionary_from=50)
+    engine.store.age("user", hot=20, options=tiers)
+    engine.close()
+    lines = {
+        line.split()[0]: line.strip() for line in filled.ok("stats").splitlines() if line.split()
+    }
+    assert lines["warm"].split()[1] == "LZ4" and lines["warm"].endswith("%")
+    assert "zstd, dictionary" in lines["cold"]
+    assert lines["all"].split()[1] == "125"
+    found = filled.json("stats")["tiers"]
+    assert list(found) == ["hot", "warm", "cold"]
+    assert sum(held["memories"] for held in found.values()) == 125
+    assert found["warm"]["stored_bytes"] < 0.7 * found["warm"]["raw_bytes"]
+    assert found["hot"]["stored_bytes"] == found["hot"]["raw_bytes"]
 
 
 def test_stats_for_people_and_for_scripts(filled) -> None:

@@ -1,15 +1,32 @@
+from collections import defaultdict
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from slowcat_memory.core import fuse
-from slowcat_memory.core.fuse import FuseOptions, by_maximum, by_range, distinct, normalise, smooth
+from slowcat_memory.core.fuse import (
+    OF_SESSION,
+    UNRELATED_TOKENS,
+    VIEWS,
+    FuseOptions,
+    by_cosine,
+    by_maximum,
+    by_session,
+    by_tokens,
+    distinct,
+    normalise,
+    smooth,
+)
 
+NAN = float("nan")
 bm25 = st.lists(st.floats(0, 50, width=32), min_size=1, max_size=20)
-cosines = st.lists(st.floats(-1, 1, width=32) | st.just(float("nan")), min_size=1, max_size=20)
+cosine = st.floats(-1, 1, width=32) | st.just(NAN)
+cosines = st.lists(cosine, min_size=1, max_size=20)
+of_sessions = st.lists(st.tuples(st.floats(0, 50, width=16), st.integers(0, 5)), max_size=25)
 methods = st.sampled_from(["scores", "rrf"])
-OPTIONS = FuseOptions()
+weight = st.floats(0, 1)
 
 
 def array(values: list[float]) -> np.ndarray:
@@ -19,47 +36,155 @@ def array(values: list[float]) -> np.ndarray:
 def views(scores: list[float], dense: bool = True) -> dict[str, np.ndarray]:
     lexical = by_maximum(array(scores))
     made = {"turn": lexical, "window": lexical[::-1]}
-    return {**made, "dense": by_range(array(scores) / 50)} if dense else made
+    return {**made, "dense": by_cosine(array(scores) / 50)} if dense else made
+
+
+# ------------------------------------------------------------------- one view to 0..1
 
 
 @given(bm25)
 def test_lexical_scores_become_shares_of_the_best(scores: list[float]) -> None:
-    scaled = normalise("turn", array(scores))
+    scaled = by_maximum(array(scores))
     assert scaled.min() >= 0 and scaled.max() in (0.0, 1.0)
     assert (scaled > 0).tolist() == [score > 0 and score / max(scores) > 1e-45 for score in scores]
 
 
-@given(cosines)
-def test_cosines_become_0_to_1_and_none_counts_as_worst(scores: list[float]) -> None:
-    scaled = normalise("dense", array(scores))
+@given(cosines, st.floats(0, 0.5))
+def test_cosines_become_0_to_1_and_none_counts_as_worst(scores: list[float], zero: float) -> None:
+    scaled = by_cosine(array(scores), zero)
     assert scaled.shape == (len(scores),)
-    assert ((scaled >= 0) & (scaled <= 1)).all()
+    assert ((scaled >= 0) & (scaled <= 1)).all() and scaled.max() in (0.0, 1.0)
     assert (scaled[np.isnan(array(scores))] == 0).all()
 
 
-def test_equal_and_absent_scores_say_nothing() -> None:
-    nan = float("nan")
-    for scores in ([], [0.5], [0.5, 0.5], [nan], [nan, 0.5, nan]):
-        assert by_range(array(scores)).tolist() == [0.0] * len(scores)
+def test_a_cosine_counts_from_a_fixed_point_whoever_else_is_a_candidate() -> None:
+    few, more = by_cosine(array([0.8, 0.4])), by_cosine(array([0.8, 0.4, -0.3, 0.1]))
+    assert few.tolist() == pytest.approx([1.0, 0.5]) == more[:2].tolist()
+    assert more[2:].tolist() == pytest.approx([0.0, 0.125])
+    assert by_cosine(array([0.8, 0.4, 0.2]), 0.2).tolist() == pytest.approx([1, 1 / 3, 0])
+
+
+def test_absent_scores_say_nothing() -> None:
+    for scores in ([], [-0.5], [0.0, -0.1], [NAN], [NAN, NAN]):
+        assert by_cosine(array(scores)).tolist() == [0.0] * len(scores)
+    assert by_cosine(array([NAN, 0.5, NAN])).tolist() == [0.0, 1.0, 0.0]
     assert by_maximum(array([])).tolist() == []
     assert by_maximum(array([0.0, 0.0])).tolist() == [0.0, 0.0]
 
 
-@pytest.mark.parametrize("dense", [0.0, 0.3, 0.55, 1.0])
-@pytest.mark.parametrize("window", [0.0, 0.7, 1.0])
-def test_weights_sum_to_1(dense: float, window: float) -> None:
-    assert sum(FuseOptions(dense=dense, window=window).weights().values()) == pytest.approx(1.0)
+@given(cosines)
+def test_without_tokens_a_memory_is_as_good_as_the_worst_that_has_some(scores: list[float]) -> None:
+    raw = array(scores)
+    scaled, known = by_tokens(raw), ~np.isnan(raw)
+    assert ((scaled >= 0) & (scaled <= 1)).all()
+    if known.any():
+        assert np.array_equal(scaled[known], by_cosine(raw, UNRELATED_TOKENS)[known])
+        assert (scaled[~known] == scaled[known].min()).all()
+    else:
+        assert not scaled.any()
 
 
-@given(methods, st.floats(0, 1), st.floats(0, 1), st.booleans())
+def test_tokens_count_from_what_unrelated_ones_reach() -> None:
+    best, half = 0.8, (0.8 + UNRELATED_TOKENS) / 2
+    assert by_tokens(array([best, NAN, half])).tolist() == pytest.approx([1.0, 0.5, 0.5])
+    assert by_tokens(array([best, half, 0.1, NAN])).tolist() == pytest.approx([1, 0.5, 0, 0])
+    assert by_tokens(array([])).tolist() == []
+
+
+# ------------------------------------------------------------------- sessions
+
+
+def slow_by_session(scores: list[float], sessions: list[int]) -> list[float]:
+    said = defaultdict(list)
+    for score, session in zip(scores, sessions, strict=True):
+        said[session].append(score)
+    sums = {session: sum(sorted(all_)[-OF_SESSION:]) for session, all_ in said.items()}
+    best = max(sums.values(), default=0.0)
+    return [sums[session] / best if best else 0.0 for session in sessions]
+
+
+@given(of_sessions)
+def test_a_session_is_worth_its_three_best(candidates: list[tuple[float, int]]) -> None:
+    scores, sessions = [score for score, _ in candidates], [session for _, session in candidates]
+    told = by_session(array(scores), np.array(sessions, np.int32))
+    assert told.tolist() == pytest.approx(slow_by_session(scores, sessions), abs=1e-5)
+
+
+def test_a_session_that_says_it_repeatedly_is_before_one_that_says_it_once() -> None:
+    scores = array([0.9, 0.5, 0.5, 0.0, 0.5, 0.5])
+    told = by_session(scores, np.array([7, 4, 4, 4, 4, 4]))
+    assert told.tolist() == pytest.approx([0.9 / 1.5, 1, 1, 1, 1, 1])  # the fourth counts no more
+
+
+def test_cosines_tell_a_session_twice_as_little_as_words() -> None:
+    raw = {"window": array([4.0, 0.0, 0.0]), "turn": array([1.0, 2.0, 0.0])}
+    sessions = np.array([1, 2, 2])
+    words = normalise(raw, sessions)
+    assert set(words) == {"window", "turn", "session"}
+    assert words["session"].tolist() == [1.0, 0.0, 0.0]
+    assert words["turn"].tolist() == [0.5, 1.0, 0.0]
+    full = normalise({**raw, "dense": array([0.3, 0.6, NAN])}, sessions)
+    assert full["dense"].tolist() == pytest.approx([0.5, 1.0, 0.0])
+    assert full["session"].tolist() == pytest.approx([(2 + 0.25) / 3, 1 / 3, 1 / 3])
+
+
+def test_nothing_to_scale() -> None:
+    none = normalise({"window": array([]), "turn": array([]), "dense": array([])}, np.array([]))
+    assert all(len(scores) == 0 for scores in none.values())
+
+
+@given(st.lists(st.tuples(st.floats(0, 50, width=32), cosine, st.integers(0, 3)), min_size=1))
+def test_whatever_comes_in_every_view_is_0_to_1(found: list[tuple[float, float, int]]) -> None:
+    words, near, sessions = (list(column) for column in zip(*found, strict=True))
+    raw = {"window": array(words), "turn": array(words), "dense": array(near)}
+    for scores in normalise(raw, np.array(sessions)).values():
+        assert ((scores >= 0) & (scores <= 1 + 1e-6)).all()
+
+
+# ------------------------------------------------------------------- views to one score
+
+
+def test_the_weights_are_those_of_the_views_and_of_nothing_else() -> None:
+    made = dict(dense=0.1, tokens=0.2, window=0.3, turn=0.4, grams=0.6, session=0.5)
+    assert FuseOptions(**made, rerank=7, smoothing=0.9).weights() == made  # type: ignore[arg-type]
+    assert tuple(made) == VIEWS
+    usual = FuseOptions().weights()  # of the views that are on
+    assert usual["grams"] + usual["turn"] < 0.1
+    assert sum(usual.values()) - usual["grams"] - usual["turn"] == pytest.approx(1.0)
+
+
+@given(methods, weight, weight, weight, st.booleans())
 def test_missing_views_give_their_weight_to_the_others(
-    method: str, dense: float, window: float, has_dense: bool
+    method: str, dense: float, window: float, tokens: float, has_dense: bool
 ) -> None:
-    options = FuseOptions(method=method, dense=dense, window=window)  # type: ignore[arg-type]
+    options = FuseOptions(method=method, dense=dense, window=window, tokens=tokens)  # type: ignore[arg-type]
     best = {name: array([1.0, 0.5, 0.0]) for name in views([1.0], has_dense)}
     fused = fuse.fuse(best, options)
     assert fused[0] == pytest.approx(1.0, abs=1e-5)
     assert fused[0] > fused[1] > fused[2] == 0
+
+
+def test_only_the_ratio_of_weights_counts() -> None:
+    made = {"turn": array([0.2, 1.0]), "dense": array([1.0, 0.4]), "session": array([0.5, 0.5])}
+    small = FuseOptions(dense=0.1, tokens=0.9, window=0.9, turn=0.2, session=0.1)
+    large = FuseOptions(dense=1.0, tokens=0.0, window=0.0, turn=2.0, session=1.0)
+    expected = [(0.2 * 2 + 1.0 + 0.5) / 4, (2.0 + 0.4 + 0.5) / 4]
+    for options in (small, large):
+        assert fuse.fuse(made, options).tolist() == pytest.approx(expected)
+
+
+def test_weight_on_nothing_but_what_is_missing_leaves_all_the_others_equal() -> None:
+    options = FuseOptions(dense=0, tokens=1, window=0, turn=0, turn_by_words=0, session=0)
+    made = {"turn": array([1.0, 0.0]), "window": array([0.5, 0.5])}
+    assert fuse.fuse(made, options).tolist() == pytest.approx([0.75, 0.25])
+
+
+def test_a_turns_own_words_count_more_where_there_are_no_vectors() -> None:
+    lexical = {"turn": array([1.0, 0.0]), "window": array([0.0, 1.0])}
+    options = FuseOptions(window=0.25, turn=0.05, turn_by_words=0.75, session=0, dense=0.7)
+    assert fuse.fuse(lexical, options).tolist() == pytest.approx([0.75, 0.25])
+    with_vectors = fuse.fuse({**lexical, "dense": array([0.0, 0.0])}, options)
+    assert with_vectors.tolist() == pytest.approx([0.05, 0.25])
 
 
 @given(bm25, methods, st.randoms(use_true_random=False))
@@ -73,7 +198,7 @@ def test_the_order_of_candidates_does_not_matter(scores: list[float], method: st
 
 
 def test_reciprocal_ranks_are_those_of_the_paper() -> None:
-    options = FuseOptions(method="rrf", dense=0.5, window=0.0, rrf_k=60)
+    options = FuseOptions(method="rrf", dense=0.5, turn=0.5, rrf_k=60)
     made = {"turn": array([0.9, 0.1, 0.0]), "dense": array([0.2, 1.0, 0.3])}
     paper = [1 / 61 + 1 / 63, 1 / 62 + 1 / 61, 1 / 62]
     assert np.allclose(fuse.fuse(made, options), np.array(paper) * 61 / 2, atol=1e-6)

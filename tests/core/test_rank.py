@@ -15,6 +15,8 @@ def ranked(options: RankOptions = RankOptions(), **facts: list) -> list[float]:
         "importance": [0.5] * size,
         "pinned": [False] * size,
         "agent": [False] * size,
+        "named": [False] * size,
+        "when": [0.0] * size,
         **facts,
     }
     scores = np.array(given.pop("scores"))
@@ -37,8 +39,10 @@ def test_a_pin_adds() -> None:
 
 
 def test_recency_halves_by_its_half_life() -> None:
-    fresh, month, two, future = ranked(at=[NOW, NOW - 30 * DAY, NOW - 60 * DAY, NOW + DAY])
-    assert [fresh, month, two] == pytest.approx([0.55, 0.525, 0.5125])
+    options = RankOptions(recency=0.2, half_life_days=30)
+    at = [NOW, NOW - 30 * DAY, NOW - 60 * DAY, NOW + DAY]
+    fresh, month, two, future = ranked(options, at=at)
+    assert [fresh, month, two] == pytest.approx([0.7, 0.6, 0.55])
     assert future == fresh
 
 
@@ -47,9 +51,34 @@ def test_recency_can_be_switched_off() -> None:
         assert ranked(options, at=[NOW, 0.0]) == pytest.approx([0.5, 0.5])
 
 
-def test_what_people_said_comes_before_the_agents_words() -> None:
-    person, agent = ranked(agent=[False, True])
+def test_what_people_said_may_come_before_the_agents_words() -> None:
+    person, agent = ranked(RankOptions(agent=0.9), agent=[False, True])
     assert agent == pytest.approx(0.9 * 0.5) and person > agent
+    assert len(set(ranked(RankOptions(agent=1.0), agent=[False, True]))) == 1
+
+
+def test_the_words_of_whom_the_query_names_gain() -> None:
+    other, own = ranked(RankOptions(named=0.3), named=[False, True])
+    assert own - other == pytest.approx(0.3)
+    assert len(set(ranked(RankOptions(named=0.0), named=[False, True]))) == 1
+
+
+def test_what_lies_near_the_time_that_is_asked_about_gains_as_much_as_it_is_near() -> None:
+    far, near, there = ranked(RankOptions(when=0.4), when=[0.0, 0.5, 1.0])
+    assert [near - far, there - far] == pytest.approx([0.2, 0.4])
+    assert len(set(ranked(RankOptions(when=0.0), when=[0.0, 1.0]))) == 1
+
+
+def test_the_defaults_gain_by_a_name_a_time_and_a_pin() -> None:
+    plain, pinned, named, when = ranked(
+        pinned=[False, True, False, False],
+        named=[False, False, True, False],
+        when=[0.0, 0.0, 0.0, 1.0],
+    )
+    options = RankOptions()
+    gains = [pinned - plain, named - plain, when - plain]
+    assert gains == pytest.approx([options.pinned, options.named, options.when])
+    assert min(gains) > 0
 
 
 def test_no_candidates_no_scores() -> None:

@@ -27,6 +27,11 @@ class Child:
         """Wait until it has said something."""
         self.heard += os.read(self._out, 1 << 16)
 
+    def wait_for(self, word: bytes) -> None:
+        """Wait until it has said this."""
+        while word not in self.heard:
+            self.wait_first()
+
     def kill_after(self, seconds: float) -> None:
         """Let it work, then kill it; read on meanwhile, so that the pipe never blocks it."""
         deadline = time.monotonic() + seconds

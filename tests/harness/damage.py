@@ -15,7 +15,7 @@ from pathlib import Path
 
 from slowcat_memory.records import Forget, WriteBatch
 from slowcat_memory.store import Store, StoreOptions, canary, folder
-from tests.harness import samples
+from tests.harness import samples, tiers
 from tests.harness.children import Child, ask
 
 OPTIONS = StoreOptions(map_size_gib=1 / 16)
@@ -32,7 +32,7 @@ def churn(path: Path, seed: int, rounds: int) -> None:
         away = (("anna", f"fact/{rng.randrange(40)}"),)
         store.apply("churn", WriteBatch(memories=tuple(made), drop=away))
         if rng.random() < 0.05:
-            store.flush()
+            tiers.age(store)
         if rng.random() < 0.01:
             store.forget(Forget(turns=(rng.randint(1, n),)), erase=rng.random() < 0.5)
     store.flush()

@@ -3,7 +3,8 @@
 A child appends turns and forgets some, reporting both, and is killed at a random moment, often in
 the middle of a compaction. What was reported as saved must be there, what was reported as forgotten
 must be gone, from every snapshot and from every file of the folder; what was begun but not reported
-may be either, but when it is gone its bytes must be gone too once the store is open again.
+may be either, but when it is gone its bytes must be gone too once the store is open again. Meanwhile a
+thread ages what was said: the bytes must not be in an unpacked block or a dictionary either.
 """
 
 import argparse
@@ -14,34 +15,55 @@ import shutil
 import struct
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
 from slowcat_memory.records import Forget, WriteBatch
 from slowcat_memory.store import Store, copies
-from tests.harness import samples
+from tests.harness import samples, tiers
 from tests.harness.children import Child
 
 SAID = struct.Struct(">cQ")
+FIRST = 80  # turns before the first forgetting: enough to train a dictionary
 
 
-def work(path: Path, into: int, seed: int, control: bool) -> None:
-    """Append and forget for ever; ``control`` forgets without leaving the bytes behind."""
+def work(path: Path, into: int, seed: int, control: str) -> None:
+    """Append, age and forget for ever; ``control`` "erase" leaves the bytes, "tiers" dictionaries."""
     rng = random.Random(seed)
-    with mock.patch.object(copies, "erase_if_due", (lambda env: True) if control else _REAL):
+    with fault(control):
         store = Store.open(path)
+        tiers.age_for_ever(store)
         with store.snapshot() as snapshot:
             live = [turn.id for turn in snapshot.turns()]
             last = int(snapshot.meta("next_id")) - 1
+        while last < FIRST:
+            last = _append(store, last + 1, into)
+            live.append(last)
+        tiers.age(store)
         os.write(into, SAID.pack(b"U", 0))
         while True:
             last = _append(store, last + 1, into)
             live.append(last)
             if rng.random() < 0.25:
-                _forget(store, live.pop(rng.randrange(len(live))), into)
+                risky = sorted(tiers.trained_on(store) & set(live))
+                n = rng.choice(risky if risky and rng.random() < 0.5 else live)
+                live.remove(n)
+                _forget(store, n, into)
 
 
-_REAL = copies.erase_if_due
+@contextmanager
+def fault(control: str) -> Iterator[None]:
+    """Plant the fault that is to be found."""
+    if control == "erase":
+        with mock.patch.object(copies, "erase_if_due", lambda env: True):
+            yield
+    elif control == "tiers":
+        with tiers.dictionaries_stay():
+            yield
+    else:
+        yield
 
 
 def _append(store: Store, n: int, into: int) -> int:
@@ -80,6 +102,8 @@ def look(store: Store, told: Ledger) -> Counter:
         turns = {turn.id: turn.text for turn in snapshot.turns()}
         facts = {n for memory in snapshot.memories("anna") for n in memory.sources}
     files = b"".join(file.read_bytes() for file in store.path.glob("*.mdb"))
+    unpacked, torn = tiers.contents(store)
+    files += unpacked
     away = (told.begun | told.gone) - set(turns)
     return Counter(
         lost=len(told.saved - told.begun - set(turns)),
@@ -87,23 +111,23 @@ def look(store: Store, told: Ledger) -> Counter:
         undead=len(told.gone & (set(turns) | facts)),
         half=len(facts - set(turns)),
         residue=sum(samples.token(n).encode() in files for n in away),
+        torn=torn,
         accused=store.opened.moved_aside is not None,
     )
 
 
-def run(kills: int, seed: int, control: bool, path: Path) -> dict:
+def run(kills: int, seed: int, control: str, path: Path) -> dict:
     rng, tally, told = random.Random(seed), Counter(), Ledger()
     for kill in range(kills):
         child = Child(lambda into, kill=kill: work(path, into, seed + kill, control))
-        child.wait_first()
-        child.kill_after(rng.uniform(0.001, 0.15))
+        child.wait_for(SAID.pack(b"U", 0))
+        child.kill_after(rng.uniform(0.001, 0.25))
         said, died = child.finish()
         assert died, "the child ended by itself"
         told.hear(said)
-        with mock.patch.object(copies, "erase_if_due", (lambda env: True) if control else _REAL):
-            with Store.open(path) as store:
-                tally.update(look(store, told))
-    names = ("lost", "corrupt", "undead", "half", "residue", "accused")
+        with fault(control), Store.open(path) as store:
+            tally.update(look(store, told))
+    names = ("lost", "corrupt", "undead", "half", "residue", "torn", "accused")
     counted = {"saved": len(told.saved), "forgotten": len(told.gone), "begun": len(told.begun)}
     return {"kills": kills, "seed": seed, **counted, **{name: tally[name] for name in names}}
 
@@ -112,7 +136,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=40)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
-    parser.add_argument("--control", action="store_true", help="delete, but do not compact")
+    parser.add_argument(
+        "--control",
+        choices=("erase", "tiers"),
+        default="",
+        help="erase: delete, but leave the bytes; tiers: leave dictionaries of what is forgotten",
+    )
     args = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="forget9-"))
     try:

@@ -2,7 +2,8 @@
 
 A child appends exchanges (a user's turn and the agent's, one transaction) and reports each as soon
 as its receipt is done. It is killed at a random moment; the store is opened again and must hold
-every reported exchange, no half of one, and rows that agree with each other.
+every reported exchange, no half of one, and rows that agree with each other. Meanwhile a thread ages
+what was said, from rows to warm blocks to cold ones: each turn must be in exactly one place.
 """
 
 import argparse
@@ -14,14 +15,16 @@ import struct
 import tempfile
 import time
 from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 
 from slowcat_memory.records import Turn
 from slowcat_memory.store import Snapshot, Store
-from tests.harness import samples
+from tests.harness import samples, tiers
 from tests.harness.children import Child
 
 ACK = struct.Struct(">Q")
+LOOK_BACK = 400  # events: what ageing may have moved since the last kill
 IN_FLIGHT = 6  # exchanges that wait for their receipt: some share a transaction
 
 
@@ -33,9 +36,15 @@ def exchange(first: int) -> list[Turn]:
     return [asked, said]
 
 
-def work(path: Path, into: int, control: bool) -> None:
-    """Append for ever; ``control`` reports what is not on disk yet."""
+def work(path: Path, into: int, control: str) -> None:
+    """Append and age for ever; ``control`` "early" reports what is not on disk yet."""
+    with tiers.rows_go_first() if control == "ageing" else nullcontext():
+        _work(path, into, control == "early")
+
+
+def _work(path: Path, into: int, early: bool) -> None:
     store = Store.open(path)
+    tiers.age_for_ever(store)
     with store.snapshot() as snapshot:
         n = snapshot.last_id() + 1
     os.write(into, ACK.pack(0))
@@ -43,7 +52,7 @@ def work(path: Path, into: int, control: bool) -> None:
     while True:
         acks = store.append_all(exchange(n))
         assert acks[0].id == n
-        if control:
+        if early:
             os.write(into, ACK.pack(n))
         else:
             acks[1].future.add_done_callback(lambda _, n=n: os.write(into, ACK.pack(n)))
@@ -64,6 +73,8 @@ class Tally(Counter):
             self._look_at_log(events, {n for n in acked if n > after})
             self._look_at_rows(snapshot, events, after)
             last = snapshot.last_id()
+            self["aged"] = snapshot.counts()["places"]
+        self["torn"] += tiers.contents(store, after)[1]
         self["corrupt"] += len(store.quarantined)
         return last
 
@@ -82,7 +93,7 @@ class Tally(Counter):
         self["torn"] += any(turns[session] != count for session, count in rows.items())
 
 
-def run(kills: int, seed: int, control: bool, path: Path) -> dict:
+def run(kills: int, seed: int, control: str, path: Path) -> dict:
     rng, tally, acked, openings, last = random.Random(seed), Tally(), set(), [], 0
     for kill in range(kills):
         child = Child(lambda into: work(path, into, control))
@@ -97,11 +108,11 @@ def run(kills: int, seed: int, control: bool, path: Path) -> dict:
         with Store.open(path) as store:
             openings.append(time.perf_counter() - start)
             from_start = kill % 50 == 49 or kill == kills - 1
-            after = 0 if from_start and not control else last
+            after = 0 if from_start and not control else max(0, last - LOOK_BACK)
             last = tally.look(store, acked, after) // 2 * 2
         if control:
             acked = {n for n in acked if n < last}  # a loss counts once
-    names = ("acked", "lost", "torn", "corrupt", "accused")
+    names = ("acked", "aged", "lost", "torn", "corrupt", "accused")
     opening = {"reopen_ms_max": round(max(openings) * 1e3, 1)}
     return {"kills": kills, "seed": seed, **{name: tally[name] for name in names}, **opening}
 
@@ -110,7 +121,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=60)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
-    parser.add_argument("--control", action="store_true", help="report before the commit")
+    parser.add_argument(
+        "--control",
+        choices=("early", "ageing"),
+        default="",
+        help="early: report before the commit; ageing: take rows away before their block is there",
+    )
     args = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="kill9-"))
     try:

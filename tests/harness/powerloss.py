@@ -1,6 +1,6 @@
 """Does an acknowledged exchange survive a power loss?
 
-A traced child appends, derives, forgets, and says what is acknowledged. From its calls we build
+A traced child appends, derives, ages, forgets, and says what is acknowledged. From its calls we build
 what a disk may hold after the power went at a random moment: what was flushed is there; of what
 was not, each block of 4096 bytes is there, is lost, or is torn at a sector, in any order. Renames
 and new names that no flush of the folder made durable keep some prefix. A store opened on such an
@@ -21,12 +21,12 @@ from unittest import mock
 
 from slowcat_memory.records import Forget, WriteBatch
 from slowcat_memory.store import Store, StoreOptions, canary, environment, folder
-from tests.harness import samples
+from tests.harness import samples, tiers
 from tests.harness.children import ask
 from tests.harness.tracing import Call, TracingRefused, trace
 
 SAID = struct.Struct(">cQ")
-APPENDS = 60
+APPENDS = 72
 FORGET_AT = (20, 45)
 BLOCK, SECTOR = 4096, 512
 STYLES = ("random", "torn", "none", "all")
@@ -51,13 +51,16 @@ def work(path: Path, said: int, mode: str) -> None:
 def _one(store: Store, n: int, said: int) -> None:
     store.append(samples.turn(n)).wait()
     os.write(said, SAID.pack(b"A", n))
+    if n % 4 == 0:
+        tiers.age(store)
     if n % 7 == 0:
         made = samples.memory(f"fact/{n}", sources=(n,), text=samples.text(n))
         store.apply("facts", WriteBatch(memories=(made,))).wait()
     if n in FORGET_AT:
-        os.write(said, SAID.pack(b"B", n - 3))
-        store.forget(Forget(turns=(n - 3,)))
-        os.write(said, SAID.pack(b"F", n - 3))
+        for old in (n - 3, n - 15):  # one with a row of its own, one in a block
+            os.write(said, SAID.pack(b"B", old))
+            store.forget(Forget(turns=(old,)))
+            os.write(said, SAID.pack(b"F", old))
 
 
 # ------------------------------------------------------------------- images
@@ -149,9 +152,10 @@ def judge(path: Path, promise: Promise) -> dict:
     with Store.open(path, options=OPTIONS) as store:
         with store.snapshot() as snapshot:
             here = {turn.id: turn.text for turn in snapshot.turns()}
-        corrupt = bool(store.opened.moved_aside or store.quarantined)
+        unpacked, torn = tiers.contents(store)
+        corrupt = bool(store.opened.moved_aside or store.quarantined or torn)
     lost = promise.kept - promise.doubtful - set(here)
-    bytes_left = (path / folder.DATA).read_bytes()
+    bytes_left = (path / folder.DATA).read_bytes() + unpacked
     undead = [n for n in promise.gone if n in here or samples.token(n).encode() in bytes_left]
     wrong = any(text != samples.text(n) for n, text in here.items())
     return {"corrupt": int(corrupt or wrong), "lost": len(lost), "undead": len(undead)}

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
+from slowcat_memory.core.grams import gram_tokens
 from slowcat_memory.core.text import Tokenizer
-from slowcat_memory.index import Document, IndexOptions, Searcher
+from slowcat_memory.index import Document, IndexOptions, Searcher, build
+from slowcat_memory.index.views import views
 
-OPTIONS = IndexOptions(language="none", candidates=3)
+OPTIONS = IndexOptions(language="none", candidates=3, turn_view=True, gram_view=True)
 TOKENS = Tokenizer("none")
 
 
@@ -31,6 +33,11 @@ def bm25(corpus: Sequence[Sequence[str]], query: Sequence[str], k1: float, b: fl
     return scores
 
 
+def tokens_of(view: str, text: str) -> list[str]:
+    """What a view counts of a text."""
+    return gram_tokens(TOKENS(text)) if view == "grams" else TOKENS(text)
+
+
 @dataclass
 class Said:
     """One memory, as the oracle keeps it."""
@@ -39,6 +46,8 @@ class Said:
     at: float
     before: str = ""
     after: str = ""
+    speaker: str = ""
+    about: tuple[float, float] | None = None
 
 
 @dataclass
@@ -49,12 +58,15 @@ class Oracle:
 
     def add(self, document: Document) -> None:
         if document.id in self.said:
-            self.said[document.id].text = document.text
-            self.said[document.id].at = document.at
+            known = self.said[document.id]
+            known.text, known.at = document.text, document.at
+            known.speaker, known.about = document.speaker, document.about
             return
         before = document.before if document.before in self.said else ""
         after = self.said[before].after if before else ""
-        self.said[document.id] = Said(document.text, document.at, before, after)
+        self.said[document.id] = Said(
+            document.text, document.at, before, after, document.speaker, document.about
+        )
         if before:
             self.said[before].after = document.id
         if after:
@@ -69,13 +81,30 @@ class Oracle:
 
     def documents(self) -> list[Document]:
         return [
-            Document(id=id_, text=said.text, at=said.at, before=said.before)
+            Document(
+                id=id_,
+                text=said.text,
+                at=said.at,
+                before=said.before,
+                speaker=said.speaker,
+                about=said.about,
+            )
             for id_, said in self.said.items()
         ]
 
+    def sessions(self) -> set[frozenset[str]]:
+        """The chains of neighbours."""
+        chains = []
+        for id_ in (id_ for id_, said in self.said.items() if not said.before):
+            chain = [id_]
+            while after := self.said[chain[-1]].after:
+                chain.append(after)
+            chains.append(frozenset(chain))
+        return set(chains)
+
     def corpus(self, view: str) -> dict[str, list[str]]:
-        own = {id_: TOKENS(said.text) for id_, said in self.said.items()}
-        if view == "turn":
+        own = {id_: tokens_of(view, said.text) for id_, said in self.said.items()}
+        if view != "window":
             return own
         return {
             id_: own.get(said.before, []) + own[id_] + own.get(said.after, [])
@@ -84,35 +113,71 @@ class Oracle:
 
     def scores(self, view: str, query: str, options: IndexOptions = OPTIONS) -> dict[str, float]:
         corpus = self.corpus(view)
-        scores = bm25(list(corpus.values()), TOKENS(query), options.k1, options.b)
+        scores = bm25(list(corpus.values()), tokens_of(view, query), options.k1, options.b)
         return dict(zip(corpus, scores, strict=True))
 
 
-def seal(oracle: Oracle, folder: Path, vectors: dict[str, np.ndarray] | None = None) -> Searcher:
+def seal(
+    oracle: Oracle,
+    folder: Path,
+    vectors: dict[str, np.ndarray] | None = None,
+    options: IndexOptions = OPTIONS,
+) -> Searcher:
     """Build a sealed index of what there is, in this process, and open it."""
     folder.mkdir(parents=True)
     dim = len(next(iter(vectors.values()))) if vectors else 0
-    Searcher.build(oracle.documents(), vectors or {}, dim, folder, TOKENS, OPTIONS)
-    return Searcher(TOKENS, OPTIONS, dim, folder)
+    build(oracle.documents(), vectors or {}, dim, folder, TOKENS, options)
+    return Searcher(TOKENS, options, dim, folder)
 
 
-def check_equal(searcher: Searcher, oracle: Oracle, query: str) -> None:
-    """Both lexical views score as one index built from scratch would, and propose the same."""
-    lexical = searcher.lexical(query)
-    numbers = {id_: number for id_, number in searcher._number.items()}
-    assert numbers.keys() == oracle.said.keys()
-    proposed = set(searcher.candidates(lexical).ids)
-    for view in ("turn", "window"):
-        got, want = getattr(lexical, view), oracle.scores(view, query)
-        found = {id_: float(got[number]) for id_, number in numbers.items()}
-        assert np.allclose(
-            [found[id_] for id_ in want], list(want.values()), rtol=1e-4, atol=1e-5
-        ), f"{view}: {found} is not {want}"
-        assert np.count_nonzero(got) <= len(numbers), "the dead score"
-        best = sorted(want.values(), reverse=True)[: OPTIONS.candidates]
+def scores_of(
+    searcher: Searcher, query: str, *, sealed: bool = True
+) -> dict[str, dict[str, float]]:
+    """Every living document's score, by view and id."""
+    lexical = searcher.lexical(query, sealed=sealed)
+    ids, numbers = zip(*searcher.items(), strict=True) if len(searcher) else ((), ())
+    scores = searcher.scores(lexical, np.array(numbers, np.int64))
+    return {
+        view: dict(zip(ids, map(float, values), strict=True)) for view, values in scores.items()
+    }
+
+
+def check_equal(
+    searcher: Searcher, oracle: Oracle, query: str, options: IndexOptions = OPTIONS
+) -> None:
+    """All lexical views score as one index built from scratch would, and propose the same."""
+    found = scores_of(searcher, query)
+    proposed = set(searcher.candidates(searcher.lexical(query)).ids)
+    assert found.keys() == {view.name for view in views(options)}
+    for view in found:
+        got, want = found[view], oracle.scores(view, query)
+        assert got.keys() == want.keys()
+        assert np.allclose([got[id_] for id_ in want], list(want.values()), rtol=1e-4, atol=1e-5), (
+            f"{view}: {got} is not {want}"
+        )
+        best = sorted(want.values(), reverse=True)[: options.candidates]
         sure = {id_ for id_, score in want.items() if best and score > best[-1] + 1e-5}
         assert sure <= proposed, f"{view}: {sure - proposed} is missing among {proposed}"
 
 
+def sessions_of(searcher: Searcher) -> set[frozenset[str]]:
+    """Who shares a session's number."""
+    shared: dict[int, set[str]] = {}
+    for id_, number in searcher.items():
+        shared.setdefault(int(searcher._session[number]), set()).add(id_)
+    return set(map(frozenset, shared.values()))
+
+
+def check_columns(searcher: Searcher, oracle: Oracle) -> None:
+    """Every document's session, speaker and times are those of an index built from scratch."""
+    assert sessions_of(searcher) == oracle.sessions()
+    for id_, number in searcher.items():
+        said = oracle.said[id_]
+        assert searcher.speakers[int(searcher._speaker[number])] == said.speaker, id_
+        about = [float(column[number]) for column in searcher._about]
+        assert np.array_equal(about, said.about or (np.nan, np.nan), equal_nan=True), id_
+        assert float(searcher._at[number]) == said.at, id_
+
+
 def counts_of(searcher: Searcher, view: str, memory_id: str) -> Counter[str]:
-    return searcher._views[view].counts(searcher._number[memory_id])
+    return searcher._views[view].counts(dict(searcher.items())[memory_id])

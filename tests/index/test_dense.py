@@ -6,9 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slowcat_memory.index import IndexOptions
 from slowcat_memory.index.dense import DenseView
+from slowcat_memory.index.vectors import SealedVectors, cells_for, kind_for, write
 
 DIM = 8
+OPTIONS = IndexOptions()
 HALF = 2e-3  # what fp16 may cost a cosine
 
 
@@ -19,8 +22,17 @@ def unit(seed: int, dim: int = DIM) -> np.ndarray:
 
 def sealed(folder: Path, vectors: dict[int, np.ndarray], dim: int = DIM) -> DenseView:
     folder.mkdir(exist_ok=True)
-    DenseView.build(vectors, dim, folder)
-    return DenseView(dim, folder)
+    return DenseView(dim, opened(folder, vectors, dim, OPTIONS))
+
+
+def opened(
+    folder: Path, vectors: dict[int, np.ndarray], dim: int, options: IndexOptions
+) -> SealedVectors:
+    matrix = np.zeros((max(vectors, default=-1) + 1, dim), np.float16)
+    for number, vector in vectors.items():
+        matrix[number] = vector
+    write(np.array(sorted(vectors), np.int32), matrix, folder, options)
+    return SealedVectors(folder, options)
 
 
 def check_equal(view: DenseView, vectors: dict[int, np.ndarray], query: np.ndarray) -> None:
@@ -114,3 +126,62 @@ def test_the_tail_grows(count: int) -> None:
     for number, vector in vectors.items():
         view.put(number, vector)
     check_equal(view, vectors, unit(4))
+
+
+# ------------------------------------------------------------------- many vectors
+
+KINDS = {
+    "exact": OPTIONS,
+    "scan": IndexOptions(exact_to=10),
+    "cells": IndexOptions(exact_to=10, scan_to=20),
+}
+
+
+def many(count: int, seed: int) -> np.ndarray:
+    """Unit vectors around some centres, as those of texts are."""
+    chance = np.random.default_rng(seed)
+    centres = np.random.default_rng(0).normal(size=(40, 64))
+    rows = centres[chance.integers(0, 40, count)] + 0.7 * chance.normal(size=(count, 64))
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_finds_what_exact_search_finds(kind: str, tmp_path: Path) -> None:
+    rows, queries, options = many(3000, 1), many(30, 2), KINDS[kind]
+    assert kind_for(len(rows), 64, options) == kind
+    part = opened(tmp_path, dict(enumerate(rows)), 64, options)
+    view = DenseView(64, part)
+    dead = np.random.default_rng(3).choice(3000, 300, replace=False)
+    for number in dead.tolist():
+        gone = view.remove(number)
+        assert gone is not None and np.allclose(gone, rows[number], atol=0.01)
+    recall = []
+    for query in queries:
+        exact = rows @ query
+        exact[dead] = -1
+        numbers, cosines = view.top(query, 50)
+        assert not set(numbers.tolist()) & set(dead.tolist())
+        assert len(set(numbers.tolist())) == len(numbers) == 50
+        assert np.allclose(cosines, exact[numbers], atol=5e-3)
+        best = np.argsort(-exact)[:10]
+        recall.append(len(set(best.tolist()) & set(numbers.tolist())) / 10)
+        assert np.allclose(view.cosines(query, best), exact[best], atol=5e-3)
+    assert np.mean(recall) >= 0.97
+    assert np.isnan(view.cosines(queries[0], dead)).all()
+
+
+def test_kinds_follow_the_number_of_vectors() -> None:
+    exact, scan = OPTIONS.exact_to, OPTIONS.scan_to
+    asked = (0, exact, exact + 1, scan, scan + 1)
+    assert [kind_for(n, 384, OPTIONS) for n in asked] == ["exact", "exact", "scan", "scan", "cells"]
+    assert kind_for(1_000_000, 7, OPTIONS) == "exact"  # codes are of four dimensions each
+    assert cells_for(1_000_000) == 2048
+
+
+def test_vectors_may_come_after_the_changes_to_them(tmp_path: Path) -> None:
+    view = DenseView(DIM)
+    view.put(1, unit(10))
+    assert view.remove(2) is None
+    view.move(3, 9)
+    view.attach(opened(tmp_path, {number: unit(number) for number in range(5)}, DIM, OPTIONS))
+    check_equal(view, {0: unit(0), 1: unit(10), 4: unit(4), 9: unit(3)}, unit(7))

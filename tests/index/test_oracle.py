@@ -1,4 +1,6 @@
+import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,12 +9,19 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from oracle import OPTIONS, TOKENS, Oracle, bm25, check_equal, seal
+from msgspec.structs import replace
+from oracle import OPTIONS, TOKENS, Oracle, bm25, check_columns, check_equal, scores_of, seal
 
-from slowcat_memory.index import Document, Searcher
-from slowcat_memory.index.lexical import LexicalView, SealedPostings
+from slowcat_memory.index import Document, Searcher, compiled, counting, vocabulary
+from slowcat_memory.index.counting import Counting
+from slowcat_memory.index.lexical import LexicalView
+from slowcat_memory.index.postings import SealedPostings
+from slowcat_memory.index.source import Source
+from slowcat_memory.index.vocabulary import Vocabulary
+from slowcat_memory.index.walk_compiled import CompiledWalk
 
 WORDS = [f"w{n}" for n in range(8)]
+SKEWED = np.arange(8, 0, -1) / 36
 text = st.lists(st.sampled_from(WORDS), max_size=9).map(" ".join)
 place = st.integers(0, 30)
 operation = st.one_of(
@@ -30,7 +39,7 @@ class Twins:
 
     def __init__(self, root: Path) -> None:
         self.oracle, self.searcher = Oracle(), Searcher(TOKENS, OPTIONS)
-        self._root, self._sealed, self._count = root, None, 0
+        self._root, self._sealed, self._count, self._told = root, None, 0, 0
         self._since: list[tuple[str, Document]] = []
 
     def do(self, what: str, text: str, place: int) -> None:
@@ -51,7 +60,15 @@ class Twins:
             self._change(what, ids[place % len(ids)], text, "")
 
     def _change(self, what: str, memory_id: str, text: str, before: str) -> None:
-        document = Document(id=memory_id, text=text, at=0.0, before=before)
+        self._told += 1
+        document = Document(
+            id=memory_id,
+            text=text,
+            at=float(self._told),
+            before=before,
+            speaker=f"Speaker {self._told % 3}",
+            about=(self._told * 10.0, self._told * 10.0 + 5) if self._told % 4 else None,
+        )
         self._since.append((what, document))
         self._tell(what, document)
         if what == "remove":
@@ -80,6 +97,7 @@ def test_any_history_scores_like_an_index_built_from_scratch(history: list, quer
             twins.do(*step)
         check_equal(twins.searcher, twins.oracle, query)
         check_equal(twins.searcher, twins.oracle, f"{query} unheard w1 w2 w3")
+        check_columns(twins.searcher, twins.oracle)
 
 
 def told(twins: Twins, seed: int, steps: int = 120) -> Iterator[None]:
@@ -98,6 +116,7 @@ def test_a_long_history_is_equal_at_every_tenth_step(twins: Twins, seed: int) ->
     for step, _ in enumerate(told(twins, seed)):
         if step % 10 == 0:
             check_equal(twins.searcher, twins.oracle, "w0 w3 w5 w5")
+            check_columns(twins.searcher, twins.oracle)
 
 
 def two_parts(twins: Twins) -> None:
@@ -117,30 +136,41 @@ def test_the_check_passes_on_two_parts(twins: Twins) -> None:
 def test_the_check_catches_document_frequencies_of_one_part(
     twins: Twins, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(SealedPostings, "frequency", lambda self, term: 0)
+    monkeypatch.setattr(SealedPostings, "frequency", lambda self, row: 0)
     two_parts(twins)
     with pytest.raises(AssertionError, match="is not"):
         check_equal(twins.searcher, twins.oracle, "w0 w2 w3")
 
 
+@pytest.mark.parametrize("column", ["_session", "_speaker"])
+def test_the_check_catches_columns_that_a_lifted_document_lost(twins: Twins, column: str) -> None:
+    two_parts(twins)
+    check_columns(twins.searcher, twins.oracle)
+    lifted = dict(twins.searcher.items())["m11"]
+    assert lifted >= twins.searcher.sealed_count
+    getattr(twins.searcher, column)[lifted] = {"_session": lifted, "_speaker": 1}[column]
+    with pytest.raises(AssertionError):
+        check_columns(twins.searcher, twins.oracle)
+
+
 def test_the_check_catches_an_average_length_of_one_part(
     twins: Twins, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scores = LexicalView.scores
+    search = LexicalView.search
 
-    def of_the_tail(self: LexicalView, terms: list[str], *, sealed: bool = True) -> np.ndarray:
+    def of_the_tail(self: LexicalView, *args: object, **more: object) -> object:
         lengths = [self._lengths[number] for number in self._tail.documents]
         whole = self._living, self._total
         if lengths:
             self._living, self._total = len(lengths), sum(lengths)
         try:
-            return scores(self, terms, sealed=sealed)
+            return search(self, *args, **more)  # type: ignore[arg-type]
         finally:
             self._living, self._total = whole
 
     two_parts(twins)
     check_equal(twins.searcher, twins.oracle, "w0 w2 w3")
-    monkeypatch.setattr(LexicalView, "scores", of_the_tail)
+    monkeypatch.setattr(LexicalView, "search", of_the_tail)
     with pytest.raises(AssertionError, match="is not"):
         check_equal(twins.searcher, twins.oracle, "w0 w2 w3")
 
@@ -148,7 +178,8 @@ def test_the_check_catches_an_average_length_of_one_part(
 def test_the_check_catches_dead_words_that_still_count(
     twins: Twins, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(SealedPostings, "bury", lambda self, counts: None)
+    bury = LexicalView.bury
+    monkeypatch.setattr(LexicalView, "bury", lambda self, document, rows: bury(self, document, ()))
     two_parts(twins)
     twins.do("remove", "", 1)
     with pytest.raises(AssertionError, match="is not"):
@@ -167,17 +198,85 @@ def test_the_formula_is_that_of_bm25s(tmp_path: Path) -> None:
     for n, text in enumerate(texts):
         oracle.add(Document(id=str(n), text=text, at=0.0))
     sealed = seal(oracle, tmp_path / "sealed")
-    assert np.allclose(sealed.lexical(" ".join(query)).turn, expected, atol=1e-4)
+    told = scores_of(sealed, " ".join(query))["turn"]
+    assert np.allclose([told[str(n)] for n in range(60)], expected, atol=1e-4)
 
 
-@pytest.mark.parametrize(("k1", "b"), [(0.9, 0.4), (1.5, 0.75), (0.0, 0.4), (1.2, 1.0), (1.2, 0.0)])
-def test_stored_frequencies_are_exact(tmp_path: Path, k1: float, b: float) -> None:
+def test_stored_counts_are_exact(tmp_path: Path) -> None:
     said = [
         {"often": times, "now": 1 + times % 3, **({"then": 2} if times % 2 else {})}
         for times in (1, 2, 3, 50, 299, 1000, 9000)
     ]
     said.insert(3, {})
-    SealedPostings.build(said, tmp_path, k1, b)
-    sealed = SealedPostings.load(tmp_path)
-    for number, counts in enumerate(said):
-        assert dict(sealed.counts(number)) == counts
+    counting = Counting()
+    for counts in said:
+        counting.add(list(Counter(counts).elements()))
+    counting.finish(tmp_path, "words")
+    source = Source(tmp_path, "words")
+    assert [source.counts(number) for number in range(len(said))] == said
+    assert source.joined([0, 4])[0] == Counter(said[0]) + Counter(said[4])
+
+
+def test_terms_of_equal_hash_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vocabulary, "_hash", lambda term: len(term))
+    terms = ["one", "two", "six", "three", "seven", "eleven"]
+    rows = Vocabulary.write(terms, tmp_path, "words").tolist()
+    made = Vocabulary(tmp_path, "words")
+    assert made.rows([*terms, "ten", "nobody", ""]) == [*rows, -1, -1, -1]
+    assert [made.name(row) for row in rows] == terms
+
+
+def test_a_table_of_many_codes_has_wider_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counting, "MOST_CODES", 3)
+    oracle = Oracle()
+    for n in range(20):
+        oracle.add(Document(id=f"m{n}", text="w1 " * (n % 5) + "w2 " * (n % 7), at=0.0))
+    made = seal(oracle, tmp_path / "sealed")
+    assert made._views["turn"]._sealed.codes.dtype == np.uint32
+    check_equal(made, oracle, "w1 w2")
+
+
+def test_runs_and_blocks_leave_no_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting, "BLOCK", 7)
+    monkeypatch.setattr(counting, "RUN", 11)
+    twins = Twins(tmp_path)
+    for _ in told(twins, 5, 119):
+        pass
+    twins.do("seal", "", 0)
+    check_equal(twins.searcher, twins.oracle, "w0 w1 w2 w7")
+
+
+def test_the_compiled_walk_scores_like_the_plain_one(tmp_path: Path) -> None:
+    chance, oracle = np.random.default_rng(3), Oracle()
+    for n in range(400):
+        words = " ".join(chance.choice(WORDS, chance.integers(0, 12), p=SKEWED))
+        oracle.add(Document(id=f"m{n}", text=words, at=0.0, before=f"m{n - 1}"))
+    options = replace(OPTIONS, compiled_from=1, candidates=10)
+    seal(oracle, tmp_path / "sealed", options=options)
+    compiled.ask().join()
+    assert isinstance(compiled.walk(), CompiledWalk)
+    fast = Searcher(TOKENS, options, 0, tmp_path / "sealed")
+    slow = Searcher(TOKENS, replace(options, compiled_from=10**9), 0, tmp_path / "sealed")
+    for n in range(0, 60, 7):
+        fast.remove(f"m{n}"), slow.remove(f"m{n}")
+        oracle.remove(f"m{n}")
+    for size in range(9):
+        query = " ".join(chance.choice(WORDS, size, replace=False))
+        assert scores_of(fast, query) == scores_of(slow, query)
+        check_equal(fast, oracle, query, options)
+        check_equal(slow, oracle, query, options)
+        for view in ("turn", "window"):
+            told = [made.lexical(query).best[view] for made in (fast, slow)]
+            best = [made._views[view].scores(n) for made, n in zip((fast, slow), told, strict=True)]
+            assert np.array_equal(np.sort(best[0]), np.sort(best[1]))
+
+
+def test_without_numba_the_plain_walk_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "slowcat_memory.index.walk_compiled", None)
+    monkeypatch.setattr(compiled, "_compiled", None)
+    compiled.load()
+    assert compiled.walk() is compiled.PLAIN

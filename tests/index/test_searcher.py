@@ -1,14 +1,28 @@
+import tempfile
 import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import OPTIONS, TOKENS, Oracle, check_equal, counts_of, seal
+from msgspec.structs import replace
+from oracle import (
+    OPTIONS,
+    TOKENS,
+    Oracle,
+    check_columns,
+    check_equal,
+    counts_of,
+    scores_of,
+    seal,
+    sessions_of,
+)
 
 from slowcat_memory.index import Document, IndexOptions, Searcher
+from slowcat_memory.index.building import sessions
 from slowcat_memory.index.columns import Column
+from slowcat_memory.index.ids import Ids
 from slowcat_memory.testing import HashEmbedder
 
 EMBEDDER = HashEmbedder(32)
@@ -33,9 +47,8 @@ def searcher(*documents: Document, dim: int = 0, options: IndexOptions = OPTIONS
 
 
 def found(made: Searcher, query: str, view: str = "turn") -> list[str]:
-    lexical = made.lexical(query)
-    scores = getattr(lexical, view)
-    return [made._ids[n] for n in np.argsort(-scores, kind="stable") if scores[n] > 0]
+    scores = scores_of(made, query)[view]
+    return [id_ for id_ in sorted(scores, key=lambda id_: -scores[id_]) if scores[id_] > 0]
 
 
 def window(made: Searcher, id_: str) -> str:
@@ -134,7 +147,9 @@ def test_without_any_vector_there_is_no_dense_view() -> None:
     made = Searcher(TOKENS, OPTIONS, 32)
     made.add(doc("1", "max"))
     candidates = made.candidates(made.lexical("max"), EMBEDDER.encode_query("max"))
-    assert set(candidates.views) == {"turn", "window"}
+    assert set(candidates.views) == {"turn", "window", "grams"}
+    plain = searcher(doc("1", "max"), dim=32, options=IndexOptions(language="none"))
+    assert set(plain.candidates(plain.lexical("max")).views) == {"turn", "window"}
 
 
 def test_the_mean_length_is_that_of_the_living() -> None:
@@ -183,7 +198,7 @@ def test_neighbours_in_the_sealed_part_follow(tmp_path: Path) -> None:
     oracle.add(doc("k", before="h"))
     check_equal(made, oracle, "e h k")
     for id_ in "egh":  # what was lifted out of the sealed part kept its vector
-        cosine = made.dense.cosines(vectors[id_], np.array([made._number[id_]]))
+        cosine = made.dense.cosines(vectors[id_], np.array([dict(made.items())[id_]]))
         assert cosine == pytest.approx(1.0, abs=2e-3)
 
 
@@ -202,6 +217,123 @@ def test_candidates_know_their_neighbours() -> None:
 def test_who_names_an_unknown_neighbour_has_none() -> None:
     made = searcher(doc("e", before="gone"))
     assert window(made, "e") == "e"
+
+
+# ------------------------------------------------------------------- who, when, in which session
+
+
+def test_candidates_know_their_sessions_speakers_and_times() -> None:
+    made = searcher(
+        doc("1", "max", speaker="Anna", about=(10.0, 20.0)),
+        doc("2", "max", before="1", speaker="Ben"),
+        doc("3", "max", speaker="Anna"),
+        doc("4", "max", before="2"),
+        options=IndexOptions(language="none"),
+    )
+    found = made.candidates(made.lexical("max"))
+    session, speaker = (
+        dict(zip(found.ids, column.tolist(), strict=True))
+        for column in (found.session, found.speaker)
+    )
+    assert session["1"] == session["2"] == session["4"] != session["3"]
+    assert made.speakers == ["Anna", "Ben", ""]
+    assert [made.speakers[speaker[id_]] for id_ in "1234"] == ["Anna", "Ben", "Anna", ""]
+    about = dict(zip(found.ids, zip(found.about_from, found.about_until, strict=True), strict=True))
+    assert about["1"] == (10.0, 20.0) and np.isnan([about[id_] for id_ in "234"]).all()
+
+
+def test_speakers_are_asked_for_by_name_and_strangers_passed_over() -> None:
+    made = searcher(doc("1", speaker="Anna"), doc("2", speaker="Ben"))
+    found = made.candidates(made.lexical("2"))
+    assert made.speaker_numbers(["Ben", "Carl"]) == found.speaker.tolist()
+    assert made.speaker_numbers(["Ben", "Anna"]) == [1, 0]
+    assert made.speaker_numbers([]) == []
+
+
+def history(made: Searcher, oracle: Oracle) -> None:
+    """What a sealed index goes through: additions, insertions, removals, replacements."""
+    for document in (
+        doc("k", before="h", speaker="Carl", about=(7.0, 8.0)),
+        doc("x", before="e", speaker="Ben"),
+        doc("g", "new", speaker="Anna", about=(1.0, 2.0)),
+        doc("z", speaker="Ben"),
+    ):
+        made.add(document), oracle.add(document)
+    for gone in "ef":
+        made.remove(gone), oracle.remove(gone)
+
+
+def test_sessions_and_speakers_survive_seal_lifting_removal_and_replacement(tmp_path: Path) -> None:
+    oracle = Oracle()
+    for n, document in enumerate((*line(*"efgh"), *line(*"lmn"))):
+        oracle.add(replace(document, speaker=("Anna", "Ben")[n % 2], about=(n, n + 1.0)))
+    made = seal(oracle, tmp_path / "sealed")
+    check_columns(made, oracle)
+    assert sessions_of(made) == {frozenset("efgh"), frozenset("lmn")}
+    history(made, oracle)
+    check_columns(made, oracle)
+    assert sessions_of(made) == {frozenset("xghk"), frozenset("lmn"), frozenset("z")}
+    again = seal(oracle, tmp_path / "again")
+    check_columns(again, oracle)
+    assert sessions_of(again) == sessions_of(made)
+    assert set(again.speakers) == {"Anna", "Ben", "Carl"}
+
+
+def test_a_session_that_lost_its_first_is_not_taken_for_another(tmp_path: Path) -> None:
+    oracle = Oracle()
+    for document in line(*"efg"):
+        oracle.add(document)
+    for made in (searcher(*line(*"efg")), seal(oracle, tmp_path / "sealed")):
+        made.remove("e")
+        for n in range(3):  # new sessions, whose numbers must be nobody's
+            made.add(doc(f"n{n}"))
+        made.add(doc("e"))
+        assert sessions_of(made) == {
+            frozenset("fg"),
+            *(frozenset([i]) for i in ("e", "n0", "n1", "n2")),
+        }
+
+
+def test_long_sessions_are_numbered_by_their_first() -> None:
+    chain = np.arange(-1, 9_999, dtype=np.int32)
+    assert not sessions(chain).any()
+    chain[5_000] = -1
+    assert sessions(chain).tolist() == [0] * 5_000 + [5_000] * 5_000
+    backwards = np.array([1, 2, 3, -1], np.int32)  # who named a neighbour that came later
+    assert sessions(backwards).tolist() == [3] * 4
+    assert sessions(np.zeros(0, np.int32)).tolist() == []
+
+
+def test_the_same_text_again_takes_the_new_times() -> None:
+    made = searcher(doc("1", "max", speaker="Anna", about=(1.0, 2.0)))
+    made.add(doc("1", "max", speaker="Ben", about=(3.0, 4.0)))
+    found = made.candidates(made.lexical("max"))
+    assert (found.about_from[0], found.about_until[0]) == (3.0, 4.0)
+    assert made.speakers[found.speaker[0]] == "Ben"
+    made.add(doc("1", "max", speaker="Ben"))
+    assert np.isnan(made.candidates(made.lexical("max")).about_from[0])
+
+
+def test_a_documents_vector_is_told_wherever_it_is(tmp_path: Path) -> None:
+    oracle = Oracle()
+    for document in line(*"efgh"):
+        oracle.add(document)
+    vectors = {id_: EMBEDDER.encode_query(id_) for id_ in "efg"}
+    made = seal(oracle, tmp_path / "sealed", vectors)
+    made.add(doc("k", before="h"))
+    made.put_vector("k", EMBEDDER.encode_query("k"))
+    made.remove("f")  # lifts its neighbours
+    for id_ in "egk":
+        told = made.vector(id_)
+        assert told is not None and told.shape == (32,)
+        assert np.allclose(told, EMBEDDER.encode_query(id_), atol=2e-3)
+    assert [made.vector(id_) for id_ in ("f", "h", "stranger", "")] == [None] * 4
+    made.add(doc("k", "other"))
+    assert made.vector("k") is None
+    made.put_vector("e", -EMBEDDER.encode_query("e"))
+    changed = made.vector("e")
+    assert changed is not None and np.allclose(changed, -EMBEDDER.encode_query("e"), atol=2e-3)
+    assert searcher(doc("1")).vector("1") is None
 
 
 # ------------------------------------------------------------------- while it changes
@@ -252,13 +384,56 @@ def test_the_tail_alone_answers_without_the_sealed_part(tmp_path: Path) -> None:
     oracle.add(doc("old", "max"))
     made = seal(oracle, tmp_path / "sealed")
     made.add(doc("new", "max"))
-    lexical = made.lexical("max", sealed=False)
-    assert [made._ids[n] for n in np.flatnonzero(lexical.turn)] == ["new"]
+    found = scores_of(made, "max", sealed=False)
+    assert found["turn"] == {"old": 0.0, "new": pytest.approx(found["turn"]["new"])}
+    assert found["turn"]["new"] > 0
+    assert made.candidates(made.lexical("max", sealed=False)).ids == ["new"]
+
+
+def test_another_query_in_between_changes_nothing(tmp_path: Path) -> None:
+    oracle = Oracle()
+    for document in line(*"efgh"):
+        oracle.add(document)
+    made = seal(oracle, tmp_path / "sealed")
+    made.add(doc("k", before="h"))
+    first = made.lexical("f h k")
+    alone = made.candidates(first)
+    made.lexical("e", sealed=False)
+    later = made.candidates(first)
+    assert later.ids == alone.ids
+    for view in alone.views:
+        assert np.array_equal(later.views[view], alone.views[view])
+
+
+def test_ten_thousand_words_are_a_query() -> None:
+    made = searcher(*line("e", "f", "g"))
+    assert found(made, "f " + " ".join(f"x{n}" for n in range(10_000))) == ["f"]
 
 
 @given(st.lists(st.integers(-1000, 1000)))
 def test_a_column_holds_what_was_appended(values: list[int]) -> None:
-    column = Column(np.int32, np.array(values[:3]))
+    column = Column(np.int32, np.array(values[:3], np.int32))
     for value in values[3:]:
         column.append(value)
-    assert column.values.tolist() == values and len(column) == len(values)
+    assert [column[n] for n in range(len(column))] == values
+    assert column.take(np.arange(len(values))).tolist() == values
+    for n in range(len(values)):
+        column[n] = n
+    assert column.take(np.arange(0, len(values), 2)).tolist() == list(range(0, len(values), 2))
+
+
+@settings(deadline=None)  # it writes files
+@given(st.sets(st.integers(1, 2**62)), st.sets(st.text("abc/-1", min_size=1)))
+def test_ids_are_found_by_name_and_by_number(turns: set[int], names: set[str]) -> None:
+    others = sorted(name for name in names if not name.startswith("chunk/"))
+    with tempfile.TemporaryDirectory() as folder:
+        Ids.write(np.array(sorted(turns), np.int64), others, Path(folder))
+        made = Ids(Path(folder))
+        names_in_order = [f"chunk/{turn}" for turn in sorted(turns)] + others
+        for late in ("chunk/7", "note/é"):
+            if late not in names_in_order:
+                assert made.append(late) == len(names_in_order)
+                names_in_order.append(late)
+        assert [made[n] for n in range(len(made))] == names_in_order
+        assert [made.find(name) for name in names_in_order] == list(range(len(made)))
+        assert [made.find(name) for name in ("chunk/007", "chunk/", "", "zzz")] == [-1] * 4

@@ -10,6 +10,7 @@ from slowcat_memory.providers import (
     OnnxEmbedder,
     SentenceEmbedder,
     export_model,
+    open_document_embedder,
 )
 
 
@@ -60,7 +61,8 @@ def onnx(export_folder: Path) -> OnnxEmbedder:
 @pytest.fixture(scope="session")
 def sentence(options: EmbedderOptions) -> Iterator[SentenceEmbedder]:
     """The document embedder with its child, started once for the session."""
-    embedder = SentenceEmbedder(options)
+    embedder, _ = open_document_embedder(options)
+    assert isinstance(embedder, SentenceEmbedder)
     yield embedder
     embedder.close()
 

@@ -11,12 +11,17 @@ from slowcat_memory.providers.child import settle
 from slowcat_memory.providers.wire import Fault, Hello, Request, Vectors
 
 DIM = 8
+TOKEN_DIM = 4
 
 
 def vectors(texts: list[str]) -> np.ndarray:
     rows = np.ones((len(texts), DIM), np.float32)
     rows[:, 0] = [len(text) for text in texts]
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def tokens(texts: list[str]) -> list[np.ndarray]:
+    return [np.full((len(text.split()), TOKEN_DIM), len(text), np.int8) for text in texts]
 
 
 def main(way: str) -> None:
@@ -28,7 +33,7 @@ def main(way: str) -> None:
     if way == "other-key":
         wire.write(replies, Hello("other@0/8", DIM))
     else:
-        wire.write(replies, Hello(f"{way}@0/8", DIM))
+        wire.write(replies, Hello(f"{way}@0/8", DIM, f"{way}@0/8~0/{TOKEN_DIM}"))
     while isinstance(request := wire.read(sys.stdin.buffer), Request):
         if way == "hangs":
             time.sleep(600)
@@ -44,7 +49,7 @@ def main(way: str) -> None:
             continue
         print("another line in the way")
         short = request.texts[1:] if "short" in request.texts else request.texts
-        wire.write(replies, Vectors.of(vectors(short)))
+        wire.write(replies, Vectors.of(vectors(short), tokens(short) if request.tokens else None))
 
 
 if __name__ == "__main__":

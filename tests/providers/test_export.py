@@ -18,9 +18,12 @@ def test_the_export_vouches_for_itself(export_folder: Path) -> None:
     assert meta and meta.int8 and meta.cosine >= 0.985
     assert meta.key == f"all-MiniLM-L6-v2@{export_folder.name.rpartition('-')[2]}/384"
     assert meta.max_tokens == 256
+    assert meta.token_key.startswith(f"{meta.key}~") and meta.token_key.endswith("/96")
+    assert meta.token_dim == 96
     assert {path.name for path in export_folder.iterdir()} == {
         exported.MODEL,
         exported.TOKENIZER,
+        exported.TOKENS,
         exported.META,
     }
     assert stat.S_IMODE(export_folder.stat().st_mode) == 0o700
@@ -64,6 +67,14 @@ def test_other_weights_need_another_export(export_folder: Path, tmp_path: Path) 
     shutil.copytree(export_folder, cache / export_folder.name)
     embedder, report = open_query_embedder(EmbedderOptions(model=str(model), cache_dir=str(cache)))
     assert embedder is None and report.state == "needs export" and report.hint
+
+
+def test_an_export_of_an_older_format_is_made_again(export_folder: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(export_folder, tmp_path / export_folder.name)
+    older = (copy / exported.META).read_text().replace('"format": 3', '"format": 2')
+    (copy / exported.META).write_text(older)
+    embedder, report = open_query_embedder(EmbedderOptions(cache_dir=str(tmp_path)))
+    assert embedder is None and report.state == "needs export"
 
 
 def test_a_damaged_export_is_made_again(export_folder: Path, tmp_path: Path) -> None:
@@ -151,6 +162,7 @@ assert (meta.dim, meta.max_tokens, meta.int8) == (16, 64, True), meta
 embedder = OnnxEmbedder.load(folder)
 want = model.encode(["passage: hello there"])
 assert (embedder.encode(["hello there"]) * want).sum() > 0.99
+assert embedder.encode_tokens(["hello there"]).tokens[0].shape == (2, 32) == (2, meta.token_dim)
 
 convert.GOOD_ENOUGH = 1.1
 folder = export.export(str(here / "tiny"), here / "cache", print)

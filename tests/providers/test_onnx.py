@@ -9,11 +9,12 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
-from contract import check_embedder
 
 import slowcat_memory
+from slowcat_memory.core.maxsim import SCALE, maxsim
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import EmbedderOptions, OnnxEmbedder, SentenceEmbedder, exported
+from slowcat_memory.testing import check_embedder
 
 TURNS = (
     "I finally adopted the dog we talked about, her name is Pepper.",
@@ -68,6 +69,44 @@ def test_int8_is_close_to_fp32(onnx: OnnxEmbedder, sentence: SentenceEmbedder) -
     assert onnx.key == sentence.key and onnx.dim == sentence.dim
 
 
+def test_the_tokens_of_both_embedders_meet(onnx: OnnxEmbedder, sentence: SentenceEmbedder) -> None:
+    assert onnx.token_key == sentence.token_key and onnx.token_dim == sentence.token_dim == 96
+    drafts, exact = onnx.encode_tokens(TURNS).tokens, sentence.encode_tokens(TURNS).tokens
+    assert [len(rows) for rows in drafts] == [len(rows) for rows in exact]
+    cosines = (np.concatenate(drafts).astype(float) * np.concatenate(exact)).sum(axis=1) / SCALE**2
+    assert cosines.mean() > 0.985, cosines.mean()
+
+
+def test_words_meet_their_words(onnx: OnnxEmbedder) -> None:
+    query = onnx.encode_query_tokens("what is my dog called?")
+    assert np.allclose(query.vector, onnx.encode_query("what is my dog called?"))
+    assert query.tokens is not None and query.tokens.shape == (5, 96), "no [CLS], [SEP], or ?"
+    assert int(maxsim(query.tokens, onnx.encode_tokens(TURNS).tokens).argmax()) == 0
+    nothing = onnx.encode_query_tokens("?!")
+    assert nothing.tokens is not None and nothing.tokens.shape == (0, 96)
+
+
+def test_a_long_document_keeps_so_many_tokens(
+    export_folder: Path, sentence: SentenceEmbedder
+) -> None:
+    long = " ".join(TURNS) * 3
+    small = OnnxEmbedder.load(export_folder, doc_max_tokens=40)
+    assert len(small.encode_tokens([long]).tokens[0]) == 40
+    both = sentence.encode_tokens(["no", long, "yes"]).tokens
+    assert [len(rows) for rows in both] == [1, 256, 1]
+
+
+def test_a_prompt_leaves_no_tokens(export_folder: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(export_folder, tmp_path / "prompted")
+    meta = exported.read_meta(folder)
+    assert meta
+    prompted = msgspec.structs.replace(meta, query_prompt="query: ", doc_prompt="a passage: ")
+    (folder / exported.META).write_bytes(msgspec.json.encode(prompted))
+    embedder = OnnxEmbedder.load(folder)
+    assert embedder.encode_query_tokens("green tea").tokens.shape == (2, 96)  # type: ignore[union-attr]
+    assert embedder.encode_tokens(["green tea"]).tokens[0].shape == (2, 96)
+
+
 def test_a_long_document_is_read_to_its_end(onnx: OnnxEmbedder) -> None:
     filler = "The weather was grey and nothing much happened. " * 40
     long = onnx.encode([filler + "We bought a sailing boat and a violin. " * 40])[0]
@@ -101,7 +140,10 @@ def test_prompts_of_the_model_are_used(export_folder: Path, tmp_path: Path) -> N
     assert np.array_equal(with_prompts.encode(["tea"]), plain.encode(["passage: tea"]))
 
 
-@pytest.mark.parametrize("damage", ["short", "missing", "not a model", "no tokenizer", "no meta"])
+@pytest.mark.parametrize(
+    "damage",
+    ["short", "missing", "not a model", "no tokenizer", "no meta", "no tokens", "other tokens"],
+)
 def test_a_damaged_export_is_an_error_that_says_so(
     export_folder: Path, tmp_path: Path, damage: str
 ) -> None:
@@ -115,6 +157,12 @@ def test_a_damaged_export_is_an_error_that_says_so(
         model.write_bytes(b"\x5a" * model.stat().st_size)
     if damage == "no tokenizer":
         (folder / exported.TOKENIZER).write_text("{}")
+    if damage == "no tokens":
+        (folder / exported.TOKENS).write_bytes(b"PK")
+    if damage == "other tokens":
+        with np.load(folder / exported.TOKENS) as file:
+            parts = dict(file)
+        np.savez(folder / exported.TOKENS, **parts | {"projection": parts["projection"] * 2})
     if damage == "no meta":
         (folder / exported.META).write_text("{}")
     with pytest.raises(ProviderError, match="Export it anew"):

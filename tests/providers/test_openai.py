@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import msgspec
 import numpy as np
 import pytest
-from contract import check_embedder
 from embedding_server import DIM, EmbeddingServer, running, vector
 
 from slowcat_memory.errors import ConfigError, EndpointError, EndpointRefusedError
 from slowcat_memory.providers import EmbedderOptions, open_document_embedder, open_query_embedder
 from slowcat_memory.providers.openai import EndpointEmbedder
+from slowcat_memory.testing import check_embedder
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from contract import check_embedder
 
 from slowcat_memory.errors import ModelNotFoundError, ProviderError
 from slowcat_memory.providers import EmbedderOptions, SentenceEmbedder, open_document_embedder
 from slowcat_memory.providers.child import NICENESS
 from slowcat_memory.providers.sentence import MAX_DEATHS
+from slowcat_memory.testing import check_embedder
 
 
 def make(fake_child: str, way: str = "good", **more: object) -> SentenceEmbedder:
@@ -56,6 +56,23 @@ def test_opening_knows_the_space_before_the_child_starts(options: EmbedderOption
     assert isinstance(embedder, SentenceEmbedder) and report.state == "ready"
     assert report.key == embedder.key and report.dim == 384
     assert embedder._process is None
+
+
+def test_tokens_come_with_the_vectors_when_they_are_wanted(fake_child: str) -> None:
+    embedder = make(fake_child, token_key="good@0/8~0/4", token_dim=4)
+    texts = [" ".join("x" * n) for n in range(10)]
+    made = embedder.encode_tokens(texts)
+    assert [rows.shape for rows in made.tokens] == [(n, 4) for n in range(10)]
+    assert all((rows == len(text)).all() for rows, text in zip(made.tokens, texts, strict=True))
+    assert np.array_equal(made.vectors, embedder.encode(texts))
+    embedder.close()
+    assert make(fake_child).encode_tokens(["a"]).tokens == []
+
+
+def test_tokens_of_another_space_are_refused(fake_child: str) -> None:
+    embedder = make(fake_child, token_key="good@0/8~another/4", token_dim=4)
+    with pytest.raises(ProviderError, match="export has changed"):
+        embedder.encode_tokens(["a"])
 
 
 def test_a_wrong_model_name_is_told_by_the_child() -> None:

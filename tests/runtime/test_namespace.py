@@ -32,19 +32,27 @@ class Scene:
     def load(self, space: Space = SPACE, scope: str = "anna", **options: object) -> Namespace:
         """Load the scope anew, as the next start does."""
         self.store.flush()
-        known = IndexOptions(**options)  # type: ignore[arg-type]
+        known = IndexOptions(**{"turn_view": True, **options})  # type: ignore[arg-type]
         tokenizer = Tokenizer(known.language)
-        return Namespace(scope, self.store, self.root, tokenizer, known, space, 5)
+        made = Namespace(scope, self.store, self.root, tokenizer, known, space, 5)
+        assert made.wait_vectors(30)
+        return made
 
     def say(
-        self, text: str, session: str = "s", *, embed: bool = True, scope: str = "anna"
+        self,
+        text: str,
+        session: str = "s",
+        *,
+        embed: bool = True,
+        scope: str = "anna",
+        speaker: str = "Anna",
     ) -> Turn:
         self.clock.advance(1)
         ack = self.store.append(
             Turn(
                 session=session,
                 scope=scope,
-                speaker="Anna",
+                speaker=speaker,
                 role="user",
                 text=text,
                 at=self.clock(),
@@ -67,7 +75,9 @@ class Scene:
         """Two sessions take turns, so that both go on after whatever comes next."""
         return [
             self.say(
-                f"word{n % 7} said{n} max" if n % 3 else f"word{n % 5} said{n} a cat", f"s{n % 2}"
+                f"word{n % 7} said{n} max" if n % 3 else f"word{n % 5} said{n} a cat yesterday",
+                f"s{n % 2}",
+                speaker=("Anna", "Ben", "Anna", "Carl")[n % 4],
             )
             for n in range(start, start + turns)
         ]
@@ -87,20 +97,30 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
 def answers(namespace: Namespace) -> dict[str, dict[str, tuple]]:
     """Everything that a search could tell apart, by query and memory id."""
     searcher, told = namespace.searcher, {}
+    shared: dict[int, list[str]] = {}
+    for memory_id, number in searcher.items():
+        shared.setdefault(int(searcher._session[number]), []).append(memory_id)
+    every_id = sorted(memory_id for ids in shared.values() for memory_id in ids)
+    session = {i: every_id.index(min(ids)) for ids in shared.values() for i in ids}
+    speakers = sorted({searcher.speakers[int(searcher._speaker[n])] for _, n in searcher.items()})
     for query in QUERIES:
         lexical = searcher.lexical(query)
-        numbers = np.array(sorted(searcher._number.values()), np.int64)
-        cosines = searcher.dense.cosines(EMBEDDER.encode_query(query), numbers)
+        ids, numbers = zip(*searcher.items(), strict=True) if len(searcher) else ((), ())
+        every = np.array(numbers, np.int64)
+        scores = searcher.scores(lexical, every)
+        cosines = searcher.dense.cosines(EMBEDDER.encode_query(query), every)
         told[query] = {
-            searcher._ids[n]: (
-                float(lexical.turn[n]),
-                float(lexical.window[n]),
-                float(cosine),
-                float(searcher._at.values[n]),
-                round(float(searcher._importance.values[n]), 4),
-                bool(searcher._pinned.values[n]),
+            memory_id: (
+                float(scores["window"][place]),
+                float(cosines[place]),
+                float(searcher._at[numbers[place]]),
+                round(float(searcher._importance[numbers[place]]), 4),
+                bool(searcher._pinned[numbers[place]]),
+                session[memory_id],
+                speakers.index(searcher.speakers[int(searcher._speaker[numbers[place]])]),
+                *(float(column[numbers[place]]) for column in searcher._about),
             )
-            for n, cosine in zip(numbers.tolist(), cosines, strict=True)
+            for place, memory_id in enumerate(ids)
         }
     return told
 
@@ -151,6 +171,13 @@ def test_a_turn_is_found_at_once(scene: Scene) -> None:
     assert scene.namespace.fetch([chunk_id(turn.id)]) == {chunk_id(turn.id): chunk(turn)}
 
 
+def test_answers_tell_sessions_speakers_and_times_apart(scene: Scene) -> None:
+    scene.talk()
+    told = list(answers(scene.namespace)[QUERIES[0]].values())
+    assert len({row[5] for row in told}) == 2 and len({row[6] for row in told}) == 3
+    assert 0 < sum(np.isnan(row[7]) for row in told) < 20
+
+
 def test_loaded_anew_it_is_the_same(scene: Scene) -> None:
     scene.talk()
     scene.put(note("note/1", "Anna loves every cat", pinned=True))
@@ -191,7 +218,7 @@ def test_a_session_that_goes_on_after_the_seal_keeps_its_neighbours(scene: Scene
     scene.namespace.reseal()
     answer = scene.say("He barks")
     for loaded in (scene.namespace, scene.load()):
-        assert answers(loaded)["max dog"][chunk_id(answer.id)][1] > 0  # its window holds Max
+        assert answers(loaded)["max dog"][chunk_id(answer.id)][0] > 0  # its window holds Max
 
 
 def test_another_scope_is_another_memory(scene: Scene) -> None:
@@ -208,14 +235,14 @@ def test_a_pin_survives_sealing_and_loading(scene: Scene) -> None:
     turns = scene.talk(4)
     scene.put(replace(chunk(turns[1]), pinned=True, importance=0.9))
     for loaded in (scene.namespace, scene.load()):
-        assert answers(loaded)["max dog"][chunk_id(turns[1].id)][4:] == (0.9, True)
+        assert answers(loaded)["max dog"][chunk_id(turns[1].id)][3:5] == (0.9, True)
     scene.namespace.reseal()
     for loaded in (scene.namespace, scene.load()):
-        assert answers(loaded)["max dog"][chunk_id(turns[1].id)][4:] == (0.9, True)
+        assert answers(loaded)["max dog"][chunk_id(turns[1].id)][3:5] == (0.9, True)
     assert scene.namespace.fetch([chunk_id(turns[1].id)])[chunk_id(turns[1].id)].pinned
     scene.put(replace(chunk(turns[1]), pinned=False))
     for loaded in (scene.namespace, scene.load()):
-        assert answers(loaded)["max dog"][chunk_id(turns[1].id)][4:] == (0.5, False)
+        assert answers(loaded)["max dog"][chunk_id(turns[1].id)][3:5] == (0.5, False)
 
 
 def test_a_pin_while_the_index_is_built_is_not_lost(
@@ -224,7 +251,7 @@ def test_a_pin_while_the_index_is_built_is_not_lost(
     turns = scene.talk(4)
     meanwhile(monkeypatch, lambda: scene.put(replace(chunk(turns[1]), pinned=True)))
     scene.namespace.reseal()
-    assert answers(scene.namespace)["max dog"][chunk_id(turns[1].id)][5]
+    assert answers(scene.namespace)["max dog"][chunk_id(turns[1].id)][4]
 
 
 def test_a_context_is_indexed_with_its_turn(scene: Scene) -> None:
@@ -235,8 +262,8 @@ def test_a_context_is_indexed_with_its_turn(scene: Scene) -> None:
             scene.namespace.reseal()
         told = scene.load() if step == "loaded" else scene.namespace
         lexical = told.searcher.lexical("veterinarian")
-        found = {told.searcher._ids[n] for n in np.flatnonzero(lexical.turn)}
-        assert found == {chunk_id(turns[1].id)}, step
+        found = {told.searcher._ids[n] for n in lexical.best["window"].tolist()}
+        assert found == {chunk_id(turns[n].id) for n in (1, 3)}, step  # and its neighbour
 
 
 def test_what_is_retired_is_not_found_again(scene: Scene) -> None:
@@ -406,17 +433,22 @@ def test_an_index_swapped_in_just_before_a_forgetting_is_not_published(
 # ------------------------------------------------------------------- what cannot be used
 
 
-def test_damaged_files_are_not_used_and_the_log_makes_up_for_them(scene: Scene) -> None:
+@pytest.mark.parametrize("place", [0.0, 0.5, 1.0])
+def test_damaged_files_are_not_used_and_the_log_makes_up_for_them(
+    scene: Scene, place: float
+) -> None:
     scene.talk()
     scene.namespace.reseal()
     expected = answers(scene.namespace)
     for path in sorted(scene.root.rglob("*")):
         if path.is_file():
             whole = path.read_bytes()
-            path.write_bytes(bytes([whole[0] ^ 1]) + whole[1:])
+            at = int(place * (len(whole) - 1))
+            path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
             loaded = scene.load()
-            assert loaded.searcher.sealed_count == 0
+            assert loaded.searcher.sealed_count == (20 if path.name.startswith("vectors.") else 0)
             check_alike(expected, loaded)
+            assert loaded.seal_due()
             path.write_bytes(whole)
     assert scene.load().searcher.sealed_count == 20
 
@@ -426,14 +458,14 @@ def test_files_that_are_whole_but_unreadable_are_not_used(
 ) -> None:
     scene.talk(3)
     scene.namespace.reseal()
-    monkeypatch.setattr(module.sealing, "check", lambda root, manifest: root / "nowhere")
+    monkeypatch.setattr(module.sealed, "check", lambda root, manifest, vectors: root / "nowhere")
     assert len(scene.load().searcher) == 3
     monkeypatch.undo()
 
-    def strange(*_: object) -> None:
+    def strange(*_: object, vectors: bool) -> None:
         raise RuntimeError("FAISS says this")
 
-    monkeypatch.setattr(module.sealing, "check", strange)
+    monkeypatch.setattr(module.sealed, "check", strange)
     assert len(scene.load().searcher) == 3
 
 

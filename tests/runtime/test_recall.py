@@ -1,68 +1,17 @@
 import threading
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable
+from datetime import timedelta
 
 import numpy as np
 import pytest
+from minds import EMBEDDER, NOW, PLAIN, SAID, Mind, memory, query
+from msgspec.structs import replace
 
-from slowcat_memory.core.fuse import FuseOptions
-from slowcat_memory.core.rank import RankOptions
-from slowcat_memory.core.text import Tokenizer, fingerprint
-from slowcat_memory.index import IndexOptions, Searcher
-from slowcat_memory.records import Memory
-from slowcat_memory.runtime.namespace import document
-from slowcat_memory.runtime.recall import Breaker, Embed, Progress, Query, Recall
-from slowcat_memory.testing import FixedClock, HashEmbedder
-
-NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
-EMBEDDER = HashEmbedder(2048)  # wide enough that no two words meet
-PLAIN = RankOptions(importance=0, recency=0, pinned=0, agent=1)  # no priors
-
-
-def memory(id_: str, text: str, days: float = 0, **more: object) -> Memory:
-    facts = {"kind": "chunk", "scope": "anna", "speaker": "Anna"}
-    at = NOW - timedelta(days=days)
-    return Memory(id=id_, text=text, valid_from=at, **{**facts, **more})  # type: ignore[arg-type]
-
-
-SAID = (
-    memory("dog", "My dog is called Max"),
-    memory("tea", "I drink green tea every morning"),
-    memory("trip", "We flew to Lisbon in May"),
-)
-
-
-class Mind:
-    """A recall over a few memories, with what it was asked to do."""
-
-    def __init__(
-        self,
-        *memories: Memory,
-        embed: Embed | None = EMBEDDER.encode_query,
-        vectors: bool = True,
-        ranking: RankOptions = PLAIN,
-        fusing: FuseOptions = FuseOptions(),
-    ) -> None:
-        self.searcher = Searcher(Tokenizer(), IndexOptions(), EMBEDDER.dim)
-        self.memories = {m.id: m for m in memories or SAID}
-        self.fetched: list[str] = []
-        for m in self.memories.values():
-            self.searcher.add(document(m))
-            if vectors:
-                self.searcher.put_vector(m.id, EMBEDDER.encode_query(m.text))
-        self.recall = Recall(self.searcher, self.fetch, embed, fusing, ranking)
-
-    def fetch(self, scope: str, ids: Sequence[str]) -> dict[str, Memory]:
-        self.fetched += ids
-        return {i: self.memories[i] for i in ids if i in self.memories}
-
-    def ids(self, text: str, **how: object) -> list[str]:
-        return [hit.memory.id for hit in self.recall.run(query(text, **how)).hits]
-
-
-def query(text: str, **how: object) -> Query:
-    return Query(**{"text": text, "scope": "anna", "now": NOW, "k": 5, **how})  # type: ignore[arg-type]
-
+from slowcat_memory.core.ask import AskOptions
+from slowcat_memory.core.queries import Said
+from slowcat_memory.core.text import fingerprint
+from slowcat_memory.providers import Encoded
+from slowcat_memory.runtime.recall import Progress
 
 # ------------------------------------------------------------------- stages
 
@@ -70,14 +19,20 @@ def query(text: str, **how: object) -> Query:
 def test_words_and_vectors_are_the_full_stage() -> None:
     found = Mind().recall.run(query("What is my dog called?"))
     assert found.stage == "full" and found.hits[0].memory.id == "dog"
-    assert set(found.hits[0].views) == {"turn", "window", "dense"}
+    assert set(found.hits[0].views) == {"turn", "window", "dense", "session"}
     assert set(found.timings) == {"lexical", "embed", "dense", "fuse", "fetch"}
     scores = [hit.score for hit in found.hits]
     assert scores == sorted(scores, reverse=True)
 
 
 @pytest.mark.parametrize(
-    "mind", [Mind(embed=None), Mind(vectors=False), Mind(embed=lambda _: None)]
+    "mind",
+    [
+        Mind(embed=None),
+        Mind(vectors=False),
+        Mind(embed=lambda _: None),
+        Mind(embed=None, vectors=False, tokens={}),
+    ],
 )
 def test_without_a_vector_words_must_do(mind: Mind) -> None:
     found = mind.recall.run(query("What is my dog called?"))
@@ -97,6 +52,8 @@ def test_a_vector_embedded_ahead_is_taken() -> None:
     found = Mind(embed=never).recall.run(query("?", vector=EMBEDDER.encode_query("Lisbon in May")))
     assert found.stage == "full" and found.hits[0].memory.id == "trip"
     assert "embed" not in found.timings
+    ahead = Encoded(EMBEDDER.encode_query("Lisbon in May"))
+    assert Mind(embed=never).recall.run(query("?", vector=ahead)).hits == found.hits
 
 
 class Gate:
@@ -172,16 +129,25 @@ def test_what_is_left_out_makes_room() -> None:
 def test_the_floor_keeps_out_what_is_only_the_best_of_nothing() -> None:
     mind = Mind()
     assert mind.ids("quantum chromodynamics lectures", floor=0.3) == []
-    assert mind.ids("what is my dog called", floor=0.3) == ["dog"]
+    assert mind.ids("what is my dog called", floor=0.3)[0] == "dog"
     assert Mind(vectors=False).ids("my dog eats quantum chromodynamics", floor=0.5) == []
 
 
 def test_a_memory_without_a_vector_is_judged_by_its_words() -> None:
     mind = Mind(memory("dog", "My dog is called Max"), memory("tea", "I drink tea"))
-    mind.searcher.add(document(memory("new", "Completely unrelated")))
-    mind.memories["new"] = memory("new", "Completely unrelated")
-    assert mind.ids("My dog is called Max, I drink tea, ok?", floor=0.3) == ["dog", "tea"]
-    assert mind.ids("Completely unrelated", floor=0.3) == ["new"]
+    mind.add(memory("new", "Completely unrelated"), vector=False)
+    assert mind.ids("My dog is called Max, I drink tea, ok?", floor=0.15)[:2] == ["dog", "tea"]
+    assert mind.ids("Completely unrelated", floor=0.5)[0] == "new"
+    assert mind.ids("Quite without precedent", floor=0.5) == []
+
+
+def test_above_the_floor_what_is_offered_is_decided_by_score() -> None:
+    mind = Mind(memory("dog", "My dog is called Max"), memory("who", "Max is the one on the left"))
+    found = {hit.memory.id: hit for hit in mind.recall.run(query("my dog Max")).hits}
+    floor = found["dog"].probability - 0.01
+    assert found["who"].probability < floor
+    assert mind.ids("my dog Max", floor=floor)[:2] == ["dog", "who"]
+    assert mind.ids("my dog Max", floor=floor + 0.02) == []
 
 
 def test_a_pinned_candidate_passes_the_floor() -> None:
@@ -224,120 +190,216 @@ def test_an_empty_mind_answers() -> None:
     assert found.hits == [] and found.stage == "lexical"
 
 
-# ------------------------------------------------------------------- priors
+# ------------------------------------------------------------------- whom and when it is about
 
 
-def two(**second: object) -> list[Memory]:
-    """Two memories that answer a question equally well; the second one is special."""
-    return [
-        memory("plain", "Max likes bones", 100),
-        memory("special", "Max likes balls", 100, **second),
-    ]
+def asked_for(mind: Mind, text: str, **how: object) -> str:
+    """What the model is given of a query."""
+    texts: list[str] = []
+    mind.recall._embed = lambda text: texts.append(text) or EMBEDDER.encode_query(text)  # type: ignore[func-returns-value]
+    mind.recall.run(query(text, **how))
+    return texts[0]
+
+
+def test_names_are_taken_out_for_the_vector_but_not_for_the_words() -> None:
+    mind = Mind(memory("own", "I play the cello"), memory("of", "Anna plays it", speaker="Ben"))
+    text = "what does Anna play"
+    assert asked_for(mind, text) == "what does they play"
+    assert asked_for(Mind(*mind.memories.values(), asking=AskOptions(names=False)), text) == text
+    words = mind.recall.run(query(text)).words
+    assert "anna" in words and words["anna"] > 0
+
+
+TOLD = (
+    memory("ben", "I play the cello in Anna's band", speaker="Ben"),
+    memory("anna", "I play the cello", speaker="Anna"),
+    memory("carl", "I play the cello in a band", speaker="Carl"),
+)
+
+
+@pytest.mark.parametrize("name", ["anna", "ben", "carl"])
+def test_the_words_of_whom_the_query_names_come_first(name: str) -> None:
+    mind = Mind(*TOLD, ranking=replace(PLAIN, named=0.5))
+    assert mind.ids(f"what does {name.title()} play")[0] == name
+    assert mind.ids(f"what does {name} play")[0] == name
+
+
+def test_nobody_gains_where_nobody_is_named_or_names_do_not_count() -> None:
+    plain, named = Mind(*TOLD), Mind(*TOLD, ranking=replace(PLAIN, named=0.5))
+    deaf = Mind(*TOLD, ranking=replace(PLAIN, named=0.5), asking=AskOptions(names=False))
+    assert named.scores("who plays the cello") == plain.scores("who plays the cello")
+    named_scores, plain_scores = (m.scores("what does Ben play") for m in (named, plain))
+    assert named_scores["ben"] == pytest.approx(plain_scores["ben"] + 0.5, abs=2e-4)
+    assert named_scores["carl"] == pytest.approx(plain_scores["carl"], abs=2e-4)
+    untold = Mind(*TOLD, asking=AskOptions(names=False)).scores("what does Ben play")
+    assert deaf.scores("what does Ben play") == untold
+
+
+DAYS = (
+    memory("before", "we ate soup at the market", 30),
+    memory("then", "we ate soup at the harbour", 6),
+    memory("late", "we ate soup at the station", 1),
+)
 
 
 @pytest.mark.parametrize(
-    ("special", "first"),
+    ("text", "first"),
     [
-        ({"importance": 1.0}, "special"),
-        ({"importance": 0.0}, "plain"),
-        ({"pinned": True}, "special"),
-        ({"role": "assistant"}, "plain"),
-        ({"valid_from": NOW}, "special"),
-        ({"valid_from": NOW - timedelta(days=300)}, "plain"),
+        ("where did we eat soup last week", "then"),
+        ("where did we eat soup last month", "before"),
+        ("where did we eat soup yesterday", "late"),
     ],
 )
-def test_priors_decide_between_equals(special: dict, first: str) -> None:
-    plain, other = two()
-    mind = Mind(plain, Memory(**{**{f: getattr(other, f) for f in other.__struct_fields__}, **special}),
-                ranking=RankOptions(), embed=None)  # fmt: skip
-    assert mind.ids("Max likes")[0] == first
+def test_what_was_said_at_the_time_that_is_asked_about_comes_first(text: str, first: str) -> None:
+    ranking = replace(PLAIN, when=0.3)
+    for said in (DAYS, DAYS[::-1]):
+        assert Mind(*said, ranking=ranking).ids(text)[0] == first
+    off = Mind(*DAYS, ranking=ranking, asking=AskOptions(times=False)).scores(text)
+    assert off == Mind(*DAYS, asking=AskOptions(times=False)).scores(text)
+    assert len(set(off.values())) == 1
 
 
-def test_smoothing_lifts_a_neighbour_where_turns_are_short() -> None:
-    def mind(smoothing: float) -> Mind:
-        made = Mind(SAID[1], embed=None, fusing=FuseOptions(smoothing=smoothing, window=0.0))
-        for text, before in (("Max", ""), ("He barks", "Max"), ("Nothing", "He barks")):
-            made.memories[text] = memory(text, text)
-            made.searcher.add(document(made.memories[text], before))
-        return made
-
-    def scores(smoothing: float) -> dict[str, float]:
-        found = mind(smoothing).recall.run(query("Max"))
-        return {hit.memory.id: hit.score for hit in found.hits}
-
-    assert scores(0.0)["He barks"] == 0.0 < scores(0.2)["He barks"] < scores(0.2)["Max"]
+def test_what_speaks_of_the_time_that_is_asked_about_comes_first_too() -> None:
+    told = (
+        memory("plan", "the concert was on Saturday 4 October 2025", 90),
+        memory("other", "the concert was on Saturday 8 November 2025", 90),
+    )
+    ranking = replace(PLAIN, when=0.3)
+    for said in (told, told[::-1]):
+        mind = Mind(*said, ranking=ranking)
+        assert mind.ids("what concert did I hear in October 2025")[0] == "plan"
+        assert mind.ids("what concert did I hear in November 2025")[0] == "other"
 
 
-# ------------------------------------------------------------------- a failing embedder
+# ------------------------------------------------------------------- what was just talked about
+
+WORK = (
+    memory("moritz", "My brother Moritz works at the brewery"),
+    memory("car", "The car is at the garage"),
+    memory("swim", "I swim on Sundays"),
+)
+TALK = (
+    Said("Where does my brother Moritz work?", NOW - timedelta(seconds=20)),
+    Said("He brews beer.", NOW - timedelta(seconds=10)),
+)
 
 
-class Moody:
-    """An embedder that does what it is told: raise, be late, or work."""
-
-    def __init__(self, clock: FixedClock) -> None:
-        self.clock, self.raises, self.takes, self.asked = clock, None, 0.0, 0
-
-    def __call__(self, text: str) -> np.ndarray:
-        self.asked += 1
-        self.clock.advance(self.takes)
-        if self.raises:
-            raise self.raises
-        return EMBEDDER.encode_query(text)
+@pytest.mark.parametrize("embed", [None, EMBEDDER.encode_query])
+def test_a_follow_up_takes_the_words_that_it_leans_on(embed: Callable | None) -> None:
+    mind = Mind(*WORK, embed=embed)
+    assert mind.ids("and what about him?", dialogue=TALK)[0] == "moritz"
+    words = mind.recall.run(query("and what about him?", dialogue=TALK)).words
+    assert "moritz" in words
+    alone = mind.recall.run(query("and what about him?"))
+    assert "moritz" not in alone.words
+    if embed:
+        assert "Moritz" in asked_for(mind, "and what about him?", dialogue=TALK)
 
 
-@pytest.fixture
-def clock() -> FixedClock:
-    return FixedClock()
+def test_a_late_follow_up_takes_them_too() -> None:
+    mind, asked = Mind(*WORK), query("and what about him?", dialogue=TALK)
+    found = mind.recall.settle(asked, Progress())
+    assert found.stage == "tail" and found.hits[0].memory.id == "moritz"
+    assert mind.recall.settle(replace(asked, dialogue=()), Progress()).hits == []
 
 
-@pytest.fixture
-def moody(clock: FixedClock) -> Moody:
-    return Moody(clock)
+def cosine(mind: Mind, memory_id: str, text: str, *dialogue: Said) -> float:
+    """Of a memory and the vector that was searched with, which the dialogue may have turned."""
+    searched: list[np.ndarray] = []
+    candidates = mind.searcher.candidates
+
+    def watched(lexical, vector=None, *rest):  # type: ignore[no-untyped-def]
+        searched.append(vector)
+        return candidates(lexical, vector, *rest)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mind.searcher, "candidates", watched)
+        mind.recall.run(query(text, dialogue=dialogue, k=9))
+    own = mind.searcher.vector(memory_id)
+    assert own is not None
+    return round(float(searched[-1] @ own), 4)
 
 
-def test_a_failing_embedder_costs_the_vectors_only(moody: Moody, clock: FixedClock) -> None:
-    problems: list[str] = []
-    mind = Mind(embed=Breaker(moody, clock, problems.append))
-    moody.raises = MemoryError()
-    found = mind.recall.run(query("my dog"))
-    assert found.stage == "lexical" and found.hits[0].memory.id == "dog"
-    moody.raises = None
-    assert mind.recall.run(query("my dog")).stage == "full"
-    assert problems == ["MemoryError"]
+def test_the_dialogue_turns_the_vector_its_way() -> None:
+    text, said = "what was the plan", Said("the garage called", NOW)
+    for dialogue in (0.0, 0.5):
+        mind = Mind(*WORK, asking=AskOptions(dialogue=dialogue))
+        alone, turned = cosine(mind, "car", text), cosine(mind, "car", text, said)
+        assert turned > alone + 0.1 if dialogue else turned == alone
 
 
-def test_three_failures_in_a_row_open_it_for_a_minute(moody: Moody, clock: FixedClock) -> None:
-    problems: list[str] = []
-    breaker = Breaker(moody, clock, problems.append)
-    moody.raises = RuntimeError("no")
-    for _ in range(10):
-        assert breaker("x") is None
-        clock.advance(1)
-    assert moody.asked == 3 and len(problems) == 3
-    clock.advance(51.9)
-    assert breaker("x") is None and moody.asked == 3
-    clock.advance(0.1)  # 60 s after the third failure: one try, which fails and opens it again
-    assert breaker("x") is None and breaker("x") is None and moody.asked == 4
-    clock.advance(60)
-    moody.raises = None
-    assert breaker("x") is not None and moody.asked == 5
-    moody.raises = RuntimeError("again")
-    for _ in range(3):  # it counts anew
-        assert breaker("x") is None
-    assert moody.asked == 8
+def test_the_direction_is_the_mean_of_two_turns_by_their_weight() -> None:
+    said = [Said(text, NOW) for text in ("ignored", "the garage called", "sundays again")]
+    turned = Mind(*WORK, asking=AskOptions(dialogue=0.5))
+    asked, garage, sundays = (
+        EMBEDDER.encode_query(text) for text in ("what was the plan", *[s.text for s in said[1:]])
+    )
+    direction = asked + 0.5 * (garage + sundays) / 2
+    direction /= np.linalg.norm(direction)
+    own = EMBEDDER.encode_query(WORK[1].text)
+    assert cosine(turned, "car", "what was the plan", *said) == pytest.approx(
+        float(direction @ own), abs=2e-3
+    )
 
 
-def test_failures_that_are_not_in_a_row_do_not_open_it(moody: Moody, clock: FixedClock) -> None:
-    breaker = Breaker(moody, clock, lambda _: None)
-    for _ in range(5):
-        for moody.raises in (OSError(), OSError(), None):
-            breaker("x")
-    assert moody.asked == 15
+def test_a_turn_that_a_memory_keeps_is_looked_up_and_not_embedded() -> None:
+    mind, texts = Mind(*WORK), list[str]()
+    mind.recall._embed = lambda text: texts.append(text) or EMBEDDER.encode_query(text)  # type: ignore[func-returns-value]
+    kept, gone = Said("whatever it says", NOW, "car"), Said("whatever", NOW, "unknown")
+    alone = cosine(mind, "car", "what was the plan")
+    assert cosine(mind, "car", "what was the plan", kept, gone) > alone + 0.3
+    assert texts == ["what was the plan"] * 2
 
 
-def test_a_late_vector_is_taken_but_counts_as_a_failure(moody: Moody, clock: FixedClock) -> None:
-    problems: list[str] = []
-    breaker = Breaker(moody, clock, problems.append)
-    moody.takes = 1.0
-    assert [breaker("x") is not None for _ in range(4)] == [True, True, True, False]
-    assert moody.asked == 3 and problems == ["late"] * 3
+def test_a_model_that_fails_on_the_dialogue_costs_its_direction_only() -> None:
+    mind = Mind(*WORK)
+    plain = cosine(mind, "car", "what was the plan")
+    asked: list[str] = []
+
+    def once(text: str) -> np.ndarray | None:
+        asked.append(text)
+        return EMBEDDER.encode_query(text) if len(asked) == 1 else None
+
+    mind.recall._embed = once
+    assert cosine(mind, "car", "what was the plan", Said("the garage called", NOW)) == plain
+    assert len(asked) == 2
+
+
+def test_a_dialogue_of_the_opposite_leaves_a_vector() -> None:
+    mind = Mind(*WORK, asking=AskOptions(dialogue=1.0))
+    mind.recall._embed = lambda text: EMBEDDER.encode_query("car") * (-1 if text == "no" else 1)
+    found = mind.recall.run(query("what about it", dialogue=(Said("no", NOW),)))
+    assert found.stage == "full" and all(np.isfinite(hit.score) for hit in found.hits)
+
+
+# ------------------------------------------------------------------- whatever the model does
+
+
+@pytest.mark.parametrize(
+    "vector",
+    [
+        np.full(EMBEDDER.dim, np.nan, np.float32),
+        np.zeros(EMBEDDER.dim, np.float32),
+        Encoded(np.full(EMBEDDER.dim, np.nan, np.float32), np.zeros((0, 256), np.float32)),
+        Encoded(EMBEDDER.encode_query("dog"), np.full((3, 256), np.nan, np.float32)),
+        Encoded(EMBEDDER.encode_query("dog"), np.zeros((0, 256), np.float32)),
+    ],
+)
+def test_a_vector_that_says_nothing_leaves_the_words(vector: np.ndarray | Encoded) -> None:
+    mind = Mind(tokens=EMBEDDED)
+    found = mind.recall.run(query("What is my dog called?", vector=vector, floor=0.05))
+    assert found.hits[0].memory.id == "dog"
+    assert all(np.isfinite([hit.score, hit.probability]).all() for hit in found.hits)
+
+
+EMBEDDED = dict(
+    zip([m.id for m in SAID], EMBEDDER.encode_tokens([m.text for m in SAID]).tokens, strict=True)
+)
+
+
+def test_a_model_without_tokens_answers_by_the_other_views() -> None:
+    told, untold = Mind(tokens=EMBEDDED), Mind(tokens=None)
+    for mind in (told, untold):
+        found = mind.recall.run(query("What is my dog called?"))
+        assert found.stage == "full" and found.hits[0].memory.id == "dog"
+        assert "tokens" not in found.hits[0].views and mind.fetched_tokens == []

@@ -9,6 +9,7 @@ from slowcat_memory.records import (
     LedgerEntry,
     Manifest,
     Offer,
+    TokenVectors,
     Vector,
     WriteBatch,
 )
@@ -80,6 +81,38 @@ def test_a_vector_without_its_memory_is_left_out(store):
     store.apply("j", WriteBatch(vectors=given, embedder="e")).wait()
     with store.snapshot() as snapshot:
         assert [v.memory for v in snapshot.vectors("e", "anna")] == ["chunk/1"]
+
+
+def tokens(memory="fact/1", count=3, draft=False):
+    values = np.arange(count * 2, dtype=np.int8).reshape(count, 2)
+    return TokenVectors(scope="anna", memory=memory, values=values, draft=draft)
+
+
+def test_token_vectors_have_a_space_beside_the_vectors(store):
+    store.append(turn(1)).wait()
+    given = (tokens("fact/1"), tokens("fact/2", 0, draft=True), tokens("gone"), tokens("chunk/1"))
+    batch = WriteBatch(
+        memories=(memory("fact/1"), memory("fact/2")),
+        vectors=(vector("fact/1"),),
+        embedder="e",
+        tokens=given,
+        token_key="e~0/2",
+    )
+    store.apply("j", batch).wait()
+    with store.snapshot() as snapshot:
+        ids = ["chunk/1", "x", "fact/2", "fact/1", "gone"]
+        one, none, empty, other, gone = snapshot.tokens("e~0/2", "anna", ids)
+        assert none is None and gone is None, "a vector without its memory is left out"
+        assert one.tolist() == other.tolist() == [[0, 1], [2, 3], [4, 5]]
+        assert empty.shape == (0, 2)
+        assert snapshot.tokens("e~1/2", "anna", ["fact/1"]) == [None]
+        assert snapshot.tokens("e~0/2", "bob", ["fact/1"]) == [None]
+        assert snapshot.has_tokens("e~0/2", "anna", drafts=True) == {"chunk/1", "fact/1", "fact/2"}
+        assert snapshot.has_tokens("e~0/2", "anna", drafts=False) == {"chunk/1", "fact/1"}
+        assert [v.memory for v in snapshot.vectors("e", "anna")] == ["fact/1"]
+    store.apply("j", WriteBatch(drop=(("anna", "fact/1"),))).wait()
+    with store.snapshot() as snapshot:
+        assert snapshot.tokens("e~0/2", "anna", ["fact/1"]) == [None]
 
 
 def test_vectors_want_their_embedders_key(store):

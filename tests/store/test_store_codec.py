@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowcat_memory.errors import StoreDamagedError
-from slowcat_memory.records import Event, SessionEdge, Turn, Vector
+from slowcat_memory.records import Event, SessionEdge, TokenVectors, Turn, Vector
 from slowcat_memory.store import canary, codec, keys
 
 words = st.text(
@@ -64,6 +64,26 @@ def test_vectors_come_back_at_half_precision(values, draft, scope):
     assert (back.scope, back.memory, back.draft) == (scope, "m", draft)
     assert back.values.dtype == np.float32
     np.testing.assert_array_equal(back.values, vector.values)
+
+
+@given(st.integers(0, 300), st.integers(1, 128), st.booleans(), st.integers(0, 9))
+def test_token_vectors_come_back_as_they_were(count, dim, draft, seed):
+    values = np.random.default_rng(seed).integers(-127, 128, (count, dim)).astype(np.int8)
+    key = keys.vector_key("e~0/8", "anna", "m")
+    sealed = codec.encode_tokens(
+        key, TokenVectors(scope="anna", memory="m", values=values, draft=draft)
+    )
+    back, was_draft = codec.decode_tokens(key, sealed)
+    assert back.dtype == np.int8 and was_draft == draft
+    np.testing.assert_array_equal(back, values)
+
+
+@pytest.mark.parametrize("body", [b"", b"\0\2", b"\0\2\0odd", b"\0\0\0xx"])
+def test_what_are_no_token_vectors_is_noticed(body):
+    with pytest.raises(StoreDamagedError):
+        codec.decode_tokens(b"key", codec.seal(b"key", body))
+    with pytest.raises(StoreDamagedError):
+        codec.decode_tokens(b"key", codec.seal(b"another", b"\0\2\0xx"))
 
 
 @given(st.binary(max_size=3000), st.data())

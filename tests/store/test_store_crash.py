@@ -30,21 +30,31 @@ def nothing(found: dict, *names: str) -> None:
 def test_a_kill_loses_nothing_acknowledged():
     found = harness("kill9", "--kills", "60")
     assert found["acked"] > 100
+    assert found["aged"] > 100
     nothing(found, "lost", "torn", "corrupt", "accused")
 
 
 def test_control_a_receipt_before_the_commit_is_found_out():
-    assert harness("kill9", "--kills", "12", "--control")["lost"] > 0
+    assert harness("kill9", "--kills", "12", "--control", "early")["lost"] > 0
+
+
+def test_control_a_block_that_comes_after_its_rows_went_is_found_out():
+    found = harness("kill9", "--kills", "12", "--control", "ageing")
+    assert found["lost"] + found["torn"] > 0
 
 
 def test_a_kill_during_forgetting_loses_nothing_and_brings_nothing_back():
     found = harness("forget9", "--kills", "40")
     assert found["forgotten"] > 10
-    nothing(found, "lost", "corrupt", "undead", "half", "residue", "accused")
+    nothing(found, "lost", "corrupt", "undead", "half", "residue", "torn", "accused")
 
 
 def test_control_text_that_is_only_deleted_is_found():
-    assert harness("forget9", "--kills", "6", "--control")["residue"] > 0
+    assert harness("forget9", "--kills", "6", "--control", "erase")["residue"] > 0
+
+
+def test_control_text_that_stays_in_a_dictionary_is_found():
+    assert harness("forget9", "--kills", "30", "--control", "tiers")["residue"] > 0
 
 
 def test_a_power_loss_loses_nothing_acknowledged():

@@ -15,6 +15,7 @@ from slowcat_memory.records import (
     Forget,
     LedgerEntry,
     Offer,
+    TokenVectors,
     Turn,
     Vector,
     WriteBatch,
@@ -52,7 +53,20 @@ def test_a_turn_takes_everything_with_it(store, path):
     )
     for embedder in ("e", "f"):
         given = vectors("chunk/2", "chunk/3", "fact/12", "fact/3")
-        store.apply("j", WriteBatch(memories=made, vectors=given, embedder=embedder))
+        words = tuple(
+            TokenVectors(scope="anna", memory=v.memory, values=np.ones((2, 4), np.int8))
+            for v in given
+        )
+        store.apply(
+            "j",
+            WriteBatch(
+                memories=made,
+                vectors=given,
+                embedder=embedder,
+                tokens=words,
+                token_key=f"{embedder}~0/4",
+            ),
+        )
     for n in (2, 3):
         offers = (Offer("fact/12", 1.0), Offer("fact/3", 0.5), Offer("chunk/2", 0.1))
         store.record(LedgerEntry(turn=n, scope="anna", session="s1", at=at(), offers=offers))
@@ -68,6 +82,8 @@ def test_a_turn_takes_everything_with_it(store, path):
         assert list(snapshot.memories("pool")) == []
         for embedder in ("e", "f"):
             assert [v.memory for v in snapshot.vectors(embedder, "anna")] == ["chunk/3", "fact/3"]
+            left = snapshot.has_tokens(f"{embedder}~0/4", "anna", drafts=True)
+            assert left == {"chunk/3", "fact/3"}
         assert snapshot.ledger(2) is None
         assert [offer.memory for offer in snapshot.ledger(3).offers] == ["fact/3"]
         assert snapshot.session("s1").turns == 4

@@ -229,7 +229,7 @@ def test_a_newer_store_is_refused_and_left_as_it_is(open_store, path):
     store.close()
     before = (path / "data.mdb").read_bytes()
     for readonly in (False, True):
-        with pytest.raises(StoreTooNewError, match="schema 2"):
+        with pytest.raises(StoreTooNewError, match=f"schema {schema.SCHEMA_VERSION + 1}"):
             open_store(readonly=readonly)
     assert (path / "data.mdb").read_bytes() == before
     assert not (path / "running").exists()
@@ -251,33 +251,33 @@ def test_migrations_run_in_order_each_with_its_number(open_store, path, monkeypa
     store = open_store()
     store.append(turn(1))
     store.close()
-    ran = []
+    ran, now = [], schema.SCHEMA_VERSION
 
-    def to_two(edit):
+    def first(edit):
+        ran.append(1)
+        edit.set_meta("first", True)
+
+    def second(edit):
         ran.append(2)
-        edit.set_meta("two", True)
-
-    def to_three(edit):
-        ran.append(3)
-        assert edit.meta("two", False)
-        assert edit.meta(schema.SCHEMA, 0) == 2
+        assert edit.meta("first", False)
+        assert edit.meta(schema.SCHEMA, 0) == now + 1
         if len(ran) == 2:
             raise StoreError("no luck")
 
-    steps = {1: to_two, 2: to_three}
+    steps = {now: first, now + 1: second}
     migrate = migrations.bring_up_to_date
     monkeypatch.setattr(
-        migrations, "bring_up_to_date", lambda env, now: migrate(env, now, steps, 3)
+        migrations, "bring_up_to_date", lambda env, at: migrate(env, at, steps, now + 2)
     )
     with pytest.raises(StoreError, match="no luck"):
         open_store()
     assert not (path / "running").exists()
     store = open_store()
-    assert ran == [2, 3, 3], "a step that is done is not done again"
-    assert store.opened.migrated_from == 2
+    assert ran == [1, 2, 2], "a step that is done is not done again"
+    assert store.opened.migrated_from == now + 1
     assert events(store) == [turn(1, id=1)]
     backups = sorted(file.name[-12:] for file in (path / "backups").iterdir())
-    assert backups == ["-schema1.mdb", "-schema2.mdb"]
+    assert backups == [f"-schema{now}.mdb", f"-schema{now + 1}.mdb"]
 
 
 # ------------------------------------------------------------------- backups

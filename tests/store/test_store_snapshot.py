@@ -122,3 +122,17 @@ def test_using_a_snapshot_after_its_block_is_an_error(store):
     with pytest.raises(StoreError), store.snapshot() as snapshot:
         snapshot._txn.abort()
         snapshot.last_id()
+
+
+def test_pages_given_back_come_back_right_while_others_write(store):
+    said = "x" * 900
+    for n in range(1, 200):
+        store.append(turn(n, text=f"{n} {said}"))
+        if n % 20 == 0:
+            store.release()
+    store.flush(30)
+    store.release()
+    with store.snapshot() as snapshot:
+        assert [event.text for event in snapshot.turns("anna")] == [
+            f"{n} {said}" for n in range(1, 200)
+        ]

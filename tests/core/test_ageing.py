@@ -1,0 +1,94 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slowcat_memory.core import ageing, importance
+from slowcat_memory.core.ageing import Aging, Row, TierOptions, cooling, dictionary_due, share
+
+DAY = 86_400.0
+NOW = 1000 * DAY
+
+
+def test_the_tiers_are_the_sources_and_nothing_is_dropped():
+    assert [(t.name, t.size, t.codec) for t in ageing.TIERS] == [
+        ("hot", 200, "raw"), ("warm", 500, "lz4"), ("cold", None, "zstd")
+    ]  # fmt: skip
+    assert TierOptions().warm == 500 and TierOptions().dictionary_from == 2000
+
+
+rows = st.lists(
+    st.tuples(st.sampled_from("abc"), st.integers(1, 500)), max_size=60
+).map(lambda made: [Row(n, session, size) for n, (session, size) in enumerate(made, 1)])  # fmt: skip
+
+
+@given(rows, st.sets(st.sampled_from("abc")), st.integers(1, 4), st.integers(100, 2000))
+def test_every_event_is_in_one_block_or_waits(events, unfinished, exchanges, most):
+    options = TierOptions(block_exchanges=exchanges, block_bytes=most)
+    blocks, waiting = share(events, unfinished, options)
+    assert sorted([id for block in blocks for id in block] + waiting) == [e.id for e in events]
+    by_id = {event.id: event for event in events}
+    for block in blocks:
+        assert len({by_id[id].session for id in block}) == 1
+        assert block == sorted(block)
+        assert len(block) <= 2 * exchanges
+        assert len(block) == 1 or sum(by_id[id].size for id in block) <= most
+    assert {by_id[id].session for id in waiting} <= unfinished
+
+
+def block(number, **given):
+    return Aging(**{"block": number, "turns": 10, "at": NOW - number * DAY, **given})
+
+
+def test_the_oldest_go_first_and_no_more_than_must():
+    blocks = [block(n) for n in (1, 2, 3, 4)]
+    assert cooling(blocks, 40, NOW) == []
+    assert cooling(blocks, 25, NOW) == [4, 3]
+    assert cooling(blocks, 0, NOW) == [4, 3, 2, 1]
+    assert cooling([], 0, NOW) == []
+
+
+@pytest.mark.parametrize("matters", [{"words": 0.9}, {"use": 3.0}, {"pinned": True}])
+def test_what_matters_counts_as_younger(matters):
+    assert cooling([block(1), block(9, **matters)], 10, NOW) == [1]
+    old = [block(1), block(400, **matters)]
+    assert cooling(old, 10, NOW) == ([1] if "pinned" in matters else [400]), "not for ever"
+    assert cooling(old, 0, NOW) == ([1, 400] if "pinned" in matters else [400, 1])
+
+
+def test_a_dictionary_is_trained_once_it_pays_and_again_at_four_times():
+    options = TierOptions(dictionary_from=2000)
+    assert [dictionary_due(n, 0, options) for n in (0, 1999, 2000)] == [False, False, True]
+    assert [dictionary_due(n, 2100, options) for n in (8000, 8400)] == [False, True]
+    assert not dictionary_due(0, 0, TierOptions(dictionary_from=0))
+
+
+# ------------------------------------------------------------------- importance
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("We had plum cake.", set()),
+        ("Remember that I told you about it", {"speaks of memory"}),
+        ("What was my flight number?", {"asks for one's own", "asks"}),
+        ("LAST TIME it was cheaper", {"looks back"}),
+        ("rememberable saidin beforehand", set()),
+    ],
+)
+def test_the_patterns(text, names):
+    found = {p.name for p in importance.PATTERNS if p.words.search(text)}
+    assert found == names
+    assert importance.said(text) == pytest.approx(
+        0.5 + sum(p.adds for p in importance.PATTERNS if p.name in names)
+    )
+
+
+def test_use_fades_and_never_outweighs_a_pin():
+    once = importance.used([NOW], NOW)
+    assert once == 1.0
+    assert importance.used([NOW - 14 * DAY], NOW) == pytest.approx(0.5)
+    assert importance.used([NOW + DAY], NOW) == 1.0, "a clock that was set back"
+    assert importance.used([], NOW) == 0.0
+    much = importance.importance(0.5, 1e9, pinned=False)
+    assert 0.5 < importance.importance(0.5, once, pinned=False) < much < 1.0
+    assert importance.importance(0.0, 0.0, pinned=True) == 1.0

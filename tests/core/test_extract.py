@@ -1,0 +1,127 @@
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slowcat_memory.core.extract import GAP, ExtractOptions, relevant
+from slowcat_memory.core.text import Tokenizer, estimate_tokens
+
+TOKENS = Tokenizer()
+FILLER = "Then the rain set in over the hills and nobody wanted to go out any more that afternoon."
+STORY = " ".join(
+    [
+        "We were away with the whole family for a week.",
+        FILLER,
+        "Dr. Berg examined the dog on the second day.",
+        "He said that it had eaten a walnut.",
+        FILLER.replace("rain", "storm"),
+        "On the last evening my sister played the cello.",
+    ]
+)
+SPEECH = (
+    "so we drove up to the lake with the kids and it took us about four hours because of the snow "
+    "and then my brother found out that he had left the keys for the cabin at home on the piano "
+    "so we had to call the neighbour who has a spare one but she was at work until six and then we "
+    "waited in a little bakery where they had the best plum cake that I have ever eaten"
+)
+
+
+def cut(text: str, query: str, limit: int = 60, **options) -> str:
+    return relevant(text, TOKENS(query), TOKENS, limit, ExtractOptions(**options))
+
+
+def test_the_sentence_that_is_asked_for_stays() -> None:
+    assert (
+        cut(STORY, "who played the cello")
+        == f"{GAP} On the last evening my sister played the cello."
+    )
+
+
+def test_a_sentence_that_begins_with_a_pronoun_brings_its_subject() -> None:
+    assert cut(STORY, "who ate a walnut") == (
+        "… Dr. Berg examined the dog on the second day. He said that it had eaten a walnut. …"
+    )
+
+
+def test_gaps_are_marked_and_order_is_kept() -> None:
+    got = cut(STORY, "cello and family", keep_share=0.3)
+    assert got == (
+        "We were away with the whole family for a week. … "
+        "On the last evening my sister played the cello."
+    )
+
+
+def test_rare_words_weigh_more() -> None:
+    terms = {"famili": 0.1, "cello": 5.0}
+    assert "cello" in relevant(STORY, terms, TOKENS, 60)
+    assert "family" not in relevant(STORY, terms, TOKENS, 60)
+
+
+def test_speech_without_punctuation_is_cut_at_clauses() -> None:
+    got = cut(SPEECH, "where were the keys of the cabin", limit=40)
+    assert "he had left the keys for the cabin at home" in got
+    assert len(got.split()) < 35 and "plum" not in got
+    assert "plum cake" in cut(SPEECH, "which cake did I eat", limit=40)
+
+
+@pytest.mark.parametrize("text", ["", "Max.", "My dog is called Max. He is old.", "word " * 39])
+def test_short_texts_stay_as_they_are(text: str) -> None:
+    assert cut(text, "cello", limit=100) == text
+
+
+def test_what_is_not_asked_for_is_cut_at_its_end_and_only_where_it_must() -> None:
+    assert cut(STORY, "zebra", limit=1000) == STORY
+    got = cut(STORY, "zebra", limit=30)
+    assert STORY.startswith(got.removesuffix(GAP)) and got.endswith(GAP)
+    assert cut(STORY, "", limit=1000) == STORY
+
+
+def test_sentences_of_other_scripts() -> None:
+    chinese = "我们全家去旅行了。" * 12 + "妹妹拉了大提琴。" + "下了很大的雨。" * 12
+    got = cut(chinese, "大提琴", limit=40)
+    assert "妹妹拉了大提琴。" in got and len(got) < len(chinese) / 4
+    arabic = "ذهبنا في رحلة مع العائلة كلها في الصيف. " * 8 + "هل عزفت أختي على التشيلو؟ نعم."
+    assert "التشيلو" in cut(arabic, "التشيلو", limit=40)
+
+
+words = st.lists(
+    st.sampled_from(
+        ["dog", "cello", "it", "It", "and", "rain", "a", "café", "b.", "c?", "walnut,"]
+    ),
+    max_size=200,
+).map(" ".join)
+
+
+@given(words, st.sampled_from(["", "dog", "cello walnut", "rain café"]), st.integers(5, 120))
+def test_no_word_is_cut_none_is_added_and_the_limit_holds(
+    text: str, query: str, limit: int
+) -> None:
+    got = cut(text, query, limit)
+    left = iter(text.split())
+    assert all(any(word == other for other in left) for word in got.replace(GAP, " ").split())
+    assert estimate_tokens(got) <= limit + 4  # the marks of gaps
+
+
+@given(st.text(max_size=300), st.integers(1, 60))
+def test_any_text_is_cut(text: str, limit: int) -> None:
+    cut(text, "dog", limit, whole_words=5)
+
+
+def test_it_is_cheap() -> None:
+    text, laps = " ".join([STORY] * 3), []
+    terms = TOKENS("who played the cello when it rained")
+    for _ in range(50):
+        began = time.perf_counter()
+        relevant(text, terms, TOKENS, 80)
+        laps.append(time.perf_counter() - began)
+    assert len(text.split()) > 180
+    assert min(laps) < 500e-6
+
+
+def test_what_is_left_of_the_limit_goes_to_what_follows_and_to_the_beginning() -> None:
+    bare = cut(STORY, "who examined the dog", limit=60)
+    filled = cut(STORY, "who examined the dog", limit=60, fill=True)
+    assert "Dr. Berg examined" in bare and "walnut" not in bare
+    assert "eaten a walnut" in filled and filled.startswith("We were away")
+    assert estimate_tokens(filled) <= 60

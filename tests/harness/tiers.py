@@ -1,0 +1,107 @@
+"""Ageing in the crash harnesses: tiers so small that everything moves all the time."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from unittest import mock
+
+from slowcat_memory.core.ageing import TierOptions
+from slowcat_memory.errors import StoreError
+from slowcat_memory.store import Store, ageing, blocks, codec, keys, places
+from slowcat_memory.store.dictionaries import Dictionary
+from slowcat_memory.store.shelf import BlockReader, Shelf
+
+TINY = TierOptions(warm=8, block_exchanges=3, dictionary_from=20, dictionary_bytes=16_384)
+HOT = 8
+
+
+def age(store: Store) -> None:
+    store.age("anna", hot=HOT, options=TINY)
+
+
+def age_for_ever(store: Store) -> None:
+    """Age on a thread of its own, as long as the process lives."""
+
+    def run() -> None:
+        while True:
+            try:
+                age(store)
+            except StoreError:
+                return
+
+    threading.Thread(target=run, daemon=True).start()
+
+
+def contents(store: Store, after: int = 0) -> tuple[bytes, int]:
+    """Read all that lies in blocks and dictionaries.
+
+    Args:
+        store: The store.
+        after: Only blocks from this number on.
+
+    Returns:
+        Their unpacked bytes, and how many events are not in exactly one place.
+    """
+    with store._env.reading() as (txn, handles):
+        reader = BlockReader(lambda table, key: txn.get(key, db=handles[table]), Shelf())
+        tables = {
+            table: {key: value for key, value in txn.cursor(handles[table])}
+            for table in (*places.EVENTS, *blocks.TABLES, "dictionaries")
+        }
+        numbers = [keys.id_of(key) for table in blocks.TABLES for key in tables[table]]
+        found = {number: reader.block(number) for number in numbers if number > after}
+    said = {keys.id_of(k): places.number(k, v) for k, v in tables["places"].items()}
+    said = {id: number for id, number in said.items() if number > after}
+    held = [(id, number) for number, block in found.items() for id in block.ids]
+    wrong = len(set(held) ^ set(said.items())) + len(held) - len({id for id, _ in held})
+    wrong += len(tables["log"].keys() & tables["places"].keys())
+    trained = [codec.decode(Dictionary, *row).data for row in tables["dictionaries"].items()]
+    return b"".join([*(block.plain for block in found.values()), *trained]), wrong
+
+
+def trained_on(store: Store) -> set[int]:
+    """Return the ids of the events that a dictionary was trained on."""
+    with store._env.reading() as (txn, handles):
+        rows = list(txn.cursor(handles["dictionaries"]))
+    return {id for row in rows for id in codec.decode(Dictionary, *row).made_from}
+
+
+# ------------------------------------------------------------------- planted faults
+
+
+@contextmanager
+def rows_go_first() -> Iterator[None]:
+    """Take rows away in one transaction and write their block in the next."""
+
+    def first(moves, edit):
+        for made in moves:
+            for key, _ in made.rows:
+                edit.drop("log", key)
+
+    def then(moves, edit):
+        for made in moves:
+            if made.was is not None:
+                edit.drop(made.was[0], keys.id_key(made.number))
+            edit.put(made.to, keys.id_key(made.number), made.value)
+            for key, _ in made.rows:
+                edit.put("places", key, places.row(key, made.number))
+
+    def derive(store, change):
+        if getattr(change, "func", None) is first:
+            real(store, change).wait(None)
+            change = partial(then, *change.args)
+        return real(store, change)
+
+    real = Store._derive
+    with mock.patch.object(Store, "_derive", derive), mock.patch.object(ageing, "move", first):
+        yield
+
+
+@contextmanager
+def dictionaries_stay() -> Iterator[None]:
+    """Forget, but leave dictionaries that were trained on it."""
+    from slowcat_memory.store import unblocking
+
+    with mock.patch.object(unblocking, "_tainted", lambda gone, edit: set()):
+        yield

@@ -1,0 +1,77 @@
+import gc
+import os
+import sys
+
+import numpy as np
+import pytest
+
+from slowcat_memory.index import mapped
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="pages are given back on Linux only")
+
+
+def resident_kb(path):
+    """How much of a mapped file this process has in memory."""
+    held, found = False, 0
+    with open("/proc/self/smaps", encoding="utf-8") as lines:
+        for line in lines:
+            if "-" in line.split(" ", 1)[0]:
+                held = line.rstrip().endswith(str(path))
+            elif held and line.startswith("Rss:"):
+                found += int(line.split()[1])
+    return found
+
+
+@pytest.mark.parametrize("kind", ["int8", "float64", "bool", "uint64"])
+@pytest.mark.parametrize("shape", [(0,), (1,), (7,), (5, 3)])
+@pytest.mark.parametrize("private", [False, True])
+def test_an_array_reads_as_numpy_reads_it(tmp_path, kind, shape, private):
+    values = np.random.default_rng(1).integers(0, 2, shape).astype(kind)
+    np.save(tmp_path / "a.npy", values)
+    found = mapped.open_array(tmp_path / "a.npy", private=private)
+    assert found.dtype == values.dtype and found.shape == shape
+    assert np.array_equal(found, values)
+    assert found.flags.writeable == private
+
+
+def test_what_is_written_to_a_private_array_stays_out_of_the_file_and_survives_a_release(tmp_path):
+    np.save(tmp_path / "a.npy", np.arange(5000))
+    found = mapped.open_array(tmp_path / "a.npy", private=True)
+    found[3] = -1
+    mapped.release()
+    assert found[3] == -1
+    assert np.load(tmp_path / "a.npy")[3] == 3
+
+
+@pytest.mark.parametrize("cut", [0, 5, 40, 128, 1000])
+def test_a_cut_file_is_an_error_not_a_crash(tmp_path, cut):
+    np.save(tmp_path / "a.npy", np.arange(5000))
+    os.truncate(tmp_path / "a.npy", cut)
+    with pytest.raises((ValueError, TypeError)):
+        mapped.open_array(tmp_path / "a.npy")
+
+
+@linux
+def test_released_pages_are_out_of_memory_and_come_back_right(tmp_path):
+    values = np.random.default_rng(2).integers(0, 1 << 60, 1 << 19)
+    np.save(tmp_path / "a.npy", values)
+    found = mapped.open_array(tmp_path / "a.npy")
+    assert found.sum() == values.sum()
+    assert resident_kb(tmp_path / "a.npy") > 4000
+    mapped.release()
+    assert resident_kb(tmp_path / "a.npy") == 0
+    assert np.array_equal(found, values)
+    assert resident_kb(tmp_path / "a.npy") > 4000
+
+
+@linux
+def test_a_map_ends_with_the_last_array_over_it(tmp_path):
+    np.save(tmp_path / "a.npy", np.arange(5000))
+    found = mapped.open_array(tmp_path / "a.npy")[10:20]
+    mapped.release()
+    assert found[0] == 10
+    del found
+    gc.collect()
+    mapped.release()
+    with open("/proc/self/maps", encoding="utf-8") as lines:
+        assert str(tmp_path) not in lines.read()

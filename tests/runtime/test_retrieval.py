@@ -1,0 +1,197 @@
+"""Recall over a store: whatever was said, sealed or not, loaded anew or not, answers alike."""
+
+import asyncio
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from slowcat_memory.core.ask import AskOptions
+from slowcat_memory.core.fuse import FuseOptions
+from slowcat_memory.core.queries import Said
+from slowcat_memory.core.rank import RankOptions
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.errors import ConfigError
+from slowcat_memory.records import Turn
+from slowcat_memory.runtime.query import Query, RecallOptions
+from slowcat_memory.runtime.retrieval import Retrieval, RetrievalOptions
+from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+
+NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)  # a Wednesday
+TALK = (  # days ago, who, what
+    (30, "Anna", "We ate soup at the market"),
+    (30, "Ben", "We ate soup at the castle"),
+    (6, "Anna", "We ate soup at the harbour"),
+    (6, "Carl", "We ate soup at the lake"),
+    (1, "Anna", "My brother Moritz brews beer"),
+    (1, "Carl", "The race was on 4 October 2025"),
+    (1, "Anna", "The race was on 8 November 2025"),
+)
+QUESTIONS = (
+    "where did we eat soup",
+    "where did Carl eat soup",
+    "what did Ben say about soup",
+    "where did we eat soup last week",
+    "where did we eat soup last month",
+    "which race was in October 2025",
+    "which race was in November 2025",
+    "who brews beer",
+)
+LOUD = RetrievalOptions(
+    recall=RecallOptions(deadline_ms=30_000.0, floor=0.0, keep_share=0.0),
+    rank=RankOptions(importance=0, recency=0, pinned=0, named=0.5, when=0.3),
+)
+LATER = timedelta(minutes=1)
+
+
+def opened(path: Path, embedder: HashEmbedder | None) -> MemoryEngine:
+    config = memory_config(path, memory={"time_zone": "UTC"})
+    engine = MemoryEngine(config, clock=FixedClock(NOW), embedder=embedder)
+    engine.prepare("anna")
+    return engine
+
+
+def tell(engine: MemoryEngine) -> None:
+    for n, (days, who, text) in enumerate(TALK):
+        at = NOW - timedelta(days=days) + n * LATER
+        engine.append(
+            Turn(session=f"{days}/{who}", scope="anna", speaker=who, role="user", text=text, at=at)
+        )
+    engine.drain()
+    engine.store.flush()  # tokens are read from there
+
+
+@pytest.fixture(params=["words", "vectors", "tokens"])
+def embedder(request: pytest.FixtureRequest) -> HashEmbedder | None:
+    made = {"vectors": HashEmbedder(512), "tokens": HashEmbedder(512, token_dim=64)}
+    return made.get(request.param)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "memory"
+
+
+@pytest.fixture
+def engine(folder: Path, embedder: HashEmbedder | None) -> Iterator[MemoryEngine]:
+    made = opened(folder, embedder)
+    tell(made)
+    yield made
+    made.close()
+
+
+def asked(text: str, **how: object) -> Query:
+    facts = {"text": text, "scope": "anna", "now": NOW, "k": 4, **how}
+    return Query(**facts)  # type: ignore[arg-type]
+
+
+def said(retrieval: Retrieval, text: str, **how: object) -> list[str]:
+    return [hit.memory.text for hit in retrieval.search(asked(text, **how)).hits]
+
+
+def answers(engine: MemoryEngine) -> dict[str, list[tuple[str, float, float]]]:
+    """Everything found, with its score; among equals in the order of their texts."""
+    retrieval = engine.retrieval(LOUD)
+    return {
+        text: sorted(
+            (hit.memory.text, hit.score, hit.probability)
+            for hit in retrieval.search(asked(text, k=9)).hits
+        )
+        for text in QUESTIONS
+    }
+
+
+def alike(one: dict, other: dict) -> None:
+    for text, hits in one.items():
+        assert [hit[0] for hit in hits] == [hit[0] for hit in other[text]], text
+        numbers = [np.array([hit[1:] for hit in told]) for told in (hits, other[text])]
+        assert np.allclose(*numbers, atol=5e-3), text  # fp16 of sealed vectors
+
+
+def check(retrieval: Retrieval) -> None:
+    first = {text: said(retrieval, text)[0] for text in QUESTIONS}
+    assert first["where did Carl eat soup"] == "We ate soup at the lake"
+    assert first["what did Ben say about soup"] == "We ate soup at the castle"
+    assert first["where did we eat soup last week"] in (TALK[2][2], TALK[3][2])
+    assert first["where did we eat soup last month"] in (TALK[0][2], TALK[1][2])
+    assert first["which race was in October 2025"] == TALK[5][2]
+    assert first["which race was in November 2025"] == TALK[6][2]
+
+
+def test_whom_and_when_count_sealed_and_loaded_anew(
+    folder: Path, embedder: HashEmbedder | None, engine: MemoryEngine
+) -> None:
+    fresh = answers(engine)
+    check(engine.retrieval(LOUD))
+    engine.seal("anna")
+    check(engine.retrieval(LOUD))
+    alike(fresh, answers(engine))
+    engine.close()
+    again = opened(folder, embedder)
+    check(again.retrieval(LOUD))
+    alike(fresh, answers(again))
+    again.close()
+
+
+def test_neither_counts_when_nothing_is_read_out_of_a_query(engine: MemoryEngine) -> None:
+    deaf = replace(LOUD, ask=AskOptions(names=False, times=False, follow_up=False, dialogue=0.0))
+    silent = replace(deaf, rank=replace(LOUD.rank, named=0.0, when=0.0))
+    for text in QUESTIONS:
+        one, other = (engine.retrieval(o).search(asked(text)).hits for o in (deaf, silent))
+        assert one == other
+
+
+def test_the_stage_is_full_with_vectors(
+    engine: MemoryEngine, embedder: HashEmbedder | None
+) -> None:
+    found = engine.retrieval(LOUD).search(asked("who brews beer"))
+    assert found.stage == ("full" if embedder else "lexical")
+    assert found.hits[0].memory.text == TALK[4][2]
+    views = set(found.hits[0].views)
+    assert ("tokens" in views) == bool(embedder and embedder.token_key)
+    assert ("tokens" in found.timings) == bool(embedder and embedder.token_key)
+    none = replace(LOUD, fuse=FuseOptions(rerank=0))
+    assert "tokens" not in engine.retrieval(none).search(asked("who brews beer")).hits[0].views
+
+
+def test_a_follow_up_is_answered_by_what_was_talked_about(engine: MemoryEngine) -> None:
+    talk = (Said("Tell me about my brother Moritz", NOW), Said("What of him?", NOW))
+    retrieval = engine.retrieval(LOUD)
+    assert said(retrieval, "and what about him?", dialogue=talk)[0] == TALK[4][2]
+    assert "moritz" not in retrieval.search(asked("and what about him?")).words
+
+
+def test_a_query_embedded_ahead_finds_the_same(
+    engine: MemoryEngine, embedder: HashEmbedder | None
+) -> None:
+    retrieval = engine.retrieval(LOUD)
+    for text in QUESTIONS:
+        ahead = retrieval.encode(asked(text))
+        assert (ahead is None) == (embedder is None)
+        now, then = retrieval.search(asked(text)), retrieval.search(asked(text, vector=ahead))
+        assert now.hits == then.hits
+
+
+def test_a_turn_that_waits_gets_the_same_and_is_counted(engine: MemoryEngine) -> None:
+    retrieval = engine.retrieval(LOUD)
+    found = asyncio.run(retrieval.recall(asked("who brews beer")))
+    assert found.hits == retrieval.search(asked("who brews beer")).hits
+    assert engine.metrics.counts()[f"recall_{found.stage}"] == 1
+
+
+def test_the_floor_and_the_share_of_the_best_are_the_querys(engine: MemoryEngine) -> None:
+    retrieval = engine.retrieval(LOUD)
+    every = retrieval.search(asked("who brews beer at the lake", k=9)).hits
+    likeliest = max(hit.probability for hit in every)
+    for floor, kept in ((likeliest - 0.01, every), (likeliest + 0.01, [])):
+        assert retrieval.search(asked("who brews beer at the lake", k=9, floor=floor)).hits == kept
+    share = retrieval.search(asked("who brews beer at the lake", k=9, keep_share=0.9)).hits
+    assert share == [hit for hit in every if hit.score >= 0.9 * every[0].score - 1e-4]
+
+
+def test_what_is_no_scope_is_refused(engine: MemoryEngine) -> None:
+    with pytest.raises(ConfigError):
+        asyncio.run(engine.retrieval(LOUD).recall(asked("beer", scope="no/scope at all")))

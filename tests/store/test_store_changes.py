@@ -1,0 +1,133 @@
+import tempfile
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slowcat_memory.records import (
+    Forget,
+    Manifest,
+    Memory,
+    SessionEdge,
+    Turn,
+    Vector,
+    WriteBatch,
+)
+from slowcat_memory.store import Store
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def turn(session: str = "s", scope: str = "anna") -> Turn:
+    return Turn(session=session, scope=scope, speaker="A", role="user", text="max", at=AT)
+
+
+def note(id_: str, scope: str = "anna") -> Memory:
+    return Memory(id=id_, kind="note", scope=scope, speaker="A", text=id_, valid_from=AT)
+
+
+def manifest(changes: int, scope: str = "anna", epoch: int = 0) -> Manifest:
+    return Manifest(
+        scope=scope,
+        generation="g",
+        files=(),
+        documents=0,
+        embedder="",
+        dim=0,
+        upto=0,
+        tokenizer=1,
+        forget_epoch=epoch,
+        changes=changes,
+    )
+
+
+def changed(store: Store, after: int = 0, scope: str = "anna") -> list[str]:
+    store.flush()
+    with store.snapshot() as snapshot:
+        return snapshot.changed(scope, after)
+
+
+def put(store: Store, *ids: str, scope: str = "anna") -> int:
+    store.apply("test", WriteBatch(memories=tuple(note(id_, scope) for id_ in ids))).wait()
+    with store.snapshot() as snapshot:
+        return snapshot.last_change()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store.open(tmp_path / "store")
+
+
+def test_every_step_is_noted_with_what_it_touched(store: Store) -> None:
+    first = put(store, "note/1", "note/2")
+    store.append(turn()).wait()
+    vector = Vector(scope="anna", memory="chunk/1", values=np.ones(4, np.float32))
+    store.apply("test", WriteBatch(vectors=(vector,), embedder="e")).wait()
+    store.apply("test", WriteBatch(drop=(("anna", "note/1"),))).wait()
+    put(store, "note/2", scope="berta")
+    assert changed(store) == ["note/1", "note/2", "chunk/1"]
+    assert changed(store, first) == ["chunk/1", "note/1"]
+    assert changed(store, scope="berta") == ["note/2"]
+    store.close()
+
+
+def test_publishing_forgets_what_the_index_holds_and_nothing_else(store: Store) -> None:
+    first = put(store, "note/1")
+    other = put(store, "note/1", scope="berta")
+    second = put(store, "note/2")
+    store.publish(manifest(first)).wait()
+    assert changed(store) == ["note/2"]
+    assert changed(store, scope="berta") == ["note/1"]
+    store.publish(manifest(second)).wait()
+    assert changed(store) == []
+    assert put(store, "note/3") == second + 1 > other
+    store.close()
+
+
+def test_forgetting_leaves_no_id_behind(store: Store) -> None:
+    put(store, "note/secret", "note/2")
+    store.forget(Forget(memories=("note/secret",)))
+    assert changed(store) == []
+    store.close()
+    assert b"note/secret\0" not in (store.path / "data.mdb").read_bytes()
+
+
+def test_the_turn_before_is_found_by_session(store: Store) -> None:
+    for session in "aabaccab":
+        store.append(turn(session)).wait()
+    store.append(turn("a", scope="berta")).wait()
+    with store.snapshot() as snapshot:
+        for session in "abcd":
+            for id_ in range(1, 10):
+                said = [t.id for t in snapshot.turns("anna") if t.session == session]
+                earlier = [one for one in said if one < id_]
+                assert snapshot.turn_before("anna", session, id_) == max(earlier, default=0)
+    store.close()
+
+
+steps = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["turn", "start", "end"])))
+
+
+@settings(max_examples=25, deadline=None)
+@given(steps)
+def test_the_unended_are_those_that_no_row_says_ended(steps: list[tuple[str, str]]) -> None:
+
+    with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder) / "s") as store:
+        for n, (session, what) in enumerate(steps):
+            at = AT + timedelta(seconds=n)
+            if what == "turn":
+                store.append(turn(session))
+            else:
+                store.append(SessionEdge(session=session, scope="anna", kind=what, at=at))
+        store.flush()
+        with store.snapshot() as snapshot:
+            every = [row for row in snapshot.sessions() if row.ended is None]
+            assert snapshot.unended() == every
+        if any(session == "a" and what == "turn" for session, what in steps):
+            store.forget(Forget(session="a"))
+            with store.snapshot() as snapshot:
+                every = [row for row in snapshot.sessions() if row.ended is None]
+                assert snapshot.unended() == every

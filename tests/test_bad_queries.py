@@ -1,0 +1,170 @@
+"""Queries and namespaces that nobody plans for, through the engine, with vectors and without."""
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from slowcat_memory import MemoryEngine
+from slowcat_memory.records import Turn
+from slowcat_memory.runtime.recall import Recollection
+from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+
+SAID = {
+    "dog": "My dog is called Max.",
+    "lake": "We swam in the lake behind the old mill.",
+    "chinese": "我们昨天在公园里看到一只猫，它很胖。",
+    "japanese": "昨日、妹と一緒にチェロを弾きました。",
+    "korean": "우리 할머니는 리스본에 살아요.",
+    "arabic": "اشترى أخي الكِتَابَ من المكتبة القديمة",
+    "hebrew": "הכלב שלי אוהב לשחות באגם",
+    "thai": "พี่สาวของฉันเล่นเชลโล่ทุกวันอาทิตย์",
+    "khmer": "បងស្រីរបស់ខ្ញុំលេងភ្លេងរាល់ថ្ងៃអាទិត្យ",
+    "burmese": "ကျွန်မအစ်မက တနင်္ဂနွေနေ့တိုင်း ဂီတတီးတယ်",
+    "hindi": "मेरी बहन हर रविवार को सेलो बजाती है",
+    "russian": "Моя бабушка живёт в Лиссабоне",
+    "greek": "Η γιαγιά μου μένει στη Λισαβόνα",
+    "mixed": "My iPhone手机 broke at the कैफ़े",
+    "emoji": "😀🎉❤️",
+}
+
+
+def said(engine: MemoryEngine, *texts: str) -> None:
+    clock = engine.clock
+    at = clock() - timedelta(days=1)
+    for place, text in enumerate(texts):
+        engine.append(
+            Turn(
+                session="s",
+                scope="user",
+                speaker="Anna",
+                role="user",
+                text=text,
+                at=at + timedelta(minutes=place),
+            )
+        )
+    engine.drain()
+
+
+@pytest.fixture(params=["vectors", "words"])
+def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryEngine]:
+    embedder = HashEmbedder(2048) if request.param == "vectors" else None
+    config = memory_config(tmp_path / "memory", recall={"deadline_ms": 5000.0})
+    engine = MemoryEngine(config, embedder=embedder, clock=FixedClock())
+    with contextlib.closing(engine):
+        engine.prepare("user")
+        engine.drain()
+        yield engine
+
+
+@pytest.fixture
+def full(empty: MemoryEngine) -> MemoryEngine:
+    said(empty, *SAID.values())
+    return empty
+
+
+def both(engine: MemoryEngine, text: str) -> tuple[Recollection, Recollection]:
+    """Search without a threshold, and recall as a turn does."""
+    return engine.search(text, "user"), asyncio.run(engine.recall(text, "user"))
+
+
+def words(count: int) -> str:
+    return " ".join(
+        ("where", "dog", "lake", "zebra", "unheard")[n % 5] + str(n % 7) for n in range(count)
+    )
+
+
+ODD = {
+    "nothing": "",
+    "blanks": " \n\t\u2003",
+    "one letter": "x",
+    "only stop words": "what is it that they would have been to you",
+    "only emoji": "😀🎉👩‍👩‍👧❤️",
+    "only marks": "\u0301\u0e31\u094d\u200d",
+    "only punctuation": "?!… --- \"'",
+    "ten thousand words": words(10_000),
+    "one endless word": "a" * 100_000,
+    "one endless run": "猫" * 20_000,
+    "ligatures that unfold": "ﷺ" * 20_000,
+    "controls": "\x00\x1b[31m\u202e\ufeff",
+    "lone surrogates": "\ud800 dog \udfff",
+    "a pattern": "(dog|lake)*[a-z",
+    "a template": "<|im_start|>system\n[INST] dog",
+    "right to left and left to right": "كتاب dog كتاب",
+}
+
+
+@pytest.mark.parametrize("text", ODD.values(), ids=ODD)
+def test_any_query_is_answered(full: MemoryEngine, text: str) -> None:
+    for found in both(full, text):
+        assert found.stage in ("full", "lexical")
+        assert len({hit.memory.id for hit in found.hits}) == len(found.hits) <= 10
+        full.pack(found)
+
+
+@pytest.mark.parametrize("text", ["", "😀", "what is it", "lake", words(10_000)])
+def test_any_query_of_an_empty_memory_finds_nothing(empty: MemoryEngine, text: str) -> None:
+    for found in both(empty, text):
+        assert found.hits == [] and empty.pack(found).text == ""
+
+
+def test_the_only_memory_is_found(empty: MemoryEngine) -> None:
+    said(empty, SAID["lake"])
+    for found in both(empty, "who swam in the lake"):
+        assert [hit.memory.text for hit in found.hits] == [SAID["lake"]]
+    for found in both(empty, "zebra"):
+        assert len(found.hits) <= 1
+    assert asyncio.run(empty.recall("zebra", "user")).hits == []
+
+
+def test_a_query_of_one_word_finds_it(full: MemoryEngine) -> None:
+    for found in both(full, "lake"):
+        assert found.hits[0].memory.text == SAID["lake"]
+
+
+def test_a_word_among_ten_thousand_finds_its_memory(full: MemoryEngine) -> None:
+    found = full.search(words(2_000) + " swam mill " + words(8_000), "user")
+    assert SAID["lake"] in [hit.memory.text for hit in found.hits[:3]]
+
+
+OWN_WORDS = {
+    "chinese": ("公园", "猫在哪里", "昨天看到了什么"),
+    "japanese": ("チェロ", "妹は何を弾きましたか"),
+    "korean": ("할머니", "리스본"),
+    "arabic": ("الكتاب", "كتاب", "كِتاب", "كتـــاب", "اخي", "المكتبه"),
+    "hebrew": ("הכלב", "באגם"),
+    "thai": ("เชลโล่", "พี่สาว"),
+    "khmer": ("ភ្លេង", "បងស្រី"),
+    "burmese": ("ဂီတ", "အစ်မ"),
+    "hindi": ("बहन", "सेलो कौन बजाती है"),
+    "russian": ("бабушка", "ЛИССАБОНЕ"),
+    "greek": ("Λισαβόνα", "ΓΙΑΓΙΆ"),
+    "mixed": ("手机", "iphone", "कैफ़े"),
+}
+
+
+@pytest.mark.parametrize(
+    ("script", "query"), [(name, query) for name, many in OWN_WORDS.items() for query in many]
+)
+def test_other_scripts_are_found_by_their_own_words(full, script: str, query: str) -> None:
+    found = full.search(query, "user")
+    # Vectors of words that the embedder does not know are noise, and may outweigh one other.
+    best = 1 if found.stage == "lexical" else 2
+    assert SAID[script] in [hit.memory.text for hit in found.hits[:best]]
+
+
+def test_a_hundred_equal_memories_are_one_hit(empty: MemoryEngine) -> None:
+    said(empty, *["My dog is called Max."] * 100, SAID["lake"])
+    for found in both(empty, "what is my dog called"):
+        texts = [hit.memory.text for hit in found.hits]
+        assert texts[0] == "My dog is called Max." and texts.count(texts[0]) == 1
+    assert SAID["lake"] in [hit.memory.text for hit in empty.search("the lake", "user").hits]
+
+
+def test_memories_without_a_word_are_no_obstacle(empty: MemoryEngine) -> None:
+    said(empty, "", "...", "😀", "what is it", SAID["dog"])
+    for found in both(empty, "what is my dog called"):
+        assert found.hits[0].memory.text == SAID["dog"]

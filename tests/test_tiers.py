@@ -1,0 +1,141 @@
+"""The engine ages what was said: after a silence, when asked, and never while somebody speaks."""
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slowcat_memory import replay
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.records import Forget, Turn
+from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+
+SMALL = {"warm": 30, "block_exchanges": 4, "dictionary_from": 100, "ageing_interval_s": 0.0}
+THINGS = ("cello", "kayak", "tent", "piano", "lamp", "sofa", "fence", "camera", "radio", "oven")
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Callable[..., MemoryEngine]]:
+    engines = []
+
+    def open_it(**tiers: Any) -> MemoryEngine:
+        config = memory_config(
+            tmp_path / "memory", memory={"path": str(tmp_path / "memory"), "hot_cache_size": 20,
+                                         "time_zone": "UTC"}, tiers=SMALL | tiers)  # fmt: skip
+        engines.append(MemoryEngine(config, clock=FixedClock(), embedder=HashEmbedder()))
+        return engines[-1]
+
+    yield open_it
+    for engine in engines:
+        engine.close()
+
+
+def said(n: int, scope: str = "anna") -> Turn:
+    text = f"The {THINGS[n % 10]} number {n} broke and it cost {n * 7} euros."
+    clock = FixedClock()
+    clock.advance(60 * n)
+    return Turn(session=f"{scope}{n // 25}", scope=scope, speaker="Anna", role="user", text=text,
+                at=clock())  # fmt: skip
+
+
+def talk(engine: MemoryEngine, count: int = 260, scope: str = "anna") -> None:
+    engine.append_all([said(n, scope) for n in range(count)]).pop().wait()
+    engine.drain()
+
+
+def found(engine: MemoryEngine, n: int, scope: str = "anna") -> str:
+    hits = engine.search(f"what did the {THINGS[n % 10]} number {n} cost", scope, 1).hits
+    return hits[0].memory.text if hits else ""
+
+
+def tiers(engine: MemoryEngine) -> dict[str, int]:
+    return {name: held["memories"] for name, held in engine.stats()["tiers"].items()}
+
+
+def test_a_memory_is_found_in_every_tier(opened) -> None:
+    engine = opened()
+    talk(engine)
+    before = {n: found(engine, n) for n in range(0, 260, 13)}
+    assert all(before[n] == said(n).text for n in before)
+    aged = engine.age()
+    assert aged.done and aged.warmed >= 230 and aged.trained == 1
+    assert tiers(engine)["cold"] > 180 and tiers(engine)["hot"] <= 30
+    assert {n: found(engine, n) for n in before} == before
+    engine.close()
+    again = opened()
+    assert {n: found(again, n) for n in before} == before, "an index made anew from blocks"
+    with again.store.snapshot() as snapshot:
+        assert [t.text for t in snapshot.turns("anna")] == [said(n).text for n in range(260)]
+
+
+def exported(engine: MemoryEngine) -> list[dict]:
+    with engine.store.snapshot() as snapshot:
+        return list(replay.export(snapshot, "anna"))
+
+
+def test_export_and_forget_reach_into_blocks(opened) -> None:
+    engine = opened()
+    talk(engine)
+    engine.age("anna")
+    lines = exported(engine)
+    assert len(lines) == 260
+    ids = [hit.memory.sources[0] for hit in engine.search("kayak number 41", "anna", 1).hits]
+    assert engine.forget(Forget(turns=tuple(ids))).erased
+    assert found(engine, 41) != said(41).text
+    assert found(engine, 51) == said(51).text
+    assert exported(engine) == [line for line in lines if "number 41 " not in line["text"]]
+
+
+def test_tidy_ages_too(opened) -> None:
+    engine = opened()
+    talk(engine)
+    told = []
+    engine.tidy("anna", lambda *step: told.append(step))
+    assert told[-2:] == [("tiers", 0, 1), ("tiers", 1, 1)]
+    assert tiers(engine)["cold"] > 180
+
+
+def test_every_scope_or_one(opened) -> None:
+    engine = opened()
+    talk(engine, 100)
+    talk(engine, 100, "bob")
+    engine.age("bob")
+    assert tiers(engine)["hot"] >= 100
+    engine.age()
+    assert tiers(engine)["hot"] <= 60
+    assert found(engine, 5, "bob") == said(5).text
+
+
+def test_it_ages_after_a_silence(opened, monkeypatch) -> None:
+    aged = threading.Event()
+    real = MemoryEngine.age
+    monkeypatch.setattr(MemoryEngine, "age", lambda *a, **k: (real(*a, **k), aged.set())[0])
+    engine = opened(ageing_interval_s=0.05)
+    talk(engine)
+    assert aged.wait(10)
+    engine.drain()
+    assert found(engine, 13) == said(13).text
+    assert tiers(engine)["cold"] > 0
+
+
+def test_it_stops_when_somebody_speaks(opened, monkeypatch) -> None:
+    engine = opened()
+    talk(engine)
+    asked = []
+
+    def age(scope=None, stop=lambda: False):
+        asked.append(stop())
+        engine.append(said(500))
+        asked.append(stop())
+
+    monkeypatch.setattr(engine, "age", age)
+    engine._age_in_silence()
+    assert asked == [False, True]
+
+
+def test_nothing_speaks_against_an_empty_store(opened) -> None:
+    engine = opened()
+    assert engine.age().done
+    assert tiers(engine) == {"hot": 0, "warm": 0, "cold": 0}
