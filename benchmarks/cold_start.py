@@ -23,8 +23,10 @@ def measure(store: Path, runs: int) -> dict[str, Any]:
 
     Returns:
         ``cold``: milliseconds from the open to the first answer, "lexical" and "full", and the
-        "imports" before it; ``rss_mb`` of the process after some answers, ``rss_imports_mb``
-        before it opened anything.
+        "imports" before it; ``rss_mb`` of the process after some answers, touched pages of mapped
+        files included, ``rss_anonymous_mb`` of it without these, ``rss_rest_mb`` once those have
+        been given back, as after a while without recalls, ``rss_imports_mb`` before it opened
+        anything.
     """
     full = _median([_run(store, "full") for _ in range(runs)])
     lexical = _median([_run(store, "lexical") for _ in range(runs)])
@@ -35,6 +37,8 @@ def measure(store: Path, runs: int) -> dict[str, Any]:
             "imports": full["imports"],
         },
         "rss_mb": full["rss_mb"],
+        "rss_anonymous_mb": full["rss_anonymous_mb"],
+        "rss_rest_mb": full["rss_rest_mb"],
         "rss_imports_mb": full["rss_imports_mb"],
     }
 
@@ -60,7 +64,7 @@ def _program(store: Path, stage: str) -> None:
     from benchmarks import common, corpus
     from slowcat_memory.engine import MemoryEngine
 
-    imported, rss = time.perf_counter(), _rss_mb()
+    imported, rss = time.perf_counter(), resident_mb()
     embedding = {} if stage == "full" else {"embedding": {"kind": "none"}}
     engine = MemoryEngine(common.configuration(store, **embedding))
     found = engine.search(QUESTIONS[0], corpus.SCOPE, 6)
@@ -73,17 +77,27 @@ def _program(store: Path, stage: str) -> None:
         "imports": round((imported - began) * 1e3, 1),
         "answer": round((answered - imported) * 1e3, 1),
         "rss_imports_mb": rss,
-        "rss_mb": _rss_mb(),
+        "rss_mb": resident_mb(),
+        "rss_anonymous_mb": resident_mb("RssAnon"),
     }
+    engine.rest()
+    figures["rss_rest_mb"] = resident_mb()
     engine.close()
     print(json.dumps(figures))
 
 
-def _rss_mb() -> float:
-    """Return this process's resident memory; its peak where there is no /proc."""
+def resident_mb(kind: str = "VmRSS") -> float:
+    """Return this process's resident memory; its peak where there is no /proc.
+
+    Args:
+        kind: Which part, as the kernel names it: "VmRSS" for all, mapped files included.
+
+    Returns:
+        Megabytes.
+    """
     try:
         status = Path("/proc/self/status").read_text()
-        return round(int(status.split("VmRSS:")[1].split()[0]) / 1024, 1)
+        return round(int(status.split(f"{kind}:")[1].split()[0]) / 1024, 1)
     except OSError:
         import resource
 

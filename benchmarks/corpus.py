@@ -12,6 +12,7 @@ from slowcat_memory.records import SessionEdge, Turn
 
 SCOPE = "anna"
 START = datetime(2024, 1, 8, 18, tzinfo=UTC)
+NOW = START.replace(year=START.year + 4)  # when questions are asked
 SESSION_TURNS = 20
 
 WORDS: dict[str, tuple[str, ...]] = {

@@ -1,21 +1,27 @@
 """A data folder in the uniform format: who said what, what is asked, and what answers it.
 
 A folder holds ``conversations.jsonl.gz`` and ``questions.jsonl.gz`` (plain ``.jsonl`` is read as
-well). The conversations reach the product through ``slowcat_memory.replay``; here they are read once
-more for what only a judge needs: the order of the sessions, and how many words a turn costs.
+well), and may hold ``low_overlap.txt``: the questions that share next to no word with their evidence.
+The conversations reach the product through ``slowcat_memory.replay``; here they are read once more
+for what only a judge needs: the order of the sessions, and how many words a turn costs.
 """
 
 import gzip
 import json
 import math
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 ADVERSARIAL = "adversarial"  # its evidence is the turn that lures: no recall can be right
+LOW_OVERLAP = "low_overlap.txt"
+ENDINGS = (".jsonl.gz", ".jsonl")
+_QUOTED = re.compile(r'<(.+?)>: *"(.*)"', re.S)
 
 
 class Question(Struct, frozen=True, kw_only=True):
@@ -27,8 +33,11 @@ class Question(Struct, frozen=True, kw_only=True):
         text: The words.
         category: The data set's own name for its kind.
         evidence: Ids of the turns that answer it; empty when nobody knows them.
+        sessions: Ids of the sessions that answer it; empty when nobody knows them.
         before: Only sessions before this one may be searched; "" for all.
         asked_at: When; None when the data does not say.
+        context: The dialogue that the question ends, "speaker: words" by turn, without the
+            question itself; empty when it was asked out of the blue.
     """
 
     id: str
@@ -36,8 +45,10 @@ class Question(Struct, frozen=True, kw_only=True):
     text: str
     category: str = ""
     evidence: frozenset[str] = frozenset()
+    sessions: frozenset[str] = frozenset()
     before: str = ""
     asked_at: datetime | None = None
+    context: tuple[str, ...] = ()
 
 
 class Dataset(Struct, frozen=True):
@@ -50,6 +61,10 @@ class Dataset(Struct, frozen=True):
         words: Words of retrieved text by turn id.
         rank: Position in its conversation by session id.
         session_of: Session id by turn id.
+        turns_of: Turn ids by session id, in order.
+        lists: Ids of sessions that are no talk but a list of items, each with a time of its own:
+            their order means nothing.
+        low_overlap: Ids of the questions that share at most one content word with their evidence.
     """
 
     name: str
@@ -58,6 +73,9 @@ class Dataset(Struct, frozen=True):
     words: dict[str, int]
     rank: dict[str, int]
     session_of: dict[str, str]
+    turns_of: dict[str, list[str]]
+    lists: frozenset[str] = frozenset()
+    low_overlap: frozenset[str] = frozenset()
 
     def asked(self, conversation: str) -> list[Question]:
         """List a conversation's questions.
@@ -95,16 +113,93 @@ def load(folder: Path) -> Dataset:
         FileNotFoundError: The folder is not one of this format.
     """
     conversations = _file(folder, "conversations")
-    words, rank, session_of = {}, {}, {}
-    for conversation in _lines(conversations):
+    words, rank, session_of, turns_of = {}, {}, {}, {}
+    said: dict[str, str] = {}
+    lists = set()
+    for conversation in lines(conversations):
         for place, session in enumerate(conversation["sessions"]):
-            rank[session["session_id"]] = place
-            for turn in session["turns"]:
-                session_of[turn["turn_id"]] = session["session_id"]
-                said = (turn["text"], turn.get("image_caption") or "")
-                words[turn["turn_id"]] = sum(len(text.split()) for text in said)
-    questions = [_question(line) for line in _lines(_file(folder, "questions"))]
-    return Dataset(folder.name, conversations, questions, words, rank, session_of)
+            id_, turns = session["session_id"], session["turns"]
+            rank[id_], turns_of[id_] = place, [turn["turn_id"] for turn in turns]
+            if not session.get("started_at") and all(turn.get("at") for turn in turns):
+                lists.add(id_)
+            for turn in turns:
+                session_of[turn["turn_id"]] = id_
+                said[turn["turn_id"]] = f"{turn['speaker']}: {turn['text']}"
+                texts = (turn["text"], turn.get("image_caption") or "")
+                words[turn["turn_id"]] = sum(len(text.split()) for text in texts)
+    questions = []
+    for line in lines(_file(folder, "questions")):
+        question = _question(line)
+        if asked := line.get("asked_turn_id"):
+            talk = turns_of[session_of[asked]]
+            context = tuple(said[turn] for turn in talk[: talk.index(asked)])
+            question = replace(question, context=context)
+        questions.append(question)
+    low = folder / LOW_OVERLAP
+    return Dataset(
+        name=folder.name,
+        conversations=conversations,
+        questions=questions,
+        words=words,
+        rank=rank,
+        session_of=session_of,
+        turns_of=turns_of,
+        lists=frozenset(lists),
+        low_overlap=frozenset(low.read_text().split() if low.is_file() else ()),
+    )
+
+
+def find(paths: Iterable[Path]) -> list[Path]:
+    """Find the data folders that are meant.
+
+    Args:
+        paths: Data folders, and folders of data folders.
+
+    Returns:
+        Data folders; those of one parent by name.
+
+    Raises:
+        FileNotFoundError: One of the paths is neither.
+    """
+    found: list[Path] = []
+    for path in paths:
+        inside = sorted(path.iterdir()) if path.is_dir() else []
+        every = [each for each in (path, *inside) if is_data(each)]
+        if not every:
+            raise FileNotFoundError(
+                f"{path} holds no conversations.jsonl.gz, nor does a folder in it"
+            )
+        found += every[:1] if every[0] == path else every
+    return found
+
+
+def is_data(folder: Path) -> bool:
+    """Tell whether a folder is one of this format.
+
+    Args:
+        folder: Any path.
+
+    Returns:
+        Whether both files are there.
+    """
+    return all(
+        any((folder / f"{name}{ending}").is_file() for ending in ENDINGS)
+        for name in ("conversations", "questions")
+    )
+
+
+def of_conversations(data: Dataset, conversations: Iterable[str]) -> Dataset:
+    """Keep the questions of some conversations only.
+
+    Args:
+        data: The data set.
+        conversations: Their ids.
+
+    Returns:
+        The data set with fewer questions.
+    """
+    kept = set(conversations)
+    return replace(data, questions=[q for q in data.questions if q.conversation in kept])
 
 
 def scope_of(conversation: str) -> str:
@@ -126,9 +221,19 @@ def _question(line: dict[str, Any]) -> Question:
         text=line["question"],
         category=line.get("category") or "",
         evidence=frozenset(line.get("evidence_turn_ids") or ()),
+        sessions=frozenset(line.get("evidence_session_ids") or ()),
         before=line.get("asked_before_session_id") or "",
         asked_at=_time(line.get("asked_at")),
+        context=_context(line),
     )
+
+
+def _context(line: dict[str, Any]) -> tuple[str, ...]:
+    """Read the dialogue before a question; its last line is the question, which is left out."""
+    told = [_QUOTED.sub(r"\1: \2", text) for text in line.get("context") or ()]
+    if told and line["question"].strip() in told[-1]:
+        told.pop()
+    return tuple(told)
 
 
 def _time(text: str | None) -> datetime | None:
@@ -140,13 +245,21 @@ def _time(text: str | None) -> datetime | None:
 
 
 def _file(folder: Path, name: str) -> Path:
-    for path in (folder / f"{name}.jsonl.gz", folder / f"{name}.jsonl"):
-        if path.is_file():
+    for ending in ENDINGS:
+        if (path := folder / f"{name}{ending}").is_file():
             return path
     raise FileNotFoundError(f"{folder} holds no {name}.jsonl.gz")
 
 
-def _lines(path: Path) -> list[dict[str, Any]]:
+def lines(path: Path) -> list[dict[str, Any]]:
+    """Read a file of JSON lines.
+
+    Args:
+        path: The file, compressed when it ends in ``.gz``.
+
+    Returns:
+        Its objects.
+    """
     opened = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rt", encoding="utf-8") as file:
         return [json.loads(line) for line in file if line.strip()]

@@ -10,6 +10,11 @@ At each size, on a made-up store (a sealed index, and a tail of the last few hun
   (recalled, stored, embedded), and with a flood of them, as fast as can be;
 - *store*: how long ``engine.append`` holds the caller (accept) and when the turn is on disk (durable),
   at the pace of talk and in a burst;
+- *beside_busy*: as inline, while another process keeps a core busy;
+- *during_build*: as inline, while a child process builds the sealed index anew;
+- *limit_ratio*: the median inline recall over what this machine cannot go below (see ``limits``);
+- *many* (with ``--namespaces``): inline and ahead when so many namespaces share the memories, and
+  "load", how long each takes to be loaded;
 - *cold*: a fresh process opens the store and answers, by words alone and in full.
 
 The deadline is lifted while measuring, so that slow recalls are seen as they are; ``over_deadline``
@@ -20,11 +25,19 @@ show for it. ``reference`` is how long one core takes to hash a megabyte, before
 runs only where it is the same.
 
     python -m benchmarks.latency --sizes 1000 10000
+
+The JSON: ``machine``, ``load``, and ``results``, one a size: ``memories``, ``queries``, ``index``,
+``inline``, ``ahead``, ``beside_busy``, ``during_build``, ``stages`` by name, ``loop_lag`` by pace,
+``store`` by pace and by what, ``many`` (each of these figures n, p50, p95, p99, max); ``cold``
+(``lexical``, ``full``, ``imports``), ``over_deadline``, ``limit_ms`` by part, ``limit_ratio``,
+``rss_mb``, ``rss_anonymous_mb``, ``rss_imports_mb``, ``reference``.
 """
 
 import argparse
 import asyncio
-import shutil
+import statistics
+import subprocess
+import sys
 import time
 from collections import defaultdict
 from collections.abc import Sequence
@@ -32,19 +45,18 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from benchmarks import cold_start, common, corpus, plots, store_pace
+from benchmarks import cold_start, common, corpus, limits, many, plots, store_pace, stores
 from benchmarks.common import percentiles
 from slowcat_memory import providers
-from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.runtime.recall import RecallOptions
+from slowcat_memory.providers import Encoded
+from slowcat_memory.runtime.query import RecallOptions
 
 Samples = dict[str, list[float]]
 WARM_UP = 50
+TOKENS_A_WORD = 1.2  # of the model's vocabulary, in everyday English
 TALK_S, FLOOD_S = 0.25, 0.01  # between two exchanges; people take many seconds
-NOW = corpus.START.replace(year=corpus.START.year + 4)
+NOW = corpus.NOW
 
 
 def main() -> None:
@@ -53,6 +65,11 @@ def main() -> None:
     results = []
     for size in options.sizes:
         results.append(measure(size, options.queries, options.tail, options.cache))
+        if options.namespaces:
+            with common.scratch() as folder:
+                results[-1]["many"] = many.measure(
+                    folder / "store", size, options.namespaces, options.queries
+                )
         loads.append(common.load_average())
         _show(results[-1])
     written = {"machine": common.machine(), "load": loads, "results": results}
@@ -89,14 +106,15 @@ def measure(
     speed = [common.reference_ms()]
     with common.scratch() as folder:
         path = folder / "store"
-        build(path, size, tail, cache)
+        config = stores.build(path, size, tail, cache, recall={"deadline_ms": 10_000.0})
         cold = cold_start.measure(path, cold_runs)
-        engine = MemoryEngine(_config(path))
+        engine = MemoryEngine(config)
         try:
             engine.prepare(corpus.SCOPE)
             engine.drain()
             index = engine.stats()["index"][corpus.SCOPE]
             found = asyncio.run(_conversation(engine, queries, size, exchanges, idle_s))
+            found |= _limit(engine, corpus.questions(50, common.SEED), found)
         finally:
             engine.close()
     speed.append(common.reference_ms())
@@ -114,10 +132,10 @@ def measure(
 async def _conversation(
     engine: MemoryEngine, queries: int, size: int, exchanges: int, idle_s: float
 ) -> dict[str, Any]:
-    texts = iter(corpus.questions(2 * queries + 2 * exchanges + WARM_UP, common.SEED))
-    warm, first, second, third, fourth = (
+    texts = iter(corpus.questions(4 * queries + 2 * exchanges + WARM_UP, common.SEED))
+    warm, first, second, third, fourth, fifth, sixth = (
         list(islice(texts, count))
-        for count in (WARM_UP, queries, queries, exchanges // 3, exchanges)
+        for count in (WARM_UP, queries, queries, exchanges // 3, exchanges, queries, queries)
     )
     await _ask(engine, warm)
     inline, stages = await _ask(engine, first)
@@ -126,7 +144,11 @@ async def _conversation(
     talk = await store_pace.lag(_work(engine, third, size, TALK_S))
     flood = await store_pace.lag(_work(engine, fourth, size + 2 * exchanges, FLOOD_S))
     await asyncio.to_thread(engine.drain)
+    busy = await _beside_busy(engine, fifth)
+    building = await _during_build(engine, sixth)
     return {
+        "during_build": percentiles(building),
+        "beside_busy": percentiles(busy),
         "inline": percentiles(inline),
         "over_deadline": sum(ms > RecallOptions().deadline_ms for ms in inline),
         "ahead": percentiles(ahead),
@@ -141,7 +163,7 @@ async def _conversation(
 
 
 async def _ask(
-    engine: MemoryEngine, texts: Sequence[str], vectors: Sequence[np.ndarray] | None = None
+    engine: MemoryEngine, texts: Sequence[str], vectors: Sequence[Encoded] | None = None
 ) -> tuple[list[float], Samples]:
     """Recall for each text as a turn does; the total and its parts, in milliseconds."""
     totals: list[float] = []
@@ -172,50 +194,54 @@ async def _work(engine: MemoryEngine, texts: Sequence[str], after: int, pause_s:
         await asyncio.sleep(pause_s)
 
 
-def _embed(engine: MemoryEngine, texts: Sequence[str]) -> list[np.ndarray] | None:
+def _embed(engine: MemoryEngine, texts: Sequence[str]) -> list[Encoded] | None:
     """Embed questions by an embedder of our own, so that the engine's cache stays cold."""
     embedder, _ = providers.open_query_embedder(engine.config.embedding)
-    return [embedder.encode_query(text) for text in texts] if embedder else None
+    return [stores.encoded(embedder, text) for text in texts] if embedder else None
 
 
-# -------------------------------------------------------------------- the store
+# -------------------------------------------------------------------- beside something else
 
 
-def build(path: Path, size: int, tail: int, cache: Path | None = None) -> None:
-    """Make a store with so many memories, or copy it from the cache.
-
-    Args:
-        path: Where.
-        size: How many memories.
-        tail: How many of them stay outside the sealed index.
-        cache: Where made stores are kept; None keeps none.
-    """
-    kept = cache / f"latency-{size}-{tail}-{common.SEED}" if cache else None
-    if kept is None or not kept.is_dir():
-        with common.console.status(f"building a store of {size} memories"):
-            _build(path, size, tail)
-        if kept is not None:
-            shutil.copytree(path, kept)
-    else:
-        shutil.copytree(kept, path)
+async def _during_build(engine: MemoryEngine, texts: Sequence[str]) -> list[float]:
+    """Recall, embedded inline, for as long as a new sealed index is built, or the texts last."""
+    building = asyncio.create_task(asyncio.to_thread(engine.seal, corpus.SCOPE))
+    took: list[float] = []
+    for text in texts:
+        if building.done():
+            break
+        took += (await _ask(engine, [text]))[0]
+        await asyncio.sleep(0.002)
+    await building
+    return took
 
 
-def _build(path: Path, size: int, tail: int) -> None:
-    engine = MemoryEngine(_config(path))
+async def _beside_busy(engine: MemoryEngine, texts: Sequence[str]) -> list[float]:
+    """Recall, embedded inline, while another process keeps a core busy."""
+    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     try:
-        for sealed, count, after in ((True, size - tail, 0), (False, tail, size - tail)):
-            for _, events in corpus.turns(count, common.SEED, after):
-                engine.append_all(events, draft=True).pop().wait()
-            engine.drain()
-            engine.store.flush(None)
-            if sealed:
-                engine.seal(corpus.SCOPE)
+        return (await _ask(engine, texts))[0]
     finally:
-        engine.close()
+        busy.kill()
+        busy.wait()
 
 
-def _config(path: Path) -> Config:
-    return common.configuration(path, recall={"deadline_ms": 10_000.0})
+def _limit(engine: MemoryEngine, texts: Sequence[str], found: dict[str, Any]) -> dict[str, Any]:
+    """Compare the median inline recall with what this machine cannot go below."""
+    searcher = engine.searcher(corpus.SCOPE)
+    bound = limits.bound_ms(
+        limits.rates(),
+        tokens=statistics.mean(len(text.split()) * TOKENS_A_WORD + 2 for text in texts),
+        postings=statistics.mean(searcher.postings(text) for text in texts),
+        vectors=len(searcher.dense),
+        dim=searcher.dense.dim,
+        options=engine.config.index,
+    )
+    ratio = found["inline"]["p50"] / bound["sum"]
+    return {
+        "limit_ms": {name: round(ms, 4) for name, ms in bound.items()},
+        "limit_ratio": round(ratio, 2),
+    }
 
 
 # -------------------------------------------------------------------- output
@@ -223,9 +249,13 @@ def _config(path: Path) -> Config:
 
 def _show(result: dict[str, Any]) -> None:
     store, lag = result["store"], result["loop_lag"]
+    spread = result.get("many", {})
     rows = {
+        **{f"many namespaces, {n}": spread[n] for n in spread if n != "namespaces"},
         "recall, embedded inline": result["inline"],
         "recall, embedded ahead": result["ahead"],
+        "recall, inline, beside a busy core": result["beside_busy"],
+        "recall, inline, during a build": result["during_build"],
         **{f"  {name}": values for name, values in result["stages"].items()},
         **{f"loop lag, {name}": values for name, values in lag.items()},
         **{f"{what}, {pace}": store[pace][what] for pace in store for what in store[pace]},
@@ -239,7 +269,8 @@ def _show(result: dict[str, Any]) -> None:
     cold = result["cold"]
     common.console.print(
         f"index: {result['index']}; cold open to first answer: {cold['lexical']:.0f} ms by words, {cold['full']:.0f} ms in "
-        f"full (imports before that: {cold['imports']:.0f} ms); RSS {result['rss_mb']:.0f} MB; "
+        f"full (imports before that: {cold['imports']:.0f} ms); RSS {result['rss_mb']:.0f} MB "
+        f"({result['rss_anonymous_mb']:.0f} anonymous); {result['limit_ratio']} times the limit; "
         f"{result['over_deadline']} of {result['queries']} inline recalls over the deadline; "
         f"reference {result['reference']}"
     )
@@ -250,6 +281,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 10_000], help="memories")
     parser.add_argument("--queries", type=int, default=1000, help="for each figure (default 1000)")
     parser.add_argument("--tail", type=int, default=300, help="turns since the last seal")
+    parser.add_argument(
+        "--namespaces", type=int, default=0, help="also spread each size over so many namespaces"
+    )
     parser.add_argument("--cache", type=Path, help="keep built stores in this folder")
     return parser.parse_args()
 

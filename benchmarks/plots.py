@@ -4,32 +4,46 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.scoring import METRICS
-
 PERCENTILES = ("p50", "p95", "p99", "max")
 STAGES = ("embed", "lexical", "dense", "fuse", "fetch", "pack", "hop")
+SEARCHES = {
+    "search_with_sentence_transformers": "question embedded by sentence-transformers (ours: by ours)",
+    "search": "by our query embedder",
+    "search_without_embedding": "embedded ahead",
+}
 COLOURS = ("#3b6ea5", "#d98032", "#5a9e6f", "#a0527a", "#8c8c8c", "#c9b037", "#6b6ecf")
 
 
-def quality(results: Sequence[dict[str, Any]], path: Path) -> None:
-    """Draw recall by data set.
+def peers(results: Sequence[dict[str, Any]], path: Path) -> None:
+    """Draw how long peers take to search, on a log scale, and what they find.
 
     Args:
-        results: As ``benchmarks.quality`` writes them.
+        results: As ``benchmarks.peers`` makes them, one a peer.
         path: The PNG.
     """
-    figure, axes = _canvas(7, 3.6)
-    width = 0.8 / len(results)
-    for place, result in enumerate(results):
-        at = [i + place * width for i in range(len(METRICS))]
-        values = [100 * result["scores"]["all"][name] for name in METRICS]
-        bars = axes.bar(at, values, width, label=result["data"], color=COLOURS[place])
-        axes.bar_label(bars, fmt="%.0f", fontsize=8, padding=2)
-    axes.set_xticks([i + 0.4 - width / 2 for i in range(len(METRICS))], METRICS)
-    axes.set_ylim(0, 100)
-    axes.set_ylabel("%")
-    axes.legend(frameon=False)
-    _save(figure, path)
+    figure, (left, right) = canvas(10, 1.3 + 0.5 * len(results), columns=2, widths=[3, 2])
+    names = [result["peer"] for result in results]
+    height = 0.8 / len(SEARCHES)
+    for place, (figure_name, label) in enumerate(SEARCHES.items()):
+        values = [result[figure_name]["p50"] for result in results]
+        at = [n + (place - 1) * height for n in range(len(names))]
+        bars = left.barh(at, values, height, color=COLOURS[place], label=label)
+        left.bar_label(bars, fmt="%.1f", fontsize=7, padding=2)
+    left.set_xscale("log")
+    every = [result[figure_name]["p50"] for result in results for figure_name in SEARCHES]
+    left.set_xlim(min(every) / 3, 3 * max(every))
+    left.set_yticks(range(len(names)), names)
+    left.set_xlabel(f"ms a search, median, {results[0]['memories']:,} memories (log scale)")
+    figure.legend(frameon=False, fontsize=8, loc="outside upper center", ncols=len(SEARCHES))
+    bars = right.barh(names, [100 * r["recall_at_10"] for r in results], 0.6, color=COLOURS[4])
+    right.bar_label(bars, fmt="%.1f", fontsize=8, padding=3)
+    right.set_xlim(0, 100)
+    right.set_yticks(range(len(names)), [""] * len(names))
+    right.set_xlabel(f"R@10, %: {results[0]['recall_data']}, {results[0]['recall_n']} questions")
+    for axes in (left, right):
+        axes.invert_yaxis()
+        axes.grid(axis="y", visible=False)
+    save(figure, path)
 
 
 def latency(results: Sequence[dict[str, Any]], path: Path) -> None:
@@ -39,7 +53,7 @@ def latency(results: Sequence[dict[str, Any]], path: Path) -> None:
         results: As ``benchmarks.latency`` makes them, one a size.
         path: The PNG.
     """
-    figure, (left, right) = _canvas(10, 3.8, columns=2)
+    figure, (left, right) = canvas(10, 3.8, columns=2)
     for place, result in enumerate(results):
         for kind, style in (("inline", "-"), ("ahead", "--")):
             values = [result[kind][name] for name in PERCENTILES]
@@ -58,7 +72,7 @@ def latency(results: Sequence[dict[str, Any]], path: Path) -> None:
     right.set_ylabel("memories")
     right.legend(frameon=False, fontsize=8, ncols=4, loc="upper center", columnspacing=0.9)
     right.set_ylim(-0.6, len(results) + 0.1)
-    _save(figure, path)
+    save(figure, path)
 
 
 def prefix(result: dict[str, Any], path: Path) -> None:
@@ -68,7 +82,7 @@ def prefix(result: dict[str, Any], path: Path) -> None:
         result: One conversation, as ``benchmarks.prefix`` makes it.
         path: The PNG.
     """
-    figure, axes = _canvas(7, 3.0)
+    figure, axes = canvas(7, 3.0)
     names = list(result["arms"])[::-1]
     words = [result["arms"][name]["new_words"]["mean"] for name in names]
     blocks = [result["arms"][name]["block"]["mean"] for name in names]
@@ -79,16 +93,67 @@ def prefix(result: dict[str, Any], path: Path) -> None:
     axes.set_xlim(0, 1.12 * max(totals))
     axes.set_xlabel(f"tokens to read anew at a turn, mean of {result['turns']} turns")
     axes.legend(frameon=False, fontsize=8, loc="lower right")
-    _save(figure, path)
+    save(figure, path)
 
 
-def _canvas(width: float, height: float, columns: int = 1) -> tuple[Any, Any]:
+def footprint(results: Sequence[dict[str, Any]], planned_mb: float, path: Path) -> None:
+    """Draw what each part takes, on disk and in memory.
+
+    Args:
+        results: As ``benchmarks.footprint`` makes them, one a size.
+        planned_mb: What the sources planned for memory.
+        path: The PNG.
+    """
+    figure, (left, right) = canvas(10, 3.8, columns=2)
+    bars = [
+        (f"{r['memories']:,}\n{when}", r, when) for r in results for when in ("before", "after")
+    ]
+    names = [name for name, _, _ in bars]
+    parts = [{k: v / r["memories"] for k, v in r[w]["disk"]["parts"].items()} for _, r, w in bars]
+    _stack(left, names, parts)
+    left.set_ylabel("bytes on disk for each memory")
+    whole = ("total", "memory", "interpreter")
+    sizes = [{k: v for k, v in r[w]["rss_mb"].items() if k not in whole} for _, r, w in bars]
+    _stack(right, names, sizes)
+    right.axhline(planned_mb, color="#555555", linewidth=1, linestyle=":")
+    right.text(-0.4, planned_mb, "planned by the sources", fontsize=8, va="bottom")
+    right.set_ylim(0, 1.35 * planned_mb)
+    right.set_ylabel("resident MB")
+    save(figure, path)
+
+
+def _stack(axes: Any, names: Sequence[str], bars: Sequence[dict[str, float]]) -> None:
+    below = [0.0] * len(names)
+    for place, part in enumerate(bars[0]):
+        values = [max(0.0, bar[part]) for bar in bars]
+        axes.bar(names, values, 0.6, bottom=below, label=part, color=COLOURS[place])
+        below = [one + other for one, other in zip(below, values, strict=True)]
+    axes.set_ylim(0, 1.35 * max(below))
+    axes.legend(frameon=False, fontsize=8, ncols=4, loc="upper center", columnspacing=0.9)
+
+
+def canvas(
+    width: float, height: float, columns: int = 1, widths: Sequence[float] | None = None
+) -> tuple[Any, Any]:
+    """Start a drawing.
+
+    Args:
+        width: Inches.
+        height: Inches.
+        columns: Panels side by side.
+        widths: Theirs, in proportion.
+
+    Returns:
+        The figure and its panels, or its only panel.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, columns, figsize=(width, height), layout="constrained")
+    figure, axes = plt.subplots(
+        1, columns, figsize=(width, height), layout="constrained", width_ratios=widths
+    )
     for each in [axes] if columns == 1 else axes:
         each.spines[["top", "right"]].set_visible(False)
         each.grid(axis="y", color="#dddddd", linewidth=0.6)
@@ -96,6 +161,12 @@ def _canvas(width: float, height: float, columns: int = 1) -> tuple[Any, Any]:
     return figure, axes
 
 
-def _save(figure: Any, path: Path) -> None:
+def save(figure: Any, path: Path) -> None:
+    """Write a drawing, the same bytes for the same results.
+
+    Args:
+        figure: The drawing.
+        path: The PNG.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120, metadata={"Software": None})

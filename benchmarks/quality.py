@@ -6,66 +6,112 @@ session by session, its document embedder makes the vectors, ``engine.search`` a
 LLM. A question that is asked before a session sees only the sessions before that one.
 
 Each conversation is one scope: a two-person chat is two speakers in one shared memory, a
-user-assistant chat one user's memory. A question without a time is asked when the last turn was said.
+user-assistant chat one user's memory. A list of items that nobody said one after the other is told
+as so many sessions of one item. A question without a time is asked when the latest thing was said.
 
-    python -m benchmarks.quality --data DIR --save-run OUT.trec
+What is indexed is one turn at a time ("speaker: words", by words together with its neighbours). At
+turn level gold is turns; at session level (LongMemEval's protocol) it is sessions, which are ranked by
+their best turn. Both any ("Hit") and all ("All") of the gold are counted, see benchmarks.scoring.
+
+    python -m benchmarks.quality --data DIR --cache CACHE --save-run OUT.trec
+
+``--data`` may be given several times, and may be a folder of data folders. The JSON: ``machine``,
+``load`` (before and after), ``k``, and ``results``, one a data folder: ``data``, ``indexed``,
+``vectors``, ``levels`` (by level and by group of questions: each metric as a share, ``n``, ``leaks``),
+``search_ms``, ``seconds``.
 """
 
 import argparse
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import datetime
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from benchmarks import common, datasets, plots
-from benchmarks.datasets import Dataset, Question
-from benchmarks.scoring import METRICS, evaluate, write_run
-from slowcat_memory import providers, replay
+from benchmarks import common, datasets, recall_plots, telling
+from benchmarks.datasets import Dataset
+from benchmarks.scoring import Level, evaluate, write_run
+from benchmarks.telling import Rankings, Search, Teller, apart
+from benchmarks.vector_cache import documents
+from slowcat_memory import replay
+from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import DocumentEmbedder
-from slowcat_memory.records import Turn
-from slowcat_memory.replay import Transcript, TranscriptSession
 
-Rankings = dict[str, list[str]]
+INDEXED = "one turn, 'speaker: words'; by words also with its neighbours"
+SHOWN: dict[str, tuple[str, ...]] = {
+    "turn": ("R@5", "R@10", "Hit@5", "Hit@10", "All@10", "MRR", "nDCG@10", "R@300w"),
+    "session": ("R@5", "R@10", "Hit@5", "Hit@10", "All@10", "MRR"),
+}
 
 
 def main() -> None:
     options = _arguments()
-    data = datasets.load(options.data)
-    with common.scratch() as folder:
-        config = common.configuration(
-            folder,
-            options.config,
-            **({"embedding": {"kind": "none"}} if options.no_vectors else {}),
-        )
-        engine = MemoryEngine(config)
-        try:
-            started = time.perf_counter()
-            with _embedder(engine) as embedder:
-                run, ms = answer_all(engine, data, embedder, options.k, options.limit)
-            took = time.perf_counter() - started
-        finally:
-            engine.close()
-    results = {
-        "data": data.name,
-        "vectors": engine.embedding.key if engine.embedding.state != "none" else "none",
-        "k": options.k,
-        "scores": evaluate(_only(data, run) if options.limit else data, run),
-        "search_ms": common.percentiles(ms),
-        "seconds": round(took, 1),
-        "machine": common.machine(),
-    }
-    _show(results)
-    if options.save_run:
-        write_run(options.save_run, run)
-    common.write_json(options.json, results)
+    folders = datasets.find(options.data)
+    if options.save_run and len(folders) > 1:
+        raise SystemExit("--save-run wants one data folder: a run belongs to one")
+    levels: list[Level] = ["turn", "session"] if options.level == "both" else [options.level]
+    load = [common.load_average()]
+    results = []
+    for folder in folders:
+        data = datasets.load(folder)
+        run, result = measure(data, levels, options)
+        results.append(result)
+        load.append(common.load_average())
+        _show(result)
+        if options.save_run:
+            write_run(options.save_run, run)
+    written = {"machine": common.machine(), "load": load, "k": options.k, "results": results}
+    common.write_json(options.json, written)
     if options.plot:
-        plots.quality([results], options.plot)
+        recall_plots.quality(results, options.plot)
+
+
+def measure(
+    data: Dataset, levels: list[Level], options: argparse.Namespace
+) -> tuple[Rankings, dict[str, Any]]:
+    """Answer a data set's questions by an engine of its own, and score the answers.
+
+    Args:
+        data: The data set.
+        levels: At which levels.
+        options: From the command line.
+
+    Returns:
+        The rankings, and what the JSON says about them.
+    """
+    sections: dict[str, Any] = {"embedding": {"kind": "none"}} if options.no_vectors else {}
+    started = time.perf_counter()
+    with common.scratch() as folder:
+        config = common.configuration(folder, options.config, **sections)
+        with opened(config, options.cache) as (engine, embedder):
+            run, ms = answer_all(engine, data, embedder, options.k, options.limit)
+            vectors = engine.embedding.key if embedder else "none"
+    judged = answered(data, run) if options.limit else data
+    return run, {
+        "data": data.name,
+        "indexed": INDEXED,
+        "vectors": vectors,
+        "levels": {level: evaluate(judged, run, level) for level in levels_of(data, levels)},
+        "search_ms": common.percentiles(ms),
+        "seconds": round(time.perf_counter() - started, 1),
+    }
+
+
+def levels_of(data: Dataset, levels: list[Level]) -> list[Level]:
+    """Leave out the session level where there are no sessions to tell apart.
+
+    Args:
+        data: The data set.
+        levels: The levels that are wanted.
+
+    Returns:
+        Those that mean something.
+    """
+    return [level for level in levels if level == "turn" or len(data.rank) > len(data.lists)]
 
 
 def answer_all(
@@ -74,109 +120,96 @@ def answer_all(
     embedder: DocumentEmbedder | None = None,
     k: int = 50,
     limit: int = 0,
+    *,
+    search: Search | None = None,
+    contexts: Mapping[str, str] | None = None,
 ) -> tuple[Rankings, list[float]]:
     """Tell the engine every conversation, and ask every question when its time has come.
 
     Args:
         engine: An engine with an empty store.
-        data: The data set.
+        data: The data set; a conversation without questions is not told.
         embedder: Makes the vectors; None leaves them out.
         k: How many hits a question.
         limit: Only so many conversations; 0 for all.
+        search: Asks in place of ``engine.search``.
+        contexts: Text about a turn by its id, indexed together with it.
 
     Returns:
         Documents by question id, best first, and the milliseconds of each search.
     """
     run: Rankings = {}
     ms: list[float] = []
-    transcripts = list(replay.read(data.conversations, _complain))[: limit or None]
+    asked = {question.conversation for question in data.questions}
+    every = (t for t in replay.read(data.conversations, _complain) if t.conversation in asked)
+    transcripts = list(every)[: limit or None]
     total = sum(transcript.turns for transcript in transcripts)
     with _progress() as bar:
         task = bar.add_task(data.name, total=total)
         for transcript in transcripts:
-            teller = _Teller(engine, transcript, embedder)
+            teller = Teller(engine, transcript, embedder, search or telling.search, contexts or {})
             pending = data.asked(transcript.conversation)
             for session in transcript.sessions:
                 due = [q for q in pending if data.place(q.before) <= data.place(session.id)]
                 pending = [q for q in pending if q not in due]
                 teller.ask(due, k, run, ms)
-                teller.tell(session)
+                for part in apart(session) if session.id in data.lists else (session,):
+                    teller.tell(part)
                 bar.advance(task, len(session.utterances))
             teller.ask(pending, k, run, ms)
     return {q.id: run[q.id] for q in data.questions if q.id in run}, ms
 
 
-class _Teller:
-    """Tells one conversation to the engine, and asks about it."""
-
-    def __init__(
-        self, engine: MemoryEngine, transcript: Transcript, embedder: DocumentEmbedder | None
-    ) -> None:
-        self._engine, self._embedder = engine, embedder
-        self._scope = datasets.scope_of(transcript.conversation)
-        self._origin: dict[int, str] = {}
-        self._last: datetime | None = None
-        self._fresh = False  # something was told that has no vector yet
-
-    def tell(self, session: TranscriptSession) -> None:
-        for ack in replay.ingest(self._engine, self._scope, session):
-            if isinstance(ack.event, Turn):
-                self._origin[ack.id] = ack.event.origin
-                self._last = ack.event.at
-        self._fresh = True
-
-    def ask(self, questions: list[Question], k: int, run: Rankings, ms: list[float]) -> None:
-        if questions and self._fresh and self._embedder:
-            self._engine.embed(self._scope, embedder=self._embedder)
-            self._fresh = False
-        for question in questions:
-            started = time.perf_counter()
-            found = self._engine.search(
-                question.text, self._scope, k, now=question.asked_at or self._last
-            )
-            ms.append((time.perf_counter() - started) * 1e3)
-            documents = (self._document(hit.memory.sources) for hit in found.hits)
-            run[question.id] = [document for document in documents if document]
-
-    def _document(self, turns: tuple[int, ...]) -> str:
-        return "+".join(self._origin[turn] for turn in turns if turn in self._origin)
-
-
 @contextmanager
-def _embedder(engine: MemoryEngine) -> Iterator[DocumentEmbedder | None]:
-    """Keep one document embedder for the whole run: opening one costs seconds."""
-    options = engine.config.embedding
-    if engine.embedding.state == "needs export":
-        providers.export_model(options)
-        raise SystemExit("The model has been exported; run this again.")
-    if options.kind == "none":
-        yield None
-        return
-    embedder, report = providers.open_document_embedder(options)
-    if embedder is None:
-        raise ProviderError(report.source, hint=report.hint)
-    try:
-        yield embedder
-    finally:
-        embedder.close()
+def opened(
+    config: Config, cache: Path | None = None
+) -> Iterator[tuple[MemoryEngine, DocumentEmbedder | None]]:
+    """Open an engine, and one document embedder for the whole run: starting one costs seconds.
+
+    Args:
+        config: The configuration.
+        cache: Keeps document vectors from run to run; None keeps none.
+
+    Yields:
+        The engine and the embedder; None without vectors.
+
+    Raises:
+        ProviderError: There is no such model.
+    """
+    with ExitStack() as stack:
+        embedder = None
+        if config.embedding.kind != "none":
+            embedder = stack.enter_context(documents(config.embedding, cache))
+        engine = stack.enter_context(closing(MemoryEngine(config)))
+        yield engine, embedder
 
 
-def _only(data: Dataset, run: Rankings) -> Dataset:
-    """Leave out what was not asked (``--limit``)."""
-    asked = [question for question in data.questions if question.id in run]
-    return Dataset(data.name, data.conversations, asked, data.words, data.rank, data.session_of)
+def answered(data: Dataset, run: Mapping[str, Any]) -> Dataset:
+    """Leave out what was not asked.
+
+    Args:
+        data: The data set.
+        run: By question id.
+
+    Returns:
+        The data set with the questions of the run.
+    """
+    return replace(data, questions=[question for question in data.questions if question.id in run])
 
 
-def _show(results: dict[str, Any]) -> None:
-    rows = [
-        (name or "-", *(100 * scores[m] for m in METRICS), scores["n"], scores["leaks"])
-        for name, scores in results["scores"].items()
-    ]
-    common.table(results["data"], ("category", *METRICS, "n", "leaks"), rows)
-    ms = results["search_ms"]
+def _show(result: dict[str, Any]) -> None:
+    for level, groups in result["levels"].items():
+        names = SHOWN[level]
+        rows = [
+            (name, *(100 * scores[m] for m in names), scores["n"], scores["leaks"])
+            for name, scores in groups.items()
+        ]
+        title = f"{result['data']}, {level} level"
+        common.table(title, ("questions", *names, "n", "leaks"), rows)
+    ms = result["search_ms"]
     common.console.print(
-        f"vectors: {results['vectors']}; search ms p50 {ms['p50']:.2f} p99 {ms['p99']:.2f}; "
-        f"{results['seconds']:.0f} s in all"
+        f"indexed: {result['indexed']}; vectors: {result['vectors']}; search ms p50 "
+        f"{ms['p50']:.2f} p99 {ms['p99']:.2f}; {result['seconds']:.0f} s in all"
     )
 
 
@@ -195,9 +228,26 @@ def _progress() -> Progress:
     )
 
 
+def add_data(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say what is told, and where its vectors are kept.
+
+    Args:
+        parser: To add to.
+    """
+    parser.add_argument(
+        "--data",
+        type=Path,
+        required=True,
+        action="append",
+        help="folder in the uniform format, or of such folders; may be repeated",
+    )
+    parser.add_argument("--cache", type=Path, help="keep document vectors in this folder")
+
+
 def _arguments() -> argparse.Namespace:
     parser = common.arguments(__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="folder in the uniform format")
+    add_data(parser)
+    parser.add_argument("--level", choices=("turn", "session", "both"), default="both")
     parser.add_argument("--save-run", type=Path, metavar="OUT.trec", help="write a TREC run")
     parser.add_argument("--k", type=int, default=50, help="documents a question (default 50)")
     parser.add_argument("--no-vectors", action="store_true", help="words only, no embedding model")

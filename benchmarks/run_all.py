@@ -2,82 +2,214 @@
 
 Results are kept as JSON in ``benchmarks/results``; the page and its plots are made from those files
 alone (``--render-only``), so that a table never says what no file says. Real conversations are
-measured where the evaluation data lies beside the project, see ``--data``.
+measured where the evaluation data lies beside the project, see ``--data``; their document vectors
+are kept from run to run (``--cache``), because the first time makes them for minutes. What cannot be
+measured here is skipped, and the reason is said.
 
     python -m benchmarks.run_all
 """
 
 import argparse
+import importlib.util
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
-from benchmarks import common, plots, tables
+from msgspec import Struct
+from platformdirs import user_cache_path
+
+from benchmarks import (
+    common,
+    contextual,
+    datasets,
+    footprint,
+    plots,
+    recall_plots,
+    recall_tables,
+    tables,
+)
 
 ROOT = Path(__file__).parent.parent
 PAGE, README = ROOT / "docs" / "performance.md", ROOT / "README.md"
-DATA = Path(__file__).parent.parent.parent / "shared" / "data"
+DATA = ROOT.parent / "shared" / "data"
+CACHE = user_cache_path("slowcat-memory") / "benchmarks"
 QUICK = ("LoCoMo", "MADialEN")  # the others embed for minutes
+CHAT = "LoCoMo"  # the one with texts about its turns, and with questions that need no date
+SIZES = {False: ("1000", "10000"), True: ("1000", "10000", "100000")}  # by --all
+README_NEEDS = ("latency", "prefix", "quality")
+
+Written = list[dict[str, Any]]
+
+
+class Part(Struct, frozen=True):
+    """A part of the page, made from a benchmark's result files.
+
+    Attributes:
+        write: Its tables.
+        draw: Its plot.
+    """
+
+    write: Callable[[Written], str]
+    draw: Callable[[Written, Path], None]
+
+
+PARTS = {
+    "latency": Part(
+        lambda written: tables.latency(written[0]),
+        lambda written, path: plots.latency(written[0]["results"], path),
+    ),
+    "prefix": Part(
+        lambda written: tables.prefix(written[0]),
+        lambda written, path: plots.prefix(written[0]["results"][-1], path),
+    ),
+    "footprint": Part(
+        lambda written: tables.footprint(written[0]),
+        lambda written, path: plots.footprint(written[0]["results"], footprint.SOURCES_MB, path),
+    ),
+    "quality": Part(
+        recall_tables.quality,
+        lambda written, path: recall_plots.quality(_joined(written), path),
+    ),
+    "ablation": Part(
+        lambda written: recall_tables.ablation(written[0]),
+        lambda written, path: recall_plots.ablation(written[0]["results"], path),
+    ),
+    "calibration": Part(
+        lambda written: recall_tables.calibration(written[0]),
+        lambda written, path: recall_plots.calibration(written[0], path),
+    ),
+    "contextual": Part(
+        lambda written: recall_tables.contextual(written[0]),
+        lambda written, path: recall_plots.contextual(written[0]["results"], path),
+    ),
+    "peers": Part(
+        lambda written: tables.peers(written[0]),
+        lambda written, path: plots.peers(written[0], path),
+    ),
+}
+
+
+class Step(Struct, frozen=True):
+    """A benchmark to run, or why not.
+
+    Attributes:
+        name: Of its module.
+        arguments: Its command line.
+        result: The file it writes in ``benchmarks/results``.
+        skipped: Why it is not run; "" when it is.
+    """
+
+    name: str
+    arguments: tuple[str, ...] = ()
+    result: str = ""
+    skipped: str = ""
 
 
 def main() -> None:
     options = _arguments()
     if not options.render_only:
-        _measure(options.data, every=options.all)
+        for step in plan(options.data, options.cache, every=options.all):
+            _run(step)
     render()
+
+
+def plan(data: Path, cache: Path, *, every: bool) -> Iterator[Step]:
+    """Say what to run, in order.
+
+    Args:
+        data: The folder of data folders; need not exist.
+        cache: Keeps document vectors and made-up stores.
+        every: Larger stores and every data folder too.
+
+    Yields:
+        The steps.
+    """
+    stores = ("--cache", str(cache / "stores"))
+    vectors = ("--cache", str(cache / "vectors"))
+    yield Step("latency", ("--sizes", *SIZES[every], *stores), "latency.json")
+    yield Step("prefix", result="prefix.json")
+    yield Step("footprint", stores, "footprint.json")
+    yield from _of_data(data, vectors, every=every)
+    if importlib.util.find_spec("mem0") is None:
+        yield Step("peers", skipped="they are not installed (extra: peers)")
+        return
+    questions = ("--data", str(data / CHAT)) if (data / CHAT).is_dir() else ()
+    yield Step("peers", (*questions, *vectors), "peers.json")
+
+
+def _of_data(data: Path, vectors: Sequence[str], *, every: bool) -> Iterator[Step]:
+    """Say what to run on real conversations."""
+    if not data.is_dir():
+        for name in ("quality", "ablation", "calibration", "contextual"):
+            yield Step(name, skipped="the evaluation data is not here (see --data)")
+        return
+    chosen = []
+    for folder in datasets.find([data]):
+        if every or folder.name in QUICK:
+            chosen += ["--data", str(folder)]
+            result = f"quality-{folder.name.lower()}.json"
+            yield Step("quality", ("--data", str(folder), *vectors), result)
+        else:
+            yield Step("quality", skipped=f"{folder.name} takes long (see --all)")
+    if chosen:
+        yield Step("ablation", (*chosen, *vectors), "ablation.json")
+    if (data / CHAT).is_dir():  # it judges; what is fitted on is among those that take long
+        asked = chosen if every else ("--data", str(data / CHAT))
+        yield Step("calibration", (*asked, *vectors), "calibration.json")
+    else:
+        yield Step("calibration", skipped=f"{CHAT} is not here")
+    if (data / CHAT / contextual.NOTES).is_file():
+        yield Step("contextual", ("--data", str(data / CHAT), *vectors), "contextual.json")
+    else:
+        yield Step("contextual", skipped=f"there is no {contextual.NOTES} in {CHAT}")
+
+
+def _run(step: Step) -> None:
+    """Run a benchmark in a process of its own, so that none warms or loads the next."""
+    if step.skipped:
+        common.console.print(f"{step.name}: skipped, {step.skipped}")
+        return
+    common.console.rule(step.name)
+    began = time.perf_counter()
+    written = ("--json", str(common.RESULTS / step.result))
+    command = [sys.executable, "-m", f"benchmarks.{step.name}", *step.arguments, *written]
+    subprocess.run(command, check=True)
+    common.console.print(f"{step.name}: {time.perf_counter() - began:.0f} s")
 
 
 def render() -> None:
     """Write the page's tables and plots from the results that there are."""
-    parts, missing, results = {}, [], {}
-    for name, make in tables.RENDER.items():
-        files = sorted(common.RESULTS.glob(f"{name}*.json"))
-        if not files:
-            missing.append(name)
-            continue
-        written = results[name] = [common.read_json(file) for file in files]
-        parts[name] = make(written if name == "quality" else written[0])
-        _plot(name, written)
+    results = kept()
+    parts = {name: PARTS[name].write(written) for name, written in results.items()}
+    for name, written in results.items():
+        PARTS[name].draw(written, PAGE.parent / f"{name}.png")
     _fill(PAGE, parts)
-    if not missing:
+    if all(name in results for name in README_NEEDS):
         _fill(README, {"figures": tables.figures(results)})
     common.console.print(f"{PAGE.name}: {', '.join(parts) or 'nothing'} written")
-    if missing:
+    if missing := [name for name in PARTS if name not in results]:
         common.console.print(f"no results yet of {', '.join(missing)}: `make bench`")
+
+
+def kept() -> dict[str, Written]:
+    """Read the results that are kept.
+
+    Returns:
+        Each benchmark's files, by its name.
+    """
+    files = {name: sorted(common.RESULTS.glob(f"{name}*.json")) for name in PARTS}
+    return {name: [common.read_json(file) for file in files[name]] for name in PARTS if files[name]}
+
+
+def _joined(written: Written) -> list[dict[str, Any]]:
+    return [result for each in written for result in each["results"]]
 
 
 def _fill(page: Path, parts: dict[str, str]) -> None:
     page.write_text(tables.fill(page.read_text(encoding="utf-8"), parts), encoding="utf-8")
-
-
-def _plot(name: str, written: list) -> None:
-    path = PAGE.parent / f"{name}.png"
-    if name == "quality":
-        plots.quality(written, path)
-    elif name == "prefix":
-        plots.prefix(written[0]["results"][-1], path)
-    else:
-        plots.latency(written[0]["results"], path)
-
-
-def _measure(data: Path, *, every: bool) -> None:
-    _run("latency", "--json", str(common.RESULTS / "latency.json"))
-    _run("prefix", "--json", str(common.RESULTS / "prefix.json"))
-    if not data.is_dir():
-        common.console.print("quality: skipped, the evaluation data is not here (see --data)")
-        return
-    for folder in sorted(path for path in data.iterdir() if path.is_dir()):
-        if every or folder.name in QUICK:
-            result = common.RESULTS / f"quality-{folder.name.lower()}.json"
-            _run("quality", "--data", str(folder), "--json", str(result))
-        else:
-            common.console.print(f"quality: {folder.name} skipped, it takes long (see --all)")
-
-
-def _run(name: str, *arguments: str) -> None:
-    """Run a benchmark in a process of its own, so that none warms or loads the next."""
-    common.console.rule(name)
-    subprocess.run([sys.executable, "-m", f"benchmarks.{name}", *arguments], check=True)
 
 
 def _arguments() -> argparse.Namespace:
@@ -88,7 +220,15 @@ def _arguments() -> argparse.Namespace:
         "--render-only", action="store_true", help="measure nothing, write the page"
     )
     parser.add_argument("--data", type=Path, default=DATA, help="folder of data folders")
-    parser.add_argument("--all", action="store_true", help="every data folder, not the quick ones")
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        default=CACHE,
+        help="keep document vectors and made-up stores in this folder (default: the user's cache)",
+    )
+    parser.add_argument(
+        "--all", action="store_true", help="100,000 memories and every data folder as well"
+    )
     return parser.parse_args()
 
 

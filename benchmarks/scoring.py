@@ -1,10 +1,15 @@
 """Recall metrics of a ranking, and the TREC run file that holds rankings.
 
 A document is a turn id, or several joined by "+" (a chunk of several turns). *Gold* is the set of
-turns that answer a question.
+turns that answer a question; at session level it is a set of sessions, and each document counts as the
+sessions that it is from, at their first mention: sessions are ranked by their best turn, which is the
+protocol of LongMemEval (Wu et al. 2024).
 
 - ``R@k``: share of the gold that the first k documents cover.
+- ``Hit@k``: they cover some of it ("recall_any"); ``All@k``: they cover all of it ("recall_all").
 - ``MRR``: 1 / rank of the first document that covers any gold.
+- ``nDCG@10``: a document gains the gold that it is the first to cover; ideal is each gold turn alone
+  from rank 1, and no more than that is counted.
 - ``R@300w``: share of the gold covered by the documents that fit, in rank order, into 300 words of
   retrieved text. It compares fairly across chunk sizes: a larger chunk costs more of the prompt. The
   first document that does not fit ends the walk; a turn's words count once.
@@ -14,60 +19,85 @@ that is not before the question's is a leak: it is taken out of the ranking, and
 """
 
 import gzip
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
+from typing import Literal
 
 from benchmarks.datasets import ADVERSARIAL, Dataset, Question
 
 Run = Mapping[str, Sequence[str]]
-METRICS = ("R@5", "R@10", "MRR", "R@300w")
+Level = Literal["turn", "session"]
+METRICS = (
+    *(f"{name}@{k}" for name in ("R", "Hit", "All") for k in (5, 10, 20)),
+    *("MRR", "nDCG@10", "R@300w"),
+)
+ALL, LOW = "all", "low overlap"
+BUDGET, DEPTH = 300, 10
 
 
-def score(question: Question, ranking: Sequence[str], data: Dataset) -> dict[str, float] | None:
+def score(
+    question: Question, ranking: Sequence[str], data: Dataset, level: Level = "turn"
+) -> dict[str, float] | None:
     """Score one ranking.
 
     Args:
         question: What was asked.
         ranking: Documents, best first.
         data: For words and sessions.
+        level: What counts as a document and as gold.
 
     Returns:
         Value by name of ``METRICS``, and ``leaks``; None when the question has no gold.
     """
-    if not question.evidence:
+    gold = question.evidence if level == "turn" else question.sessions
+    if not gold:
         return None
     documents, leaks = _allowed(question, ranking, data)
-    covered = [question.evidence & set(turns) for turns in documents]
-    first = next((rank for rank, gold in enumerate(covered, 1) if gold), 0)
-    return {
-        "R@5": _share(covered[:5], question.evidence),
-        "R@10": _share(covered[:10], question.evidence),
-        "MRR": 1 / first if first else 0.0,
-        "R@300w": _share(covered[: _fitting(documents, data.words, 300)], question.evidence),
-        "leaks": leaks,
-    }
+    if level == "session":
+        sessions = list(dict.fromkeys(data.session_of[t] for turns in documents for t in turns))
+        documents = [data.turns_of[session] for session in sessions]
+        covered = [gold & {session} for session in sessions]
+    else:
+        covered = [gold & set(turns) for turns in documents]
+    found = [0, *map(len, accumulate(covered, frozenset.union))]  # so many after n documents
+    first = next((rank for rank, part in enumerate(covered, 1) if part), 0)
+    made = {"MRR": 1 / first if first else 0.0, "nDCG@10": _gain(found, len(gold)), "leaks": leaks}
+    for k in (5, 10, 20):
+        count = found[min(k, len(covered))]
+        made[f"R@{k}"] = count / len(gold)
+        made[f"Hit@{k}"], made[f"All@{k}"] = float(count > 0), float(count == len(gold))
+    made["R@300w"] = found[_fitting(documents, data.words, BUDGET)] / len(gold)
+    return made
 
 
-def evaluate(data: Dataset, run: Run) -> dict[str, dict[str, float]]:
-    """Score a run, over all questions that count and by category.
+def evaluate(data: Dataset, run: Run, level: Level = "turn") -> dict[str, dict[str, float]]:
+    """Score a run, over all questions that count, those of little overlap, and by category.
 
     Args:
         data: The data set.
         run: Rankings by question id; a question without one scores 0.
+        level: As in ``score``.
 
     Returns:
-        Means by ``"all"`` and by category: the metrics, ``n``, and the sum of ``leaks``.
+        Means by ``ALL``, ``LOW`` (when the data lists such questions) and category (when there are
+        two or more): the metrics, ``n``, and the sum of ``leaks``.
     """
     groups: dict[str, list[dict[str, float]]] = defaultdict(list)
+    kinds: dict[str, list[dict[str, float]]] = defaultdict(list)
     for question in data.questions:
-        scores = score(question, run.get(question.id, ()), data)
-        if scores is not None and question.category != ADVERSARIAL:
-            groups["all"].append(scores)
-            groups[question.category].append(scores)
-    if set(groups) - {"all"} == {""}:
-        del groups[""]
-    return {name: _means(groups[name]) for name in sorted(groups, key=lambda n: (n != "all", n))}
+        scores = score(question, run.get(question.id, ()), data, level)
+        if scores is None or question.category == ADVERSARIAL:
+            continue
+        groups[ALL].append(scores)
+        kinds[question.category].append(scores)
+        if question.id in data.low_overlap:
+            groups[LOW].append(scores)
+    if len(kinds) > 1:
+        groups |= dict(sorted(kinds.items()))
+    return {name: _means(groups[name]) for name in sorted(groups, key=lambda n: n != ALL)}
 
 
 def write_run(path: Path, run: Run, tag: str = "slowcat") -> None:
@@ -114,8 +144,12 @@ def _fitting(documents: Iterable[Sequence[str]], words: Mapping[str, int], budge
     return count
 
 
-def _share(covered: Iterable[frozenset[str]], gold: frozenset[str]) -> float:
-    return len(frozenset[str]().union(*covered)) / len(gold)
+def _gain(found: Sequence[int], gold: int) -> float:
+    """Weigh what each rank adds, against gold turns alone from rank 1."""
+    ranks = range(1, min(DEPTH, len(found) - 1) + 1)
+    gain = sum((found[rank] - found[rank - 1]) / math.log2(rank + 1) for rank in ranks)
+    ideal = sum(1 / math.log2(rank + 1) for rank in range(1, min(gold, DEPTH) + 1))
+    return min(1.0, gain / ideal)
 
 
 def _means(scores: Sequence[Mapping[str, float]]) -> dict[str, float]:

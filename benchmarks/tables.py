@@ -1,13 +1,23 @@
-"""Results to Markdown: what docs/performance.md shows between its markers."""
+"""Results to Markdown: what docs/performance.md shows between its markers. See also recall_tables."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchmarks.common import number
-from benchmarks.scoring import METRICS
+from benchmarks.scoring import ALL
 
 PERCENTILES = ("p50", "p95", "p99", "max")
+SEARCHES = {
+    "search": "search",
+    "search_with_sentence_transformers": "by s-t",
+    "search_without_embedding": "ahead",
+}
+WHEN = ("before", "after")
+BESIDE = {
+    "beside_busy": "the first, beside a busy core",
+    "during_build": "the first, while the index is built anew",
+}
 _PART = re.compile(r"(<!-- begin (\w+) -->\n).*?(<!-- end \2 -->)", re.S)
 
 
@@ -41,6 +51,7 @@ def latency(written: dict[str, Any]) -> str:
         rows = [
             ("recall, embedded while the turn waits", result["inline"]),
             ("recall, embedded ahead", result["ahead"]),
+            *((label, result[name]) for name, label in BESIDE.items() if name in result),
             *((f"· {name}", values) for name, values in result["stages"].items()),
             *((f"event loop late, {name}", ms) for name, ms in result["loop_lag"].items()),
             *(
@@ -53,12 +64,17 @@ def latency(written: dict[str, Any]) -> str:
         cold = result["cold"]
         parts += [
             f"**{result['memories']:,} memories** ({result['queries']} questions), milliseconds:",
-            _table(("", *PERCENTILES), cells),
+            table(("", *PERCENTILES), cells),
             f"Fresh process: {cold['lexical']:.0f} ms from open to the first answer by words, "
             f"{cold['full']:.0f} ms in full, after {cold['imports']:.0f} ms of imports; "
             f"{result['rss_mb']:.0f} MB resident, of which {result['rss_imports_mb']:.0f} MB are "
             f"imports. {result['over_deadline']} of {result['queries']} recalls took longer than "
-            "the deadline of 10 ms.",
+            "the deadline of 10 ms."
+            + (
+                f" The median is {result['limit_ratio']} times the limit."
+                if "limit_ratio" in result
+                else ""
+            ),
         ]
     return "\n\n".join(parts)
 
@@ -99,25 +115,96 @@ def prefix(written: dict[str, Any]) -> str:
             )
             for name, arm in result["arms"].items()
         ]
-        parts += [f"**{result['turns']} turns**, tokens:", _table(columns, rows)]
+        parts += [f"**{result['turns']} turns**, tokens:", table(columns, rows)]
     return "\n\n".join(parts)
 
 
-def quality(written: Sequence[dict[str, Any]]) -> str:
-    """Write what ``benchmarks.quality`` measured.
+def peers(written: Sequence[dict[str, Any]]) -> str:
+    """Write what ``benchmarks.peers`` measured.
 
     Args:
-        written: Its JSON, one a data folder.
+        written: Its JSON.
 
     Returns:
         Markdown.
     """
-    rows = []
-    for result in written:
-        for name, scores in result["scores"].items():
-            label = f"**{result['data']}**" if name == "all" else f"· {name}"
-            rows.append((label, *(f"{100 * scores[m]:.1f}" for m in METRICS), scores["n"]))
-    return _table(("", *METRICS, "questions"), rows)
+    first = written[0]
+    columns = (
+        "",
+        *(f"{way}, {p}" for way in SEARCHES.values() for p in ("p50", "p99")),
+        "add p50",
+        "add with vector",
+        "disk MB",
+        "R@10",
+    )
+    rows = [
+        (
+            result["peer"],
+            *(result[way][p] for way in SEARCHES for p in ("p50", "p99")),
+            result["add"]["p50"],
+            result["add_with_embedding"]["p50"],
+            result["disk_mb"],
+            percent(result["recall_at_10"]),
+        )
+        for result in written
+    ]
+    packages = dict(sorted(pair for result in written for pair in result["packages"].items()))
+    return "\n\n".join(
+        (
+            _where(first, "before and after")
+            + f" A megabyte was hashed in {_range(first['reference'])} ms.",
+            f"**{first['memories']:,} memories**, {first['search']['n']} questions of each kind, "
+            f"milliseconds; R@10 of {first['recall_n']} questions of {first['recall_data']}:",
+            table(columns, rows),
+            "\n".join(f"- {result['peer']}: {result['note']}." for result in written),
+            f"Versions: {', '.join(f'{name} {version}' for name, version in packages.items())}.",
+        )
+    )
+
+
+def footprint(written: dict[str, Any]) -> str:
+    """Write what ``benchmarks.footprint`` measured.
+
+    Args:
+        written: Its JSON.
+
+    Returns:
+        Markdown: what is on disk, what is in memory.
+    """
+    results = written["results"]
+    held = [(f"{r['memories']:,}, {when} ageing", r, when) for r in results for when in WHEN]
+    names = ["", *(name for name, _, _ in held)]
+    parts = [{k: v / r["memories"] for k, v in r[w]["disk"]["parts"].items()} for _, r, w in held]
+    disk = [(part, *(one[part] for one in parts)) for part in parts[0]]
+    disk.append(("all of these", *(sum(one.values()) for one in parts)))
+    disk.append(("data file", *(r[w]["disk"]["file"] / r["memories"] for _, r, w in held)))
+    sizes = [r[w]["rss_mb"] for _, r, w in held]
+    memory = [(part, *(one[part] for one in sizes)) for part in sizes[0]]
+    return "\n\n".join(
+        (
+            "Bytes on disk for each memory:",
+            table(names, disk),
+            f"Resident megabytes (*memory* is all but the interpreter; the sources plan "
+            f"{written['sources_mb']}):",
+            table(names, memory),
+        )
+    )
+
+
+def _range(values: Sequence[float]) -> str:
+    return f"{min(values):.2f} to {max(values):.2f}"
+
+
+def percent(share: float) -> str:
+    """Write a share.
+
+    Args:
+        share: 0 to 1.
+
+    Returns:
+        In percent, with one decimal.
+    """
+    return f"{100 * share:.1f}"
 
 
 def figures(results: Mapping[str, Sequence[dict[str, Any]]]) -> str:
@@ -133,7 +220,7 @@ def figures(results: Mapping[str, Sequence[dict[str, Any]]]) -> str:
     large = timed["results"][-1]
     long = results["prefix"][0]["results"][-1]
     ours, theirs = long["arms"]["ours"], long["arms"]["Mem0's"]
-    scores = {result["data"]: result["scores"]["all"] for result in results["quality"]}
+    measured = [result for written in results["quality"] for result in written["results"]]
     store = large["store"]
     talk = large["loop_lag"]["talk"]
     rows = [
@@ -153,36 +240,46 @@ def figures(results: Mapping[str, Sequence[dict[str, Any]]]) -> str:
         f"- The LLM's prefix over {long['turns']} turns: broken {ours['broken']} times (Mem0's "
         f"placement: {theirs['broken']}); the block takes {ours['block']['mean']:.0f} tokens a "
         "turn on average.",
-        *(
-            f"- {name}, no LLM: R@10 {100 * s['R@10']:.1f}, R@300w {100 * s['R@300w']:.1f} "
-            f"({s['n']} questions)."
-            for name, s in scores.items()
-        ),
+        *(_recall(result["data"], result["levels"]) for result in measured),
     ]
-    return "\n\n".join((_table((title, "p50", "p99"), rows), "\n".join(lines)))
+    return "\n\n".join((table((title, "p50", "p99"), rows), "\n".join(lines)))
+
+
+def _recall(data: str, levels: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
+    turns, sessions = levels["turn"][ALL], levels.get("session", {}).get(ALL)
+    line = (
+        f"- {data}, no LLM: R@10 {percent(turns['R@10'])}, R@300w {percent(turns['R@300w'])} "
+        f"({turns['n']} questions)"
+    )
+    if sessions:
+        found = " / ".join(percent(sessions[name]) for name in ("Hit@5", "Hit@10"))
+        line += f"; a right session among the first 5 / 10: {found} ({sessions['n']} questions)"
+    return f"{line}."
 
 
 def _two(values: Mapping[str, float]) -> tuple[float, float]:
     return values["p50"], values["p99"]
 
 
-RENDER: dict[str, Callable[[Any], str]] = {
-    "latency": latency,
-    "prefix": prefix,
-    "quality": quality,
-}
-
-
-def _where(written: dict[str, Any]) -> str:
+def _where(written: dict[str, Any], when: str = "before and after each size") -> str:
     machine = written["machine"]
     loads = ", ".join(number(load) for load in written["load"])
     return (
         f"{machine['cores']} cores ({machine['cpu']}), {machine['system']}, Python "
-        f"{machine['python']}; load average before and after each size: {loads}."
+        f"{machine['python']}; load average {when}: {loads}."
     )
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Write a table, its first column left-aligned and the others right-aligned.
+
+    Args:
+        columns: Names.
+        rows: Values.
+
+    Returns:
+        Markdown.
+    """
     lines = [columns, ["---", *["---:"] * (len(columns) - 1)]]
     lines += [[number(value) for value in row] for row in rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,0 +1,1 @@
+"""Other memories beside ours, each behind the same few verbs. See ``python -m benchmarks.peers --help``."""

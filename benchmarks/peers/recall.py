@@ -1,0 +1,156 @@
+"""What peers find: the questions of a data folder, or made-up talk whose answers are known.
+
+Each conversation is a store of its own, filled session by session; a question that is asked before a
+session sees what came before it. All peers get the same texts and the same vectors.
+"""
+
+import random
+from collections.abc import Iterator, Sequence
+from datetime import UTC
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from benchmarks import common, corpus, datasets
+from benchmarks.datasets import ADVERSARIAL, Dataset, Question
+from benchmarks.peers.base import Item, K, Peer, open_peer
+from benchmarks.telling import apart
+from slowcat_memory import replay
+from slowcat_memory.core.chunks import chunk, spoken
+from slowcat_memory.providers import DocumentEmbedder, QueryEmbedder
+from slowcat_memory.records import Turn
+from slowcat_memory.replay import Transcript
+from slowcat_memory.replay.ingesting import moments
+
+Step = tuple[list[Item], list[Question]]
+"""What is told, and what is asked then."""
+
+
+def recall(
+    name: str, folder: Path, conversations: Sequence[Sequence[Step]], embedder: QueryEmbedder
+) -> tuple[float, int]:
+    """Measure a peer's R@10: the mean share of a question's evidence among the first ten.
+
+    Args:
+        name: Of the peer.
+        folder: Where its stores go.
+        conversations: From ``of_data`` or ``known_items``.
+        embedder: For questions.
+
+    Returns:
+        The share, and how many questions count.
+    """
+    shares = []
+    for place, steps in enumerate(conversations):
+        peer = open_peer(name, folder / str(place), embedder)
+        try:
+            shares += [share for step in steps for share in _step(peer, step, embedder)]
+        finally:
+            peer.close()
+    return sum(shares) / len(shares), len(shares)
+
+
+def _step(peer: Peer, step: Step, embedder: QueryEmbedder) -> Iterator[float]:
+    items, questions = step
+    peer.add_all(items)
+    for question in questions:
+        found = peer.search(question.text, embedder.encode_query(question.text), K)
+        yield len(question.evidence & set(found[:K])) / len(question.evidence)
+
+
+def of_data(data: Dataset, embedder: DocumentEmbedder) -> list[list[Step]]:
+    """Make steps of a data folder.
+
+    Args:
+        data: The data set; questions that nobody can score are left out.
+        embedder: For the vectors.
+
+    Returns:
+        Steps by conversation.
+    """
+    scored = [q for q in data.questions if q.evidence and q.category != ADVERSARIAL]
+    made = []
+    for transcript in replay.read(data.conversations):
+        pending = [q for q in scored if q.conversation == transcript.conversation]
+        if pending:
+            made.append(list(_steps(data, transcript, pending, embedder)))
+    return made
+
+
+def _steps(
+    data: Dataset, transcript: Transcript, pending: list[Question], embedder: DocumentEmbedder
+) -> Iterator[Step]:
+    """Tell as much at once as is told between two questions."""
+    told: list[Turn] = []
+    scope = datasets.scope_of(transcript.conversation)
+    for session in transcript.sessions:
+        due = [q for q in pending if data.place(q.before) <= data.place(session.id)]
+        pending = [q for q in pending if q not in due]
+        if due:
+            yield embedded(told, embedder), due
+            told = []
+        for part in apart(session) if session.id in data.lists else (session,):
+            for said, at in zip(part.utterances, moments(part, UTC), strict=True):
+                told.append(
+                    Turn(
+                        session=part.id,
+                        scope=scope,
+                        speaker=said.speaker,
+                        role=said.role,
+                        text=said.text,
+                        at=at,
+                        origin=said.origin,
+                    )
+                )
+    yield embedded(told, embedder), pending
+
+
+def known_items(turns: Sequence[Turn], count: int, embedder: DocumentEmbedder) -> list[list[Step]]:
+    """Ask for made-up turns by two of five of their own words.
+
+    Args:
+        turns: From ``made_up``.
+        count: How many questions.
+        embedder: For the vectors.
+
+    Returns:
+        Steps of one conversation.
+    """
+    chance = random.Random(common.SEED)
+    questions = []
+    for turn in chance.sample(list(turns), min(count, len(turns))):
+        words = [word for word in turn.text.split() if chance.random() < 0.4] or turn.text.split()
+        text, evidence = " ".join(words), frozenset((turn.origin,))
+        questions.append(
+            Question(id=turn.origin, conversation="made up", text=text, evidence=evidence)
+        )
+    return [[(embedded(turns, embedder), questions)]]
+
+
+def made_up(count: int, after: int = 0) -> list[Turn]:
+    """Make everyday talk.
+
+    Args:
+        count: How many turns.
+        after: How many were made before.
+
+    Returns:
+        Turns, with ids of their own.
+    """
+    talk = corpus.turns(count, common.SEED, after)
+    turns = [event for _, events in talk for event in events if isinstance(event, Turn)]
+    return [replace(turn, origin=f"t{after + n}") for n, turn in enumerate(turns)]
+
+
+def embedded(turns: Sequence[Turn], embedder: DocumentEmbedder) -> list[Item]:
+    """Give turns their vectors.
+
+    Args:
+        turns: The turns.
+        embedder: Makes the vectors.
+
+    Returns:
+        Items, in order.
+    """
+    vectors = embedder.encode([spoken(chunk(turn)) for turn in turns])
+    return [Item(turn, vector) for turn, vector in zip(turns, vectors, strict=True)]

@@ -1,0 +1,99 @@
+"""Our own engine, with its defaults: ``engine.recall`` on an event loop, as a turn of Pipecat asks."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import common
+from benchmarks.peers.base import Item, K
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.providers import QueryEmbedder
+from slowcat_memory.records import Event, SessionEdge, Turn
+
+
+class Slowcat:
+    """One scope of one engine. Nothing is held back: no floor, no deadline, as for the others."""
+
+    embeds = True
+
+    def __init__(self, folder: Path, embedder: QueryEmbedder) -> None:
+        """Open an engine.
+
+        Args:
+            folder: Its store.
+            embedder: For queries and drafts.
+        """
+        config = common.configuration(
+            folder,
+            recall={"deadline_ms": 60_000.0, "floor": 0.0, "keep_share": 0.0},
+            pack={"memories": K},
+        )
+        self._engine = MemoryEngine(config, embedder=embedder)
+        self._embedder, self._scope = embedder, ""
+        self._loop = asyncio.new_event_loop()
+        self._origin: dict[int, str] = {}
+
+    def add_all(self, items: Sequence[Item]) -> None:
+        """Log sessions, embed them with the given vectors, and seal."""
+        self._scope = items[0].turn.scope
+        for _, group in groupby(items, key=lambda item: item.turn.session):
+            turns = [item.turn for item in group]
+            acks = self._engine.append_all(_session(turns))
+            acks[-1].wait()  # else thousands would wait to be saved
+            for ack in acks:
+                if isinstance(ack.event, Turn):
+                    self._origin[ack.id] = ack.event.origin
+        given = _Given(self._embedder, {item.text: item.vector for item in items})
+        self._engine.embed(self._scope, embedder=given)
+        self._engine.seal(self._scope)
+
+    def add(self, item: Item) -> None:
+        """Log a turn and wait until it is on disk; its vector follows by itself."""
+        ack = self._engine.append(item.turn)
+        ack.wait()
+        self._origin[ack.id] = item.id
+
+    def settle(self) -> None:
+        """Wait for the vectors of what was added."""
+        self._engine.drain()
+
+    def search(self, text: str, vector: np.ndarray | None, k: int) -> list[str]:
+        """Recall as a turn does."""
+        asked = self._engine.recall(text, self._scope, vector=vector)
+        hits = self._loop.run_until_complete(asked).hits
+        return [self._origin[turn] for hit in hits[:k] for turn in hit.memory.sources]
+
+    def close(self) -> None:
+        """Close the engine and the loop."""
+        self._engine.close()
+        self._loop.close()
+
+
+class _Given:
+    """A document embedder that looks vectors up instead of making them."""
+
+    def __init__(self, embedder: QueryEmbedder, vectors: dict[str, np.ndarray]) -> None:
+        self.name, self.key, self.dim = embedder.name, embedder.key, embedder.dim
+        self._vectors = vectors
+
+    def encode(
+        self, texts: Sequence[str], progress: Callable[[int], None] | None = None
+    ) -> np.ndarray:
+        return np.stack([self._vectors[text] for text in texts])
+
+    def close(self) -> None:
+        """Hold nothing."""
+
+
+def _session(turns: Sequence[Turn]) -> list[Event]:
+    session, scope = turns[0].session, turns[0].scope
+    start = SessionEdge(session=session, scope=scope, kind="start", at=turns[0].at)
+    end = SessionEdge(session=session, scope=scope, kind="end", at=turns[-1].at, reason="silence")
+    return [start, *turns, end]
+
+
+def open_peer(folder: Path, embedder: QueryEmbedder) -> Slowcat:
+    return Slowcat(folder, embedder)

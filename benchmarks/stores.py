@@ -1,0 +1,199 @@
+"""Made-up stores of any size, whole: turns in the log, vectors for each, a sealed index, a tail.
+
+To embed a million texts takes most of an hour, and none of the questions here need it. So the
+first few thousand are embedded, and every later vector is a mixture of two of these with noise
+added, at unit length: neighbourhoods as dense as those of real ones, at the speed of NumPy. The
+vectors of its tokens are those of one of the two, so that as many bytes are read as of real
+ones.
+"""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from benchmarks import common, corpus
+from slowcat_memory import providers
+from slowcat_memory.config import Config
+from slowcat_memory.core.chunks import chunk, chunk_id, spoken
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.index.sealed import Build
+from slowcat_memory.providers import (
+    Embedded,
+    Embedder,
+    Encoded,
+    QueryEmbedder,
+    TokenEmbedder,
+    token_key_of,
+)
+from slowcat_memory.records import Event, TokenVectors, Turn, Vector, WriteBatch
+from slowcat_memory.runtime import sealing
+from slowcat_memory.runtime.namespaces import index_root
+from slowcat_memory.store import Store
+
+EMBEDDED = 4000  # turns whose vectors are real ones
+TOGETHER = 5000  # events or vectors in a transaction, 25 MB with those of tokens
+FEW = 4  # turns embedded at a time
+NOISE = 0.25  # length of what is added to a mixture
+
+
+def build(path: Path, size: int, tail: int, cache: Path | None = None, **sections: Any) -> Config:
+    """Make a store with so many memories, or copy it from the cache.
+
+    Args:
+        path: Where.
+        size: How many memories.
+        tail: How many of them stay outside the sealed index.
+        cache: Where made stores are kept; None keeps none.
+        **sections: Changes of the configuration, for its reader.
+
+    Returns:
+        The configuration that opens it.
+    """
+    config = common.configuration(path, **sections)
+    kept = cache / f"store-{size}-{tail}-{common.SEED}" if cache else None
+    if kept is not None and kept.is_dir():
+        shutil.copytree(kept, path)
+        return config
+    with common.console.status(f"building a store of {size} memories"):
+        _build(config, size, tail)
+    if kept is not None:
+        made = kept.with_name(f"tmp-{kept.name}")
+        shutil.rmtree(made, ignore_errors=True)
+        shutil.copytree(path, made)
+        made.rename(kept)
+    return config
+
+
+def _build(config: Config, size: int, tail: int) -> None:
+    embedder, report = providers.open_query_embedder(config.embedding)
+    if embedder is None:
+        raise SystemExit(f"no embedding model: {report.source}")
+    with Store.open(config.folder) as store:
+        seed = nothing(embedder)
+        chance = np.random.default_rng(common.SEED)
+        for turns in _logged(store, size - tail):
+            need = max(0, min(EMBEDDED - len(seed.vectors), len(turns)))
+            fresh = embedded(embedder, turns[:need])
+            seed = joined(seed, fresh)
+            made = joined(fresh, mixtures(seed, len(turns) - need, chance))
+            store.apply("made", batch(embedder, turns, made)).wait(None)
+        store.flush(None)
+        order = sealing.Order(
+            store=str(store.path),
+            scope=corpus.SCOPE,
+            embedder=embedder.key,
+            dim=embedder.dim,
+            zone=config.memory.time_zone,
+            options=config.index,
+        )
+        root = index_root(store.path, corpus.SCOPE)
+        store.publish(sealing.seal(Build(), root, order)).wait(None)
+    engine = MemoryEngine(config)
+    try:
+        engine.prepare(corpus.SCOPE)
+        for _, events in corpus.turns(tail, common.SEED, size - tail):
+            engine.append_all(events, draft=True)
+        engine.drain()
+        engine.store.flush(None)
+    finally:
+        engine.close()
+
+
+def _logged(store: Store, count: int) -> Iterator[list[Turn]]:
+    """Log so many turns, many in a transaction; yield them numbered."""
+    events = (event for _, each in corpus.turns(count, common.SEED) for event in each)
+    while said := list[Event](islice(events, TOGETHER)):
+        acks = store.append_all(said)
+        acks[-1].wait(None)
+        yield [ack.event for ack in acks if isinstance(ack.event, Turn)]
+
+
+def nothing(embedder: Embedder) -> Embedded:
+    """Return what an embedder makes of no texts."""
+    return Embedded(np.zeros((0, embedder.dim), np.float32), [])
+
+
+def joined(one: Embedded, other: Embedded) -> Embedded:
+    """Put what was made of some texts before what was made of others."""
+    return Embedded(np.concatenate([one.vectors, other.vectors]), one.tokens + other.tokens)
+
+
+def embedded(embedder: Embedder, turns: Sequence[Turn]) -> Embedded:
+    """Embed turns, a few at a time, as drafts are.
+
+    Args:
+        embedder: The model for queries.
+        turns: Any.
+
+    Returns:
+        Their vectors, and those of their tokens where the embedder tells them.
+    """
+    parts = [nothing(embedder)]
+    for start in range(0, len(turns), FEW):
+        texts = [spoken(chunk(turn)) for turn in turns[start : start + FEW]]
+        if token_key_of(embedder):
+            parts.append(cast(TokenEmbedder, embedder).encode_tokens(texts))
+        else:
+            parts.append(Embedded(embedder.encode(texts), []))
+    return Embedded(
+        np.concatenate([part.vectors for part in parts]),
+        [rows for part in parts for rows in part.tokens],
+    )
+
+
+def encoded(embedder: QueryEmbedder, text: str) -> Encoded:
+    """Embed a question, with its tokens where the embedder tells them."""
+    if token_key_of(embedder):
+        return cast(TokenEmbedder, embedder).encode_query_tokens(text)
+    return Encoded(embedder.encode_query(text))
+
+
+def batch(embedder: Embedder, turns: Sequence[Turn], made: Embedded) -> WriteBatch:
+    """Say what to store.
+
+    Args:
+        embedder: Whose spaces these vectors are of.
+        turns: Logged ones, n of them.
+        made: Theirs.
+
+    Returns:
+        Everything in one step.
+    """
+    ids = [(turn.scope, chunk_id(turn.id)) for turn in turns]
+    return WriteBatch(
+        vectors=tuple(
+            Vector(scope=scope, memory=id_, values=row)
+            for (scope, id_), row in zip(ids, made.vectors, strict=True)
+        ),
+        embedder=embedder.key,
+        tokens=tuple(
+            TokenVectors(scope=scope, memory=id_, values=rows)
+            for (scope, id_), rows in zip(ids, made.tokens, strict=False)  # all of them, or none
+        ),
+        token_key=token_key_of(embedder),
+    )
+
+
+def mixtures(seed: Embedded, count: int, chance: np.random.Generator) -> Embedded:
+    """Make vectors that lie between given ones.
+
+    Args:
+        seed: Of real texts: n unit vectors, and those of their tokens, or none.
+        count: How many are wanted.
+        chance: The same state makes the same vectors.
+
+    Returns:
+        Unit vectors, shape (count, dim), float32, and the tokens of one of the two.
+    """
+    dim = seed.vectors.shape[1]
+    one, other = chance.integers(0, len(seed.vectors), (2, count))
+    share = chance.uniform(0.35, 1, (count, 1)).astype(np.float32)
+    rows = share * seed.vectors[one] + (1 - share) * seed.vectors[other]
+    rows += chance.standard_normal((count, dim), dtype=np.float32) * (NOISE / np.sqrt(dim))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    tokens = [seed.tokens[n] for n in one.tolist()] if seed.tokens else []
+    return Embedded(np.asarray(rows, np.float32), tokens)

@@ -1,0 +1,166 @@
+"""A conversation told to an engine session by session, as it took place, and asked about on the way."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from benchmarks import datasets
+from benchmarks.datasets import Question
+from slowcat_memory import replay
+from slowcat_memory.core.chunks import chunk
+from slowcat_memory.core.queries import Said
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.providers import DocumentEmbedder
+from slowcat_memory.records import Turn, WriteBatch
+from slowcat_memory.replay import Transcript, TranscriptSession
+from slowcat_memory.runtime.query import Recollection
+
+Rankings = dict[str, list[str]]
+Search = Callable[[MemoryEngine, Question, str, int, datetime | None], Recollection]
+"""Asks an engine a question in a scope, for so many hits, at a time."""
+
+
+def search(
+    engine: MemoryEngine, question: Question, scope: str, k: int, now: datetime | None
+) -> Recollection:
+    """Ask an engine as a conversation does, with the turns before; see ``Search``."""
+    dialogue = dialogue_of(question, now or engine.clock())
+    return engine.search(question.text, scope, k, now=now, dialogue=dialogue)
+
+
+def dialogue_of(question: Question, at: datetime) -> tuple[Said, ...]:
+    """Take the turns before a question, as a conversation hands them over.
+
+    Args:
+        question: The question.
+        at: When it is asked.
+
+    Returns:
+        Its last two, without the names of who spoke.
+    """
+    return tuple(Said(told.partition(": ")[2], at) for told in question.context[-2:])
+
+
+def search_bare(
+    engine: MemoryEngine, question: Question, scope: str, k: int, now: datetime | None
+) -> Recollection:
+    """Ask an engine as if nothing had been said before; see ``Search``."""
+    return engine.search(question.text, scope, k, now=now)
+
+
+class Origins:
+    """What the data calls a turn, by its number in an engine's log."""
+
+    def __init__(self) -> None:
+        """Know none."""
+        self._names: dict[int, str] = {}
+
+    def of(self, engine: MemoryEngine, turns: Sequence[int]) -> list[str]:
+        """Name turns.
+
+        Args:
+            engine: Whose log it is; always the same one.
+            turns: Numbers.
+
+        Returns:
+            The names of those that came from the data.
+        """
+        new = [turn for turn in turns if turn not in self._names]
+        if new:
+            engine.store.flush(None)  # a turn is findable before it is in the log
+            with engine.store.snapshot() as snapshot:
+                read = {turn: snapshot.turn(turn) for turn in new}
+            self._names |= {turn: said.origin for turn, said in read.items() if said}
+        return [self._names[turn] for turn in turns if turn in self._names]
+
+
+def apart(session: TranscriptSession) -> Iterator[TranscriptSession]:
+    """Make a session of each item of a list.
+
+    Args:
+        session: A session that is no talk (see ``Dataset.lists``).
+
+    Yields:
+        Sessions of one item.
+    """
+    for said in session.utterances:
+        name = f"{session.id}/{said.origin}"
+        yield replace(session, id=name, started=said.at, utterances=(said,))
+
+
+class Teller:
+    """Tells one conversation to an engine, and asks about it."""
+
+    def __init__(
+        self,
+        engine: MemoryEngine,
+        transcript: Transcript,
+        embedder: DocumentEmbedder | None,
+        search: Search,
+        contexts: Mapping[str, str],
+    ) -> None:
+        """Choose the conversation and how it is asked about.
+
+        Args:
+            engine: Whose memory it is.
+            transcript: The conversation.
+            embedder: Makes the vectors; None leaves them out.
+            search: Asks the engine.
+            contexts: Text about a turn by its id, indexed together with it.
+        """
+        self._engine, self._embedder = engine, embedder
+        self._search, self._contexts = search, contexts
+        self._scope = datasets.scope_of(transcript.conversation)
+        self._origin: dict[int, str] = {}
+        self._last: datetime | None = None
+        self._fresh = False  # something was told that has no vector yet
+        self._placed = False  # a context was stored that the index has not seen
+
+    def tell(self, session: TranscriptSession) -> None:
+        """Log a session.
+
+        Args:
+            session: The session.
+        """
+        acks = replay.ingest(self._engine, self._scope, session)
+        turns = [ack.event for ack in acks if isinstance(ack.event, Turn)]
+        for turn in turns:
+            self._origin[turn.id] = turn.origin
+            self._last = max(turn.at, self._last or turn.at)
+        self._fresh = True
+        described = [turn for turn in turns if self._contexts.get(turn.origin)]
+        if described:
+            memories = (replace(chunk(t), context=self._contexts[t.origin]) for t in described)
+            self._engine.store.apply("benchmark", WriteBatch(memories=tuple(memories)))
+            self._placed = True
+
+    def ask(self, questions: list[Question], k: int, run: Rankings, ms: list[float]) -> None:
+        """Ask when everything told so far is indexed and embedded.
+
+        Args:
+            questions: What is asked.
+            k: For how many hits.
+            run: Takes the documents that are found, by question id.
+            ms: Takes the time of each search.
+        """
+        if questions:
+            self._catch_up()
+        for question in questions:
+            started = time.perf_counter()
+            now = question.asked_at or self._last
+            found = self._search(self._engine, question, self._scope, k, now)
+            ms.append((time.perf_counter() - started) * 1e3)
+            documents = (self._document(hit.memory.sources) for hit in found.hits)
+            run[question.id] = [document for document in documents if document]
+
+    def _catch_up(self) -> None:
+        if self._fresh and self._embedder:
+            self._engine.embed(self._scope, embedder=self._embedder)
+        if self._placed:
+            self._engine.seal(self._scope)
+        self._fresh = self._placed = False
+
+    def _document(self, turns: tuple[int, ...]) -> str:
+        return "+".join(self._origin[turn] for turn in turns if turn in self._origin)
