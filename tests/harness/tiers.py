@@ -1,6 +1,7 @@
 """Ageing in the crash harnesses: tiers so small that everything moves all the time."""
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -14,6 +15,7 @@ from slowcat_memory.store.shelf import BlockReader, Shelf
 
 TINY = TierOptions(warm=8, block_exchanges=3, dictionary_from=20, dictionary_bytes=16_384)
 HOT = 8
+GAP = 0.02  # seconds between the two transactions of a planted fault
 
 
 def age(store: Store) -> None:
@@ -90,6 +92,7 @@ def rows_go_first() -> Iterator[None]:
     def derive(store, change):
         if getattr(change, "func", None) is first:
             real(store, change).wait(None)
+            time.sleep(GAP)  # wide enough for some of a dozen kills to fall into it
             change = partial(then, *change.args)
         return real(store, change)
 

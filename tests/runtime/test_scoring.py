@@ -80,7 +80,7 @@ def test_smoothing_lifts_a_neighbour_where_turns_are_short() -> None:
 
 
 def test_a_session_lifts_all_that_was_said_in_it() -> None:
-    said = chain(smoothing=0.0, window=0.0, turn=0.5, session=0.5)
+    said = chain(smoothing=0.0, window=0.0, turn_by_words=0.5, session=0.5)
     assert said.scores("Max") == {
         "Max": 1.0,
         "He barks": pytest.approx(0.5),  # of its session, of which nothing else is a candidate
