@@ -55,13 +55,14 @@ from pipecat.processors.frame_processor import (
 )
 from pipecat.services.llm_service import LLMService
 
-from slowcat_memory import config as configuration
 from slowcat_memory.config import Config
 from slowcat_memory.core.chunks import chunk_id
 from slowcat_memory.core.pack import INSTRUCTION, Packed
 from slowcat_memory.core.text import clean
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.errors import ConfigError, SlowcatError, StoreError
+from slowcat_memory.errors import SlowcatError, StoreError
+from slowcat_memory.processor.arguments import override, read
+from slowcat_memory.processor.messages import Messages
 from slowcat_memory.records import Channel, Turn
 from slowcat_memory.runtime import inject
 from slowcat_memory.runtime.dialogue import Dialogue
@@ -136,8 +137,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             ConfigError: The configuration is wrong, or ``user_id`` cannot name a namespace.
         """
         super().__init__(**kwargs)
-        base = engine.config if engine else _configuration(config)
-        self._config = _override(base, path, embedding_model, hot_cache_size, memory_token_budget)
+        base = engine.config if engine else read(config)
+        self._config = override(base, path, embedding_model, hot_cache_size, memory_token_budget)
         self._scope = check_scope(user_id or self._config.memory.user_id)
         self._engine: MemoryEngine | None = engine
         self._given_engine = engine is not None
@@ -146,10 +147,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._add_instruction = add_instruction
         self._users: LLMUserAggregator | None = None
         self._dialogue: Dialogue | None = None
-        # Messages by their ids, and held, so that an id stays theirs.
-        self._handled: dict[int, dict] = {}  # no longer new: recalled for, or history
-        self._logged: dict[int, tuple[dict, Turn | None]] = {}
-        self._newest: dict | None = None  # the latest of those
+        self._messages = Messages(self._own_messages, self._was_spoken)
         self._visible = inject.Visible()
         self._speculating: dict | None = None  # the message of a turn that may yet be withdrawn
         self._speculated: tuple[Recollection, Packed] | None = None  # what was put before it
@@ -281,7 +279,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         users, assistants = tuple(self._pair) if self._pair else self._neighbours()
         if users:
             self._users = users
-            self._handled = {id(m): m for m in users.context.messages if isinstance(m, dict)}
+            self._messages.known(users.context.messages)
             users.add_event_handler("on_before_process_frame", self._on_user_frame)
             users.add_event_handler("on_user_turn_message_added", self._on_user_message)
         if assistants:
@@ -367,13 +365,13 @@ class HybridContextualMemoryProcessor(FrameProcessor):
 
     async def _recall_into(self, frame: LLMContextFrame) -> bool:
         context, speculation = frame.context, getattr(frame, "speculation", False)
-        message = self._new_message(context)
+        message = self._messages.new(context.messages)
         if message is None:
             return False
         text, turn = inject.message_text(message), None
         self._speculating, self._speculated = message if speculation else None, None
         if not speculation:
-            self._handled[id(message)] = message
+            self._messages.handle(message)
             turn = self._guard(self._keep, message, text)
             self._spoken = False
         if not self._injects or not clean(text)[0]:
@@ -420,48 +418,22 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             logger.warning(f"{self}: recall took {waited:.1f} ms (stage {found.stage})")
         return found, packed
 
-    def _new_message(self, context: LLMContext) -> dict | None:
-        """Return the context's last user message if it has not been handled."""
-        own = self._users.context.messages if self._users else []
-        present = {id(message) for message in (*context.messages, *own)}
-        self._handled = {key: held for key, held in self._handled.items() if key in present}
-        self._logged = {key: held for key, held in self._logged.items() if key in present}
-        message = inject.last_user_message(context.messages)
-        if message is None or id(message) in self._handled or inject.block_of(message):
-            return None
-        return None if self._is_copy(message, present) else message
-
-    def _is_copy(self, message: dict, present: set[int]) -> bool:
-        """Tell whether the application replaced the messages by equal copies."""
-        newest = self._newest
-        text = inject.message_text(message)
-        if newest is None or id(newest) in present or self._was_spoken(text):
-            return False
-        same = inject.without_block(inject.message_text(newest)) == text
-        if same:
-            self._handled[id(message)] = self._newest = message
-        return same
+    def _own_messages(self) -> list[Any]:
+        return self._users.context.messages if self._users else []
 
     def _was_spoken(self, text: str) -> bool:
         return self._spoken or bool(self._dialogue and self._dialogue.was_heard(text))
 
-    def _know(self, messages: list[Any]) -> None:
-        """Messages that an application brings together with their answers are history."""
-        history = inject.answered(messages)
-        self._handled |= {id(m): m for m in messages[:history] if isinstance(m, dict)}
-        if history and inject.last_user_message(messages[history:]) is None:
-            self._newest = None  # a copy of it is among them
-
     def _keep(self, message: dict, text: str, channel: Channel | None = None) -> Turn | None:
         """Log the user's half of an exchange, once for each message."""
         assert self._dialogue is not None  # asked for by the caller
-        if id(message) in self._logged:
-            return self._logged[id(message)][1]
+        if self._messages.is_logged(message):
+            return self._messages.turn_of(message)
         turns = self._dialogue.user_said(text, "voice" if self._spoken else channel)
         turn = turns[-1] if turns else None
-        self._logged[id(message)] = (message, turn)
+        self._messages.became(message, turn)
         self._visible.logged(message, (chunk_id(turn.id) for turn in turns))
-        self._newest, self._spoken = message, False
+        self._spoken = False
         self._reply_done.clear()
         return turn
 
@@ -472,12 +444,12 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         """
         if self._speculated is None or self._users is None:
             return
-        message = self._new_message(self._users.context)
+        message = self._messages.new(self._users.context.messages)
         if message is None:
             return
         found, packed = self._speculated
         self._speculating = self._speculated = None
-        self._handled[id(message)] = message
+        self._messages.handle(message)
         turn = self._guard(self._keep, message, inject.message_text(message), "voice")
         self._place(message, found, packed, turn)
 
@@ -487,7 +459,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         if self._dialogue and isinstance(frame, TranscriptionFrame):
             self._dialogue.heard(frame.user_id or "", frame.text)
         elif isinstance(frame, (LLMMessagesUpdateFrame, LLMMessagesAppendFrame)):
-            self._guard(self._know, frame.messages)
+            self._guard(self._messages.history, frame.messages)
 
     async def _on_user_message(
         self, aggregator: LLMUserAggregator, message: UserTurnMessageAddedMessage
@@ -496,7 +468,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             return
         self._guard(self._confirm)
         added = inject.message_saying(aggregator.context.messages, message.content)
-        if added is not None and id(added) not in self._handled:
+        if added is not None and not self._messages.is_handled(added):
             self._guard(self._keep, added, message.content, "voice")
 
     async def _on_assistant_began(self, aggregator: LLMAssistantAggregator) -> None:
@@ -552,30 +524,3 @@ class HybridContextualMemoryProcessor(FrameProcessor):
 
 def _session_id(now: datetime) -> str:
     return f"{now:%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:6]}"
-
-
-def _configuration(config: Config | str | Path | None) -> Config:
-    if isinstance(config, Config):
-        return config
-    return configuration.load(Path(config).expanduser() if config else None)
-
-
-def _override(
-    config: Config,
-    path: str | Path | None,
-    embedding_model: str | None,
-    hot_cache_size: int | None,
-    memory_token_budget: int | None,
-) -> Config:
-    if memory_token_budget is not None and memory_token_budget < 0:
-        raise ConfigError("memory_token_budget is negative", hint="0 injects nothing")
-    memory, pack, embedding = config.memory, config.pack, config.embedding
-    if path is not None:
-        memory = replace(memory, path=str(path))
-    if hot_cache_size is not None:
-        memory = replace(memory, hot_cache_size=hot_cache_size)
-    if memory_token_budget is not None:
-        pack = replace(pack, memory_token_budget=memory_token_budget)
-    if embedding_model is not None:
-        embedding = replace(embedding, model=embedding_model)
-    return replace(config, memory=memory, pack=pack, embedding=embedding)

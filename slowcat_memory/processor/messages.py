@@ -1,0 +1,119 @@
+"""Which messages of the context are new turns, and which turns they became.
+
+A turn is known by the identity of its message, never by its text: people repeat themselves, and a
+repeated "yes" is a new turn. What an application brings together with its answers is history, and
+an equal copy of a message that it replaced is not new.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from slowcat_memory.records import Turn
+from slowcat_memory.runtime import inject
+
+Message = dict[str, Any]
+
+
+class Messages:
+    """Remembers messages by their ids, and holds them, so that an id stays theirs."""
+
+    def __init__(self, own: Callable[[], Sequence[Any]], was_spoken: Callable[[str], bool]) -> None:
+        """Start with nothing known.
+
+        Args:
+            own: The messages of the aggregators' context, which a frame's may be a copy of.
+            was_spoken: Tells whether words were heard since the last turn.
+        """
+        self._own, self._was_spoken = own, was_spoken
+        self._handled: dict[int, Message] = {}  # no longer new: recalled for, or history
+        self._turns: dict[int, tuple[Message, Turn | None]] = {}
+        self._newest: Message | None = None  # the latest of those
+
+    def new(self, messages: Sequence[Any]) -> Message | None:
+        """Find the last message of a person if nothing was done for it yet.
+
+        Args:
+            messages: The context's messages.
+
+        Returns:
+            The message itself, or None.
+        """
+        present = {id(message) for message in (*messages, *self._own())}
+        self._handled = {key: held for key, held in self._handled.items() if key in present}
+        self._turns = {key: held for key, held in self._turns.items() if key in present}
+        message = inject.last_user_message(messages)
+        if message is None or id(message) in self._handled or inject.block_of(message):
+            return None
+        return None if self._is_copy(message, present) else message
+
+    def _is_copy(self, message: Message, present: set[int]) -> bool:
+        """Tell whether the application replaced the messages by equal copies."""
+        newest = self._newest
+        text = inject.message_text(message)
+        if newest is None or id(newest) in present or self._was_spoken(text):
+            return False
+        same = inject.without_block(inject.message_text(newest)) == text
+        if same:
+            self._handled[id(message)] = self._newest = message
+        return same
+
+    def handle(self, message: Message) -> None:
+        """Note that all is done for a message.
+
+        Args:
+            message: The message.
+        """
+        self._handled[id(message)] = message
+
+    def is_handled(self, message: Message) -> bool:
+        """Tell whether all is done for a message.
+
+        Args:
+            message: The message.
+        """
+        return id(message) in self._handled
+
+    def became(self, message: Message, turn: Turn | None) -> None:
+        """Note the turn that a message was logged as.
+
+        Args:
+            message: The message.
+            turn: The turn, None when there was nothing to log.
+        """
+        self._turns[id(message)] = (message, turn)
+        self._newest = message
+
+    def is_logged(self, message: Message) -> bool:
+        """Tell whether a message was logged.
+
+        Args:
+            message: The message.
+        """
+        return id(message) in self._turns
+
+    def turn_of(self, message: Message) -> Turn | None:
+        """Return the turn that a message was logged as, None when there is none.
+
+        Args:
+            message: The message.
+        """
+        return self._turns.get(id(message), (message, None))[1]
+
+    def history(self, messages: Sequence[Any]) -> None:
+        """Take what comes with its answers, or was there from the start, for known.
+
+        Args:
+            messages: What an application brings.
+        """
+        count = inject.answered(messages)
+        self.known(messages[:count])
+        if count and inject.last_user_message(messages[count:]) is None:
+            self._newest = None  # a copy of it is among them
+
+    def known(self, messages: Sequence[Any]) -> None:
+        """Take messages for handled.
+
+        Args:
+            messages: Messages; what is no dict is passed over.
+        """
+        self._handled |= {id(m): m for m in messages if isinstance(m, dict)}
