@@ -72,9 +72,10 @@ def main() -> None:
                 )
         loads.append(common.load_average())
         _show(results[-1])
-    written = {"machine": common.machine(), "load": loads, "results": results}
+        # After each size: a million memories take long enough to be interrupted.
+        written = {"machine": common.machine(), "load": loads, "results": results}
+        common.write_json(options.json, written)
     common.console.print(f"{common.machine()}, load average {loads}")
-    common.write_json(options.json, written)
     if options.plot:
         plots.latency(results, options.plot)
 

@@ -18,6 +18,7 @@ from slowcat_memory.records import Turn
 from slowcat_memory.store import Store
 
 SEEDS = 400  # texts that are embedded; see ``stores.mixtures``
+FLUSH_EVERY = 50  # sessions
 
 
 def measure(path: Path, size: int, namespaces: int, queries: int) -> dict[str, Any]:
@@ -68,6 +69,8 @@ def _fill(store: Store, embedder: Any, scopes: list[str], size: int) -> None:
             seed = stores.joined(seed, stores.embedded(embedder, turns))
         made = stores.mixtures(seed, len(turns), chance)
         store.apply("made", stores.batch(embedder, turns, made))
+        if place % FLUSH_EVERY == 0:  # the store takes only so much ahead of the disk
+            store.flush(None)
     store.flush(None)
 
 

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 PERCENTILES = ("p50", "p95", "p99", "max")
-STAGES = ("embed", "lexical", "dense", "fuse", "fetch", "pack", "hop")
+STAGES = ("embed", "lexical", "dense", "fuse", "tokens", "fetch", "pack", "hop")
 SEARCHES = {
     "search_with_sentence_transformers": "question embedded by sentence-transformers (ours: by ours)",
     "search": "by our query embedder",
     "search_without_embedding": "embedded ahead",
 }
-COLOURS = ("#3b6ea5", "#d98032", "#5a9e6f", "#a0527a", "#8c8c8c", "#c9b037", "#6b6ecf")
+COLOURS = ("#3b6ea5", "#d98032", "#5a9e6f", "#a0527a", "#8c8c8c", "#c9b037", "#6b6ecf", "#2f2f2f")
 
 
 def peers(results: Sequence[dict[str, Any]], path: Path) -> None:
