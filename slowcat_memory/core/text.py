@@ -163,6 +163,7 @@ class Tokenizer:
         languages = Stemmer.algorithms()
         if language != "none" and language not in languages:
             raise ValueError(f"no stemmer for {language!r}; one of: none, {', '.join(languages)}")
+        self._language = language
         self._stemmer = None if language == "none" else Stemmer.Stemmer(language)
         self._stop = STOP_WORDS if language in ("english", "none") else frozenset()
         self._known: dict[str, tuple[str, ...]] = {}
@@ -173,6 +174,8 @@ class Tokenizer:
         """Return the same tokenizer for what is only asked: it remembers no words of it."""
         made = copy.copy(self)
         made._keeps = False
+        if self._stemmer is not None:
+            made._stemmer, made._lock = Stemmer.Stemmer(self._language, 0), threading.Lock()
         return made
 
     def __call__(self, text: str) -> list[str]:

@@ -20,9 +20,6 @@ from slowcat_memory.runtime.dialogue import Dialogue
 from slowcat_memory.runtime.inject import Visible
 from slowcat_memory.runtime.query import Query
 
-# A transcript that stays as it is, or a prediction that the turn ends with it.
-_WHOLE = (TranscriptionFrame, EagerTranscriptionFrame)
-
 
 class Listening:
     """Recalls ahead of one conversation's speaker.
@@ -58,9 +55,14 @@ class Listening:
         Args:
             frame: Any frame; those with what somebody says count.
         """
-        whole = isinstance(frame, _WHOLE)
-        if whole or isinstance(frame, InterimTranscriptionFrame):
-            self.prefetch.hear(clean(f"{self._collected()} {frame.text}")[0], whole=whole)
+        if isinstance(frame, InterimTranscriptionFrame):
+            self._heard(frame.text, whole=False)
+        elif isinstance(frame, (TranscriptionFrame, EagerTranscriptionFrame)):
+            # One stays as it is; the other predicts that the turn ends with it.
+            self._heard(frame.text, whole=True)
+
+    def _heard(self, text: str, *, whole: bool) -> None:
+        self.prefetch.hear(clean(f"{self._collected()} {text}")[0], whole=whole)
 
     def _collected(self) -> str:
         collected = getattr(self._aggregator, "aggregation_string", None)

@@ -1,6 +1,7 @@
 """Never in the way: whatever is slow or stuck, a turn goes on with the best that is there."""
 
 import asyncio
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,26 +41,43 @@ def embedder() -> Slow:
     return Slow()
 
 
-@pytest.fixture
-def engine(tmp_path: Path, embedder: Slow) -> Iterator[MemoryEngine]:
-    """One old memory in the sealed index, one in the tail whose text is at hand."""
+def opened(path: Path, embedder: HashEmbedder) -> MemoryEngine:
     config = memory_config(
-        tmp_path / "memory",
+        path,
         memory={"hot_cache_size": 1},
         # What is not stuck has time enough on any machine; what is stuck never ends.
         recall={"deadline_ms": 300.0, "settle_ms": 300.0, "floor": 0.0, "keep_share": 0.0},
     )
     made = MemoryEngine(config, clock=FixedClock(NOW), embedder=embedder)
     made.prepare("anna")
-    for days, text in ((9, OLD), (1, LATE)):
-        at = NOW - timedelta(days=days)
-        made.append(
-            Turn(session=f"s{days}", scope="anna", speaker="Anna", role="user", text=text, at=at)
-        )
-        made.drain()
-        made.store.flush(None)
-        if text == OLD:
-            made.seal("anna")
+    return made
+
+
+def say(engine: MemoryEngine, days: int, text: str) -> None:
+    at = NOW - timedelta(days=days)
+    turn = Turn(session=f"s{days}", scope="anna", speaker="Anna", role="user", text=text, at=at)
+    engine.append(turn)
+    engine.drain()
+
+
+@pytest.fixture(scope="module")
+def sealed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with one memory in its sealed index, which takes a child process to make."""
+    path = tmp_path_factory.mktemp("deadline") / "memory"
+    made = opened(path, Slow())
+    say(made, 9, OLD)
+    made.seal("anna")
+    made.close()
+    return path
+
+
+@pytest.fixture
+def engine(tmp_path: Path, sealed: Path, embedder: Slow) -> Iterator[MemoryEngine]:
+    """One old memory in the sealed index, one in the tail whose text is at hand."""
+    shutil.copytree(sealed, tmp_path / "memory")
+    made = opened(tmp_path / "memory", embedder)
+    say(made, 1, LATE)
+    made.store.flush(None)
     yield made
     embedder.gate.set()
     made.close()

@@ -108,7 +108,7 @@ def test_interims_begin_a_recall_no_more_often_than_they_may(step_ms: int) -> No
     times = [at for at, _ in ear.begun]
     assert min(np.diff(times)) >= 0.15 - 1e-6
     assert ear.texts[-1] == " ".join(words[:-1])  # the latest is not lost to the throttle
-    assert len(times) >= min(56, int(0.9 * 56 * step_ms / 150))
+    assert len(times) >= 0.9 * 54 * min(1, step_ms / 150)
 
 
 def test_a_transcript_that_stays_waits_for_nobody() -> None:
@@ -326,6 +326,7 @@ def test_what_is_forgotten_between_the_two_does_not_appear(scene: Scene) -> None
 
 
 def first(scene: Scene) -> int:
+    scene.engine.store.flush(None)
     with scene.engine.store.snapshot() as snapshot:
         return next(turn.id for turn in snapshot.turns("anna") if turn.text == SAID[0])
 
@@ -376,12 +377,12 @@ def test_a_follow_up_is_asked_with_the_dialogue_it_leans_on(scene: Scene) -> Non
     async def scenario() -> None:
         scene.how = {"dialogue": talk}
         ahead = scene.heard(leaning)
-        assert "Moritz" in scene.embedder.asked[-1]
+        assert scene.embedder.asked[0].endswith("Moritz")
         assert texts(at_once(scene.recall(leaning, ahead)))[0] == SAID[2]
         ahead = scene.heard(leaning)
         scene.embedder.asked.clear()
         await scene.recall(leaning, ahead, dialogue=other)
-        assert "Lisbon" in scene.embedder.asked[-1]  # not even the vector stands
+        assert "Lisbon" in scene.embedder.asked[0]  # not even the vector stands
 
     asyncio.run(scenario())
     assert scene.counts() == {"stood": 1, "redone": 1}
@@ -466,6 +467,10 @@ def test_an_unloaded_scope_begins_nothing(scene: Scene) -> None:
 # ---------------------------------------------------------------- nothing stays
 
 
+# From these, everything could be reached, this test included.
+LEAVES = (type, types.ModuleType, types.FrameType, asyncio.AbstractEventLoop, str, bytes)
+
+
 def holds(root: object, mark: str) -> bool:
     """Whether a text with a mark can be reached from an object."""
     seen, waiting = {id(root)}, [root]
@@ -475,7 +480,7 @@ def holds(root: object, mark: str) -> bool:
             return True
         if isinstance(found, types.FunctionType):
             more = list(found.__closure__ or ())
-        elif isinstance(found, (type, types.ModuleType, types.FrameType, str, bytes, np.ndarray)):
+        elif isinstance(found, LEAVES):
             more = []
         else:
             more = gc.get_referents(found)
@@ -500,7 +505,7 @@ def test_words_that_were_only_heard_are_kept_nowhere(scene: Scene, said: bool) -
         scene.engine.drain()
         gc.collect()
         assert holds(scene.engine, mark) == said
-        assert not holds(ahead, mark)
+        assert ahead._attempt is None and not holds([ahead._waiting, ahead._again], mark)
         assert mark not in str(scene.engine.stats())
 
     asyncio.run(scenario())
