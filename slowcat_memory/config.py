@@ -44,7 +44,7 @@ PRESETS: dict[str, dict[str, dict[str, Any]]] = {
     "small": {  # a Raspberry Pi with an SD card
         "memory": {"hot_cache_size": 100},
         "pack": {"memory_token_budget": 128, "memories": 4},
-        "recall": {"deadline_ms": 30.0},
+        "recall": {"deadline_ms": 30.0, "settle_ms": 15.0},
         "embedding": {"query_max_tokens": 24},
         "store": {"durability": "relaxed"},
     },

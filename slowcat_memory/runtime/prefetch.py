@@ -151,7 +151,7 @@ class Prefetch:
         if self._attempt and fingerprint(self._attempt.query.text) == words:
             self._wait_no_more()
             return
-        if not words or not whole and len(words.split()) < self._options.min_words:
+        if not words or not whole and _count(words) < self._options.min_words:
             return
         self._waiting = text
         pause = self._began + self._options.every_ms / 1e3 - self._clock()
@@ -192,6 +192,11 @@ class Prefetch:
         if self._again:
             self._again.cancel()
             self._again = None
+
+
+def _count(words: str) -> int:
+    """Count words; not every script puts spaces between them."""
+    return max(len(words.split()), 0 if words.isascii() else len(words) // 2)
 
 
 def overlap(one: str, other: str) -> float:

@@ -98,6 +98,14 @@ def test_too_few_words_begin_nothing_unless_they_are_all() -> None:
     assert ear.texts == ["what is my", "stop it"]
 
 
+def test_a_script_without_spaces_has_words_all_the_same() -> None:
+    ear = Ear()
+    ear.prefetch.hear("我的")
+    assert ear.texts == []
+    ear.prefetch.hear("我的狗叫什么名字")
+    assert ear.texts == ["我的狗叫什么名字"]
+
+
 @pytest.mark.parametrize("step_ms", [10, 49, 75, 150, 300])
 def test_interims_begin_a_recall_no_more_often_than_they_may(step_ms: int) -> None:
     ear, words = Ear(), [f"word{n}" for n in range(3, 60)]
