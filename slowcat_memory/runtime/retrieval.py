@@ -138,9 +138,10 @@ class Retrieval:
     def _with_vector(self, query: Query, attempt: Attempt) -> Query:
         """Take over the vector of a recall that asked nearly the same, if it came that far."""
         encoded, asked = attempt.progress.encoded, attempt.progress.ask
-        if encoded is not None and asked is not None and query.vector is None:
-            speakers = self._namespaces.get(query.scope).searcher.speakers
-            meaning = self._understand(query, speakers).meaning
+        namespace = self._namespaces.get(query.scope)
+        same_space = attempt.namespace.space == namespace.space
+        if encoded is not None and asked is not None and query.vector is None and same_space:
+            meaning = self._understand(query, namespace.searcher.speakers).meaning
             if overlap(asked.meaning, meaning) >= self._options.prefetch.overlap:
                 self._metrics.count("prefetch_vector")
                 return replace(query, vector=encoded)
@@ -178,20 +179,23 @@ class Retrieval:
 
     def _ahead(self, query: Query, progress: Progress) -> Recollection:
         """Recall what nobody may ever ask, on the thread of the caller: no cache takes its words."""
-        return self._recall(query.scope, self._embedding.passing).run(query, progress)
+        return self.run(query, progress, self._embedding.passing)
 
-    def run(self, query: Query, progress: Progress | None = None) -> Recollection:
+    def run(
+        self, query: Query, progress: Progress | None = None, embed: Embed | None = None
+    ) -> Recollection:
         """Recall, on the thread of the caller.
 
         Args:
             query: What is asked.
             progress: Where to leave the lexical stage.
+            embed: As in ``Recall``; None for the one behind the cache.
 
         Returns:
             The hits.
         """
         try:
-            return self._recall(query.scope).run(query, progress)
+            return self._recall(query.scope, embed).run(query, progress)
         finally:
             self._residence.recalled()
 
