@@ -4,8 +4,8 @@ Turns are spoken into Pipecat's user aggregator as a VAD, a recogniser and a tur
 (``benchmarks/recognisers.py``: what they send, when, and what of it is shortened), pass the memory
 on their way to Pipecat's OpenAI service, and are answered by a scripted server on loopback. The wait
 is from the moment when the context reaches the memory until it leaves it: logging the turn, recall,
-packing, and writing the block. A made-up store, half of it questions' worth of the same talk; each
-conversation has fifty turns, and no question is asked twice.
+packing, and writing the block. The store is made up (``stores.py``); each conversation has fifty turns,
+and no question is asked twice.
 
 - *ahead*: recall begins on what is heard (``[prefetch]``), *inline*: when the turn comes;
 - *Mem0's*: Pipecat's own service for mem0, with a client that stands in (``mem0_service.py``).
