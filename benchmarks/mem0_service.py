@@ -1,9 +1,9 @@
-"""Pipecat's own ``Mem0MemoryService``, in our rig, with a client that needs neither server nor mem0.
+"""Pipecat's own ``Mem0MemoryService``, with a client that needs neither a server nor mem0.
 
-The class is Pipecat's, unchanged, with its defaults: it awaits its client's search, on a thread, for
-each turn. The client stands in: it searches our store with our index, in this process, and to store
-costs it nothing. So what is seen is when a turn waits, not how fast mem0 searches; for that see
-``benchmarks.peers``.
+The class is Pipecat's, unchanged, with its defaults: it awaits its client's search, on a thread,
+for each turn. The client stands in: it searches our store with our index, in this process, and to
+store costs it nothing. So what is seen is when a turn waits, not how fast mem0 searches; for that
+see ``benchmarks.peers``.
 """
 
 import sys

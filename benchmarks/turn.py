@@ -2,10 +2,10 @@
 
 Turns are spoken into Pipecat's user aggregator as a VAD, a recogniser and a turn detector would
 (``benchmarks/recognisers.py``: what they send, when, and what of it is shortened), pass the memory
-on their way to Pipecat's OpenAI service, and are answered by a scripted server on loopback. The wait
-is from the moment when the context reaches the memory until it leaves it: logging the turn, recall,
-packing, and writing the block. The store is made up (``stores.py``); each conversation has fifty turns,
-and no question is asked twice.
+on their way to Pipecat's OpenAI service, and are answered by a scripted server on loopback. The
+wait is from the moment when the context reaches the memory until it leaves it: logging the turn,
+recall, packing, and writing the block. The store is made up (``stores.py``); each conversation has
+fifty turns, and no question is asked twice.
 
 - *ahead*: recall begins on what is heard (``[prefetch]``), *inline*: when the turn comes;
 - *Mem0's*: Pipecat's own service for mem0, with a client that stands in (``mem0_service.py``).
@@ -15,9 +15,9 @@ With a deadline of 10 ms, as by default. All figures are milliseconds unless the
     python -m benchmarks.turn --turns 300
 
 The JSON: ``machine``, ``load``, ``memories``, ``turns``, ``reference``, and ``arms`` by name:
-``wait`` (n, p50, p95, p99, max), ``under_1_ms`` (share of turns), ``stages`` (turns by how far recall
-came), and where recall begins ahead ``prefetch``: shares of turns whose recall ``stood``, whose
-``vector`` stood, that were ``redone``, that found ``nothing``, and ``wasted`` recalls a turn.
+``wait`` (n, p50, p95, p99, max), ``under_1_ms`` (share of turns), ``stages`` (turns by how far
+recall came), and where recall begins ahead ``prefetch``: shares of turns whose recall ``stood``,
+whose ``vector`` stood, that were ``redone``, that found ``nothing``, and ``wasted`` recalls a turn.
 """
 
 import argparse

@@ -3,7 +3,8 @@
 Stages, each better than the one before: ``tail`` (words, over what was said since the last seal),
 ``lexical`` (words, over everything), ``full`` (words and vectors). After the lexical stage the
 result so far is left where the waiting turn can take it, should the deadline pass while the query
-is embedded, and what is out of time is settled without reading the store first. There is no hop between threads from stage to stage: one costs 32 us.
+is embedded; and what is out of time is settled without reading the store first. There is no hop
+between threads from stage to stage: one costs 32 us.
 """
 
 import time
