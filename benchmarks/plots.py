@@ -75,6 +75,25 @@ def latency(results: Sequence[dict[str, Any]], path: Path) -> None:
     save(figure, path)
 
 
+def turn(written: dict[str, Any], path: Path) -> None:
+    """Draw how long turns wait, by percentile, on a log scale.
+
+    Args:
+        written: As ``benchmarks.turn`` makes it.
+        path: The PNG.
+    """
+    figure, axes = canvas(8, 3.6)
+    for place, (name, arm) in enumerate(written["arms"].items()):
+        values = [arm["wait"][p] for p in PERCENTILES]
+        style = "-" if "prefetch" in arm else "--"
+        axes.plot(PERCENTILES, values, style, marker="o", color=COLOURS[place], label=name)
+    axes.axhline(1, color="#888888", linewidth=0.8)
+    axes.set_yscale("log")
+    axes.set_ylabel(f"ms a turn waits, {written['memories']:,} memories (log scale)")
+    figure.legend(frameon=False, fontsize=8, loc="outside right upper")
+    save(figure, path)
+
+
 def prefix(result: dict[str, Any], path: Path) -> None:
     """Draw the tokens that a server must read anew at a turn, by placement.
 

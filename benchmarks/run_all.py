@@ -61,6 +61,10 @@ PARTS = {
         lambda written: tables.latency(written[0]),
         lambda written, path: plots.latency(written[0]["results"], path),
     ),
+    "turn": Part(
+        lambda written: tables.turn(written[0]),
+        lambda written, path: plots.turn(written[0], path),
+    ),
     "prefix": Part(
         lambda written: tables.prefix(written[0]),
         lambda written, path: plots.prefix(written[0]["results"][-1], path),
@@ -130,6 +134,7 @@ def plan(data: Path, cache: Path, *, every: bool) -> Iterator[Step]:
     stores = ("--cache", str(cache / "stores"))
     vectors = ("--cache", str(cache / "vectors"))
     yield Step("latency", ("--sizes", *SIZES[every], *stores), "latency.json")
+    yield Step("turn", stores, "turn.json")
     yield Step("prefix", result="prefix.json")
     yield Step("footprint", stores, "footprint.json")
     yield from _of_data(data, vectors, every=every)

@@ -13,6 +13,12 @@ SEARCHES = {
     "search_with_sentence_transformers": "by s-t",
     "search_without_embedding": "ahead",
 }
+FATES = {
+    "stood": "all of it",
+    "vector": "its vector",
+    "redone": "nothing of it",
+    "nothing": "there was none",
+}
 WHEN = ("before", "after")
 BESIDE = {
     "beside_busy": "the first, beside a busy core",
@@ -77,6 +83,40 @@ def latency(written: dict[str, Any]) -> str:
             ),
         ]
     return "\n\n".join(parts)
+
+
+def turn(written: dict[str, Any]) -> str:
+    """Write what ``benchmarks.turn`` measured.
+
+    Args:
+        written: Its JSON.
+
+    Returns:
+        Markdown: the waits, and what became of the recalls that were begun ahead.
+    """
+    arms = written["arms"]
+    waits = [
+        (name, *(arm["wait"][p] for p in PERCENTILES), percent(arm["under_1_ms"]), _stages(arm))
+        for name, arm in arms.items()
+    ]
+    ahead = {name: arm["prefetch"] for name, arm in arms.items() if "prefetch" in arm}
+    fates = [
+        (name, *(percent(told[how]) for how in FATES), told["wasted"])
+        for name, told in ahead.items()
+    ]
+    return "\n\n".join(
+        (
+            _where(written, "before the first arm and after each"),
+            f"**{written['memories']:,} memories**, {written['turns']} turns an arm, milliseconds:",
+            table(("", *PERCENTILES, "under 1 ms, %", "stages"), waits),
+            "What a turn took of what was recalled ahead, % of turns:",
+            table(("", *FATES.values(), "recalls in vain a turn"), fates),
+        )
+    )
+
+
+def _stages(arm: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in arm["stages"].items())
 
 
 def prefix(written: dict[str, Any]) -> str:

@@ -28,6 +28,7 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.providers import EmbedderOptions
 from slowcat_memory.runtime.namespaces import check_scope
+from slowcat_memory.runtime.prefetch import PrefetchOptions
 from slowcat_memory.runtime.query import RecallOptions
 from slowcat_memory.runtime.tracker import SessionOptions
 from slowcat_memory.runtime.zones import zone_of
@@ -43,7 +44,7 @@ PRESETS: dict[str, dict[str, dict[str, Any]]] = {
     "small": {  # a Raspberry Pi with an SD card
         "memory": {"hot_cache_size": 100},
         "pack": {"memory_token_budget": 128, "memories": 4},
-        "recall": {"deadline_ms": 30.0},
+        "recall": {"deadline_ms": 30.0, "settle_ms": 15.0},
         "embedding": {"query_max_tokens": 24},
         "store": {"durability": "relaxed"},
     },
@@ -107,6 +108,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         memory: Where the memory is, and whose.
         sessions: When a session ends.
         recall: What a recall may cost, and what is good enough.
+        prefetch: What is recalled while a person still speaks.
         ask: What is read out of a query.
         pack: How much goes before the LLM.
         extract: How a long memory is cut to what was asked for.
@@ -123,6 +125,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     memory: MemoryOptions = field(default_factory=MemoryOptions)
     sessions: SessionOptions = field(default_factory=SessionOptions)
     recall: RecallOptions = field(default_factory=RecallOptions)
+    prefetch: PrefetchOptions = field(default_factory=PrefetchOptions)
     ask: AskOptions = field(default_factory=AskOptions)
     pack: PackOptions = field(default_factory=PackOptions)
     extract: ExtractOptions = field(default_factory=ExtractOptions)

@@ -44,6 +44,7 @@ from slowcat_memory.runtime.embedding import Embedding
 from slowcat_memory.runtime.indexer import CLOSE_S, Indexer
 from slowcat_memory.runtime.namespace import read_memory
 from slowcat_memory.runtime.namespaces import Namespaces, check_scope
+from slowcat_memory.runtime.prefetch import Prefetch
 from slowcat_memory.runtime.query import Query, Recollection
 from slowcat_memory.runtime.residence import Residence
 from slowcat_memory.runtime.retrieval import Retrieval, RetrievalOptions
@@ -372,6 +373,7 @@ class MemoryEngine:
         exclude_words: frozenset[str] = frozenset(),
         vector: Encoded | np.ndarray | None = None,
         dialogue: Sequence[Said] = (),
+        prefetch: Prefetch | None = None,
     ) -> Recollection:
         """Recall for a turn that waits: within the deadline, whatever is ready by then.
 
@@ -383,6 +385,7 @@ class MemoryEngine:
             exclude_words: Fingerprints of texts not to return.
             vector: What ``encode`` returned for the text, when it was embedded ahead.
             dialogue: The turns before, oldest first.
+            prefetch: What was recalled ahead for this turn; it is taken, and costs no wait.
 
         Returns:
             The hits worth offering, and how far recall came.
@@ -390,20 +393,71 @@ class MemoryEngine:
         Raises:
             ConfigError: That is not a scope's name.
         """
+        query = self.query(
+            text,
+            scope,
+            now=now,
+            exclude=exclude,
+            exclude_words=exclude_words,
+            vector=vector,
+            dialogue=dialogue,
+        )
+        return await self._retrieval.recall(query, prefetch)
+
+    def query(
+        self,
+        text: str,
+        scope: str,
+        *,
+        now: datetime | None = None,
+        exclude: frozenset[str] = frozenset(),
+        exclude_words: frozenset[str] = frozenset(),
+        vector: Encoded | np.ndarray | None = None,
+        dialogue: Sequence[Said] = (),
+    ) -> Query:
+        """Say what a turn asks; for ``recall``, and for what is recalled ahead of it.
+
+        Args:
+            text: The user's words.
+            scope: The namespace.
+            now: As in ``recall``.
+            exclude: As in ``recall``.
+            exclude_words: As in ``recall``.
+            vector: As in ``recall``.
+            dialogue: As in ``recall``.
+
+        Returns:
+            The query.
+        """
         options = self.config.recall
-        return await self._retrieval.recall(
-            Query(
-                text=text,
-                scope=scope,
-                now=now or self.clock(),
-                k=self.config.pack.memories,
-                exclude=exclude,
-                exclude_words=exclude_words,
-                floor=options.floor,
-                keep_share=options.keep_share,
-                vector=vector,
-                dialogue=tuple(dialogue),
-            )
+        return Query(
+            text=text,
+            scope=scope,
+            now=now or self.clock(),
+            k=self.config.pack.memories,
+            exclude=exclude,
+            exclude_words=exclude_words,
+            floor=options.floor,
+            keep_share=options.keep_share,
+            vector=vector,
+            dialogue=tuple(dialogue),
+        )
+
+    def prefetch(self, ask: Callable[[str], Query]) -> Prefetch:
+        """Return what recalls ahead of one speaker. To be called, and used, on an event loop.
+
+        Args:
+            ask: Says what a turn of these words would ask, as of now.
+
+        Returns:
+            Told what is heard; then handed to ``recall``.
+        """
+        loop = asyncio.get_running_loop()
+        return Prefetch(
+            lambda text: self._retrieval.begin(ask(text)),
+            self.config.prefetch,
+            loop.time,
+            loop.call_later,
         )
 
     def searcher(self, scope: str) -> Searcher:
@@ -474,17 +528,18 @@ class MemoryEngine:
             options,
         )
 
-    def encode(self, text: str, scope: str) -> Encoded | None:
+    def encode(self, text: str, scope: str, dialogue: Sequence[Said] = ()) -> Encoded | None:
         """Embed a query ahead of its recall. Takes milliseconds: call it from a thread.
 
         Args:
             text: The user's words, so far.
             scope: The namespace.
+            dialogue: The turns before, oldest first, which a follow-up takes words from.
 
         Returns:
             For ``recall``; None without a model.
         """
-        return self._retrieval.encode(Query(text=text, scope=scope, now=self.clock(), k=1))
+        return self._retrieval.encode(self.query(text, scope, dialogue=dialogue))
 
     def pack(self, found: Recollection, now: datetime | None = None) -> Packed:
         """Write a recollection as the block for the LLM.
@@ -727,6 +782,7 @@ def retrieval_options(config: Config) -> RetrievalOptions:
     """
     return RetrievalOptions(
         recall=config.recall,
+        prefetch=config.prefetch,
         ask=config.ask,
         fuse=config.fuse,
         rank=config.rank,

@@ -4,6 +4,7 @@ Three forms, never mixed: ``clean`` at the door (what the log keeps, verbatim bu
 written), ``Tokenizer`` for the lexical index, ``neutralise`` on the way into any prompt.
 """
 
+import copy
 import re
 import threading
 import unicodedata
@@ -162,10 +163,20 @@ class Tokenizer:
         languages = Stemmer.algorithms()
         if language != "none" and language not in languages:
             raise ValueError(f"no stemmer for {language!r}; one of: none, {', '.join(languages)}")
+        self._language = language
         self._stemmer = None if language == "none" else Stemmer.Stemmer(language)
         self._stop = STOP_WORDS if language in ("english", "none") else frozenset()
         self._known: dict[str, tuple[str, ...]] = {}
+        self._keeps = True
         self._lock = threading.Lock()
+
+    def passing(self) -> "Tokenizer":
+        """Return the same tokenizer for what is only asked: it remembers no words of it."""
+        made = copy.copy(self)
+        made._keeps = False
+        if self._stemmer is not None:
+            made._stemmer, made._lock = Stemmer.Stemmer(self._language, 0), threading.Lock()
+        return made
 
     def __call__(self, text: str) -> list[str]:
         """Split a text.
@@ -200,7 +211,7 @@ class Tokenizer:
             )
         if len(self._known) > 200_000:
             self._known.clear()
-        if len(word) <= 64:
+        if self._keeps and len(word) <= 64:
             self._known[word] = made
         return made
 

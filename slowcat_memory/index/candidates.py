@@ -42,7 +42,7 @@ class Candidates(Struct, frozen=True):
     about_until: np.ndarray
 
 
-class Lexical(Struct, frozen=True, eq=False):
+class Lexical(Struct, frozen=True, eq=False, weakref=True):
     """The first stage of a search: the best documents by words.
 
     The scores of all the others stay in the searcher until its next query; asked for after that,

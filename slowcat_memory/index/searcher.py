@@ -9,6 +9,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Set
 from pathlib import Path
+from weakref import ReferenceType, ref
 
 import numpy as np
 
@@ -55,6 +56,7 @@ class Searcher:
             IndexDamagedError: The sealed index is of another version.
         """
         self._tokenizer, self._options = tokenizer, options
+        self._asking = tokenizer.passing()
         self._lock = threading.RLock()
         header = read_header(sealed, options) if sealed is not None else None
         self._ids = Ids(sealed)
@@ -86,7 +88,8 @@ class Searcher:
             )
             for view in self._chosen
         }
-        self._scored: Lexical | None = None  # whose scores the views hold
+        # Whose scores the views hold; its words go with it, when the query is done.
+        self._scored: ReferenceType[Lexical] | None = None
         self.dense = DenseView(dim)
         if sealed is not None and sealed_vectors and dim and header and header.vectors:
             self.attach_vectors(sealed)
@@ -397,8 +400,7 @@ class Searcher:
             The best by view.
         """
         asked = {
-            name: list(dict.fromkeys(SOURCES[name](self._tokenizer, text)))
-            for name in self._sources
+            name: list(dict.fromkeys(SOURCES[name](self._asking, text))) for name in self._sources
         }
         with self._lock:
             self._scored = None
@@ -414,8 +416,9 @@ class Searcher:
                 best[view.name] = found
                 if view is WINDOW:
                     ceiling, weights = sum(idf), dict(zip(asked[view.source], idf, strict=True))
-            self._scored = Lexical(text, sealed, best, ceiling, weights, len(self._ids))
-            return self._scored
+            made = Lexical(text, sealed, best, ceiling, weights, len(self._ids))
+            self._scored = ref(made)
+            return made
 
     def postings(self, text: str) -> int:
         """Count the sealed postings that a query walks over, in all lexical views.
@@ -444,9 +447,9 @@ class Searcher:
             By view, shape (n,), float32.
         """
         with self._lock:
-            if self._scored is not lexical:  # another query came in between
+            if self._scored is None or self._scored() is not lexical:  # another query came by
                 self.lexical(lexical.text, sealed=lexical.sealed)
-                self._scored = lexical
+                self._scored = ref(lexical)
             return {view.name: self._views[view.name].scores(numbers) for view in self._chosen}
 
     def candidates(

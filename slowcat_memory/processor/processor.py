@@ -62,6 +62,7 @@ from slowcat_memory.core.text import clean
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import SlowcatError, StoreError
 from slowcat_memory.processor.arguments import override, read
+from slowcat_memory.processor.listening import Listening
 from slowcat_memory.processor.messages import Messages
 from slowcat_memory.records import Channel, Turn
 from slowcat_memory.runtime import inject
@@ -147,6 +148,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._add_instruction = add_instruction
         self._users: LLMUserAggregator | None = None
         self._dialogue: Dialogue | None = None
+        self._listening: Listening | None = None
         self._messages = Messages(self._own_messages, self._was_spoken)
         self._visible = inject.Visible()
         self._speculating: dict | None = None  # the message of a turn that may yet be withdrawn
@@ -210,6 +212,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             engine = await self._opened()
             await asyncio.to_thread(engine.prepare, self._scope)
             self._dialogue = self._begin(engine)
+            self._listening = self._listen(engine, self._dialogue)
         except Exception as error:  # the agent must start without a memory
             logger.error(f"{self}: this agent runs without a memory: {error}")
             await self._call_event_handler("on_memory_trouble", error)
@@ -243,9 +246,16 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             speaker_names=self._speaker_names,
         )
 
+    def _listen(self, engine: MemoryEngine, dialogue: Dialogue) -> Listening | None:
+        if self._users is None or not self._config.prefetch.enabled:
+            return None
+        return Listening(engine, self._scope, self._users, self._visible, dialogue)
+
     async def cleanup(self) -> None:
         """Take the agent's last words, end the session, save."""
         await super().cleanup()
+        if self._listening:
+            self._listening.prefetch.drop()
         if self._timer:
             await self.cancel_task(self._timer)
         if self._dialogue and not self._reply_done.is_set():
@@ -409,6 +419,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             exclude=self._visible.memories,
             exclude_words=self._visible.words,
             dialogue=self._dialogue.before(turn) if self._dialogue else (),
+            prefetch=self._listening.prefetch if self._listening else None,
         )
         packed = engine.pack(found)
         waited = (time.perf_counter() - start) * 1e3
@@ -456,6 +467,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
     # ---------------------------------------------------------------- events of the aggregators
 
     async def _on_user_frame(self, aggregator: LLMUserAggregator, frame: Frame) -> None:
+        if self._listening and self._injects:
+            self._guard(self._listening.hear, frame)
         if self._dialogue and isinstance(frame, TranscriptionFrame):
             self._dialogue.heard(frame.user_id or "", frame.text)
         elif isinstance(frame, (LLMMessagesUpdateFrame, LLMMessagesAppendFrame)):

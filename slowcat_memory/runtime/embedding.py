@@ -55,6 +55,7 @@ class Embedding:
         self.embedder: QueryEmbedder | None = None
         self._cached: Any = None  # from a query to ``Encoded``, behind a cache
         self.query: Breaker | None = None
+        self.passing: Breaker | None = None  # the same without the cache: it keeps no words
         self.report = EmbedderReport(state="none", source="not opened")
         self.open()
 
@@ -84,8 +85,10 @@ class Embedding:
             embedder, self.report = providers.open_query_embedder(self._options)
         if embedder is not None:
             self.embedder = embedder
-            self._cached = functools.lru_cache(self._cache_size)(self._encoder(embedder))
+            encode = self._encoder(embedder)
+            self._cached = functools.lru_cache(self._cache_size)(encode)
             self.query = Breaker(self._cached, self._clock, self._failed)
+            self.passing = Breaker(encode, self._clock, self._failed)
 
     def _encoder(self, embedder: QueryEmbedder) -> Callable[[str], Encoded]:
         """Return what embeds a query, with its tokens when they are wanted and told."""

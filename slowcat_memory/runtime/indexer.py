@@ -2,7 +2,8 @@
 
 Two workers. Recall and every change of an index run on the first, so that a turn is findable by
 whatever is asked after it. Embedding of new turns and rebuilding run on the second, so that they
-never stand in the way of a recall.
+never stand in the way of a recall. Two more only recall: one ahead of a turn, one for a turn that
+is out of time and cannot wait for the first.
 """
 
 import threading
@@ -39,6 +40,8 @@ class Indexer:
         self.closing = threading.Event()
         self.talk = ThreadPoolExecutor(1, "slowcat-recall")
         self.back = ThreadPoolExecutor(1, "slowcat-embed")
+        self.ahead = ThreadPoolExecutor(1, "slowcat-ahead")
+        self.late = ThreadPoolExecutor(1, "slowcat-late")
 
     def add(self, acks: Sequence[Ack], *, draft: bool) -> None:
         """Take turns that are to be made findable by ``release``. Neither blocks nor waits.
@@ -140,4 +143,5 @@ class Indexer:
             self._namespaces.stop()
             wait((self.back.submit(lambda: None),), CLOSE_S)
         self.talk.shutdown(wait=False)
-        self.back.shutdown(wait=False, cancel_futures=True)
+        for pool in (self.back, self.ahead, self.late):
+            pool.shutdown(wait=False, cancel_futures=True)

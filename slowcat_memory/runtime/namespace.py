@@ -82,6 +82,8 @@ class Namespace:
         self._vectors_ready = threading.Event()
         self._vectors_ready.set()
         self.damaged = False  # whether a new sealed index is due for that alone
+        # Higher after each change of what was there: what was recalled before it may be wrong now.
+        self.version = 0
         with store.snapshot() as snapshot:
             self.searcher = self._load(snapshot)
 
@@ -228,6 +230,7 @@ class Namespace:
             if memory.id in self._hot:
                 self._hot[memory.id] = (memory, self._hot[memory.id][1])
             self._change(lambda searcher: self._take_memory(searcher, memory))
+            self.version += 1
 
     def _take_memory(self, searcher: Searcher, memory: Memory) -> None:
         """Bring a stored memory's state into an index."""
@@ -259,6 +262,7 @@ class Namespace:
                 self.searcher.remove(memory_id)
                 self._hot.pop(memory_id, None)
             self._latest = {s: last for s, last in self._latest.items() if last not in gone}
+            self.version += 1
 
     def _change(self, change: Change) -> None:
         with self._lock:
@@ -286,8 +290,7 @@ class Namespace:
         Returns:
             Those that exist, by id.
         """
-        hot = ((memory_id, self._hot.get(memory_id)) for memory_id in memory_ids)
-        found = {memory_id: held[0] for memory_id, held in hot if held}
+        found = self.recent(memory_ids)
         missing = [i for i in memory_ids if i not in found]
         if missing:
             with self._store.snapshot() as snapshot:
@@ -295,6 +298,18 @@ class Namespace:
                     if memory := read_memory(snapshot, self.scope, memory_id):
                         found[memory_id] = memory
         return found
+
+    def recent(self, memory_ids: Sequence[str]) -> dict[str, Memory]:
+        """Read memories from among the latest, which are kept at hand: the store is not asked.
+
+        Args:
+            memory_ids: Their ids.
+
+        Returns:
+            Those at hand, by id.
+        """
+        hot = ((memory_id, self._hot.get(memory_id)) for memory_id in memory_ids)
+        return {memory_id: held[0] for memory_id, held in hot if held}
 
     # ---------------------------------------------------------------- sealing
 

@@ -17,8 +17,10 @@ class RecallOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """What a recall may cost, and what is good enough to offer.
 
     Attributes:
-        deadline_ms: A turn waits no longer than this for its memories; past it, it takes the best
-            stage that is done.
+        deadline_ms: A turn waits no longer than this for its memories, beyond what was recalled
+            ahead; past it, it takes the best stage that is done.
+        settle_ms: How long that may take: the words' best from the store, else from among the
+            latest memories; past it, the turn goes on without any. Several times what it takes.
         warn_ms: A slower recall is logged as a warning.
         floor: Least probability that one of the best memories answers (see `core.calibrate`); below
             it, nothing is offered but what is pinned. 0 offers the best of nothing too.
@@ -26,6 +28,7 @@ class RecallOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """
 
     deadline_ms: float = 10.0
+    settle_ms: float = 5.0
     warn_ms: float = 8.0
     floor: float = 0.12
     keep_share: float = 0.75

@@ -3,7 +3,8 @@
 Stages, each better than the one before: ``tail`` (words, over what was said since the last seal),
 ``lexical`` (words, over everything), ``full`` (words and vectors). After the lexical stage the
 result so far is left where the waiting turn can take it, should the deadline pass while the query
-is embedded. There is no hop between threads from stage to stage: one costs 32 us.
+is embedded; and what is out of time is settled without reading the store first. There is no hop
+between threads from stage to stage: one costs 32 us.
 """
 
 import time
@@ -36,6 +37,9 @@ class Progress:
     def __init__(self) -> None:
         """Start with nothing."""
         self.lexical: Lexical | None = None
+        self.ask: Ask | None = None  # as it was understood
+        self.encoded: Encoded | None = None  # once it was embedded
+        self.settled: Recollection | None = None  # what a late turn can have without the store
         self.abandoned = False  # set by the reader: do not go on, nobody waits
 
 
@@ -52,6 +56,7 @@ class Recall:
         fusing: FuseOptions,
         ranking: RankOptions,
         dialogue: float = 0.0,
+        recent: Fetch | None = None,
     ) -> None:
         """Wire the parts.
 
@@ -65,8 +70,10 @@ class Recall:
             fusing: How views become one score.
             ranking: The priors.
             dialogue: How much the last turns turn a query's vector their way.
+            recent: As ``fetch``, of those alone that are at hand; None when all are.
         """
         self._searcher, self._fetch, self._understand = searcher, fetch, understand
+        self._recent = recent or fetch
         self._embed, self._dialogue = embed, dialogue
         self._scoring = Scoring(searcher, tokens, fusing, ranking)
         self._duplicate = fusing.duplicate
@@ -84,12 +91,13 @@ class Recall:
         watch, progress = _Stopwatch(), progress or Progress()
         if progress.abandoned:
             return Recollection()
-        ask = self._understand(query, self._searcher.speakers)
+        ask = progress.ask = self._understand(query, self._searcher.speakers)
         lexical = progress.lexical = self._searcher.lexical(ask.words)
         watch.lap("lexical")
         encoded = None if query.vector is None else Encoded.of(query.vector)
         if encoded is None and self._embed is not None and len(self._searcher.dense):
             encoded = None if progress.abandoned else self.encode(ask)
+            progress.encoded = encoded
             watch.lap("embed")
         if progress.abandoned:
             return Recollection(timings=watch.laps)
@@ -110,7 +118,10 @@ class Recall:
         return None if value is None else Encoded.of(value)
 
     def settle(self, query: Query, progress: Progress) -> Recollection:
-        """Take what a late recall has so far; called by the turn that waits for it.
+        """Take what a late recall has so far, for a turn that waits for it.
+
+        What the latest memories answer, whose texts are at hand, is left in ``progress.settled``
+        before the store is read, which may block.
 
         Args:
             query: What is asked.
@@ -121,12 +132,24 @@ class Recall:
         """
         watch = _Stopwatch()
         progress.abandoned = True
-        ask = self._understand(query, self._searcher.speakers)
-        if progress.lexical is not None:
-            return self._finish(query, ask, progress.lexical, None, watch)
-        tail = self._searcher.lexical(ask.words, sealed=False)
+        ask, lexical = self._understand(query, self._searcher.speakers), progress.lexical
+        scored, words = self._by_words(query, ask, lexical, watch)
+        order = _order(scored, query)
+        at_hand = self._hits(query, scored, order, self._recent)
+        watch.lap("fetch")
+        progress.settled = Recollection(hits=at_hand, stage="tail", timings=watch.laps, words=words)
+        hits = self._hits(query, scored, order, self._fetch)
+        stage: Stage = "tail" if lexical is None else "lexical"
+        return replace(progress.settled, hits=hits, stage=stage)
+
+    def _by_words(
+        self, query: Query, ask: Ask, lexical: Lexical | None, watch: "_Stopwatch"
+    ) -> tuple[Scored, dict[str, float]]:
+        """Score by words alone: what they found, or the tail when they did not come that far."""
+        lexical = lexical or self._searcher.lexical(ask.words, sealed=False)
         watch.lap("lexical")
-        return replace(self._finish(query, ask, tail, None, watch), stage="tail")
+        found = self._searcher.candidates(lexical, None, query.exclude)
+        return self._scoring.first(found, ask, lexical.ceiling, query), lexical.weights
 
     def _turned(self, vector: np.ndarray, query: Query) -> np.ndarray:
         """Turn a query's vector towards what was just talked about, as far as that has vectors."""
@@ -164,12 +187,12 @@ class Recall:
         if encoded is not None and encoded.tokens is not None:
             scored = self._scoring.rerank(scored, encoded.tokens, query.scope)
             watch.lap("tokens")
-        hits = self._hits(query, scored, _order(scored, query))
+        hits = self._hits(query, scored, _order(scored, query), self._fetch)
         watch.lap("fetch")
         stage: Stage = "full" if "dense" in found.views else "lexical"
         return Recollection(hits=hits, stage=stage, timings=watch.laps, words=lexical.weights)
 
-    def _hits(self, query: Query, scored: Scored, order: np.ndarray) -> list[Hit]:
+    def _hits(self, query: Query, scored: Scored, order: np.ndarray, fetch: Fetch) -> list[Hit]:
         ids = scored.found.ids
         places: list[int] = []
         memories: dict[str, Memory] = {}
@@ -179,7 +202,7 @@ class Recall:
         most = 2 * page + len(query.exclude_words)
         for start in range(0, min(most, len(order)), page):
             wanted = order[start : min(start + page, most)].tolist()
-            memories |= self._fetch(query.scope, [ids[n] for n in wanted])
+            memories |= fetch(query.scope, [ids[n] for n in wanted])
             for n in wanted:
                 memory = memories.get(ids[n])
                 if memory is not None and not _heard(memory.text, query.exclude_words):

@@ -1,6 +1,8 @@
 """Recall in a conversation: on the talking worker, under the turn's deadline.
 
-The event loop waits for a recall at most until its deadline, then takes what is there.
+The event loop waits for a recall at most until its deadline, then takes what is there; to see what
+that is takes a bounded time as well, and is done on another thread. What was recalled ahead costs
+no wait at all: see ``prefetch``.
 """
 
 import asyncio
@@ -10,15 +12,18 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from slowcat_memory.core.ask import Ask, AskOptions, understand
 from slowcat_memory.core.fuse import FuseOptions
 from slowcat_memory.core.rank import RankOptions
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded
+from slowcat_memory.runtime.breaker import Embed
 from slowcat_memory.runtime.embedding import Embedding
 from slowcat_memory.runtime.indexer import Indexer
 from slowcat_memory.runtime.namespaces import Namespaces, check_scope
+from slowcat_memory.runtime.prefetch import Attempt, Prefetch, PrefetchOptions, overlap
 from slowcat_memory.runtime.query import Query, RecallOptions, Recollection
 from slowcat_memory.runtime.recall import Progress, Recall
 from slowcat_memory.runtime.residence import Residence
@@ -30,6 +35,7 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
 
     Attributes:
         recall: What it may cost, and what is good enough.
+        prefetch: What is recalled ahead.
         ask: What is read out of a query.
         fuse: How views become one score.
         rank: The priors.
@@ -37,6 +43,7 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
     """
 
     recall: RecallOptions = field(default_factory=RecallOptions)
+    prefetch: PrefetchOptions = field(default_factory=PrefetchOptions)
     ask: AskOptions = field(default_factory=AskOptions)
     fuse: FuseOptions = field(default_factory=FuseOptions)
     rank: RankOptions = field(default_factory=RankOptions)
@@ -73,39 +80,89 @@ class Retrieval:
         self._store, self._metrics, self._residence = store, metrics, residence
         self._zone, self._options = zone, options
 
-    async def recall(self, query: Query) -> Recollection:
+    def begin(self, query: Query) -> Attempt | None:
+        """Begin a recall ahead of the turn that may ask for it. Neither blocks nor waits.
+
+        Args:
+            query: What may be asked.
+
+        Returns:
+            The recall, under way; None while its scope is not loaded.
+        """
+        if query.scope not in self._namespaces:
+            return None
+        self._metrics.count("prefetch_begun")
+        namespace, progress = self._namespaces.get(query.scope), Progress()
+        version = namespace.version
+        running = self._indexer.ahead.submit(self._ahead, query, progress)
+        return Attempt(query, progress, running, namespace, version)
+
+    async def recall(self, query: Query, prefetch: Prefetch | None = None) -> Recollection:
         """Recall for a turn that waits: within the deadline, whatever is ready by then.
 
         Args:
             query: What is asked.
+            prefetch: What was recalled ahead for it, if anything: it is taken.
 
         Returns:
-            The hits, and how far recall came.
+            The hits, and how far recall came. Without suspending when all was recalled ahead.
 
         Raises:
             ConfigError: That is not a scope's name.
         """
-        found = await self._in_time(query)
+        found = await self._in_time(query, prefetch)
         self._metrics.count(f"recall_{found.stage}")
         return found
 
-    async def _in_time(self, query: Query) -> Recollection:
+    async def _in_time(self, query: Query, prefetch: Prefetch | None) -> Recollection:
         if query.scope not in self._namespaces:
             self._indexer.talk.submit(self._namespaces.get, check_scope(query.scope))
             return Recollection()
+        attempt = prefetch.take() if prefetch else None
+        if attempt and self._stands(attempt, query):
+            self._metrics.count("prefetch_stood")
+            if attempt.running.done():
+                return attempt.running.result()
+            return await self._wait(asyncio.wrap_future(attempt.running), query, attempt.progress)
+        if attempt:
+            attempt.abandon()
+            query = self._with_vector(query, attempt)
         self._indexer.release(but=query.exclude)
-        progress = Progress()
-        running = asyncio.get_running_loop().run_in_executor(
-            self._indexer.talk, self.run, query, progress
-        )
-        running.add_done_callback(_swallow)
+        progress, loop = Progress(), asyncio.get_running_loop()
+        running = loop.run_in_executor(self._indexer.talk, self.run, query, progress)
+        return await self._wait(running, query, progress)
+
+    def _stands(self, attempt: Attempt, query: Query) -> bool:
+        return attempt.namespace is self._namespaces.get(query.scope) and attempt.holds(query)
+
+    def _with_vector(self, query: Query, attempt: Attempt) -> Query:
+        """Take over the vector of a recall that asked nearly the same, if it came that far."""
+        encoded, asked = attempt.progress.encoded, attempt.progress.ask
+        namespace = self._namespaces.get(query.scope)
+        same_space = attempt.namespace.space == namespace.space
+        if encoded is not None and asked is not None and query.vector is None and same_space:
+            meaning = self._understand(query, namespace.searcher.speakers).meaning
+            if overlap(asked.meaning, meaning) >= self._options.prefetch.overlap:
+                self._metrics.count("prefetch_vector")
+                return replace(query, vector=encoded)
+        self._metrics.count("prefetch_redone")
+        return query
+
+    async def _wait(
+        self, running: "asyncio.Future[Recollection]", query: Query, progress: Progress
+    ) -> Recollection:
+        """Wait for a recall until the deadline, then for what it has so far; then no more."""
+        options = self._options.recall
         try:
-            deadline = self._options.recall.deadline_ms / 1e3
-            done, _ = await asyncio.wait({running}, timeout=deadline)
-        except asyncio.CancelledError:
+            if await _within(running, options.deadline_ms):
+                return running.result()
+            loop, recall = asyncio.get_running_loop(), self._recall(query.scope)
+            late = loop.run_in_executor(self._indexer.late, recall.settle, query, progress)
+            if await _within(late, options.settle_ms):
+                return late.result()
+        finally:  # also when an interruption cancels the turn
             progress.abandoned = True
-            raise
-        return running.result() if done else self._recall(query.scope).settle(query, progress)
+        return progress.settled or Recollection()
 
     def search(self, query: Query) -> Recollection:
         """Recall without a deadline, once all of the index is open. Blocks.
@@ -120,18 +177,25 @@ class Retrieval:
         self._namespaces.get(query.scope).wait_vectors()
         return self._indexer.talk.submit(self.run, query).result()
 
-    def run(self, query: Query, progress: Progress | None = None) -> Recollection:
+    def _ahead(self, query: Query, progress: Progress) -> Recollection:
+        """Recall what nobody may ever ask, on the thread of the caller: no cache takes its words."""
+        return self.run(query, progress, self._embedding.passing)
+
+    def run(
+        self, query: Query, progress: Progress | None = None, embed: Embed | None = None
+    ) -> Recollection:
         """Recall, on the thread of the caller.
 
         Args:
             query: What is asked.
             progress: Where to leave the lexical stage.
+            embed: As in ``Recall``; None for the one behind the cache.
 
         Returns:
             The hits.
         """
         try:
-            return self._recall(query.scope).run(query, progress)
+            return self._recall(query.scope, embed).run(query, progress)
         finally:
             self._residence.recalled()
 
@@ -147,18 +211,19 @@ class Retrieval:
         searcher = self._namespaces.get(query.scope).searcher
         return self._recall(query.scope).encode(self._understand(query, searcher.speakers))
 
-    def _recall(self, scope: str) -> Recall:
+    def _recall(self, scope: str, embed: Embed | None = None) -> Recall:
         namespace = self._namespaces.get(scope)
         same_space = namespace.space == self._embedding.space
         return Recall(
             namespace.searcher,
             lambda _, ids: namespace.fetch(ids),
             self._understand,
-            self._embedding.query if same_space else None,
+            (embed or self._embedding.query) if same_space else None,
             self._tokens if self._embedding.token_key else None,
             self._options.fuse,
             self._options.rank,
             self._options.ask.dialogue,
+            lambda _, ids: namespace.recent(ids),
         )
 
     def _understand(self, query: Query, speakers: Sequence[str]) -> Ask:
@@ -175,6 +240,13 @@ class Retrieval:
     def _tokens(self, scope: str, ids: Sequence[str]) -> Sequence[np.ndarray | None]:
         with self._store.snapshot() as snapshot:
             return snapshot.tokens(self._embedding.token_key, scope, ids)
+
+
+async def _within(future: "asyncio.Future[Recollection]", ms: float) -> bool:
+    """Wait for the end of what runs elsewhere, and leave it be when it takes longer."""
+    future.add_done_callback(_swallow)
+    done, _ = await asyncio.wait({future}, timeout=ms / 1e3)
+    return bool(done)
 
 
 def _swallow(future: "asyncio.Future[Any]") -> None:

@@ -38,8 +38,8 @@ def test_without_data_the_reason_is_said(tmp_path):
     assert "evaluation data" in skipped["calibration"]
     assert [step.result for step in steps if not step.skipped][:3] == [
         "latency.json",
+        "turn.json",
         "prefix.json",
-        "footprint.json",
     ]
 
 

@@ -276,3 +276,15 @@ def test_estimates() -> None:
     assert estimate_tokens("I am on it") == 6
     assert estimate_tokens("x" * 400) == 100
     assert estimate_tokens("漢" * 100) == 75
+
+
+@pytest.mark.parametrize("language", ["english", "german", "none"])
+def test_what_is_only_asked_leaves_no_words_behind(language: str) -> None:
+    tokenizer = Tokenizer(language)
+    passing = tokenizer.passing()
+    text = "Where did the Zanzibaris' photographs go, für Müllers?"
+    assert passing(text) == Tokenizer(language)(text)
+    assert "zanzibaris" not in tokenizer._known and not passing._known
+    tokenizer(text)
+    assert passing(text) == tokenizer(text)  # what is known already may be used
+    assert tokenizer._known and passing.version == tokenizer.version

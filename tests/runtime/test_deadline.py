@@ -1,0 +1,197 @@
+"""Never in the way: whatever is slow or stuck, a turn goes on with the best that is there."""
+
+import asyncio
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.records import Turn
+from slowcat_memory.runtime.query import Recollection
+from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+
+NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
+OLD, LATE = "My dog Max likes the sea", "My dog Max likes the snow"
+ASKED = "what does my dog like"
+STUCK_S = 20.0  # far beyond any deadline here: who waits for it fails
+
+
+class Slow(HashEmbedder):
+    """Embeds queries of turns when its gate opens."""
+
+    def __init__(self) -> None:
+        super().__init__(512)
+        self.gate = threading.Event()
+        self.gate.set()
+
+    def encode_query(self, text: str) -> np.ndarray:
+        if threading.current_thread().name.startswith("slowcat-recall"):
+            assert self.gate.wait(STUCK_S)
+        return super().encode_query(text)
+
+
+@pytest.fixture
+def embedder() -> Slow:
+    return Slow()
+
+
+def opened(path: Path, embedder: HashEmbedder) -> MemoryEngine:
+    config = memory_config(
+        path,
+        memory={"hot_cache_size": 1},
+        # What is not stuck has time enough on any machine; what is stuck never ends.
+        recall={"deadline_ms": 300.0, "settle_ms": 300.0, "floor": 0.0, "keep_share": 0.0},
+    )
+    made = MemoryEngine(config, clock=FixedClock(NOW), embedder=embedder)
+    made.prepare("anna")
+    return made
+
+
+def say(engine: MemoryEngine, days: int, text: str) -> None:
+    at = NOW - timedelta(days=days)
+    turn = Turn(session=f"s{days}", scope="anna", speaker="Anna", role="user", text=text, at=at)
+    engine.append(turn)
+    engine.drain()
+
+
+@pytest.fixture(scope="module")
+def sealed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with one memory in its sealed index, which takes a child process to make."""
+    path = tmp_path_factory.mktemp("deadline") / "memory"
+    made = opened(path, Slow())
+    say(made, 9, OLD)
+    made.seal("anna")
+    made.close()
+    return path
+
+
+@pytest.fixture
+def engine(tmp_path: Path, sealed: Path, embedder: Slow) -> Iterator[MemoryEngine]:
+    """One old memory in the sealed index, one in the tail whose text is at hand."""
+    shutil.copytree(sealed, tmp_path / "memory")
+    made = opened(tmp_path / "memory", embedder)
+    say(made, 1, LATE)
+    made.store.flush(None)
+    yield made
+    embedder.gate.set()
+    made.close()
+
+
+@contextmanager
+def stuck_worker(engine: MemoryEngine) -> Iterator[None]:
+    """The recall before has not come to its end."""
+    gate = threading.Event()
+    engine._indexer.talk.submit(gate.wait, STUCK_S)
+    try:
+        yield
+    finally:
+        gate.set()
+
+
+@contextmanager
+def stuck_index(engine: MemoryEngine) -> Iterator[None]:
+    """Somebody holds the index's lock."""
+    gate, held = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with engine.searcher("anna")._lock:
+            held.set()
+            gate.wait(STUCK_S)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    assert held.wait(STUCK_S)
+    try:
+        yield
+    finally:
+        gate.set()
+        holder.join()
+
+
+@contextmanager
+def stuck_store(engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Whoever reads the store waits."""
+    gate, snapshot = threading.Event(), engine.store.snapshot
+
+    def waits():
+        gate.wait(STUCK_S)
+        return snapshot()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(engine.store, "snapshot", waits)
+        try:
+            yield
+        finally:
+            gate.set()
+            for pool in (engine._indexer.talk, engine._indexer.late):
+                pool.submit(lambda: None).result(STUCK_S)
+
+
+def recall(engine: MemoryEngine) -> tuple[str, set[str]]:
+    found: Recollection = asyncio.run(engine.recall(ASKED, "anna"))
+    assert engine.metrics.counts()[f"recall_{found.stage}"] == 1
+    return found.stage, {hit.memory.text for hit in found.hits}
+
+
+def test_in_time_everything_counts(engine: MemoryEngine) -> None:
+    assert recall(engine) == ("full", {OLD, LATE})
+
+
+def test_a_slow_embedder_costs_the_vectors(engine: MemoryEngine, embedder: Slow) -> None:
+    embedder.gate.clear()
+    assert recall(engine) == ("lexical", {OLD, LATE})
+
+
+def test_a_worker_that_is_stuck_costs_what_is_sealed(engine: MemoryEngine) -> None:
+    with stuck_worker(engine):
+        assert recall(engine) == ("tail", {LATE})
+
+
+def test_a_slow_store_costs_what_is_not_at_hand(
+    engine: MemoryEngine, embedder: Slow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with stuck_store(engine, monkeypatch):
+        assert recall(engine) == ("tail", {LATE})
+
+
+def test_a_stuck_index_costs_the_memories_and_never_the_turn(engine: MemoryEngine) -> None:
+    with stuck_index(engine):
+        assert recall(engine) == ("none", set())
+
+
+def test_the_event_loop_goes_on_while_a_turn_is_out_of_time(engine: MemoryEngine) -> None:
+    async def scenario() -> int:
+        ticks, turn = 0, asyncio.create_task(engine.recall(ASKED, "anna"))
+        while not turn.done():
+            await asyncio.sleep(0.01)
+            ticks += 1
+        return ticks
+
+    with stuck_index(engine):
+        assert asyncio.run(scenario()) > 5
+
+
+def test_one_turn_out_of_time_does_not_cost_the_next_its_memories(engine: MemoryEngine) -> None:
+    with stuck_index(engine):
+        assert recall(engine) == ("none", set())
+    engine.drain()
+    assert recall(engine) == ("full", {OLD, LATE})
+
+
+def test_a_deadline_without_a_moment_still_ends(engine: MemoryEngine, tmp_path: Path) -> None:
+    """Nothing is waited for, and nothing is raised, whatever is stuck."""
+    config = memory_config(tmp_path / "other", recall={"deadline_ms": 0.0, "settle_ms": 0.0})
+    hasty = MemoryEngine(config)
+    try:
+        hasty.prepare("anna")
+        with stuck_worker(hasty), stuck_index(hasty):
+            found = asyncio.run(hasty.recall(ASKED, "anna"))
+        assert (found.hits, found.stage) == ([], "none")
+    finally:
+        hasty.close()

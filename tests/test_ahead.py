@@ -1,0 +1,248 @@
+"""Recall ahead of the speaker, in whole pipelines: what is heard, what a turn takes of it."""
+
+import asyncio
+import contextlib
+
+import pytest
+from pipecat.frames.frames import (
+    EagerEndOfTurnCancelFrame,
+    InterimTranscriptionFrame,
+    LLMMessagesAppendFrame,
+    TranscriptionFrame,
+    VADUserStartedSpeakingFrame,
+    VADUserStoppedSpeakingFrame,
+)
+from pipecat.utils.time import time_now_iso8601
+from recorded import remember
+from rig import VoicePipeline, run
+from stores import configured
+from test_processor import MAX, QUESTION, blocks, memory, user
+from test_special_turns import (
+    EagerVoice,
+    Mark,
+    contents,
+    ledger_of,
+    logged_words,
+    saw,
+    session_turns,
+    with_words,
+)
+
+from slowcat_memory import MemoryEngine
+from slowcat_memory.core.pack import CLOSE
+from slowcat_memory.records import Forget
+
+
+@pytest.fixture
+def engine(config):
+    remember(config, MAX)
+    remember(config, "User: We flew to Lisbon in May.", days=9)
+    engine = MemoryEngine(config)
+    with contextlib.closing(engine):
+        yield engine
+
+
+class Ear:
+    """A recogniser that waits until what it sent was listened to, and recalled for."""
+
+    def __init__(self, voice: VoicePipeline, engine: MemoryEngine) -> None:
+        self.voice, self.engine = voice, engine
+        saw(voice, Mark)
+
+    async def send(self, *sent) -> None:
+        for frame in sent:
+            await self.voice.worker.queue_frame(frame)
+            self.voice.kinds.discard(Mark)
+            await self.voice.worker.queue_frame(Mark())
+            await self.voice.until(lambda: saw(self.voice, Mark))
+        await asyncio.to_thread(self.engine._indexer.ahead.submit(lambda: None).result, 10)
+
+    async def begins(self) -> None:
+        await self.send(VADUserStartedSpeakingFrame(start_secs=0.2))
+
+    async def interim(self, words: str, who: str = "user") -> None:
+        await self.send(InterimTranscriptionFrame(words, who, time_now_iso8601()))
+
+    async def final(self, words: str, who: str = "user") -> None:
+        await self.send(TranscriptionFrame(words, who, time_now_iso8601(), finalized=True))
+
+    async def ends(self) -> None:
+        answered = len(with_words(self.voice, 99))
+        await self.voice.worker.queue_frame(VADUserStoppedSpeakingFrame(stop_secs=0.2))
+        await self.voice.until(lambda: len(with_words(self.voice, 99)) > answered)
+
+    async def turn(self, *interims: str, final: str) -> None:
+        await self.begins()
+        for words in interims:
+            await self.interim(words)
+        await self.final(final)
+        await self.ends()
+
+
+def played(config, engine, scenario, **more):
+    async def inside():
+        async with VoicePipeline(
+            lambda _: "I see.", memory=memory(config, engine=engine), **more
+        ) as voice:
+            await scenario(Ear(voice, engine))
+            return voice
+
+    return run(inside())
+
+
+def taken(engine) -> dict[str, int]:
+    """What turns took of what was recalled ahead."""
+    counts = engine.metrics.counts()
+    hows = ("stood", "vector", "redone")
+    return {how: n for how in hows if (n := counts.get(f"prefetch_{how}", 0))}
+
+
+def test_a_turn_takes_what_was_recalled_while_it_was_spoken(engine, config):
+    async def scenario(ear):
+        await ear.turn("what is", "what is my dog", QUESTION, final="What is my dog called?")
+
+    voice = played(config, engine, scenario)
+    assert taken(engine) == {"stood": 1}
+    assert "My dog is called Max." in contents(voice.server.requests[0])[-1]
+    assert contents(voice.server.requests[0])[-1].endswith(f"{CLOSE}\n\nWhat is my dog called?")
+    (entry,) = ledger_of(engine)
+    assert len(entry.offers) == 1 and entry.timings["wait"] >= 0
+    assert [text for _, text in logged_words(engine)] == ["What is my dog called?", "I see."]
+
+
+def test_a_turn_that_became_another_one_is_recalled_for_what_was_said(engine, config):
+    async def scenario(ear):
+        await ear.begins()
+        await ear.interim("where did we fly to in May")
+        await ear.final(QUESTION)
+        await ear.ends()
+
+    voice = played(config, engine, scenario)
+    assert "Max" in contents(voice.server.requests[0])[-1]
+    assert "Lisbon" not in contents(voice.server.requests[0])[-1]
+    assert taken(engine) == {"stood": 1}  # that of the final transcript
+
+
+def test_a_turn_of_several_transcripts_is_asked_as_a_whole(engine, config):
+    async def scenario(ear):
+        await ear.begins()
+        await ear.final("We flew to Lisbon.")
+        await ear.interim("what is my dog")
+        await ear.final("What is my dog called?")
+        await ear.ends()
+
+    voice = played(config, engine, scenario, speech_timeout_s=0.1)
+    asked = contents(voice.server.requests[0])[-1]
+    assert asked.endswith("We flew to Lisbon. What is my dog called?")
+    assert "in May" in asked and "Max" in asked
+    assert taken(engine) == {"stood": 1}
+
+
+def test_a_turn_of_two_speakers_is_recalled_for_all_the_same(engine, config):
+    async def scenario(ear):
+        await ear.begins()
+        await ear.final("Tell me a thing,", who="anna")
+        await ear.final(QUESTION, who="ben")
+        await ear.ends()
+
+    voice = played(config, engine, scenario, speech_timeout_s=0.1)
+    assert "Max" in contents(voice.server.requests[0])[-1]
+    assert [name for name, _ in logged_words(engine)][:2] == ["anna", "ben"]
+
+
+def test_what_is_visible_is_not_offered_again(engine, config):
+    async def scenario(ear):
+        await ear.turn(QUESTION, final=QUESTION)
+        await ear.turn("tell me again what my dog is called", final="and what is my dog called?")
+
+    voice = played(config, engine, scenario)
+    assert [blocks(text) for text in contents(voice.server.requests[1])[1:]] == [1, 0, 0]
+    assert taken(engine) == {"stood": 2}
+
+
+def test_what_is_forgotten_while_somebody_speaks_is_not_offered(engine, config):
+    async def scenario(ear):
+        await ear.begins()
+        await ear.interim(QUESTION)
+        await asyncio.to_thread(engine.forget, Forget(scope="user", session="earlier-3"))
+        await ear.final(QUESTION)
+        await ear.ends()
+
+    with engine.store.snapshot() as snapshot:
+        assert "earlier-3" in {turn.session for turn in snapshot.turns("user")}
+    voice = played(config, engine, scenario)
+    assert contents(voice.server.requests[0])[1:] == [QUESTION]
+
+
+def test_words_that_were_only_heard_are_kept_nowhere(engine, config):
+    async def scenario(ear):
+        await ear.turn("my secret is zanzibar", final=QUESTION)
+
+    played(config, engine, scenario)
+    engine.store.flush(None)
+    assert "zanzibar" not in str(engine.stats()) + str(ledger_of(engine)) + str(
+        session_turns(engine)
+    )
+    files = [file for file in config.folder.rglob("*") if file.is_file()]
+    assert files and not any(b"zanzibar" in file.read_bytes() for file in files)
+
+
+def test_typed_words_take_nothing_that_was_heard(engine, config):
+    async def scenario(ear):
+        await ear.begins()
+        await ear.interim("where did we fly to in May")
+        typed = LLMMessagesAppendFrame(messages=[user(QUESTION)], run_llm=True)
+        await ear.voice.worker.queue_frame(typed)
+        await ear.voice.answer()
+
+    voice = played(config, engine, scenario)
+    assert "Max" in contents(voice.server.requests[0])[-1]
+    assert taken(engine) == {"redone": 1}
+
+
+def test_trouble_with_what_is_heard_costs_nothing(engine, config, monkeypatch):
+    monkeypatch.setattr(engine._retrieval, "begin", lambda _: 1 / 0)
+
+    async def scenario(ear):
+        await ear.turn(QUESTION, final=QUESTION)
+
+    voice = played(config, engine, scenario)
+    assert "Max" in contents(voice.server.requests[0])[-1] and voice.errors == []
+    assert engine.metrics.counts()["failures"] > 0
+
+
+def test_it_can_be_switched_off(config):
+    off = configured(config.folder, recall={"floor": 0.005}, prefetch={"enabled": False})
+    remember(off, MAX)
+    with contextlib.closing(MemoryEngine(off)) as engine:
+
+        async def scenario(ear):
+            await ear.turn(QUESTION, final=QUESTION)
+
+        voice = played(off, engine, scenario)
+        assert "Max" in contents(voice.server.requests[0])[-1]
+        assert not any(name.startswith("prefetch") for name in engine.metrics.counts())
+
+
+# ---------------------------------------------------------------- eager end of turn
+
+
+@pytest.mark.parametrize("withdrawn", [False, True])
+def test_an_eager_turn_takes_what_was_recalled_ahead(engine, config, withdrawn):
+    async def scenario():
+        eager = EagerVoice(memory(config, engine=engine))
+        async with eager.voice:
+            await eager.begin("what is my dog called")
+            first = taken(engine)
+            if withdrawn:
+                await eager.queue(EagerEndOfTurnCancelFrame())
+            await eager.end("What is my dog called?")
+            await eager.voice.server.wait_for_requests(1 + withdrawn)
+            await eager.voice.answer()
+        return eager.voice, first
+
+    voice, first = run(scenario())
+    assert sum(first.values()) == 1 and sum(taken(engine).values()) == 1 + withdrawn
+    assert all("Max" in contents(request)[-1] for request in voice.server.requests)
+    assert len(ledger_of(engine)) == 1
+    assert [text for _, text in logged_words(engine)][0] == "What is my dog called?"
