@@ -108,6 +108,9 @@ def test_a_turn_takes_what_was_recalled_while_it_was_spoken(engine, config):
     (entry,) = ledger_of(engine)
     assert len(entry.offers) == 1 and entry.timings["wait"] >= 0
     assert [text for _, text in logged_words(engine)] == ["What is my dog called?", "I see."]
+    stats = engine.stats()
+    assert stats["counters"]["recall_lexical"] == 1  # there is no model here
+    assert {"n", "p50", "p95", "p99", "max"} == set(stats["latency_ms"]["turn_wait"])
 
 
 def test_a_turn_that_became_another_one_is_recalled_for_what_was_said(engine, config):

@@ -59,11 +59,13 @@ class Dialogue:
         """List what was said last in this session, oldest first.
 
         Args:
-            turn: The turn at hand, which is left out.
+            turn: The turn at hand, which is left out; None when it is not logged yet.
 
         Returns:
-            Two turns at most.
+            Two turns at most; none when the turn at hand begins a session.
         """
+        if turn is None and not self.tracker.session:
+            return []
         earlier = [said for said in self._last if turn is None or said.id < turn.id]
         return [Said(said.text, said.at, chunk_id(said.id)) for said in earlier[-2:]]
 

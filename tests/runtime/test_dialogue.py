@@ -1,7 +1,7 @@
 """Utterances to turns: who said what, in which exchange."""
 
 from concurrent.futures import Future
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from msgspec.structs import replace
@@ -170,3 +170,23 @@ def test_the_line_and_the_silence_end_the_session(dialogue, log):
     dialogue.disconnected()
     dialogue.tick()
     assert [event.kind for event in log if isinstance(event, SessionEdge)] == ["start", "end"]
+
+
+def test_what_was_said_before_a_turn_is_the_same_ahead_of_it(log):
+    clock = [NOON]
+    tracker = SessionTracker("anna", lambda now: "s1", SessionOptions(silence_s=300))
+    dialogue = Dialogue(
+        tracker, log.append_event, lambda: clock[0], user_name="User", agent_name="Cat"
+    )
+
+    def say(text: str) -> tuple[list[str], list[str]]:
+        ahead = dialogue.before(None)
+        turn = dialogue.user_said(text)[-1]
+        return [said.text for said in ahead], [said.text for said in dialogue.before(turn)]
+
+    assert say("hello") == ([], [])
+    dialogue.agent_said("Hello, you.", interrupted=False)
+    assert say("how are you") == (["hello", "Hello, you."],) * 2
+    clock[0] += timedelta(seconds=301)
+    dialogue.tick()
+    assert say("good morning") == ([], [])  # another session
