@@ -1,0 +1,105 @@
+"""A turn of the log, recalled again as of then: what was offered, and what would be.
+
+The index is made anew of what was there before the turn, so that words weigh what they weighed; the
+options are those of today's configuration, or of the one that is to be tried. There is no deadline.
+The query is the turn's own words, after the two turns before it; a turn to which several people
+spoke was one query then and is its last part now.
+"""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from slowcat_memory.core.chunks import chunk_id
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.errors import TranscriptError
+from slowcat_memory.records import LedgerEntry, Memory, Turn
+from slowcat_memory.runtime import ledger
+from slowcat_memory.runtime.namespace import read_memory
+from slowcat_memory.runtime.query import Query
+from slowcat_memory.store import Snapshot
+
+MOST_TURNS = 300_000  # an index of more than that, in memory, is too much for a look
+
+
+class Replayed(Struct, frozen=True, kw_only=True):
+    """A turn, then and now.
+
+    Attributes:
+        turn: The turn.
+        asked: What was searched for: its words, and those it leans on.
+        then: The ledger's row, None when there is none, or no longer.
+        now: The row that would be written.
+        memories: Those of both rows that still exist, by id.
+    """
+
+    turn: Turn
+    asked: str
+    then: LedgerEntry | None
+    now: LedgerEntry
+    memories: dict[str, Memory]
+
+
+def replay_turn(engine: MemoryEngine, number: int) -> Replayed:
+    """Recall a turn again, from what was there before it. Blocks, for a second by 10,000 turns.
+
+    Args:
+        engine: Open, readonly will do.
+        number: Log id of a person's turn.
+
+    Returns:
+        What was, and what would be.
+
+    Raises:
+        TranscriptError: There is no such turn, or too much was said before it.
+    """
+    with engine.store.snapshot() as snapshot:
+        turn = _turn(snapshot, number)
+        then = snapshot.ledger(number)
+        dialogue = ledger.dialogue_before(snapshot, turn)
+        asked = ledger.asked(snapshot, turn, engine.config.ask)
+        visible = then.visible if then else _said_in_session(snapshot, turn)
+    query = Query(
+        text=turn.text,
+        scope=turn.scope,
+        now=turn.at,
+        k=engine.config.pack.memories,
+        exclude=frozenset(visible),
+        floor=engine.config.recall.floor,
+        keep_share=engine.config.recall.keep_share,
+        dialogue=dialogue,
+    )
+    found = engine.as_of(turn).run(query)
+    now = ledger.entry(turn, found, engine.pack(found, turn.at))
+    with engine.store.snapshot() as snapshot:
+        memories = {memory.id: memory for memory in _memories(snapshot, then, now)}
+    return Replayed(turn=turn, asked=asked, then=then, now=now, memories=memories)
+
+
+def _turn(snapshot: Snapshot, number: int) -> Turn:
+    turn = snapshot.turn(number)
+    if turn is None or turn.role != "user":
+        raise TranscriptError(
+            f"{number} is no turn of a person", hint="`show --last 20` lists them"
+        )
+    counts = snapshot.counts()
+    if counts["log_by_scope"] > MOST_TURNS:
+        raise TranscriptError(
+            f"this store holds more than {MOST_TURNS:,} turns: too many to replay"
+        )
+    return turn
+
+
+def _said_in_session(snapshot: Snapshot, turn: Turn) -> list[str]:
+    """Take what was said in the session before for what stood in the context."""
+    session = snapshot.session(turn.session)
+    first = session.first_turn if session else turn.id
+    said = snapshot.turns(turn.scope, after=first - 1, upto=turn.id - 1)
+    return [chunk_id(one.id) for one in said if one.session == turn.session]
+
+
+def _memories(snapshot: Snapshot, *rows: LedgerEntry | None) -> Iterator[Memory]:
+    for row in rows:
+        for one in (*row.offers, *row.left_out) if row else ():
+            if memory := read_memory(snapshot, row.scope, one.memory):
+                yield memory
