@@ -271,6 +271,11 @@ class LedgerEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     visible: tuple[str, ...] = ()
     candidates: int = 0
 
+    @property
+    def told(self) -> tuple[Offer | LeftOut, ...]:
+        """The memories that the row tells scores of: those that were injected come first."""
+        return self.offers + self.left_out
+
 
 class IndexFile(Struct, frozen=True):
     """A file of a published index, as the manifest vouches for it."""

@@ -11,6 +11,7 @@ from slowcat_memory.cli.options import AsJson
 from slowcat_memory.cli.output import listed, out, print_json, row, size, table, when
 from slowcat_memory.cli.settings import settings
 from slowcat_memory.core.ageing import TIERS
+from slowcat_memory.core.kinds import findable
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -62,7 +63,8 @@ def collect(engine: "MemoryEngine") -> dict[str, Any]:
 
 def _scope(snapshot: "Snapshot", scope: str, embedder: str) -> dict[str, Any]:
     sessions = snapshot.sessions(scope)
-    notes = [m for m in snapshot.memories(scope) if not m.id.startswith("chunk/")]
+    derived = (m for m in snapshot.memories(scope) if findable(m))
+    notes = [m for m in derived if not m.id.startswith("chunk/")]
     vectors = [v.draft for v in snapshot.vectors(embedder, scope)] if embedder else []
     manifest = snapshot.manifest(scope)
     return {

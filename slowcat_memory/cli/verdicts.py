@@ -71,7 +71,7 @@ def verdicts(entry: "LedgerEntry") -> list[Verdict]:
 def _weighed(entry: "LedgerEntry") -> Iterator[Verdict]:
     reasons = dict.fromkeys((offer.memory for offer in entry.offers), OFFERED)
     reasons |= {one.memory: one.reason for one in entry.left_out}
-    for one in (*entry.offers, *entry.left_out):
+    for one in entry.told:
         yield Verdict(
             memory=one.memory,
             verdict=reasons[one.memory],

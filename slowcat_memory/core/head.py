@@ -91,7 +91,7 @@ def _profile(past: Past, room: int) -> list[str]:
     notes.sort(key=lambda m: (-m.importance, -m.valid_from.timestamp(), m.id))
     said: list[str] = []
     for text in (neutralise(note.text).rstrip(".") for note in notes):
-        if sum(map(len, said)) + len(text) <= room:
+        if text and sum(map(len, said)) + len(text) <= room:
             said.append(text)
     return [f"About {neutralise(past.user)}: {'; '.join(said)}."] if said else []
 
@@ -99,7 +99,7 @@ def _profile(past: Past, room: int) -> list[str]:
 def _blocks(memories: Iterable[Memory], room: int) -> list[str]:
     latest: dict[str, Memory] = {}
     for memory in sorted(memories, key=lambda m: (m.recorded_at or m.valid_from, m.id)):
-        if family(memory.kind) == BLOCK:
+        if family(memory.kind) == BLOCK and memory.text.strip():
             latest[memory.kind.partition("/")[2]] = memory
     order = list(BLOCKS)
     names = sorted(latest, key=lambda n: (order.index(n) if n in BLOCKS else len(order), n))

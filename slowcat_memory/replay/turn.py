@@ -99,7 +99,7 @@ def _said_in_session(snapshot: Snapshot, turn: Turn) -> list[str]:
 
 
 def _memories(snapshot: Snapshot, *rows: LedgerEntry | None) -> Iterator[Memory]:
-    for row in rows:
-        for one in (*row.offers, *row.left_out) if row else ():
+    for row in filter(None, rows):
+        for one in row.told:
             if memory := read_memory(snapshot, row.scope, one.memory):
                 yield memory

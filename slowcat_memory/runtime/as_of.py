@@ -58,6 +58,7 @@ class SnapshotAsOf:
             at: When it was said.
         """
         self._snapshot, self._before, self._at = snapshot, before, at
+        self.forget_epoch = snapshot.forget_epoch
         self.tokens = snapshot.tokens
         self.turn_before = snapshot.turn_before
 

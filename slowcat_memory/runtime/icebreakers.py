@@ -7,12 +7,12 @@ has no name before somebody speaks in it, so it is known by the session that end
 """
 
 import hashlib
-import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta, tzinfo
 
 import msgspec
+from loguru import logger
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -29,8 +29,6 @@ from slowcat_memory.errors import StoreError
 from slowcat_memory.records import Cursor, Memory, Session, WriteBatch
 from slowcat_memory.runtime.namespaces import check_scope
 from slowcat_memory.store import Snapshot, Store
-
-log = logging.getLogger(__name__)
 
 HOLD = timedelta(hours=1)  # between an application asking for the head and somebody speaking
 WRITTEN_S = 5.0
@@ -220,9 +218,9 @@ class Icebreakers:
         try:
             self._store.apply(ICEBREAKER, batch).wait(WRITTEN_S)
         except (StoreError, TimeoutError) as error:
-            log.warning("an icebreaker is left unused: %s", type(error).__name__)
+            logger.warning(f"memory: an icebreaker is left unused: {type(error).__name__}")
             return False
-        log.info("scope %s: %s is used", chosen.scope, chosen.id)
+        logger.info(f"memory: {chosen.id} of scope {chosen.scope} is used")
         return True
 
 
