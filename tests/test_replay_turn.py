@@ -64,6 +64,8 @@ def ask(engine: MemoryEngine, text: str, exclude: frozenset[str] = frozenset()) 
         await asyncio.sleep(0)
         return asked
 
+    engine.drain()
+    engine.store.flush()  # the vectors of tokens are read from the store
     asked = asyncio.run(one())
     engine.drain()
     engine.store.flush()
@@ -85,7 +87,6 @@ def same(replayed: Replayed) -> bool:
 def test_a_turn_is_what_it_was_whatever_was_said_since(engine: MemoryEngine) -> None:
     for text in EARLIER:
         say(engine, text)
-    engine.drain()
     asked = ask(engine, QUESTION)
     for text in LATER * 5:
         say(engine, text, session="later")
@@ -102,7 +103,6 @@ def test_a_filter_on_todays_index_would_not_do(engine: MemoryEngine) -> None:
     """Words weigh what they weighed then: the statistics are those of then."""
     for text in EARLIER:
         say(engine, text)
-    engine.drain()
     asked = ask(engine, QUESTION)
     for text in LATER * 5:
         say(engine, text, session="later")
@@ -119,7 +119,6 @@ def test_a_filter_on_todays_index_would_not_do(engine: MemoryEngine) -> None:
 def test_after_a_restart_and_with_a_sealed_index(tmp_path: Path, engine: MemoryEngine) -> None:
     for text in EARLIER:
         say(engine, text)
-    engine.drain()
     asked = ask(engine, QUESTION)
     say(engine, LATER[0])
     engine.drain()
@@ -160,6 +159,7 @@ def test_a_follow_up_leans_on_what_it_leant_on(engine: MemoryEngine) -> None:
     say(engine, "Where does my brother Moritz work?")
     follow = say(engine, "and what about him?")
     engine.drain()
+    engine.store.flush()
     replayed = replay_turn(engine, follow.id)
     assert "Moritz" in replayed.asked and replayed.then is None
     best = max(replayed.now.told, key=lambda one: one.score)
@@ -171,7 +171,6 @@ def test_a_follow_up_leans_on_what_it_leant_on(engine: MemoryEngine) -> None:
 def test_other_options_make_another_now(tmp_path: Path, engine: MemoryEngine) -> None:
     for text in EARLIER:
         say(engine, text)
-    engine.drain()
     asked = ask(engine, QUESTION)
     engine.close()
     strict = opened(tmp_path, recall={"floor": 0.9999})
