@@ -625,8 +625,7 @@ class MemoryEngine:
             entry = snapshot.ledger(turn)
             if entry is None:
                 return None
-            told = (one.memory for one in entry.told)
-            read = ((id_, read_memory(snapshot, entry.scope, id_)) for id_ in told)
+            read = ((id_, read_memory(snapshot, entry.scope, id_)) for id_ in entry.memories)
             return entry, {id_: memory for id_, memory in read if memory}
 
     def stats(self) -> dict[str, Any]:

@@ -276,6 +276,11 @@ class LedgerEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """The memories that the row tells scores of: those that were injected come first."""
         return self.offers + self.left_out
 
+    @property
+    def memories(self) -> tuple[str, ...]:
+        """The ids of all memories that the row speaks of."""
+        return tuple(one.memory for one in self.told) + self.visible
+
 
 class IndexFile(Struct, frozen=True):
     """A file of a published index, as the manifest vouches for it."""

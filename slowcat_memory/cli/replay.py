@@ -7,7 +7,7 @@ import typer
 from slowcat_memory.cli.options import AsJson
 from slowcat_memory.cli.output import out, print_json, row, table, warn, when
 from slowcat_memory.cli.settings import settings
-from slowcat_memory.cli.verdicts import OFFERED, Verdict, how_found, line, verdicts
+from slowcat_memory.cli.verdicts import OFFERED, WIDTH, Verdict, how_found, line, verdicts
 
 if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine
@@ -32,9 +32,19 @@ def replay(
     with settings(ctx).engine(readonly=True) as engine:
         replayed = replay_turn(engine, turn)
         if as_json:
-            return print_json(replayed)
+            return print_json(_plain(replayed))
         _print(engine, replayed)
     return None
+
+
+def _plain(replayed: "Replayed") -> dict[str, Any]:
+    return {
+        "turn": replayed.turn,
+        "asked": replayed.asked,
+        "then": verdicts(replayed.then) if replayed.then else None,
+        "now": verdicts(replayed.now),
+        "memories": replayed.memories,
+    }
 
 
 def _print(engine: "MemoryEngine", replayed: "Replayed") -> None:
@@ -53,6 +63,7 @@ def _print(engine: "MemoryEngine", replayed: "Replayed") -> None:
 
 def _table(engine: "MemoryEngine", replayed: "Replayed") -> Any:
     made = table("then", "now", "memory*")
+    made.columns[0].max_width = made.columns[1].max_width = WIDTH
     then = {one.memory: one for one in verdicts(replayed.then)} if replayed.then else {}
     now = {one.memory: one for one in verdicts(replayed.now)}
     for memory in {**now, **then}:

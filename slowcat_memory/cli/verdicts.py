@@ -25,6 +25,7 @@ WORDS = {
     "room": "no room in the block",
     "gone": "forgotten meanwhile",
 }
+WIDTH = 20  # of a column of verdicts, so that 80 columns leave room for the memory
 STAGES = {
     "full": "by words and vectors",
     "lexical": "by words alone: no vector, or no time for one",

@@ -7,7 +7,7 @@ import typer
 from slowcat_memory.cli.options import AsJson
 from slowcat_memory.cli.output import out, print_json, row, table, warn, when
 from slowcat_memory.cli.settings import settings
-from slowcat_memory.cli.verdicts import OFFERED, VISIBLE, how_found, line, verdicts, views
+from slowcat_memory.cli.verdicts import OFFERED, WIDTH, how_found, line, verdicts, views
 
 if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine
@@ -39,7 +39,8 @@ def why(
         entry, memories = found
         asked = _asked(engine, entry)
         if as_json:
-            return print_json({"recall": entry, "asked": asked, "memories": memories})
+            told = {"recall": entry, "asked": asked, "weighed": verdicts(entry)}
+            return print_json({**told, "memories": memories})
         _print(engine, entry, asked, memories)
     return None
 
@@ -78,15 +79,13 @@ def _print(
 
 def _table(engine: "MemoryEngine", entry: "LedgerEntry", memories: "dict[str, Memory]") -> Any:
     made = table(">score", ">likely", "verdict", "memory*")
+    made.columns[2].max_width = WIDTH
     for one in verdicts(entry):
-        if one.verdict == VISIBLE:
-            row(made, "", "", one.words, one.memory, style="dim")
-            continue
         told = line(memories.get(one.memory), engine.zone)
         by = f"{one.memory} · {views(one.views)}" if one.views else one.memory
         row(
             made,
-            f"{one.score:.2f}",
+            "" if one.score is None else f"{one.score:.2f}",
             f"{one.probability:.0%}" if one.probability else "",
             one.words,
             f"{told}\n{by}",

@@ -100,6 +100,6 @@ def _said_in_session(snapshot: Snapshot, turn: Turn) -> list[str]:
 
 def _memories(snapshot: Snapshot, *rows: LedgerEntry | None) -> Iterator[Memory]:
     for row in filter(None, rows):
-        for one in row.told:
-            if memory := read_memory(snapshot, row.scope, one.memory):
+        for memory_id in row.memories:
+            if memory := read_memory(snapshot, row.scope, memory_id):
                 yield memory

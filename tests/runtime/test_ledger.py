@@ -47,6 +47,7 @@ def ask(engine: MemoryEngine, text: str, **how: object) -> LedgerEntry:
         await asyncio.sleep(0)
         return asked
 
+    engine.store.flush()  # the vectors of tokens are read from the store
     asked = asyncio.run(one())
     engine.drain()
     engine.store.flush()
