@@ -29,7 +29,7 @@ class HeadOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     Attributes:
         head_chars: Room for blocks and the last session's summary together; what does not fit is
-            cut. A first source's figure; about 500 tokens, prefilled once a session.
+            cut. The default is about 500 tokens, which the LLM reads once a session.
         profile_chars: Room for the one line about the user, 0 for no such line.
     """
 
