@@ -474,9 +474,9 @@ class MemoryEngine:
         return self._retrieval_from(self._namespaces, self.store, options)
 
     def as_of(self, turn: Turn) -> Retrieval:
-        """Recall from what was there before a turn: its index is made anew, in memory.
+        """Recall from what was there before a turn.
 
-        That takes a second for ten thousand turns.
+        Its index is made anew, in memory: a second and 60 MB for 10,000 turns.
 
         Args:
             turn: A numbered turn.

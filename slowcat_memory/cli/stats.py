@@ -11,7 +11,6 @@ from slowcat_memory.cli.options import AsJson
 from slowcat_memory.cli.output import listed, out, print_json, row, size, table, when
 from slowcat_memory.cli.settings import settings
 from slowcat_memory.core.ageing import TIERS
-from slowcat_memory.core.kinds import findable
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -62,6 +61,8 @@ def collect(engine: "MemoryEngine") -> dict[str, Any]:
 
 
 def _scope(snapshot: "Snapshot", scope: str, embedder: str) -> dict[str, Any]:
+    from slowcat_memory.core.kinds import findable
+
     sessions = snapshot.sessions(scope)
     derived = (m for m in snapshot.memories(scope) if findable(m))
     notes = [m for m in derived if not m.id.startswith("chunk/")]
