@@ -118,7 +118,10 @@ def _last(past: Past, zone: tzinfo, room: int) -> list[str]:
     day, today = past.last.astimezone(zone), past.moment.astimezone(zone)
     times = "once" if past.talks == 1 else f"{past.talks} times"
     ago = long_ago((today.date() - day.date()).days)
-    lines = [f"You have talked {times} before, the last time on {day.day} {day:%B %Y}, {ago}."]
+    lines = [
+        f"You have talked {times} before, the last time on {day.day} {day:%B %Y}, {ago}; "
+        f"today is {today:%A}, {today.day} {today:%B %Y}."
+    ]
     if past.summary is not None and (told := shortened(_lines(past.summary.text), room)):
         lines.append(f"That time: {told}")
     return lines

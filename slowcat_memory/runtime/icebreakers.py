@@ -38,7 +38,8 @@ class Taken(Struct, frozen=True):
     """Which session took which icebreaker.
 
     Attributes:
-        memory: The icebreaker's id.
+        memory: The icebreaker's id, "" once that session is over: one that goes on after a dropped
+            line has had it, too.
         after: The session that had ended last by then, "" for none.
         at: When.
     """
@@ -205,22 +206,26 @@ class Icebreakers:
             last = latest.last if latest else None
             chosen = choose(known.values(), now, self._zone, last, self._options)
             if chosen is None:
+                if taken and taken.memory:
+                    self._note(scope, Taken("", after, now), ())
                 return None
             rest = [] if self._options.keep_rest else waiting(known.values(), now)
             used = {one.id: one for one in (chosen, *rest)}.values()
-            return chosen if self._use(chosen, used, Taken(chosen.id, after, now)) else None
+            if not self._note(scope, Taken(chosen.id, after, now), used):
+                return None
+        logger.info(f"memory: {chosen.id} of scope {scope} is used")
+        return chosen
 
-    def _use(self, chosen: Memory, used: Iterable[Memory], taken: Taken) -> bool:
-        """Retire what is used, with the rest where it is dropped; False when that is not durable."""
+    def _note(self, scope: str, taken: Taken, used: Iterable[Memory]) -> bool:
+        """Write down what a session took, and retire what is used; False when it is not durable."""
         note = msgspec.json.encode(taken).decode()
-        cursor = Cursor(name=_cursor_name(chosen.scope), position=0, note=note)
+        cursor = Cursor(name=_cursor_name(scope), position=0, note=note)
         batch = WriteBatch(memories=_retired(used, taken.at), cursor=cursor)
         try:
             self._store.apply(ICEBREAKER, batch).wait(WRITTEN_S)
         except (StoreError, TimeoutError) as error:
             logger.warning(f"memory: an icebreaker is left unused: {type(error).__name__}")
             return False
-        logger.info(f"memory: {chosen.id} of scope {chosen.scope} is used")
         return True
 
 

@@ -197,7 +197,7 @@ class Recall:
             kept = fuse.distinct(texts, self._duplicate, query.k)
             if len(kept) == query.k:
                 break
-        judged = kept[-1] if len(kept) == query.k else len(texts)
+        judged = len(texts) if len(kept) < query.k else max(kept, default=0)
         reasons |= {ids[places[i]]: DUPLICATE for i in set(range(judged)).difference(kept)}
         return [scored.hit(n, memories[ids[n]]) for n in (places[i] for i in kept)]
 

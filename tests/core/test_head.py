@@ -90,8 +90,9 @@ def test_the_last_session_in_dates_of_the_users_zone() -> None:
     late = datetime(2026, 5, 11, 23, 30, tzinfo=UTC)
     past = Past(moment=NOW, talks=2, last=late)
     said = "You have talked 2 times before, the last time on"
-    assert head(past, UTC) == f"{said} 11 May 2026, yesterday."
-    assert head(past, ZoneInfo("Europe/Berlin")) == f"{said} 12 May 2026, earlier today."
+    today = "; today is Tuesday, 12 May 2026."
+    assert head(past, UTC) == f"{said} 11 May 2026, yesterday{today}"
+    assert head(past, ZoneInfo("Europe/Berlin")) == f"{said} 12 May 2026, earlier today{today}"
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,10 @@ def test_beyond_as_many_as_may_be_offered() -> None:
     assert len(told) == 2 and set(told.values()) == {weighed.ENOUGH}
 
 
+def test_where_none_may_be_offered() -> None:
+    assert set(reasons(ask(Mind(), "my dog", k=0)).values()) == {weighed.ENOUGH}
+
+
 def test_a_hit_for_which_the_block_has_no_room() -> None:
     mind = Mind(*(memory(str(n), f"Max barks at number{n}") for n in range(3)))
     told = reasons(ask(mind, "Max barks"), offered=1)
