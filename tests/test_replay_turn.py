@@ -7,12 +7,16 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from recorded import engine_of, remember
 
+from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.core.chunks import chunk_id
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import TranscriptError
+from slowcat_memory.headless import HeadlessConversation
 from slowcat_memory.records import Forget, LedgerEntry, Turn, WriteBatch
 from slowcat_memory.replay.turn import Replayed, replay_turn
+from slowcat_memory.scripted import ScriptedServer
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
 QUESTION = "What does Max eat in the morning?"
@@ -21,6 +25,21 @@ EARLIER = (
     "Max eats carrots",
     "I drink green tea every morning",
     "We flew to Lisbon in May",
+)
+TOLD = (
+    "Anna: My brother Moritz works at the brewery in the old town.",
+    "Anna: Max likes to play fetch in the park.",
+    "Anna: My dog is called Max.",
+    "Assistant: Walnuts are in the pesto that you like.",
+    "Anna: On Sundays I bake bread with my neighbour Ruth.",
+)
+ASKED = (
+    "Where does my brother Moritz work?",
+    "and what about him?",
+    "What is my dog called?",
+    "What does Max like to do in the park?",
+    "Who bakes bread with me on Sundays?",
+    "Is there anything about walnuts in the pesto?",
 )
 LATER = (
     "Max eats cheese in the morning",
@@ -203,3 +222,32 @@ def test_scopes_stay_apart(engine: MemoryEngine) -> None:
     engine.append(replace(say(engine, EARLIER[0]), id=0, scope="berta", text="Max eats secrets"))
     asked = ask(engine, QUESTION)
     assert all("secret" not in m.text for m in replay_turn(engine, asked.id).memories.values())
+
+
+def test_a_whole_conversation_is_replayed_turn_by_turn(config) -> None:
+    """What a pipeline asked, with its dialogue and its context, is made again from the log."""
+    remember(config, *TOLD)
+
+    async def talk() -> None:
+        async with ScriptedServer(lambda _: "I see.") as server:
+            processor = HybridContextualMemoryProcessor(config=config)
+            async with HeadlessConversation(llm_url=server.url, memory=processor) as conversation:
+                for text in ASKED:
+                    await conversation.say(text)
+
+    asyncio.run(talk())
+    with engine_of(config) as engine:
+        rows = _rows(engine)
+        assert len(rows) == len(ASKED) and any(row.visible for row in rows)
+        for row in rows:
+            replayed = replay_turn(engine, row.turn)
+            assert same(replayed), replayed.turn.text
+            assert [o.memory for o in row.offers] == [o.memory for o in replayed.now.offers]
+            reasons = [[one.reason for one in r.left_out] for r in (row, replayed.now)]
+            assert reasons[0] == reasons[1] and set(row.visible) == set(replayed.now.visible)
+        assert replay_turn(engine, rows[1].turn).asked != ASKED[1], "a follow-up leans on the first"
+
+
+def _rows(engine: MemoryEngine) -> list[LedgerEntry]:
+    with engine.store.snapshot() as snapshot:
+        return sorted(snapshot.ledger_tail(99), key=lambda row: row.turn)

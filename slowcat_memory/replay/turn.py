@@ -11,12 +11,14 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from slowcat_memory.core.chunks import chunk_id
+from slowcat_memory.core.text import fingerprint
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import LedgerEntry, Memory, Turn
 from slowcat_memory.runtime import ledger
 from slowcat_memory.runtime.namespace import read_memory
 from slowcat_memory.runtime.query import Query
+from slowcat_memory.runtime.weighed import HEARD
 from slowcat_memory.store import Snapshot
 
 MOST_TURNS = 200_000  # their index takes 20 s and 1 GB, which is enough for a look
@@ -61,12 +63,14 @@ def replay_turn(engine: MemoryEngine, number: int) -> Replayed:
         dialogue = ledger.dialogue_before(snapshot, turn)
         asked = ledger.asked(snapshot, turn, engine.config.ask)
         visible = then.visible if then else _said_in_session(snapshot, turn)
+        heard = frozenset(_heard(snapshot, then)) if then else frozenset[str]()
     query = Query(
         text=turn.text,
         scope=turn.scope,
         now=turn.at,
         k=engine.config.pack.memories,
         exclude=frozenset(visible),
+        exclude_words=heard,
         floor=engine.config.recall.floor,
         keep_share=engine.config.recall.keep_share,
         dialogue=dialogue,
@@ -89,6 +93,13 @@ def _turn(snapshot: Snapshot, number: int) -> Turn:
             f"scope {turn.scope} holds more than {MOST_TURNS:,} turns: too many to replay"
         )
     return turn
+
+
+def _heard(snapshot: Snapshot, row: LedgerEntry) -> Iterator[str]:
+    """Tell which words stood in the context then, as far as they kept a memory out."""
+    for one in row.left_out:
+        if one.reason == HEARD and (memory := read_memory(snapshot, row.scope, one.memory)):
+            yield fingerprint(memory.text)
 
 
 def _said_in_session(snapshot: Snapshot, turn: Turn) -> list[str]:
