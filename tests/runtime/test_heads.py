@@ -269,9 +269,9 @@ def test_a_reading_process_takes_none_and_sees_the_one_that_was_taken(home: Home
     engine.push_icebreaker("anna", GARDEN)
     assert elsewhere(home, "", readonly=True).stdout == "\n" and texts(engine) == [GARDEN]
     told = engine.session_context("anna")
-    assert GARDEN in told and elsewhere(home, "", readonly=True).stdout == f"{told}\n"
-    refused = elsewhere(home, "engine.push_icebreaker('anna', 'x')", readonly=True)
-    assert refused.returncode and "StoreError" in refused.stderr
+    beside = elsewhere(home, "engine.push_icebreaker('anna', 'x')", readonly=True)
+    assert GARDEN in told and beside.stdout == f"{told}\n"
+    assert beside.returncode and "StoreError" in beside.stderr
 
 
 def test_a_process_that_is_killed_right_after_does_not_say_it_again(home: Home) -> None:
@@ -345,18 +345,19 @@ def test_neither_recall_nor_search_finds_an_icebreaker_or_a_block(home: Home) ->
 
     assert found() == {"chunk"}
     engine.close()
-    for step in ("loaded", "sealed", "loaded beside the seal"):
+    for step in ("loaded", "loaded beside the seal"):
         engine = MemoryEngine(config, clock=home.clock, embedder=HashEmbedder())
         home.engines.append(engine)
         assert found() == {"chunk"}, step
-        engine.tidy("anna")
-        assert found() == {"chunk"}, step
+        if step == "loaded":
+            engine.seal("anna")
+            assert found() == {"chunk"}, step
         assert engine.stats()["index"]["anna"]["memories"] == 1
         engine.push_icebreaker("anna", f"Ask about another interview {step}.")
         engine.pin("anna", engine.icebreakers.waiting("anna")[0].id)
         assert found() == {"chunk"}, step
         engine.close()
-    assert len(texts(home.open())) == 3
+    assert len(texts(home.open())) == 3, "they are there all the same"
 
 
 def test_without_the_rule_it_would_be_found(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
