@@ -21,6 +21,8 @@ from slowcat_memory.core.ageing import HOT, TierOptions
 from slowcat_memory.core.ask import AskOptions
 from slowcat_memory.core.extract import ExtractOptions
 from slowcat_memory.core.fuse import FuseOptions
+from slowcat_memory.core.head import HeadOptions
+from slowcat_memory.core.icebreakers import IcebreakerOptions
 from slowcat_memory.core.pack import PackOptions
 from slowcat_memory.core.rank import RankOptions
 from slowcat_memory.core.text import Tokenizer
@@ -112,6 +114,8 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         ask: What is read out of a query.
         pack: How much goes before the LLM.
         extract: How a long memory is cut to what was asked for.
+        head: What an agent is told before a session.
+        icebreakers: When an agent may bring something up by itself.
         fuse: How views become one score.
         rank: The priors.
         index: How memories are indexed.
@@ -129,6 +133,8 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ask: AskOptions = field(default_factory=AskOptions)
     pack: PackOptions = field(default_factory=PackOptions)
     extract: ExtractOptions = field(default_factory=ExtractOptions)
+    head: HeadOptions = field(default_factory=HeadOptions)
+    icebreakers: IcebreakerOptions = field(default_factory=IcebreakerOptions)
     fuse: FuseOptions = field(default_factory=FuseOptions)
     rank: RankOptions = field(default_factory=RankOptions)
     index: IndexOptions = field(default_factory=IndexOptions)

@@ -10,14 +10,13 @@ import threading
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from msgspec.structs import asdict, replace
 
 from slowcat_memory.config import Config, time_zone, tokenizer
 from slowcat_memory.core.extract import relevant
-from slowcat_memory.core.head import head
 from slowcat_memory.core.pack import Cut, Packed, pack
 from slowcat_memory.core.queries import Said
 from slowcat_memory.core.text import clean
@@ -33,14 +32,17 @@ from slowcat_memory.records import (
     Forgotten,
     LedgerEntry,
     Memory,
-    Offer,
     Session,
     SessionEdge,
     Turn,
     WriteBatch,
 )
+from slowcat_memory.runtime import ledger
+from slowcat_memory.runtime.as_of import AsOf
 from slowcat_memory.runtime.documents import DocumentVectors, Told
 from slowcat_memory.runtime.embedding import Embedding
+from slowcat_memory.runtime.heads import Heads
+from slowcat_memory.runtime.icebreakers import Icebreakers
 from slowcat_memory.runtime.indexer import CLOSE_S, Indexer
 from slowcat_memory.runtime.namespace import read_memory
 from slowcat_memory.runtime.namespaces import Namespaces, check_scope
@@ -96,14 +98,7 @@ class MemoryEngine:
             metrics=self.metrics,
         )
         self._tokenizer = tokenizer(config)
-        self._namespaces = Namespaces(
-            self.store,
-            self._tokenizer,
-            config.index,
-            config.memory.hot_cache_size,
-            lambda: self._embedding.space,
-            config.memory.time_zone,
-        )
+        self._namespaces = self._namespaces_of(self.store)
         self._vectors = DocumentVectors(self._embedding, self._namespaces, self.store)
         self._indexer = Indexer(self._namespaces, self._vectors, self.metrics)
         self._residence = Residence(
@@ -113,6 +108,9 @@ class MemoryEngine:
             self._indexer.later,
         )
         self._retrieval = self.retrieval(retrieval_options(config))
+        user = config.memory.user_name
+        self.icebreakers = Icebreakers(self.store, self.zone, clock, config.icebreakers, user)
+        self._heads = Heads(self.store, self.icebreakers, self.zone, clock, config.head, user)
         self._silence = Silence(
             0.0 if readonly else config.tiers.ageing_interval_s,
             lambda: self._indexer.later(self._age_in_silence),
@@ -121,6 +119,16 @@ class MemoryEngine:
             self._close_orphans()
             if self._embedding.needs_export:
                 self._indexer.later(self._export)
+
+    def _namespaces_of(self, store: Store) -> Namespaces:
+        return Namespaces(
+            store,
+            self._tokenizer,
+            self.config.index,
+            self.config.memory.hot_cache_size,
+            lambda: self._embedding.space,
+            self.config.memory.time_zone,
+        )
 
     @property
     def embedding(self) -> EmbedderReport:
@@ -517,11 +525,32 @@ class MemoryEngine:
         Returns:
             What asks this engine's namespaces so.
         """
+        return self._retrieval_from(self._namespaces, self.store, options)
+
+    def as_of(self, turn: Turn) -> Retrieval:
+        """Recall from what was there before a turn.
+
+        Its index is made anew, in memory: a second and 60 MB for 10,000 turns.
+
+        Args:
+            turn: A numbered turn.
+
+        Returns:
+            What asks the memory as it was; use its ``run``.
+        """
+        store = cast(Store, AsOf(self.store, turn))  # as far as a namespace looks
+        return self._retrieval_from(
+            self._namespaces_of(store), store, retrieval_options(self.config)
+        )
+
+    def _retrieval_from(
+        self, namespaces: Namespaces, store: Store, options: RetrievalOptions
+    ) -> Retrieval:
         return Retrieval(
-            self._namespaces,
+            namespaces,
             self._embedding,
             self._indexer,
-            self.store,
+            store,
             self.metrics,
             self._residence,
             self.zone,
@@ -560,26 +589,24 @@ class MemoryEngine:
         )
 
     def note_recall(self, turn: Turn, found: Recollection, packed: Packed) -> None:
-        """Enter into the ledger what was put before the LLM.
+        """Enter into the ledger what was put before the LLM, and what was not.
+
+        On an event loop, the row is made on the recall worker once the caller has gone on.
 
         Args:
             turn: The user's turn, numbered.
             found: What recall returned.
             packed: What was injected of it.
         """
-        offers = tuple(Offer(hit.memory.id, hit.score, hit.views) for hit in packed.hits)
-        self.store.record(
-            LedgerEntry(
-                turn=turn.id,
-                scope=turn.scope,
-                session=turn.session,
-                at=turn.at,
-                stage=found.stage,
-                offers=offers,
-                tokens=packed.tokens,
-                timings=found.timings,
-            )
-        )
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:  # not on an event loop
+            self._record(turn, found, packed)
+        else:
+            loop.call_soon(self._indexer.soon, self._record, turn, found, packed)
+
+    def _record(self, turn: Turn, found: Recollection, packed: Packed) -> None:
+        self.store.record(ledger.entry(turn, found, packed))
 
     # ---------------------------------------------------------------- reading
 
@@ -599,7 +626,8 @@ class MemoryEngine:
         """Write what stays the same during a session, for the system instruction.
 
         Byte-stable while nothing is pinned or unpinned: put it there before the session starts, so
-        that it costs the LLM's prefix cache nothing.
+        that it costs the LLM's prefix cache nothing. Takes an icebreaker from the queue, if one may
+        be used; asked for again in the same session, it is the same one. Blocks.
 
         Args:
             scope: The scope.
@@ -607,11 +635,37 @@ class MemoryEngine:
         Returns:
             A few lines, "" when there is nothing to say.
         """
-        with self.store.snapshot() as snapshot:
-            sessions = [s for s in snapshot.sessions(scope) if s.ended is not None]
-            pinned = [m for m in snapshot.memories(scope) if m.pinned and not m.retired_at]
-        last = max((session.last for session in sessions), default=None)
-        return head(len(sessions), last, pinned, self.zone)
+        return self._heads.write(scope)
+
+    def push_icebreaker(
+        self,
+        scope: str,
+        text: str,
+        *,
+        priority: float = 0.5,
+        expires: datetime | None = None,
+        quiet: bool = True,
+    ) -> Memory | None:
+        """Let the agent bring something up by itself, once, in a later session. Blocks.
+
+        ``icebreakers`` lists and drops what waits.
+
+        Args:
+            scope: Whose agent.
+            text: What, for the LLM to say in its own words.
+            priority: 0 to 1; the highest is used first.
+            expires: When it is no longer worth saying; None for as configured.
+            quiet: Whether it keeps the quiet hours.
+
+        Returns:
+            The memory; None when it is not taken (see ``Icebreakers.push``).
+
+        Raises:
+            ValueError: There is no text, the priority is none, or it has expired already.
+            ConfigError: That is not a scope's name.
+            StoreError: It cannot be saved.
+        """
+        return self.icebreakers.push(scope, text, priority=priority, expires=expires, quiet=quiet)
 
     def why(self, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
         """Tell what was put before the LLM at a turn.
@@ -620,13 +674,13 @@ class MemoryEngine:
             turn: Log id of the user's turn.
 
         Returns:
-            The ledger's entry, and the memories that still exist, by id; None without an entry.
+            The ledger's entry, and its memories that still exist, by id; None without an entry.
         """
         with self.store.snapshot() as snapshot:
             entry = snapshot.ledger(turn)
             if entry is None:
                 return None
-            read = ((o.memory, read_memory(snapshot, entry.scope, o.memory)) for o in entry.offers)
+            read = ((id_, read_memory(snapshot, entry.scope, id_)) for id_ in entry.memories)
             return entry, {id_: memory for id_, memory in read if memory}
 
     def stats(self) -> dict[str, Any]:

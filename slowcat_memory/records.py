@@ -221,6 +221,25 @@ class Offer(Struct, frozen=True):
     memory: str
     score: float
     views: dict[str, float] = {}
+    probability: float = 0.0
+
+
+class LeftOut(Struct, frozen=True, array_like=True):
+    """A memory that was weighed for a turn and not put before the LLM: an id, never a text.
+
+    Attributes:
+        memory: Its id.
+        reason: Why (see ``runtime.weighed``).
+        score: As in ``Hit``.
+        probability: As in ``Hit``.
+        views: As in ``Hit``.
+    """
+
+    memory: str
+    reason: str
+    score: float
+    probability: float = 0.0
+    views: dict[str, float] = {}
 
 
 class LedgerEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -235,6 +254,9 @@ class LedgerEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
         offers: What was injected, in order.
         tokens: Estimated size of the block.
         timings: Milliseconds by stage.
+        left_out: The best of what was not injected, by score.
+        visible: Ids of memories that would have been weighed, had they not stood in the context.
+        candidates: How many memories were weighed.
     """
 
     turn: int
@@ -245,6 +267,19 @@ class LedgerEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     offers: tuple[Offer, ...] = ()
     tokens: int = 0
     timings: dict[str, float] = {}
+    left_out: tuple[LeftOut, ...] = ()
+    visible: tuple[str, ...] = ()
+    candidates: int = 0
+
+    @property
+    def told(self) -> tuple[Offer | LeftOut, ...]:
+        """The memories that the row tells scores of: those that were injected come first."""
+        return self.offers + self.left_out
+
+    @property
+    def memories(self) -> tuple[str, ...]:
+        """The ids of all memories that the row speaks of."""
+        return tuple(one.memory for one in self.told) + self.visible
 
 
 class IndexFile(Struct, frozen=True):

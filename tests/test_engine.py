@@ -696,7 +696,10 @@ def test_the_context_of_a_session_stays_the_same_during_it(home: Home) -> None:
         engine.append(edge(home, session, "end"))
         engine.store.flush()
         after = engine.session_context("anna")
-        assert after == f"You have talked {told} before, the last time on 12 May 2026."
+        assert after == (
+            f"You have talked {told} before, the last time on 12 May 2026, earlier today; "
+            "today is Tuesday, 12 May 2026."
+        )
         assert during == ("" if session == "one" else during) and during != after
     engine.append(edge(home, "three", "start"))
     before = engine.session_context("anna")

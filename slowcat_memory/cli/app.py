@@ -13,9 +13,11 @@ from slowcat_memory.cli import (
     config_commands,
     exporting,
     forget,
+    icebreakers,
     importing,
     init,
     keep,
+    replay,
     search,
     show,
     stats,
@@ -166,11 +168,13 @@ def _tell(error: Exception) -> None:
 app.command("search", rich_help_panel=LOOK)(search.search)
 app.command("show", rich_help_panel=LOOK)(show.show)
 app.command("why", rich_help_panel=LOOK)(why.why)
+app.command("replay", rich_help_panel=LOOK)(replay.replay)
 app.command("stats", rich_help_panel=LOOK)(stats.stats)
 app.command("export", rich_help_panel=LOOK)(exporting.export)
 app.command("import", rich_help_panel=CHANGE)(importing.import_)
 app.command("remember", rich_help_panel=CHANGE)(keep.remember)
 app.command("pin", rich_help_panel=CHANGE)(keep.pin)
+app.add_typer(icebreakers.app, name="icebreaker", rich_help_panel=CHANGE)
 app.command("forget", rich_help_panel=CHANGE)(forget.forget)
 app.command("init", rich_help_panel=CARE)(init.init)
 app.add_typer(config_commands.app, name="config", rich_help_panel=CARE)

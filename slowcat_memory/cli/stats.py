@@ -61,8 +61,11 @@ def collect(engine: "MemoryEngine") -> dict[str, Any]:
 
 
 def _scope(snapshot: "Snapshot", scope: str, embedder: str) -> dict[str, Any]:
+    from slowcat_memory.core.kinds import findable
+
     sessions = snapshot.sessions(scope)
-    notes = [m for m in snapshot.memories(scope) if not m.id.startswith("chunk/")]
+    derived = (m for m in snapshot.memories(scope) if findable(m))
+    notes = [m for m in derived if not m.id.startswith("chunk/")]
     vectors = [v.draft for v in snapshot.vectors(embedder, scope)] if embedder else []
     manifest = snapshot.manifest(scope)
     return {

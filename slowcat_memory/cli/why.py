@@ -1,13 +1,13 @@
-"""``slowcat-memory why``: what was put before the LLM at a turn, and for what reason."""
+"""``slowcat-memory why``: what was put before the LLM at a turn, what was not, and for what reason."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from slowcat_memory.cli.options import AsJson
-from slowcat_memory.cli.output import out, print_json, row, short, table, warn, when
-from slowcat_memory.cli.search import views
+from slowcat_memory.cli.output import out, print_json, row, table, warn, when
 from slowcat_memory.cli.settings import settings
+from slowcat_memory.cli.verdicts import OFFERED, WIDTH, how_found, line, verdicts, views
 
 if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine
@@ -22,7 +22,7 @@ def why(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what was recalled for a turn of the conversation, with scores and times.
+    """Show what came to mind for a turn: what was offered to the LLM, what was left out, and why.
 
     Works while an agent runs. The latest turns are kept, as many as the configuration says
     (ledger_keep). The numbers of turns: [bold]slowcat-memory show --last 20[/]
@@ -37,9 +37,11 @@ def why(
         if found is None:
             raise typer.BadParameter(f"no recall is recorded for {latest}", param_hint="TURN")
         entry, memories = found
+        asked = _asked(engine, entry)
         if as_json:
-            return print_json({"recall": entry, "memories": memories})
-        _print(engine, entry, memories)
+            told = {"recall": entry, "asked": asked, "weighed": verdicts(entry)}
+            return print_json({**told, "memories": memories})
+        _print(engine, entry, asked, memories)
     return None
 
 
@@ -49,31 +51,44 @@ def _latest(engine: "MemoryEngine") -> int:
     return tail[0].turn if tail else 0
 
 
-def _print(engine: "MemoryEngine", entry: "LedgerEntry", memories: "dict[str, Memory]") -> None:
+def _asked(engine: "MemoryEngine", entry: "LedgerEntry") -> str:
+    from slowcat_memory.runtime.ledger import asked
+
     with engine.store.snapshot() as snapshot:
-        asked = snapshot.turn(entry.turn)
+        turn = snapshot.turn(entry.turn)
+        return asked(snapshot, turn, engine.config.ask) if turn else ""
+
+
+def _print(
+    engine: "MemoryEngine", entry: "LedgerEntry", asked: str, memories: "dict[str, Memory]"
+) -> None:
+    with engine.store.snapshot() as snapshot:
+        turn = snapshot.turn(entry.turn)
     console = out()
     console.print(f"[bold]turn {entry.turn}[/] {when(entry.at, engine.zone)}, scope {entry.scope}")
-    if asked:
-        console.print(f"{asked.speaker}: {asked.text}", markup=False)
-    if entry.offers:
-        console.print(_table(engine, entry, memories))
-    else:
+    if turn:
+        console.print(f"{turn.speaker}: {turn.text}", markup=False)
+    if turn and asked != turn.text:
+        console.print(f"searched for: {asked}", markup=False, style="dim")
+    if not entry.offers:
         warn("Nothing was put before the LLM for this turn.")
-    times = ", ".join(f"{name} {ms:.1f}" for name, ms in entry.timings.items())
-    console.print(f"[dim]stage {entry.stage or 'none'}, {entry.tokens} tokens; ms: {times}[/]")
+    if entry.offers or entry.left_out or entry.visible:
+        console.print(_table(engine, entry, memories))
+    console.print(f"[dim]{how_found(entry)}[/]")
 
 
 def _table(engine: "MemoryEngine", entry: "LedgerEntry", memories: "dict[str, Memory]") -> Any:
-    made = table(">score", "when", "who", "text*", "id", "found by")
-    for offer in entry.offers:
-        memory = memories.get(offer.memory)
-        if memory is None:
-            row(
-                made, f"{offer.score:.2f}", "", "", "forgotten since", offer.memory, "", style="dim"
-            )
-            continue
-        at = when(memory.valid_from, engine.zone)
-        text, by = short(memory.text), views(offer.views)
-        row(made, f"{offer.score:.2f}", at, memory.speaker, text, memory.id, by)
+    made = table(">score", ">likely", "verdict", "memory*")
+    made.columns[2].max_width = WIDTH
+    for one in verdicts(entry):
+        told = line(memories.get(one.memory), engine.zone)
+        by = f"{one.memory} · {views(one.views)}" if one.views else one.memory
+        row(
+            made,
+            "" if one.score is None else f"{one.score:.2f}",
+            f"{one.probability:.0%}" if one.probability else "",
+            one.words,
+            f"{told}\n{by}",
+            style="" if one.verdict == OFFERED else "dim",
+        )
     return made

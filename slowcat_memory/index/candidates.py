@@ -25,6 +25,7 @@ class Candidates(Struct, frozen=True):
         speaker: Shape (n,), a number for each one's speaker.
         about_from: Shape (n,), from when on each speaks of, seconds since the epoch; NaN for none.
         about_until: The same for its end.
+        excluded: Ids that the search would have proposed too, had it not been told otherwise.
     """
 
     ids: Sequence[str]
@@ -40,6 +41,7 @@ class Candidates(Struct, frozen=True):
     speaker: np.ndarray
     about_from: np.ndarray
     about_until: np.ndarray
+    excluded: Sequence[str] = ()
 
 
 class Lexical(Struct, frozen=True, eq=False, weakref=True):

@@ -474,7 +474,7 @@ class Searcher:
             if vector is None or not len(self.dense):
                 vector = None
             near = None if vector is None else self.dense.top(vector, self._options.candidates)
-            numbers = self._choose(lexical, near, exclude)
+            numbers, excluded = self._choose(lexical, near, exclude)
             views = self.scores(lexical, numbers)
             if vector is not None and near is not None:
                 views["dense"] = self._cosines(vector, numbers, *near)
@@ -496,6 +496,7 @@ class Searcher:
                 speaker=self._speaker.gather(*parts),
                 about_from=self._about[0].gather(*parts),
                 about_until=self._about[1].gather(*parts),
+                excluded=Named(self._ids, excluded),
             )
 
     def _cosines(
@@ -514,7 +515,8 @@ class Searcher:
         lexical: Lexical,
         near: tuple[np.ndarray, np.ndarray] | None,
         exclude: Set[str],
-    ) -> np.ndarray:
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Choose the documents to propose, and those that are only told to be excluded."""
         chosen = list(lexical.best.values())
         if near is not None:
             chosen.append(near[0])
@@ -522,9 +524,10 @@ class Searcher:
         wanted = self._alive.take(numbers)
         if near is not None:
             wanted = wanted & (numbers < lexical.known)
-        if exclude:
-            wanted = wanted & ~np.isin(numbers, [self._find(memory_id) for memory_id in exclude])
-        return numbers[wanted]
+        if not exclude:
+            return numbers[wanted], numbers[:0]
+        barred = np.isin(numbers, [self._find(memory_id) for memory_id in exclude])
+        return numbers[wanted & ~barred], numbers[wanted & barred]
 
 
 def _positions(numbers: np.ndarray, wanted: np.ndarray) -> np.ndarray:

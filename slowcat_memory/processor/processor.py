@@ -64,7 +64,7 @@ from slowcat_memory.errors import SlowcatError, StoreError
 from slowcat_memory.processor.arguments import override, read
 from slowcat_memory.processor.listening import Listening
 from slowcat_memory.processor.messages import Messages
-from slowcat_memory.records import Channel, Turn
+from slowcat_memory.records import Channel, Memory, Turn
 from slowcat_memory.runtime import inject
 from slowcat_memory.runtime.dialogue import Dialogue
 from slowcat_memory.runtime.namespaces import check_scope
@@ -184,7 +184,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         """Write what stays the same during a session, for the LLM's system instruction.
 
         Returns:
-            A few lines, "" when there is nothing to say. Call it before the session starts.
+            A few lines, "" when there is nothing to say. Call it before the session starts: it
+            takes an icebreaker from the queue, if one may be used.
         """
         try:
             engine = await self._opened()
@@ -192,6 +193,44 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         except SlowcatError as error:
             logger.warning(f"{self}: no session context: {error}")
             return ""
+
+    async def push_icebreaker(
+        self,
+        text: str,
+        *,
+        priority: float = 0.5,
+        expires: datetime | None = None,
+        quiet: bool = True,
+    ) -> Memory | None:
+        """Let the agent bring something up by itself, once, in a later session.
+
+        It becomes part of that session's ``session_context``.
+
+        Args:
+            text: What, for the LLM to say in its own words.
+            priority: 0 to 1; the highest is used first.
+            expires: When it is no longer worth saying; None for as configured.
+            quiet: Whether it keeps the quiet hours.
+
+        Returns:
+            The memory; None when it is not taken.
+
+        Raises:
+            ValueError: There is no text, the priority is none, or it has expired already.
+        """
+        try:
+            engine = await self._opened()
+            return await asyncio.to_thread(
+                engine.push_icebreaker,
+                self._scope,
+                text,
+                priority=priority,
+                expires=expires,
+                quiet=quiet,
+            )
+        except SlowcatError as error:
+            logger.warning(f"{self}: the icebreaker is not taken: {error}")
+            return None
 
     def disconnected(self) -> None:
         """Say that the client has gone: the session ends, and goes on if it comes back soon."""

@@ -1,8 +1,8 @@
 """TRANSCRIPTS IN, TRANSCRIPTS OUT: conversations that took place elsewhere, and copies of ours.
 
 Useful for: reading a transcript (``read``), putting one of its sessions into the log (``ingest``),
-a whole file that may be interrupted and given again (``import_file``), and writing the log as a
-transcript (``export``).
+a whole file that may be interrupted and given again (``import_file``), writing the log as a
+transcript (``export``), and recalling for a turn again, as of then (``replay.turn``).
 Not useful for: a conversation that goes on now; that is ``runtime/``.
 """
 

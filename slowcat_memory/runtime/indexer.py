@@ -114,6 +114,16 @@ class Indexer:
             return None
         return self.back.submit(self._guarded, work, *arguments)
 
+    def soon(self, work: Callable[..., None], *arguments: Any) -> None:
+        """Run quick work on the first worker, behind the recall at hand; see ``later``.
+
+        Args:
+            work: The work.
+            *arguments: Its arguments.
+        """
+        if not self.closing.is_set():
+            self.talk.submit(self._guarded, work, *arguments)
+
     def _guarded(self, work: Callable[..., None], *arguments: Any) -> None:
         try:
             work(*arguments)

@@ -17,6 +17,7 @@ from loguru import logger
 from msgspec import Struct
 
 from slowcat_memory.core.chunks import chunk, chunk_id, turn_of
+from slowcat_memory.core.kinds import findable
 from slowcat_memory.core.text import Tokenizer
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import Document, IndexOptions, Searcher, sealed
@@ -234,7 +235,7 @@ class Namespace:
 
     def _take_memory(self, searcher: Searcher, memory: Memory) -> None:
         """Bring a stored memory's state into an index."""
-        if memory.retired_at is not None:
+        if memory.retired_at is not None or not findable(memory):
             searcher.remove(memory.id)
         elif turn_of(memory.id) and not memory.context:
             searcher.set_priors(memory.id, memory.importance, memory.pinned)

@@ -1,7 +1,7 @@
 """What is asked of a memory, and what comes to mind."""
 
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, Optional
 
 import numpy as np
 from msgspec import Struct
@@ -9,6 +9,9 @@ from msgspec import Struct
 from slowcat_memory.core.queries import Said
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Hit
+
+if TYPE_CHECKING:
+    from slowcat_memory.runtime.weighed import Weighed
 
 Stage = Literal["full", "lexical", "tail", "none"]
 
@@ -70,9 +73,11 @@ class Recollection(Struct, frozen=True, kw_only=True):
         stage: How far recall came.
         timings: Milliseconds by stage; "wait", once a turn took it, is all that the turn waited.
         words: The query's weight by token, for who cuts the hits' texts to what was asked.
+        weighed: What the hits were chosen from, for the ledger; None when nothing was.
     """
 
     hits: list[Hit] = []
     stage: Stage = "none"
     timings: dict[str, float] = {}
     words: dict[str, float] = {}
+    weighed: Optional["Weighed"] = None

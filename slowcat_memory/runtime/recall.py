@@ -26,6 +26,7 @@ from slowcat_memory.records import Hit, Memory
 from slowcat_memory.runtime.breaker import Embed
 from slowcat_memory.runtime.query import Query, Recollection, Stage
 from slowcat_memory.runtime.scoring import FetchTokens, Scored, Scoring
+from slowcat_memory.runtime.weighed import DUPLICATE, GONE, HEARD, Weighed
 
 Fetch = Callable[[str, Sequence[str]], dict[str, Memory]]
 Understand = Callable[[Query, Sequence[str]], Ask]
@@ -134,13 +135,13 @@ class Recall:
         progress.abandoned = True
         ask, lexical = self._understand(query, self._searcher.speakers), progress.lexical
         scored, words = self._by_words(query, ask, lexical, watch)
-        order = _order(scored, query)
-        at_hand = self._hits(query, scored, order, self._recent)
+        at_hand = self._hits(query, _order(scored, query), self._recent)
         watch.lap("fetch")
         progress.settled = Recollection(hits=at_hand, stage="tail", timings=watch.laps, words=words)
-        hits = self._hits(query, scored, order, self._fetch)
+        weighed = _order(scored, query)
+        hits = self._hits(query, weighed, self._fetch)
         stage: Stage = "tail" if lexical is None else "lexical"
-        return replace(progress.settled, hits=hits, stage=stage)
+        return replace(progress.settled, hits=hits, stage=stage, weighed=weighed)
 
     def _by_words(
         self, query: Query, ask: Ask, lexical: Lexical | None, watch: "_Stopwatch"
@@ -187,12 +188,16 @@ class Recall:
         if encoded is not None and encoded.tokens is not None:
             scored = self._scoring.rerank(scored, encoded.tokens, query.scope)
             watch.lap("tokens")
-        hits = self._hits(query, scored, _order(scored, query), self._fetch)
+        weighed = _order(scored, query)
+        hits = self._hits(query, weighed, self._fetch)
         watch.lap("fetch")
         stage: Stage = "full" if "dense" in found.views else "lexical"
-        return Recollection(hits=hits, stage=stage, timings=watch.laps, words=lexical.weights)
+        return Recollection(
+            hits=hits, stage=stage, timings=watch.laps, words=lexical.weights, weighed=weighed
+        )
 
-    def _hits(self, query: Query, scored: Scored, order: np.ndarray, fetch: Fetch) -> list[Hit]:
+    def _hits(self, query: Query, weighed: Weighed, fetch: Fetch) -> list[Hit]:
+        scored, order, reasons = weighed.scored, weighed.order, weighed.reasons
         ids = scored.found.ids
         places: list[int] = []
         memories: dict[str, Memory] = {}
@@ -205,27 +210,34 @@ class Recall:
             memories |= fetch(query.scope, [ids[n] for n in wanted])
             for n in wanted:
                 memory = memories.get(ids[n])
-                if memory is not None and not _heard(memory.text, query.exclude_words):
+                if memory is None:
+                    reasons[ids[n]] = GONE
+                elif _heard(memory.text, query.exclude_words):
+                    reasons[ids[n]] = HEARD
+                else:
                     places.append(n)
                     texts.append(memory.text)
             kept = fuse.distinct(texts, self._duplicate, query.k)
             if len(kept) == query.k:
                 break
+        judged = len(texts) if len(kept) < query.k else max(kept, default=0)
+        reasons |= {ids[places[i]]: DUPLICATE for i in set(range(judged)).difference(kept)}
         return [scored.hit(n, memories[ids[n]]) for n in (places[i] for i in kept)]
 
 
-def _order(scored: Scored, query: Query) -> np.ndarray:
+def _order(scored: Scored, query: Query) -> Weighed:
     """Order the candidates that are good enough, best first, with some to spare.
 
     The floor asks whether anything answers, not whether each does: what answers is often said in
     other words than the question's, next to a turn that repeats them.
     """
     order = np.argsort(-scored.scores, kind="stable")
-    if calibrate.among(scored.probability[order]) < query.floor:
+    floored = calibrate.among(scored.probability[order]) < query.floor
+    if floored:
         order = order[scored.found.pinned[order]]
     if len(order) and query.keep_share > 0:
         order = order[scored.scores[order] >= query.keep_share * scored.scores[order[0]]]
-    return order
+    return Weighed(scored, order, floored)
 
 
 def _heard(text: str, words: frozenset[str]) -> bool:

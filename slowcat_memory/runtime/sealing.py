@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.chunks import chunk, chunk_id, spoken, turn_of
+from slowcat_memory.core.kinds import findable
 from slowcat_memory.core.text import Tokenizer
 from slowcat_memory.core.when import WhenOptions, mentions
 from slowcat_memory.index import Builder, Document, IndexOptions
@@ -124,7 +125,7 @@ def inventory(snapshot: Snapshot, scope: str, reading: Reading) -> Iterator[Docu
             yield document(memory, reading, latest.get(turn.session, ""))
             latest[turn.session] = memory.id
     for memory in snapshot.memories(scope):
-        if memory.retired_at:
+        if memory.retired_at or not findable(memory):
             continue
         said = snapshot.turn(turn_of(memory.id)) if turn_of(memory.id) else None
         if said is None or said.scope != scope:

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from msgspec.structs import replace
-
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import (
     Event,
@@ -265,11 +263,11 @@ def _clean_ledger(doomed: Doomed, edit: Edit) -> None:
     ids = {memory for _, memory in doomed.memories}
     for entry in list(doomed.readable(edit, "ledger", LedgerEntry)):
         key = keys.id_key(entry.turn)
-        kept = tuple(offer for offer in entry.offers if offer.memory not in ids)
+        kept = stage.without(entry, lambda memory: memory in ids)
         if entry.turn in doomed.turns:
             edit.drop("ledger", key)
-        elif len(kept) < len(entry.offers):
-            edit.write_record("ledger", key, replace(entry, offers=kept))
+        elif kept != entry:
+            edit.write_record("ledger", key, kept)
 
 
 def _close_the_books(doomed: Doomed, edit: Edit) -> None:

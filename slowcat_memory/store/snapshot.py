@@ -197,16 +197,17 @@ class Snapshot:
         """
         return self._get(Memory, "memories", keys.scoped_key(scope, id))
 
-    def memories(self, scope: str) -> Iterator[Memory]:
+    def memories(self, scope: str, beginning: str = "") -> Iterator[Memory]:
         """Walk a namespace's memories.
 
         Args:
             scope: The namespace.
+            beginning: Only those whose ids begin so.
 
         Yields:
             Memories by id.
         """
-        return self._scan(Memory, "memories", keys.scope_prefix(scope))
+        return self._scan(Memory, "memories", keys.scope_prefix(scope) + beginning.encode())
 
     def vector(self, embedder: str, scope: str, id: str) -> Vector | None:
         """Return a memory's vector.

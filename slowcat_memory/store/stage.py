@@ -200,13 +200,31 @@ def record(entry: LedgerEntry, edit: Edit) -> None:
     """Write what recall did for a turn.
 
     Args:
-        entry: The row; offers of forgotten memories are left out.
+        entry: The row; what it says of forgotten memories is left out.
         edit: Takes the change.
     """
     if edit.get("tombstones", keys.turn_tombstone(entry.turn)) is not None:
         return
-    kept = tuple(o for o in entry.offers if not names_forgotten(entry.scope, o.memory, edit))
-    edit.write_record("ledger", keys.id_key(entry.turn), replace(entry, offers=kept))
+    kept = without(entry, lambda memory: names_forgotten(entry.scope, memory, edit))
+    edit.write_record("ledger", keys.id_key(entry.turn), kept)
+
+
+def without(entry: LedgerEntry, gone: Callable[[str], bool]) -> LedgerEntry:
+    """Take memories out of a row of the ledger, offered or not.
+
+    Args:
+        entry: The row.
+        gone: Tells whether a memory's id is to go.
+
+    Returns:
+        The row without them.
+    """
+    return replace(
+        entry,
+        offers=tuple(offer for offer in entry.offers if not gone(offer.memory)),
+        left_out=tuple(one for one in entry.left_out if not gone(one.memory)),
+        visible=tuple(memory for memory in entry.visible if not gone(memory)),
+    )
 
 
 def trim_ledger(keep: int, edit: Edit) -> None:

@@ -14,6 +14,7 @@ from slowcat_memory.errors import StoreClosedError, StoreError
 from slowcat_memory.records import (
     Forget,
     LedgerEntry,
+    LeftOut,
     Offer,
     TokenVectors,
     Turn,
@@ -69,7 +70,10 @@ def test_a_turn_takes_everything_with_it(store, path):
         )
     for n in (2, 3):
         offers = (Offer("fact/12", 1.0), Offer("fact/3", 0.5), Offer("chunk/2", 0.1))
-        store.record(LedgerEntry(turn=n, scope="anna", session="s1", at=at(), offers=offers))
+        left_out = (LeftOut("chunk/2", "share", 0.1), LeftOut("chunk/1", "share", 0.1))
+        visible = ("fact/12", "chunk/1")
+        row = {"scope": "anna", "session": "s1", "at": at(), "offers": offers}
+        store.record(LedgerEntry(turn=n, **row, left_out=left_out, visible=visible))
     store.backup()
     gone = store.forget(Forget(turns=(2,)))
     assert gone.turns == (2,)
@@ -85,7 +89,9 @@ def test_a_turn_takes_everything_with_it(store, path):
             left = snapshot.has_tokens(f"{embedder}~0/4", "anna", drafts=True)
             assert left == {"chunk/3", "fact/3"}
         assert snapshot.ledger(2) is None
-        assert [offer.memory for offer in snapshot.ledger(3).offers] == ["fact/3"]
+        row = snapshot.ledger(3)
+        assert [offer.memory for offer in row.offers] == ["fact/3"]
+        assert [one.memory for one in row.left_out] == ["chunk/1"] == list(row.visible)
         assert snapshot.session("s1").turns == 4
         assert snapshot.forget_epoch() == 1
     assert not (path / "backups").exists()

@@ -1,0 +1,36 @@
+"""Kinds of memories that do not wait to be found: they stand in the head of a session.
+
+A kind is a family and, behind a slash, what it is in it: "block/persona", "summary/session".
+"""
+
+from slowcat_memory.records import Memory
+
+BLOCK = "block"
+ICEBREAKER = "icebreaker"
+NOTE = "note"
+SESSION_SUMMARY = "summary/session"
+_OF_THE_HEAD = frozenset({BLOCK, ICEBREAKER})
+
+
+def family(kind: str) -> str:
+    """Name the family of a kind.
+
+    Args:
+        kind: For example "block/persona".
+
+    Returns:
+        For example "block".
+    """
+    return kind.partition("/")[0]
+
+
+def findable(memory: Memory) -> bool:
+    """Tell whether recall and search may find a memory.
+
+    Args:
+        memory: Any memory.
+
+    Returns:
+        False for what the head of a session says by itself, once.
+    """
+    return family(memory.kind) not in _OF_THE_HEAD

@@ -1,0 +1,98 @@
+"""A store as it was before a turn: for who asks an earlier memory a question.
+
+What was logged at that turn or later, and what was recorded later, is not there; what was
+superseded since, holds. Two things the store does not keep, and they are as they are today: what a
+memory said before it was changed under the same id (pinning is such a change), and a draft vector
+that an exact one replaced. What was forgotten since is gone then, too.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from slowcat_memory.core.chunks import turn_of
+from slowcat_memory.records import Manifest, Memory, Turn, Vector
+from slowcat_memory.store import Snapshot, Store
+
+
+class AsOf:
+    """Reads like a ``Store`` that nothing was written to since, for a namespace to be made of.
+
+    Attributes:
+        path: The store's folder.
+    """
+
+    def __init__(self, store: Store, turn: Turn) -> None:
+        """Choose the moment.
+
+        Args:
+            store: The store.
+            turn: The first turn that is not there.
+        """
+        self._store, self._turn = store, turn
+        self.path: Path = store.path
+
+    @contextmanager
+    def snapshot(self) -> "Iterator[SnapshotAsOf]":
+        """Take a consistent view.
+
+        Yields:
+            The view, good until the block ends.
+        """
+        with self._store.snapshot() as snapshot:
+            yield SnapshotAsOf(snapshot, self._turn.id, self._turn.at)
+
+
+class SnapshotAsOf:
+    """What a ``Snapshot`` would have shown before a turn, as far as a namespace looks."""
+
+    def __init__(self, snapshot: Snapshot, before: int, at: datetime) -> None:
+        """Choose the moment.
+
+        Args:
+            snapshot: What there is today.
+            before: Log id of the first turn that is not there.
+            at: When it was said.
+        """
+        self._snapshot, self._before, self._at = snapshot, before, at
+        self.forget_epoch = snapshot.forget_epoch
+        self.tokens = snapshot.tokens
+        self.turn_before = snapshot.turn_before
+
+    def manifest(self, scope: str) -> Manifest | None:
+        """Return None: a sealed index holds what came later."""
+        return None
+
+    def turns(self, scope: str, after: int = 0) -> Iterator[Turn]:
+        """Walk the turns that were there, in order; see ``Snapshot``."""
+        return self._snapshot.turns(scope, after=after, upto=self._before - 1)
+
+    def turn(self, id: int) -> Turn | None:
+        """Return a turn that was there; see ``Snapshot``."""
+        return self._snapshot.turn(id) if id < self._before else None
+
+    def memory(self, scope: str, id: str) -> Memory | None:
+        """Return a memory as it was; see ``Snapshot``."""
+        memory = self._snapshot.memory(scope, id)
+        return None if memory is None else self._as_was(memory)
+
+    def memories(self, scope: str) -> Iterator[Memory]:
+        """Walk the memories that were there; see ``Snapshot``."""
+        found = (self._as_was(memory) for memory in self._snapshot.memories(scope))
+        return (memory for memory in found if memory is not None)
+
+    def vectors(self, embedder: str, scope: str) -> Iterator[Vector]:
+        """Walk the vectors; those of what was not there find nothing to belong to."""
+        return self._snapshot.vectors(embedder, scope)
+
+    def _as_was(self, memory: Memory) -> Memory | None:
+        if (
+            turn_of(memory.id) >= self._before
+            or (memory.recorded_at or memory.valid_from) > self._at
+        ):
+            return None
+        later = memory.retired_at is not None and memory.retired_at > self._at
+        return replace(memory, retired_at=None) if later else memory

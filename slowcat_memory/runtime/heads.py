@@ -1,0 +1,98 @@
+"""What an agent is told before a session: gathered from the store, and the same all through it."""
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime, tzinfo
+
+from slowcat_memory.core.head import HeadOptions, Past, head
+from slowcat_memory.core.kinds import SESSION_SUMMARY
+from slowcat_memory.records import Memory, Session
+from slowcat_memory.runtime.icebreakers import HOLD, Icebreakers
+from slowcat_memory.store import Store
+
+
+class Heads:
+    """Writes the heads of sessions."""
+
+    def __init__(
+        self,
+        store: Store,
+        icebreakers: Icebreakers,
+        zone: tzinfo,
+        clock: Callable[[], datetime],
+        options: HeadOptions,
+        user_name: str,
+    ) -> None:
+        """Wire the parts.
+
+        Args:
+            store: What is known.
+            icebreakers: The queues.
+            zone: The user's time zone.
+            clock: The time, aware.
+            options: What to say.
+            user_name: What the user is called.
+        """
+        self._store, self._icebreakers, self._zone = store, icebreakers, zone
+        self._clock, self._options, self._user_name = clock, options, user_name
+        self._asked: dict[str, tuple[int, datetime]] = {}  # by scope: talks before, and when
+
+    def write(self, scope: str) -> str:
+        """Write the head of the scope's next session, or of the one that goes on.
+
+        Args:
+            scope: The scope.
+
+        Returns:
+            A few lines, "" when there is nothing to say.
+        """
+        with self._store.snapshot() as snapshot:
+            sessions = snapshot.sessions(scope)
+            memories = [m for m in snapshot.memories(scope) if not m.retired_at]
+        icebreaker = self._icebreakers.for_session(scope, sessions)
+        ended = [session for session in sessions if session.ended is not None]
+        last = max(ended, key=lambda session: session.last, default=None)
+        moment = self._moment(scope, sessions, len(ended))
+        past = Past(
+            moment=moment,
+            talks=len(ended),
+            last=last.last if last else None,
+            summary=_summary(memories, last),
+            memories=[m for m in memories if _holds(m, moment, len(ended) < len(sessions))],
+            icebreaker=icebreaker,
+            user=self._user_name,
+        )
+        return head(past, self._zone, self._options)
+
+    def _moment(self, scope: str, sessions: Sequence[Session], talks: int) -> datetime:
+        """Tell when the session begins, or when its head was first asked for, shortly before."""
+        going = [session.started for session in sessions if session.ended is None]
+        begins = max(going) if going else self._clock()
+        known, at = self._asked.get(scope, (-1, begins))
+        if known != talks or begins - at > HOLD:
+            at = begins
+        self._asked[scope] = (talks, at)
+        return at
+
+
+def _holds(memory: Memory, moment: datetime, going: bool) -> bool:
+    """Tell whether a memory belongs into the head; what was noted since waits for the next one.
+
+    What is pinned does not wait: a person who pins something in a session wants it at once.
+    """
+    if memory.valid_to is not None and memory.valid_to <= moment:
+        return False
+    return memory.pinned or not going or (memory.recorded_at or memory.valid_from) <= moment
+
+
+def _summary(memories: Iterable[Memory], session: Session | None) -> Memory | None:
+    """Find the summary of a session: made of its turns, or for want of those, of its time."""
+    if session is None:
+        return None
+    found = [m for m in memories if m.kind == SESSION_SUMMARY and _is_of(m, session)]
+    return max(found, key=lambda m: (m.recorded_at or m.valid_from, m.id), default=None)
+
+
+def _is_of(memory: Memory, session: Session) -> bool:
+    if memory.sources:
+        return any(session.first_turn <= turn <= session.last_turn for turn in memory.sources)
+    return session.started <= memory.valid_from <= (session.ended or session.last)

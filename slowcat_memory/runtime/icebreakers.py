@@ -1,0 +1,246 @@
+"""The queue of icebreakers of each scope, in the store.
+
+Theory of operation. An application, or a job, pushes; the head of the next session takes one. That
+one is retired, and which session took it is written down with it, in the same transaction and
+before anybody sees its text: a crash may cost an icebreaker, and never says one twice. A session
+has no name before somebody speaks in it, so it is known by the session that ended before it.
+"""
+
+import hashlib
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime, timedelta, tzinfo
+
+import msgspec
+from loguru import logger
+from msgspec import Struct
+from msgspec.structs import replace
+
+from slowcat_memory.core.icebreakers import (
+    ANY_HOUR,
+    IcebreakerOptions,
+    choose,
+    expired,
+    waiting,
+)
+from slowcat_memory.core.kinds import ICEBREAKER
+from slowcat_memory.core.text import clean
+from slowcat_memory.errors import StoreError
+from slowcat_memory.records import Cursor, Memory, Session, WriteBatch
+from slowcat_memory.runtime.namespaces import check_scope
+from slowcat_memory.store import Snapshot, Store
+
+HOLD = timedelta(hours=1)  # between an application asking for the head and somebody speaking
+WRITTEN_S = 5.0
+
+
+class Taken(Struct, frozen=True):
+    """Which session took which icebreaker.
+
+    Attributes:
+        memory: The icebreaker's id, "" once that session is over: one that goes on after a dropped
+            line has had it, too.
+        after: The session that had ended last by then, "" for none.
+        at: When.
+    """
+
+    memory: str
+    after: str
+    at: datetime
+
+
+class Icebreakers:
+    """Pushes, lists, drops and takes icebreakers. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        store: Store,
+        zone: tzinfo,
+        clock: Callable[[], datetime],
+        options: IcebreakerOptions,
+        user_name: str,
+    ) -> None:
+        """Wire the parts.
+
+        Args:
+            store: Where they are kept.
+            zone: The user's time zone.
+            clock: The time, aware.
+            options: When one may be used.
+            user_name: Whom they are about.
+        """
+        self._store, self._zone, self._clock = store, zone, clock
+        self._options, self._user_name = options, user_name
+        self._lock = threading.Lock()
+
+    def push(
+        self,
+        scope: str,
+        text: str,
+        *,
+        priority: float = 0.5,
+        expires: datetime | None = None,
+        quiet: bool = True,
+    ) -> Memory | None:
+        """Put something into the queue. Blocks until it is durable.
+
+        Args:
+            scope: Whose agent is to bring it up.
+            text: What, for the LLM to say in its own words.
+            priority: 0 to 1; the highest is used first.
+            expires: When it is no longer worth saying; None for as configured.
+            quiet: Whether it keeps the quiet hours.
+
+        Returns:
+            The memory; None when it is not taken: the same was used or dropped, and has not
+            expired since, or as many as may wait matter more.
+
+        Raises:
+            ValueError: There is no text, the priority is none, or it has expired already.
+            ConfigError: That is not a scope's name.
+            StoreError: It cannot be saved.
+        """
+        now = self._clock()
+        memory = self._made(check_scope(scope), text, priority, expires, quiet, now)
+        with self._lock:
+            with self._store.snapshot() as snapshot:
+                known = {one.id: one for one in _all(snapshot, scope)}
+            same = known.get(memory.id)
+            if same is not None and same.retired_at and not expired(same, now):
+                return None
+            known[memory.id] = memory
+            surplus = waiting(known.values(), now)[max(0, self._options.most) :]
+            if memory in surplus:
+                return None
+            stale = tuple((scope, one.id) for one in known.values() if expired(one, now))
+            puts = (memory, *_retired(surplus, now))
+            self._store.apply(ICEBREAKER, WriteBatch(memories=puts, drop=stale)).wait(None)
+        return memory
+
+    def _made(
+        self,
+        scope: str,
+        text: str,
+        priority: float,
+        expires: datetime | None,
+        quiet: bool,
+        now: datetime,
+    ) -> Memory:
+        kept, _ = clean(text)
+        if not kept:
+            raise ValueError("an icebreaker needs a text")
+        if not 0 <= priority <= 1:
+            raise ValueError(f"a priority lies between 0 and 1, and {priority} does not")
+        expires = expires or now + timedelta(days=self._options.expire_days)
+        if expires <= now:
+            raise ValueError("the icebreaker has expired already")
+        digest = hashlib.blake2b(f"{scope}\0{kept}".encode(), digest_size=8).hexdigest()
+        return Memory(
+            id=f"{ICEBREAKER}/{digest}",
+            kind=ICEBREAKER if quiet else ANY_HOUR,
+            scope=scope,
+            speaker=self._user_name,
+            text=kept,
+            valid_from=now,
+            valid_to=expires,
+            recorded_at=now,
+            importance=priority,
+            trust="agent",
+        )
+
+    def waiting(self, scope: str) -> list[Memory]:
+        """List what waits.
+
+        Args:
+            scope: Whose.
+
+        Returns:
+            Icebreakers, the one to be used first in front.
+        """
+        with self._store.snapshot() as snapshot:
+            return waiting(_all(snapshot, scope), self._clock())
+
+    def drop(self, scope: str, ids: Iterable[str]) -> list[Memory]:
+        """Take icebreakers out of the queue. Blocks until that is durable.
+
+        Args:
+            scope: Whose.
+            ids: Their ids.
+
+        Returns:
+            Those that waited.
+
+        Raises:
+            StoreError: It cannot be saved.
+        """
+        wanted = frozenset(ids)
+        with self._lock:
+            found = [memory for memory in self.waiting(scope) if memory.id in wanted]
+            if found:
+                batch = WriteBatch(memories=_retired(found, self._clock()))
+                self._store.apply(ICEBREAKER, batch).wait(None)
+        return found
+
+    def for_session(self, scope: str, sessions: Sequence[Session]) -> Memory | None:
+        """Take the icebreaker of the session that is about to begin, or find the one it took.
+
+        Args:
+            scope: Whose.
+            sessions: Every session of the scope.
+
+        Returns:
+            The icebreaker, the same however often one asks in one session; None for none.
+        """
+        now = self._clock()
+        going = max((s.started for s in sessions if s.ended is None), default=None)
+        latest = max((s for s in sessions if s.ended), key=lambda s: s.last, default=None)
+        after = latest.id if latest else ""
+        with self._lock:
+            with self._store.snapshot() as snapshot:
+                known = {one.id: one for one in _all(snapshot, scope)}
+                taken = _taken(snapshot, scope)
+            if taken and taken.after == after and (going or now) - taken.at <= HOLD:
+                return known.get(taken.memory)
+            if going is not None or self._store.readonly:
+                return None
+            last = latest.last if latest else None
+            chosen = choose(known.values(), now, self._zone, last, self._options)
+            if chosen is None:
+                if taken and taken.memory:
+                    self._note(scope, Taken("", after, now), ())
+                return None
+            rest = [] if self._options.keep_rest else waiting(known.values(), now)
+            used = {one.id: one for one in (chosen, *rest)}.values()
+            if not self._note(scope, Taken(chosen.id, after, now), used):
+                return None
+        logger.info(f"memory: {chosen.id} of scope {scope} is used")
+        return chosen
+
+    def _note(self, scope: str, taken: Taken, used: Iterable[Memory]) -> bool:
+        """Write down what a session took, and retire what is used; False when it is not durable."""
+        note = msgspec.json.encode(taken).decode()
+        cursor = Cursor(name=_cursor_name(scope), position=0, note=note)
+        batch = WriteBatch(memories=_retired(used, taken.at), cursor=cursor)
+        try:
+            self._store.apply(ICEBREAKER, batch).wait(WRITTEN_S)
+        except (StoreError, TimeoutError) as error:
+            logger.warning(f"memory: an icebreaker is left unused: {type(error).__name__}")
+            return False
+        return True
+
+
+def _all(snapshot: Snapshot, scope: str) -> list[Memory]:
+    return list(snapshot.memories(scope, f"{ICEBREAKER}/"))
+
+
+def _retired(memories: Iterable[Memory], now: datetime) -> tuple[Memory, ...]:
+    return tuple(replace(memory, retired_at=now) for memory in memories)
+
+
+def _cursor_name(scope: str) -> str:
+    return f"{ICEBREAKER}/{scope}"
+
+
+def _taken(snapshot: Snapshot, scope: str) -> Taken | None:
+    cursor = snapshot.cursor(_cursor_name(scope))
+    return None if cursor is None else msgspec.json.decode(cursor.note, type=Taken)

@@ -1,0 +1,126 @@
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pytest
+
+from slowcat_memory.core.icebreakers import (
+    ANY_HOUR,
+    IcebreakerOptions,
+    choose,
+    is_quiet,
+    waiting,
+)
+from slowcat_memory.core.kinds import ICEBREAKER, findable
+from slowcat_memory.records import Memory
+
+NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)
+LISBON = ZoneInfo("Europe/Lisbon")
+NIGHT = "22:00-08:00"
+OPTIONS = IcebreakerOptions()
+
+
+def icebreaker(id_: str, priority: float = 0.5, hours: float = 48, **more: object) -> Memory:
+    facts = {"kind": ICEBREAKER, "scope": "anna", "speaker": "Anna", "text": id_}
+    facts |= {"valid_from": NOON, "valid_to": NOON + timedelta(hours=hours)}
+    return Memory(id=id_, importance=priority, **{**facts, **more})  # type: ignore[arg-type]
+
+
+def chosen(*memories: Memory, now: datetime = NOON, last: datetime | None = None, **how) -> str:
+    options = IcebreakerOptions(**how)
+    found = choose(memories, now, UTC, last, options)
+    return found.id if found else ""
+
+
+def local(*parts: int, fold: int = 0) -> datetime:
+    """A time on a wall in Lisbon."""
+    return datetime(*parts, tzinfo=LISBON, fold=fold).astimezone(UTC)  # type: ignore[misc]
+
+
+# ------------------------------------------------------------------- quiet hours
+
+
+@pytest.mark.parametrize(
+    ("hour", "minute", "quiet"),
+    [
+        (21, 59, False),
+        (22, 0, True),
+        (23, 59, True),
+        (0, 0, True),
+        (7, 59, True),
+        (8, 0, False),
+        (12, 0, False),
+    ],
+)
+def test_quiet_hours_over_midnight(hour: int, minute: int, quiet: bool) -> None:
+    assert is_quiet(local(2026, 5, 12, hour, minute), LISBON, NIGHT) is quiet
+
+
+@pytest.mark.parametrize(("hour", "quiet"), [(12, False), (13, True), (14, True), (15, False)])
+def test_quiet_hours_within_a_day(hour: int, quiet: bool) -> None:
+    assert is_quiet(local(2026, 5, 12, hour), LISBON, "13:00-15:00") is quiet
+
+
+def test_no_quiet_hours() -> None:
+    assert not is_quiet(local(2026, 5, 12, 3), LISBON, "")
+
+
+def test_the_wall_clock_decides_when_summer_time_begins_and_ends() -> None:
+    # On 29 March 2026 Lisbon's clocks go from 01:00 to 02:00, on 25 October from 02:00 to 01:00.
+    for day in (datetime(2026, 3, 28), datetime(2026, 3, 29), datetime(2026, 10, 25)):
+        before = local(day.year, day.month, day.day, 7, 59)
+        assert is_quiet(before, LISBON, NIGHT)
+        assert not is_quiet(before + timedelta(minutes=1), LISBON, NIGHT)
+    assert local(2026, 3, 28, 8).hour == 8 and local(2026, 3, 29, 8).hour == 7  # in UTC
+    short = "01:30-03:00"  # half of it does not exist in March; in October it comes twice
+    assert is_quiet(local(2026, 3, 29, 2, 15), LISBON, short)
+    assert [is_quiet(local(2026, 10, 25, 1, 45, fold=n), LISBON, short) for n in (0, 1)] == [1, 1]
+    assert not is_quiet(local(2026, 10, 25, 1, 15, fold=1), LISBON, short)
+
+
+@pytest.mark.parametrize("wrong", ["22-8", "22:00", "25:00-08:00", "22:60-08:00", "22:00-08:00 "])
+def test_wrong_hours_are_refused(wrong: str) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert({"quiet_hours": wrong}, IcebreakerOptions)
+    assert msgspec.convert({"quiet_hours": ""}, IcebreakerOptions).quiet_hours == ""
+
+
+# ------------------------------------------------------------------- which
+
+
+def test_what_matters_most_comes_first_and_then_what_expires_first() -> None:
+    three = (icebreaker("late", 0.5), icebreaker("soon", 0.5, 24), icebreaker("best", 0.9))
+    assert [m.id for m in waiting(three, NOON)] == ["best", "soon", "late"]
+    assert chosen(*three) == "best" == chosen(*three[::-1])
+
+
+def test_what_is_used_or_expired_waits_no_more() -> None:
+    gone = (
+        icebreaker("used", 0.9, retired_at=NOON),
+        icebreaker("expired", 0.9, hours=0),
+        icebreaker("note", 0.9, kind="note"),
+    )
+    assert chosen(*gone) == "" and chosen(*gone, icebreaker("left", 0.1)) == "left"
+    assert chosen(icebreaker("x", hours=1), now=NOON + timedelta(minutes=59)) == "x"
+    assert chosen(icebreaker("x", hours=1), now=NOON + timedelta(minutes=60)) == ""
+
+
+def test_in_quiet_hours_only_what_does_not_keep_them() -> None:
+    night = NOON + timedelta(hours=11)
+    both = (icebreaker("polite", 0.9), icebreaker("urgent", 0.2, kind=ANY_HOUR))
+    assert chosen(*both, now=night) == "urgent"
+    assert chosen(*both) == "polite"
+    assert chosen(both[0], now=night) == "" and chosen(both[0], now=night, quiet_hours="") != ""
+
+
+def test_who_has_not_been_away_is_left_in_peace() -> None:
+    one = icebreaker("one")
+    assert chosen(one, last=NOON - timedelta(hours=4)) == "one"
+    assert chosen(one, last=NOON - timedelta(hours=3, minutes=59)) == ""
+    assert chosen(one, last=NOON, min_absence_h=0.0) == "one"
+
+
+def test_neither_icebreakers_nor_blocks_are_found() -> None:
+    assert not findable(icebreaker("a")) and not findable(icebreaker("a", kind=ANY_HOUR))
+    assert not findable(icebreaker("a", kind="block/persona"))
+    assert findable(icebreaker("a", kind="note")) and findable(icebreaker("a", kind="blocks"))

@@ -1,0 +1,58 @@
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from slowcat_memory.errors import ConfigError
+from slowcat_memory.runtime import zones
+from slowcat_memory.runtime.zones import zone_of
+
+WINTER, SUMMER = (datetime(2026, month, 1, 12, tzinfo=UTC) for month in (1, 7))
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A machine in Lisbon, whatever machine this is; its zone is a link that a test may change."""
+    link = tmp_path / "localtime"
+    link.symlink_to("/usr/share/zoneinfo/Europe/Lisbon")
+    monkeypatch.setattr(zones, "LOCALTIME", link)
+    monkeypatch.delenv("TZ", raising=False)
+    yield link
+    monkeypatch.undo()
+    time.tzset()
+
+
+def offsets(name: str = "") -> tuple[timedelta | None, ...]:
+    return tuple(day.astimezone(zone_of(name)).utcoffset() for day in (WINTER, SUMMER))
+
+
+def test_a_zone_by_its_name() -> None:
+    assert offsets("Asia/Tokyo") == (timedelta(hours=9),) * 2
+    with pytest.raises(ConfigError, match="there is no 'Nowhere/Land'"):
+        zone_of("Nowhere/Land")
+
+
+def test_the_machines_zone_knows_its_summer_time(machine: Path) -> None:
+    assert offsets() == (timedelta(0), timedelta(hours=1))
+
+
+def test_the_environment_comes_first(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    assert offsets() == (timedelta(hours=9),) * 2
+
+
+@pytest.mark.parametrize("name", ["<+03>-3", ":/etc/localtime", "../../etc/passwd"])
+def test_a_zone_without_a_name_is_the_offset_of_now(
+    machine: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("TZ", name)
+    time.tzset()
+    winter, summer = offsets()
+    assert winter == summer == datetime.now().astimezone().utcoffset()
+
+
+def test_a_machine_that_does_not_say(machine: Path) -> None:
+    machine.unlink()
+    assert offsets()[0] is not None
