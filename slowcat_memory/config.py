@@ -27,7 +27,7 @@ from slowcat_memory.core.text import Tokenizer
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.providers import EmbedderOptions
-from slowcat_memory.runtime.namespaces import check_scope
+from slowcat_memory.runtime.audience import Audience, PeopleOptions
 from slowcat_memory.runtime.query import RecallOptions
 from slowcat_memory.runtime.tracker import SessionOptions
 from slowcat_memory.runtime.zones import zone_of
@@ -105,6 +105,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     Attributes:
         preset: Which set of defaults the rest starts from.
         memory: Where the memory is, and whose.
+        people: Whose, where several people talk to one agent.
         sessions: When a session ends.
         recall: What a recall may cost, and what is good enough.
         ask: What is read out of a query.
@@ -121,6 +122,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     preset: Preset = "default"
     memory: MemoryOptions = field(default_factory=MemoryOptions)
+    people: PeopleOptions = field(default_factory=PeopleOptions)
     sessions: SessionOptions = field(default_factory=SessionOptions)
     recall: RecallOptions = field(default_factory=RecallOptions)
     ask: AskOptions = field(default_factory=AskOptions)
@@ -229,7 +231,7 @@ def check_names(config: Config) -> None:
     Raises:
         ConfigError: No such scope, time zone, or language.
     """
-    check_scope(config.memory.user_id)
+    Audience(config.people, config.memory.user_id)
     time_zone(config)
     tokenizer(config)
 

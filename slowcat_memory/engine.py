@@ -21,7 +21,7 @@ from slowcat_memory.core.head import head
 from slowcat_memory.core.pack import Cut, Packed, pack
 from slowcat_memory.core.queries import Said
 from slowcat_memory.core.text import clean
-from slowcat_memory.errors import StoreError
+from slowcat_memory.errors import ConfigError, StoreError
 from slowcat_memory.index import Searcher, mapped
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import DocumentEmbedder, EmbedderReport, Encoded, QueryEmbedder
@@ -39,6 +39,7 @@ from slowcat_memory.records import (
     Turn,
     WriteBatch,
 )
+from slowcat_memory.runtime.audience import expired, guest_scope
 from slowcat_memory.runtime.documents import DocumentVectors, Told
 from slowcat_memory.runtime.embedding import Embedding
 from slowcat_memory.runtime.indexer import CLOSE_S, Indexer
@@ -46,6 +47,7 @@ from slowcat_memory.runtime.namespace import read_memory
 from slowcat_memory.runtime.namespaces import Namespaces, check_scope
 from slowcat_memory.runtime.query import Query, Recollection
 from slowcat_memory.runtime.residence import Residence
+from slowcat_memory.runtime.retention import Retention
 from slowcat_memory.runtime.retrieval import Retrieval, RetrievalOptions
 from slowcat_memory.runtime.silence import Silence
 from slowcat_memory.store import Ack, Store
@@ -84,6 +86,7 @@ class MemoryEngine:
         self.config, self.readonly, self.clock = config, readonly, clock
         self.metrics = Metrics()
         self.zone = time_zone(config)
+        self._guest = guest_scope(config.people)
         self._embedding = Embedding(
             config.embedding, config.memory.embedding_cache_size, clock, self.metrics, embedder
         )
@@ -102,6 +105,7 @@ class MemoryEngine:
             config.memory.hot_cache_size,
             lambda: self._embedding.space,
             config.memory.time_zone,
+            self._guest,
         )
         self._vectors = DocumentVectors(self._embedding, self._namespaces, self.store)
         self._indexer = Indexer(self._namespaces, self._vectors, self.metrics)
@@ -116,8 +120,15 @@ class MemoryEngine:
             0.0 if readonly else config.tiers.ageing_interval_s,
             lambda: self._indexer.later(self._age_in_silence),
         )
+        self._retention = Retention(
+            bool(self._guest) and not readonly,
+            self._silence.since,
+            lambda: self._indexer.later(self.erase_guests),
+        )
         if not readonly:
             self._close_orphans()
+            if self._guest:
+                self._indexer.later(self.erase_guests)
             if self._embedding.needs_export:
                 self._indexer.later(self._export)
 
@@ -165,6 +176,7 @@ class MemoryEngine:
     def close(self) -> None:
         """Save what waits, and close. Takes a few seconds at most; may be called twice."""
         self._silence.stop()
+        self._retention.stop()
         self._residence.stop()
         self._indexer.close()
         self.store.close()
@@ -184,7 +196,7 @@ class MemoryEngine:
             scope: The scope.
 
         Raises:
-            ConfigError: That is not a scope's name.
+            ConfigError: That is not a scope's name, or it is the guests'.
         """
         namespace = self._namespaces.get(scope)
         namespace.wait_vectors()
@@ -285,6 +297,7 @@ class MemoryEngine:
         pinned: bool = False,
         importance: float = 0.8,
         at: datetime | None = None,
+        local_only: bool = False,
     ) -> Memory:
         """Keep a statement that nobody said in a conversation.
 
@@ -295,22 +308,25 @@ class MemoryEngine:
             pinned: Whether it always counts.
             importance: 0 to 1.
             at: Since when it holds; None for now.
+            local_only: Whether it must never go before an LLM on another machine.
 
         Returns:
             The memory, durable.
 
         Raises:
             ValueError: The statement is empty.
-            ConfigError: That is not a scope's name.
+            ConfigError: That is not a scope's name, or it is the guests'.
         """
         kept, _ = clean(text)
         if not kept:
             raise ValueError("there is nothing to remember")
         digest = hashlib.blake2b(f"{scope}\0{kept}".encode(), digest_size=8).hexdigest()
-        now = self.clock()
+        now, id_ = self.clock(), f"note/{digest}"
+        with self.store.snapshot() as snapshot:
+            before = snapshot.memory(check_scope(scope), id_)
         return self._put(
             Memory(
-                id=f"note/{digest}",
+                id=id_,
                 kind="note",
                 scope=check_scope(scope),
                 speaker=speaker or self.config.memory.user_name,
@@ -319,6 +335,7 @@ class MemoryEngine:
                 recorded_at=now,
                 pinned=pinned,
                 importance=importance,
+                local_only=local_only or bool(before and before.local_only),
             )
         )
 
@@ -337,7 +354,27 @@ class MemoryEngine:
             memory = read_memory(snapshot, scope, memory_id)
         return self._put(replace(memory, pinned=pinned)) if memory else None
 
+    def keep_local(self, scope: str, memory_id: str, on: bool = True) -> Memory | None:
+        """Keep a memory from every LLM on another machine, or no longer.
+
+        Args:
+            scope: Its namespace.
+            memory_id: Its id.
+            on: Which.
+
+        Returns:
+            The changed memory, or None when there is no such memory.
+        """
+        with self.store.snapshot() as snapshot:
+            memory = read_memory(snapshot, scope, memory_id)
+        return self._put(replace(memory, local_only=on)) if memory else None
+
     def _put(self, memory: Memory) -> Memory:
+        if memory.scope == self._guest:
+            raise ConfigError(
+                f"{self._guest!r} is the guests' scope, of which nothing is remembered",
+                hint="Say whose memory it is, or name them in the speakers of your agent",
+            )
         self.store.apply("person", WriteBatch(memories=(memory,))).wait(None)
         self._indexer.put(memory)
         return memory
@@ -354,11 +391,32 @@ class MemoryEngine:
         self._indexer.release()
         gone = self.store.forget(what, erase=False)  # which may take long: out of the ears first
         scopes = {scope for scope, _ in gone.memories}
-        self._embedding.forget()
+        self._forget_queries()
         for scope in scopes:
             self._namespaces.forget(scope, (id_ for s, id_ in gone.memories if s == scope))
             self._indexer.reload(scope)
         return replace(gone, erased=self.store.erase())
+
+    def forget_queries(self) -> None:
+        """Drop what recalls leave in caches, once those that run are done. Does not wait."""
+        self._indexer.talk.submit(self._forget_queries)
+
+    def _forget_queries(self) -> None:
+        """Drop the vectors of queries, and their words."""
+        self._embedding.forget()
+        self._tokenizer.forget()
+
+    def erase_guests(self) -> Forgotten:
+        """Erase what guests said longer ago than it is kept. Blocks; cheap when there is nothing.
+
+        Returns:
+            What is gone.
+        """
+        what = expired(self.config.people, self.clock())
+        with self.store.snapshot() as snapshot:
+            oldest = next(snapshot.turns(self._guest), None) if self._guest else None
+        due = oldest is not None and what.until is not None and oldest.at < what.until
+        return self.forget(what) if due else Forgotten(erased=True)
 
     # ---------------------------------------------------------------- recall
 
@@ -367,6 +425,8 @@ class MemoryEngine:
         text: str,
         scope: str,
         *,
+        also: Sequence[str] = (),
+        local: bool = False,
         now: datetime | None = None,
         exclude: frozenset[str] = frozenset(),
         exclude_words: frozenset[str] = frozenset(),
@@ -378,6 +438,8 @@ class MemoryEngine:
         Args:
             text: The user's words.
             scope: The namespace.
+            also: Other namespaces that are read beside it.
+            local: Whether the LLM is on this machine: else what is local-only is left out.
             now: The time of the question; None for now.
             exclude: Ids of memories not to return.
             exclude_words: Fingerprints of texts not to return.
@@ -403,6 +465,8 @@ class MemoryEngine:
                 keep_share=options.keep_share,
                 vector=vector,
                 dialogue=tuple(dialogue),
+                also=tuple(also),
+                local=local,
             )
         )
 
@@ -423,6 +487,8 @@ class MemoryEngine:
         scope: str,
         k: int = 10,
         *,
+        also: Sequence[str] = (),
+        local: bool = False,
         now: datetime | None = None,
         floor: float = 0.0,
         exclude: frozenset[str] = frozenset(),
@@ -434,6 +500,8 @@ class MemoryEngine:
             text: What is asked.
             scope: The namespace.
             k: How many hits.
+            also: Other namespaces that are read beside it.
+            local: Whether the hits stay on this machine: else what is local-only is left out.
             now: The time of the question; None for now.
             floor: Least probability of the likeliest of the best hits; below it, only pinned ones.
             exclude: Ids of memories not to return.
@@ -451,6 +519,8 @@ class MemoryEngine:
                 floor=floor,
                 exclude=exclude,
                 dialogue=tuple(dialogue),
+                also=tuple(also),
+                local=local,
             )
         )
 
@@ -505,14 +575,20 @@ class MemoryEngine:
         )
 
     def note_recall(self, turn: Turn, found: Recollection, packed: Packed) -> None:
-        """Enter into the ledger what was put before the LLM.
+        """Enter into the ledger what was put before the LLM; for guests that is nothing.
 
         Args:
             turn: The user's turn, numbered.
             found: What recall returned.
             packed: What was injected of it.
         """
-        offers = tuple(Offer(hit.memory.id, hit.score, hit.views) for hit in packed.hits)
+        if turn.scope == self._guest:
+            return
+        offers = tuple(
+            Offer(m.id, hit.score, hit.views, "" if m.scope == turn.scope else m.scope)
+            for hit in packed.hits
+            for m in (hit.memory,)
+        )
         self.store.record(
             LedgerEntry(
                 turn=turn.id,
@@ -540,7 +616,7 @@ class MemoryEngine:
         with self.store.snapshot() as snapshot:
             return max(snapshot.sessions(scope), key=lambda session: session.last, default=None)
 
-    def session_context(self, scope: str) -> str:
+    def session_context(self, scope: str, *, local: bool = False) -> str:
         """Write what stays the same during a session, for the system instruction.
 
         Byte-stable while nothing is pinned or unpinned: put it there before the session starts, so
@@ -548,13 +624,17 @@ class MemoryEngine:
 
         Args:
             scope: The scope.
+            local: Whether the LLM is on this machine: else what is local-only is left out.
 
         Returns:
-            A few lines, "" when there is nothing to say.
+            A few lines, "" when there is nothing to say, and for guests.
         """
+        if scope == self._guest:
+            return ""
         with self.store.snapshot() as snapshot:
             sessions = [s for s in snapshot.sessions(scope) if s.ended is not None]
-            pinned = [m for m in snapshot.memories(scope) if m.pinned and not m.retired_at]
+            kept = (m for m in snapshot.memories(scope) if local or not m.local_only)
+            pinned = [m for m in kept if m.pinned and not m.retired_at]
         last = max((session.last for session in sessions), default=None)
         return head(len(sessions), last, pinned, self.zone)
 
@@ -571,7 +651,10 @@ class MemoryEngine:
             entry = snapshot.ledger(turn)
             if entry is None:
                 return None
-            read = ((o.memory, read_memory(snapshot, entry.scope, o.memory)) for o in entry.offers)
+            read = (
+                (o.memory, read_memory(snapshot, o.scope or entry.scope, o.memory))
+                for o in entry.offers
+            )
             return entry, {id_: memory for id_, memory in read if memory}
 
     def stats(self) -> dict[str, Any]:
@@ -619,9 +702,8 @@ class MemoryEngine:
             self._vectors.draft_missing(namespace.scope, self._indexer.closing)
 
     def _seal_if_due(self, scope: str) -> None:
-        namespace = self._namespaces.get(scope)
-        if namespace.seal_due():
-            namespace.reseal()
+        if scope != self._guest and self._namespaces.get(scope).seal_due():
+            self.seal(scope)
 
     def age(self, scope: str | None = None, stop: Callable[[], bool] = lambda: False) -> Aged:
         """Move what was said long ago into blocks that take less room. Blocks.
@@ -689,7 +771,9 @@ class MemoryEngine:
         progress: Told | None = None,
         embedder: DocumentEmbedder | None = None,
     ) -> None:
-        """Embed exactly what has no exact vector yet; nothing without a model. Blocks, for minutes.
+        """Embed exactly what has no exact vector yet; nothing without a model, nothing of guests.
+
+        Blocks, for minutes.
 
         Args:
             scope: The scope.
@@ -700,6 +784,8 @@ class MemoryEngine:
         Raises:
             ProviderError: The document embedder failed; what it finished is kept.
         """
+        if scope == self._guest:
+            return
         self._indexer.catch_up()  # an index passes over vectors of what it does not hold yet
         self.store.flush(None)
         self._vectors.embed(scope, progress or _tell_nobody, embedder)
@@ -713,7 +799,8 @@ class MemoryEngine:
         Raises:
             IndexDamagedError: The build failed; the present index goes on.
         """
-        self._namespaces.get(scope).reseal()
+        if scope != self._guest:
+            self._namespaces.get(scope).reseal()
 
 
 def retrieval_options(config: Config) -> RetrievalOptions:

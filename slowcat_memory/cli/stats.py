@@ -11,6 +11,7 @@ from slowcat_memory.cli.options import AsJson
 from slowcat_memory.cli.output import listed, out, print_json, row, size, table, when
 from slowcat_memory.cli.settings import settings
 from slowcat_memory.core.ageing import TIERS
+from slowcat_memory.runtime.audience import guest_scope
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -57,6 +58,7 @@ def collect(engine: "MemoryEngine") -> dict[str, Any]:
     report = engine.embedding
     found["embedding"] = {"state": report.state, "source": report.source, "hint": report.hint}
     found["writer"] = _writer(engine)
+    found["guest"] = guest_scope(engine.config.people)
     return found
 
 
@@ -94,6 +96,7 @@ def _print(found: dict[str, Any], zone: "tzinfo") -> None:
     for name, scope in found["scopes"].items():
         numbers = (scope[column] for column in ("turns", "sessions", "notes", "vectors", "drafts"))
         last = when(scope["last"], zone)[:10] if scope["last"] else ""
+        name += " (guests)" if name == found["guest"] else ""
         row(made, name, *(f"{n:,}" for n in numbers), f"{scope['sealed']:,}", last)
     out().print(made if found["scopes"] else "Nothing is remembered yet.")
     if found["scopes"]:

@@ -44,10 +44,15 @@ class Indexer:
         """Take turns that are to be made findable by ``release``. Neither blocks nor waits.
 
         Args:
-            acks: Of events; those of turns count.
+            acks: Of events; those of turns count, but for a guest's.
             draft: Whether to embed them soon; False when bulk embedding follows.
         """
-        self._waiting.extend((ack.event, ack, draft) for ack in acks if isinstance(ack.event, Turn))
+        guest = self._namespaces.guest
+        self._waiting.extend(
+            (ack.event, ack, draft)
+            for ack in acks
+            if isinstance(ack.event, Turn) and ack.event.scope != guest
+        )
 
     def release(self, but: frozenset[str] = frozenset()) -> None:
         """Make turns findable by whatever is asked from now on.

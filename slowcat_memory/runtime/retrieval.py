@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from slowcat_memory.core.ask import Ask, AskOptions, understand
 from slowcat_memory.core.fuse import FuseOptions
 from slowcat_memory.core.rank import RankOptions
+from slowcat_memory.core.union import union
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded
 from slowcat_memory.runtime.embedding import Embedding
@@ -90,22 +92,61 @@ class Retrieval:
         return found
 
     async def _in_time(self, query: Query) -> Recollection:
-        if query.scope not in self._namespaces:
-            self._indexer.talk.submit(self._namespaces.get, check_scope(query.scope))
+        scopes = self._readable(query)
+        for scope in (missing := [name for name in scopes if name not in self._namespaces]):
+            self._indexer.talk.submit(self._load, check_scope(scope))
+        asked = [self._of(query, scope) for scope in scopes if scope not in missing]
+        if not asked:
             return Recollection()
         self._indexer.release(but=query.exclude)
-        progress = Progress()
-        running = asyncio.get_running_loop().run_in_executor(
-            self._indexer.talk, self.run, query, progress
-        )
-        running.add_done_callback(_swallow)
+        progress = [Progress() for _ in asked]
+        running = [
+            asyncio.get_running_loop().run_in_executor(self._indexer.talk, self._run, *one)
+            for one in zip(asked, progress, strict=True)
+        ]
+        for one in running:
+            one.add_done_callback(_swallow)
         try:
             deadline = self._options.recall.deadline_ms / 1e3
-            done, _ = await asyncio.wait({running}, timeout=deadline)
+            done, _ = await asyncio.wait(running, timeout=deadline)
         except asyncio.CancelledError:
-            progress.abandoned = True
+            for left in progress:
+                left.abandoned = True
             raise
-        return running.result() if done else self._recall(query.scope).settle(query, progress)
+        return self._union(
+            query,
+            [
+                future.result() if future in done else self._recall(one.scope).settle(one, left)
+                for future, one, left in zip(running, asked, progress, strict=True)
+            ],
+        )
+
+    def _load(self, scope: str) -> None:
+        self._namespaces.get(scope).local_only()  # read while nobody waits
+
+    def _readable(self, query: Query) -> list[str]:
+        """List the scopes to read, each once: of guests there is nothing."""
+        return [s for s in dict.fromkeys((query.scope, *query.also)) if s != self._namespaces.guest]
+
+    def _of(self, query: Query, scope: str) -> Query:
+        """Ask one scope alone, and leave out what must stay on this machine."""
+        kept = frozenset() if query.local else self._namespaces.get(scope).local_only()
+        if kept:
+            self._metrics.count("local_only_withheld")
+        return replace(query, scope=scope, also=(), exclude=query.exclude | kept)
+
+    def _union(self, query: Query, found: Sequence[Recollection]) -> Recollection:
+        """Merge what scopes found; how far it came is told of the first, the asker's own."""
+        first = found[0]
+        if len(found) == 1:
+            return first
+        timings, words = dict[str, float](), dict[str, float]()
+        for one in found:
+            for lap, ms in one.timings.items():
+                timings[lap] = round(timings.get(lap, 0.0) + ms, 4)
+            words |= {word: max(weight, words.get(word, 0.0)) for word, weight in one.words.items()}
+        hits = union([one.hits for one in found], query.k, self._options.fuse.duplicate)
+        return Recollection(hits=hits, stage=first.stage, timings=timings, words=words)
 
     def search(self, query: Query) -> Recollection:
         """Recall without a deadline, once all of the index is open. Blocks.
@@ -117,19 +158,23 @@ class Retrieval:
             The hits.
         """
         self._indexer.release()
-        self._namespaces.get(query.scope).wait_vectors()
+        for scope in self._readable(query):
+            self._namespaces.get(scope).wait_vectors()
         return self._indexer.talk.submit(self.run, query).result()
 
-    def run(self, query: Query, progress: Progress | None = None) -> Recollection:
+    def run(self, query: Query) -> Recollection:
         """Recall, on the thread of the caller.
 
         Args:
             query: What is asked.
-            progress: Where to leave the lexical stage.
 
         Returns:
             The hits.
         """
+        asked = [self._of(query, scope) for scope in self._readable(query)]
+        return self._union(query, [self._run(one) for one in asked]) if asked else Recollection()
+
+    def _run(self, query: Query, progress: Progress | None = None) -> Recollection:
         try:
             return self._recall(query.scope).run(query, progress)
         finally:
@@ -142,8 +187,10 @@ class Retrieval:
             query: What will be asked.
 
         Returns:
-            For ``Query.vector``; None without a model.
+            For ``Query.vector``; None without a model, and for guests.
         """
+        if query.scope == self._namespaces.guest:
+            return None
         searcher = self._namespaces.get(query.scope).searcher
         return self._recall(query.scope).encode(self._understand(query, searcher.speakers))
 
