@@ -49,7 +49,7 @@ def talk(processor, *said: tuple[str, str], reply="Well.", then=None) -> list[li
     """Let people speak in turn, and return the user messages of each request to the LLM."""
 
     async def scenario():
-        async with VoicePipeline(reply, memory=processor) as voice:
+        async with VoicePipeline(lambda _: reply, memory=processor) as voice:
             for who, words in said:
                 await voice.exchange(words, user_id=who)
                 if then:
@@ -283,7 +283,7 @@ def test_off_the_record_leaves_nothing_in_caches_and_files(home):
         assert "zanzibarin" in str(engine._tokenizer._known)
 
     async def scenario():
-        async with VoicePipeline("Hush.", memory=processor) as voice:
+        async with VoicePipeline(lambda _: "Hush.", memory=processor) as voice:
             processor.off_the_record()
             await voice.exchange(secret, user_id="s1")
             await off(voice)

@@ -71,7 +71,7 @@ class Household:
         )  # fmt: skip
         self.logged: list[str] = []
         self.messages: list[dict[str, str]] = []
-        self.words = 0
+        self.words, self.between_us = 0, False
         self.runner = asyncio.Runner()
         self.open()
 
@@ -117,7 +117,7 @@ class Household:
     def sentence(self, owner: str) -> str:
         """Make a sentence that everybody might say, with words that only one has."""
         thing, more = self.rng.sample(THINGS, 2)
-        owner = OFF if self.record.off else owner
+        owner = OFF if self.between_us else owner
         mine = [f"q{owner}{self.number()}x" for _ in range(2)]
         return f"the {thing} of {mine[0]} and the {more} are {mine[1]}"
 
@@ -190,10 +190,17 @@ class Household:
     def hits(self, scope: str) -> list[Hit]:
         return self.engine.search(self.question(), scope, 5, local=True).hits
 
+    def look_into_caches(self) -> None:
+        """Look for what was said off the record, once it is over."""
+        self.engine.drain()
+        known = {*PEOPLE, HOME, GUEST}
+        self.clean([*self.engine._tokenizer._known], known, "the tokenizer's cache")
+        if self.between_us and self.engine._embedding._cached.cache_info().currsize:
+            raise Leak("queries of off the record are in the embedder's cache")
+
     def look_everywhere(self) -> None:
         """Look through each scope's log, export, index and files, the logs, and the caches."""
-        self.record.go_on()
-        self.engine.drain()
+        self.look_into_caches()
         self.engine.store.flush(None)
         with self.engine.store.snapshot() as snapshot:
             for scope in snapshot.scopes():
@@ -210,8 +217,6 @@ class Household:
         for file in self.config.folder.glob("*.mdb"):
             self.clean(file.read_bytes().decode("latin-1"), {*PEOPLE, HOME, GUEST}, "the store")
         self.clean(self.logged, (), "the logs")
-        caches = [*self.engine._tokenizer._known]
-        self.clean(caches, {*PEOPLE, HOME, GUEST}, "the tokenizer's cache")
         self.clean(msgspec.json.encode(self.engine.stats()).decode(), (), "statistics")
 
     def count(self, scope: str, memories: int) -> None:

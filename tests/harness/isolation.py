@@ -55,10 +55,13 @@ def visit(home: Household) -> None:
 
 
 def off_the_record(home: Household) -> None:
+    home.between_us = True
     home.record.go_off()
     for _ in range(home.rng.randint(1, 3)):
         home.say(home.rng.choice([*VOICES, "stranger"]))
     home.record.go_on()
+    home.look_into_caches()
+    home.between_us = False
 
 
 def remember(home: Household) -> None:
