@@ -200,6 +200,7 @@ class MemoryEngine:
         """
         namespace = self._namespaces.get(scope)
         namespace.wait_vectors()
+        namespace.local_only()
         if self._embedding.query is not None:
             self._embedding.query("warm up")
         self._retrieval.run(Query(text="warm up", scope=scope, now=self.clock(), k=1))
@@ -370,7 +371,7 @@ class MemoryEngine:
         return self._put(replace(memory, local_only=on)) if memory else None
 
     def _put(self, memory: Memory) -> Memory:
-        if memory.scope == self._guest:
+        if self._namespaces.is_guests(memory.scope):
             raise ConfigError(
                 f"{self._guest!r} is the guests' scope, of which nothing is remembered",
                 hint="Say whose memory it is, or name them in the speakers of your agent",
@@ -582,7 +583,7 @@ class MemoryEngine:
             found: What recall returned.
             packed: What was injected of it.
         """
-        if turn.scope == self._guest:
+        if self._namespaces.is_guests(turn.scope):
             return
         offers = tuple(
             Offer(m.id, hit.score, hit.views, "" if m.scope == turn.scope else m.scope)
@@ -629,7 +630,7 @@ class MemoryEngine:
         Returns:
             A few lines, "" when there is nothing to say, and for guests.
         """
-        if scope == self._guest:
+        if self._namespaces.is_guests(scope):
             return ""
         with self.store.snapshot() as snapshot:
             sessions = [s for s in snapshot.sessions(scope) if s.ended is not None]
@@ -702,7 +703,7 @@ class MemoryEngine:
             self._vectors.draft_missing(namespace.scope, self._indexer.closing)
 
     def _seal_if_due(self, scope: str) -> None:
-        if scope != self._guest and self._namespaces.get(scope).seal_due():
+        if not self._namespaces.is_guests(scope) and self._namespaces.get(scope).seal_due():
             self.seal(scope)
 
     def age(self, scope: str | None = None, stop: Callable[[], bool] = lambda: False) -> Aged:
@@ -784,7 +785,7 @@ class MemoryEngine:
         Raises:
             ProviderError: The document embedder failed; what it finished is kept.
         """
-        if scope == self._guest:
+        if self._namespaces.is_guests(scope):
             return
         self._indexer.catch_up()  # an index passes over vectors of what it does not hold yet
         self.store.flush(None)
@@ -799,7 +800,7 @@ class MemoryEngine:
         Raises:
             IndexDamagedError: The build failed; the present index goes on.
         """
-        if scope != self._guest:
+        if not self._namespaces.is_guests(scope):
             self._namespaces.get(scope).reseal()
 
 

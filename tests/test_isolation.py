@@ -10,13 +10,13 @@ CHILD = ("seal",)  # half a second each
 
 
 def test_nobody_reads_what_another_said(tmp_path: Path) -> None:
-    told = run(tmp_path / "store", 300, seed=11, but=CHILD)
-    assert told["leak"] == "" and told["looked"] > 500, told
+    told = run(tmp_path / "store", 250, seed=11, but=CHILD)
+    assert told["leak"] == "" and told["looked"] > 400, told
 
 
 @pytest.mark.parametrize("control", CONTROLS)
 def test_a_planted_leak_is_caught(tmp_path: Path, control: str) -> None:
-    told = run(tmp_path / "store", 120, seed=5, control=control, but=(*CHILD, "forget"))
+    told = run(tmp_path / "store", 250, seed=5, control=control, but=(*CHILD, "forget"))
     assert told["leak"], told
 
 

@@ -161,7 +161,7 @@ def test_the_system_instruction_keeps_it_too(stays):
 
 
 def test_it_stays_so_through_pins_seals_and_openings(stays):
-    for _ in range(2):
+    for seal in (True, False):
         with contextlib.closing(MemoryEngine(stays)) as engine:
             found = engine.search("the alarm of my dog house", "user", 9).hits
             assert not re.search("4711|insured", str(found))
@@ -169,7 +169,8 @@ def test_it_stays_so_through_pins_seals_and_openings(stays):
             (pin,) = [hit.memory for hit in found if "4711" in hit.memory.text]
             assert engine.pin("user", pin.id).local_only
             assert engine.remember("My dog house is insured.", "user").local_only  # said again
-            engine.seal("user")
+            if seal:
+                engine.seal("user")
     with contextlib.closing(MemoryEngine(stays)) as engine:
         assert not engine.keep_local("user", pin.id, on=False).local_only
         assert "4711" in str(engine.search("the alarm of my dog house", "user", 9).hits)

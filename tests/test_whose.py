@@ -187,6 +187,7 @@ def visit(engine, clock, words="a quince for the road") -> None:
     engine.append(Turn(**how, speaker="eve", role="user", text=words, at=clock()))
     engine.append(SessionEdge(**how, kind="end", at=clock(), reason="silence"))
     engine.drain()
+    engine.store.flush(None)
 
 
 def test_a_guest_is_logged_and_nothing_else(hosted):

@@ -11,7 +11,6 @@ from slowcat_memory.cli.options import AsJson
 from slowcat_memory.cli.output import listed, out, print_json, row, size, table, when
 from slowcat_memory.cli.settings import settings
 from slowcat_memory.core.ageing import TIERS
-from slowcat_memory.runtime.audience import guest_scope
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -51,6 +50,8 @@ def collect(engine: "MemoryEngine") -> dict[str, Any]:
     Returns:
         Plain values, and times.
     """
+    from slowcat_memory.runtime.audience import guest_scope
+
     found = engine.stats()
     with engine.store.snapshot() as snapshot:
         key = engine.embedding.key

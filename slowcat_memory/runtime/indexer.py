@@ -47,11 +47,10 @@ class Indexer:
             acks: Of events; those of turns count, but for a guest's.
             draft: Whether to embed them soon; False when bulk embedding follows.
         """
-        guest = self._namespaces.guest
         self._waiting.extend(
             (ack.event, ack, draft)
             for ack in acks
-            if isinstance(ack.event, Turn) and ack.event.scope != guest
+            if isinstance(ack.event, Turn) and not self._namespaces.is_guests(ack.event.scope)
         )
 
     def release(self, but: frozenset[str] = frozenset()) -> None:

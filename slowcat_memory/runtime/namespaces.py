@@ -40,11 +40,22 @@ class Namespaces:
             zone: The user's time zone, "" for this machine's.
             guest: The scope of which nothing is ever indexed, "" for none.
         """
-        self.guest = guest
+        self._guest = guest
         self._store, self._tokenizer, self._options = store, tokenizer, options
         self._hot_cache_size, self._space, self._zone = hot_cache_size, space, zone
         self._loaded: dict[str, Namespace] = {}
         self._loading = threading.Lock()
+
+    def is_guests(self, scope: str) -> bool:
+        """Tell whether nothing of a scope is indexed.
+
+        Args:
+            scope: The scope.
+
+        Returns:
+            True for the guests'.
+        """
+        return bool(self._guest) and scope == self._guest
 
     def __contains__(self, scope: str) -> bool:
         return scope in self._loaded
@@ -105,7 +116,7 @@ class Namespaces:
         sealed.sweep(self._root(scope))  # no manifest names them any more
 
     def _load(self, scope: str) -> Namespace:
-        if scope == self.guest:
+        if self.is_guests(scope):
             raise ConfigError(
                 f"{scope!r} is the guests' scope, of which nothing is indexed",
                 hint="What guests said today: `slowcat-memory show --last 20 --scope "

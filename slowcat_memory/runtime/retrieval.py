@@ -101,7 +101,7 @@ class Retrieval:
         self._indexer.release(but=query.exclude)
         progress = [Progress() for _ in asked]
         running = [
-            asyncio.get_running_loop().run_in_executor(self._indexer.talk, self._run, *one)
+            asyncio.get_running_loop().run_in_executor(self._indexer.talk, self.run, *one)
             for one in zip(asked, progress, strict=True)
         ]
         for one in running:
@@ -126,7 +126,8 @@ class Retrieval:
 
     def _readable(self, query: Query) -> list[str]:
         """List the scopes to read, each once: of guests there is nothing."""
-        return [s for s in dict.fromkeys((query.scope, *query.also)) if s != self._namespaces.guest]
+        scopes = dict.fromkeys((query.scope, *query.also))
+        return [scope for scope in scopes if not self._namespaces.is_guests(scope)]
 
     def _of(self, query: Query, scope: str) -> Query:
         """Ask one scope alone, and leave out what must stay on this machine."""
@@ -160,21 +161,22 @@ class Retrieval:
         self._indexer.release()
         for scope in self._readable(query):
             self._namespaces.get(scope).wait_vectors()
-        return self._indexer.talk.submit(self.run, query).result()
+        return self._indexer.talk.submit(self._run_each, query).result()
 
-    def run(self, query: Query) -> Recollection:
-        """Recall, on the thread of the caller.
+    def _run_each(self, query: Query) -> Recollection:
+        asked = [self._of(query, scope) for scope in self._readable(query)]
+        return self._union(query, [self.run(one) for one in asked]) if asked else Recollection()
+
+    def run(self, query: Query, progress: Progress | None = None) -> Recollection:
+        """Recall in one scope, on the thread of the caller.
 
         Args:
-            query: What is asked.
+            query: What is asked, with what must be left out.
+            progress: Where to leave the lexical stage.
 
         Returns:
             The hits.
         """
-        asked = [self._of(query, scope) for scope in self._readable(query)]
-        return self._union(query, [self._run(one) for one in asked]) if asked else Recollection()
-
-    def _run(self, query: Query, progress: Progress | None = None) -> Recollection:
         try:
             return self._recall(query.scope).run(query, progress)
         finally:
@@ -189,7 +191,7 @@ class Retrieval:
         Returns:
             For ``Query.vector``; None without a model, and for guests.
         """
-        if query.scope == self._namespaces.guest:
+        if self._namespaces.is_guests(query.scope):
             return None
         searcher = self._namespaces.get(query.scope).searcher
         return self._recall(query.scope).encode(self._understand(query, searcher.speakers))

@@ -162,7 +162,7 @@ def test_a_failed_export_leaves_the_old_file(filled, monkeypatch: pytest.MonkeyP
     out = filled.folder / "out.jsonl.gz"
     out.write_bytes(gzip.compress(b"old"))
 
-    def broken(*args: object) -> object:
+    def broken(*args: object, **more: object) -> object:
         yield {"text": "x"}
         raise OSError(28, "No space left on device")
 

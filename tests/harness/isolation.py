@@ -174,13 +174,13 @@ OPERATIONS: dict[Callable[[Household], None], int] = {
 def shared_cache() -> Iterator[None]:
     """Recall remembers what it found for a text, whoever asks."""
     found: dict[str, Any] = {}
-    run = retrieval.Retrieval._run
+    run = retrieval.Retrieval.run
 
     def cached(self: Any, query: Any, progress: Any = None) -> Any:
         key = " ".join(query.text.split()[:4])
         return found.setdefault(key, run(self, query, progress))
 
-    with mock.patch.object(retrieval.Retrieval, "_run", cached):
+    with mock.patch.object(retrieval.Retrieval, "run", cached):
         yield
 
 
