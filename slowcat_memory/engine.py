@@ -406,6 +406,8 @@ class MemoryEngine:
         """Drop the vectors of queries, and their words."""
         self._embedding.forget()
         self._tokenizer.forget()
+        for namespace in self._namespaces:
+            namespace.searcher.forget_query()
 
     def erase_guests(self) -> Forgotten:
         """Erase what guests said longer ago than it is kept. Blocks; cheap when there is nothing.

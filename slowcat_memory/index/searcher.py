@@ -417,6 +417,11 @@ class Searcher:
             self._scored = Lexical(text, sealed, best, ceiling, weights, len(self._ids))
             return self._scored
 
+    def forget_query(self) -> None:
+        """Drop what is held of the last query."""
+        with self._lock:
+            self._scored = None
+
     def postings(self, text: str) -> int:
         """Count the sealed postings that a query walks over, in all lexical views.
 
