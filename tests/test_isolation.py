@@ -10,8 +10,8 @@ CHILD = ("seal",)  # half a second each
 
 
 def test_nobody_reads_what_another_said(tmp_path: Path) -> None:
-    told = run(tmp_path / "store", 250, seed=11, but=CHILD)
-    assert told["leak"] == "" and told["looked"] > 400, told
+    told = run(tmp_path / "store", 500, seed=11, but=CHILD)
+    assert told["leak"] == "" and told["looked"] > 1000, told
 
 
 @pytest.mark.parametrize("control", CONTROLS)

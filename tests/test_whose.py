@@ -105,6 +105,13 @@ def test_the_ledger_names_the_household_and_why_finds_its_texts(home):
     assert {m.scope for m in memories.values()} == {"ben", "home"}
 
 
+def test_an_application_may_say_who_speaks_before_anybody_does(home):
+    processor = memory(home)
+    processor.speaker("ben")
+    ((asked,),) = talk(processor, ("s1", QUESTION))
+    assert "station" in asked and "cellar" not in asked
+
+
 def test_an_application_may_say_who_speaks(home):
     processor = memory(home)
 

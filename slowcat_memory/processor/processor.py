@@ -157,6 +157,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._pair = aggregators
         self._audience = Audience(self._config.people, self._scope, speakers)
         self._speaker_names = {**(speakers or {}), **(speaker_names or {})}
+        self._person = ""  # who speaks, as the application says
         self._record = Record(self._config.sessions, self._record_changed)
         self._llm_is_local = llm_is_local
         self._locality = Locality(bool(llm_is_local))  # until the pipeline starts
@@ -225,6 +226,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             user_id: A recogniser's id, or the scope of somebody in ``speakers``; anybody else is a
                 guest. "" to go by what the recogniser says.
         """
+        self._person = user_id
         if self._dialogue:
             self._dialogue.speaker(user_id)
 
@@ -285,7 +287,9 @@ class HybridContextualMemoryProcessor(FrameProcessor):
     def _begin(self, engine: MemoryEngine) -> Conversation:
         scopes = (*self._audience.people, self._audience.guest)
         dialogues = {scope: self._dialogue_of(scope, engine) for scope in scopes if scope}
-        return Conversation(self._audience, dialogues, self._record, engine.clock)
+        conversation = Conversation(self._audience, dialogues, self._record, engine.clock)
+        conversation.speaker(self._person)
+        return conversation
 
     def _dialogue_of(self, scope: str, engine: MemoryEngine) -> Dialogue:
         return Dialogue(

@@ -134,6 +134,11 @@ class Household:
         if strange := whose(seen) - set(allowed):
             raise Leak(f"{where}: words of {sorted(strange)}")
 
+    def leaves(self, hits: Iterable[Hit]) -> None:
+        """Raise when what is local-only is among what may leave this machine."""
+        if any(hit.memory.local_only for hit in hits):
+            raise Leak("a local-only memory leaves this machine")
+
     # ---------------------------------------------------------------- a turn
 
     def say(self, *voices: str) -> None:
@@ -173,6 +178,7 @@ class Household:
                 )
             )  # fmt: skip
             packed = self.engine.pack(found)
+            self.leaves(found.hits)
         allowed = self.allowed()
         self.clean(found.hits, allowed, f"recalled for {self.talk.scopes}")
         for message in self.messages:
