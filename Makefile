@@ -38,6 +38,7 @@ test-long: $(VENV)/ready
 	$(RUN) -m tests.harness.forget9 --kills 500
 	$(RUN) -m tests.harness.powerloss --images 3000
 	$(RUN) -m tests.harness.damage
+	$(RUN) -m tests.harness.isolation --operations 10000 --seed 1
 	$(RUN) -m pytest -m "slow and not audio"
 
 test-audio: $(VENV)/audio

@@ -29,7 +29,7 @@ from slowcat_memory.core.text import Tokenizer
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.providers import EmbedderOptions
-from slowcat_memory.runtime.namespaces import check_scope
+from slowcat_memory.runtime.audience import Audience, PeopleOptions
 from slowcat_memory.runtime.prefetch import PrefetchOptions
 from slowcat_memory.runtime.query import RecallOptions
 from slowcat_memory.runtime.tracker import SessionOptions
@@ -108,6 +108,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     Attributes:
         preset: Which set of defaults the rest starts from.
         memory: Where the memory is, and whose.
+        people: Whose, where several people talk to one agent.
         sessions: When a session ends.
         recall: What a recall may cost, and what is good enough.
         prefetch: What is recalled while a person still speaks.
@@ -127,6 +128,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     preset: Preset = "default"
     memory: MemoryOptions = field(default_factory=MemoryOptions)
+    people: PeopleOptions = field(default_factory=PeopleOptions)
     sessions: SessionOptions = field(default_factory=SessionOptions)
     recall: RecallOptions = field(default_factory=RecallOptions)
     prefetch: PrefetchOptions = field(default_factory=PrefetchOptions)
@@ -238,7 +240,7 @@ def check_names(config: Config) -> None:
     Raises:
         ConfigError: No such scope, time zone, or language.
     """
-    check_scope(config.memory.user_id)
+    Audience(config.people, config.memory.user_id)
     time_zone(config)
     tokenizer(config)
 

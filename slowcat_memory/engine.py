@@ -20,7 +20,7 @@ from slowcat_memory.core.extract import relevant
 from slowcat_memory.core.pack import Cut, Packed, pack
 from slowcat_memory.core.queries import Said
 from slowcat_memory.core.text import clean
-from slowcat_memory.errors import StoreError
+from slowcat_memory.errors import ConfigError, StoreError
 from slowcat_memory.index import Searcher, mapped
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import DocumentEmbedder, EmbedderReport, Encoded, QueryEmbedder
@@ -39,6 +39,7 @@ from slowcat_memory.records import (
 )
 from slowcat_memory.runtime import ledger
 from slowcat_memory.runtime.as_of import AsOf
+from slowcat_memory.runtime.audience import expired, guest_scope
 from slowcat_memory.runtime.documents import DocumentVectors, Told
 from slowcat_memory.runtime.embedding import Embedding
 from slowcat_memory.runtime.heads import Heads
@@ -46,9 +47,10 @@ from slowcat_memory.runtime.icebreakers import Icebreakers
 from slowcat_memory.runtime.indexer import CLOSE_S, Indexer
 from slowcat_memory.runtime.namespace import read_memory
 from slowcat_memory.runtime.namespaces import Namespaces, check_scope
-from slowcat_memory.runtime.prefetch import Prefetch
+from slowcat_memory.runtime.prefetch import Attempt, Prefetch
 from slowcat_memory.runtime.query import Query, Recollection
 from slowcat_memory.runtime.residence import Residence
+from slowcat_memory.runtime.retention import Retention
 from slowcat_memory.runtime.retrieval import Retrieval, RetrievalOptions
 from slowcat_memory.runtime.silence import Silence
 from slowcat_memory.store import Ack, Store
@@ -87,6 +89,7 @@ class MemoryEngine:
         self.config, self.readonly, self.clock = config, readonly, clock
         self.metrics = Metrics()
         self.zone = time_zone(config)
+        self._guest = guest_scope(config.people)
         self._embedding = Embedding(
             config.embedding, config.memory.embedding_cache_size, clock, self.metrics, embedder
         )
@@ -115,8 +118,15 @@ class MemoryEngine:
             0.0 if readonly else config.tiers.ageing_interval_s,
             lambda: self._indexer.later(self._age_in_silence),
         )
+        self._retention = Retention(
+            bool(self._guest) and not readonly,
+            self._silence.since,
+            lambda: self._indexer.later(self.erase_guests),
+        )
         if not readonly:
             self._close_orphans()
+            if self._guest:
+                self._indexer.later(self.erase_guests)
             if self._embedding.needs_export:
                 self._indexer.later(self._export)
 
@@ -128,6 +138,7 @@ class MemoryEngine:
             self.config.memory.hot_cache_size,
             lambda: self._embedding.space,
             self.config.memory.time_zone,
+            self._guest,
         )
 
     @property
@@ -174,6 +185,7 @@ class MemoryEngine:
     def close(self) -> None:
         """Save what waits, and close. Takes a few seconds at most; may be called twice."""
         self._silence.stop()
+        self._retention.stop()
         self._residence.stop()
         self._indexer.close()
         self.store.close()
@@ -193,10 +205,11 @@ class MemoryEngine:
             scope: The scope.
 
         Raises:
-            ConfigError: That is not a scope's name.
+            ConfigError: That is not a scope's name, or it is the guests'.
         """
         namespace = self._namespaces.get(scope)
         namespace.wait_vectors()
+        namespace.local_only()
         if self._embedding.query is not None:
             self._embedding.query("warm up")
         self._retrieval.run(Query(text="warm up", scope=scope, now=self.clock(), k=1))
@@ -294,6 +307,7 @@ class MemoryEngine:
         pinned: bool = False,
         importance: float = 0.8,
         at: datetime | None = None,
+        local_only: bool = False,
     ) -> Memory:
         """Keep a statement that nobody said in a conversation.
 
@@ -304,22 +318,25 @@ class MemoryEngine:
             pinned: Whether it always counts.
             importance: 0 to 1.
             at: Since when it holds; None for now.
+            local_only: Whether it must never go before an LLM on another machine.
 
         Returns:
             The memory, durable.
 
         Raises:
             ValueError: The statement is empty.
-            ConfigError: That is not a scope's name.
+            ConfigError: That is not a scope's name, or it is the guests'.
         """
         kept, _ = clean(text)
         if not kept:
             raise ValueError("there is nothing to remember")
         digest = hashlib.blake2b(f"{scope}\0{kept}".encode(), digest_size=8).hexdigest()
-        now = self.clock()
+        now, id_ = self.clock(), f"note/{digest}"
+        with self.store.snapshot() as snapshot:
+            before = snapshot.memory(check_scope(scope), id_)
         return self._put(
             Memory(
-                id=f"note/{digest}",
+                id=id_,
                 kind="note",
                 scope=check_scope(scope),
                 speaker=speaker or self.config.memory.user_name,
@@ -328,6 +345,7 @@ class MemoryEngine:
                 recorded_at=now,
                 pinned=pinned,
                 importance=importance,
+                local_only=local_only or bool(before and before.local_only),
             )
         )
 
@@ -346,7 +364,27 @@ class MemoryEngine:
             memory = read_memory(snapshot, scope, memory_id)
         return self._put(replace(memory, pinned=pinned)) if memory else None
 
+    def keep_local(self, scope: str, memory_id: str, on: bool = True) -> Memory | None:
+        """Keep a memory from every LLM on another machine, or no longer.
+
+        Args:
+            scope: Its namespace.
+            memory_id: Its id.
+            on: Which.
+
+        Returns:
+            The changed memory, or None when there is no such memory.
+        """
+        with self.store.snapshot() as snapshot:
+            memory = read_memory(snapshot, scope, memory_id)
+        return self._put(replace(memory, local_only=on)) if memory else None
+
     def _put(self, memory: Memory) -> Memory:
+        if self._namespaces.is_guests(memory.scope):
+            raise ConfigError(
+                f"{self._guest!r} is the guests' scope, of which nothing is remembered",
+                hint="Say whose memory it is, or name them in the speakers of your agent",
+            )
         self.store.apply("person", WriteBatch(memories=(memory,))).wait(None)
         self._indexer.put(memory)
         return memory
@@ -363,11 +401,34 @@ class MemoryEngine:
         self._indexer.release()
         gone = self.store.forget(what, erase=False)  # which may take long: out of the ears first
         scopes = {scope for scope, _ in gone.memories}
-        self._embedding.forget()
+        self._forget_queries()
         for scope in scopes:
             self._namespaces.forget(scope, (id_ for s, id_ in gone.memories if s == scope))
             self._indexer.reload(scope)
         return replace(gone, erased=self.store.erase())
+
+    def forget_queries(self) -> None:
+        """Drop what recalls leave in caches, once those that run are done. Does not wait."""
+        self._indexer.talk.submit(self._forget_queries)
+
+    def _forget_queries(self) -> None:
+        """Drop the vectors of queries, and their words."""
+        self._embedding.forget()
+        self._tokenizer.forget()
+        for namespace in self._namespaces:
+            namespace.searcher.forget_query()
+
+    def erase_guests(self) -> Forgotten:
+        """Erase what guests said longer ago than it is kept. Blocks; cheap when there is nothing.
+
+        Returns:
+            What is gone.
+        """
+        what = expired(self.config.people, self.clock())
+        with self.store.snapshot() as snapshot:
+            oldest = next(snapshot.turns(self._guest), None) if self._guest else None
+        due = oldest is not None and what.until is not None and oldest.at < what.until
+        return self.forget(what) if due else Forgotten(erased=True)
 
     # ---------------------------------------------------------------- recall
 
@@ -376,6 +437,8 @@ class MemoryEngine:
         text: str,
         scope: str,
         *,
+        also: Sequence[str] = (),
+        local: bool = False,
         now: datetime | None = None,
         exclude: frozenset[str] = frozenset(),
         exclude_words: frozenset[str] = frozenset(),
@@ -388,6 +451,8 @@ class MemoryEngine:
         Args:
             text: The user's words.
             scope: The namespace.
+            also: Other namespaces that are read beside it.
+            local: Whether the LLM is on this machine: else what is local-only is left out.
             now: The time of the question; None for now.
             exclude: Ids of memories not to return.
             exclude_words: Fingerprints of texts not to return.
@@ -404,6 +469,8 @@ class MemoryEngine:
         query = self.query(
             text,
             scope,
+            also=also,
+            local=local,
             now=now,
             exclude=exclude,
             exclude_words=exclude_words,
@@ -417,6 +484,8 @@ class MemoryEngine:
         text: str,
         scope: str,
         *,
+        also: Sequence[str] = (),
+        local: bool = False,
         now: datetime | None = None,
         exclude: frozenset[str] = frozenset(),
         exclude_words: frozenset[str] = frozenset(),
@@ -428,6 +497,8 @@ class MemoryEngine:
         Args:
             text: The user's words.
             scope: The namespace.
+            also: As in ``recall``.
+            local: As in ``recall``.
             now: As in ``recall``.
             exclude: As in ``recall``.
             exclude_words: As in ``recall``.
@@ -449,24 +520,26 @@ class MemoryEngine:
             keep_share=options.keep_share,
             vector=vector,
             dialogue=tuple(dialogue),
+            also=tuple(also),
+            local=local,
         )
 
-    def prefetch(self, ask: Callable[[str], Query]) -> Prefetch:
+    def prefetch(self, ask: Callable[[str], Query | None]) -> Prefetch:
         """Return what recalls ahead of one speaker. To be called, and used, on an event loop.
 
         Args:
-            ask: Says what a turn of these words would ask, as of now.
+            ask: Says what a turn of these words would ask, as of now; None for nothing.
 
         Returns:
             Told what is heard; then handed to ``recall``.
         """
         loop = asyncio.get_running_loop()
-        return Prefetch(
-            lambda text: self._retrieval.begin(ask(text)),
-            self.config.prefetch,
-            loop.time,
-            loop.call_later,
-        )
+
+        def begin(text: str) -> Attempt | None:
+            query = ask(text)
+            return None if query is None else self._retrieval.begin(query)
+
+        return Prefetch(begin, self.config.prefetch, loop.time, loop.call_later)
 
     def searcher(self, scope: str) -> Searcher:
         """Return a scope's index, for who measures it. Blocks while it is loaded.
@@ -485,6 +558,8 @@ class MemoryEngine:
         scope: str,
         k: int = 10,
         *,
+        also: Sequence[str] = (),
+        local: bool = False,
         now: datetime | None = None,
         floor: float = 0.0,
         exclude: frozenset[str] = frozenset(),
@@ -496,6 +571,8 @@ class MemoryEngine:
             text: What is asked.
             scope: The namespace.
             k: How many hits.
+            also: Other namespaces that are read beside it.
+            local: Whether the hits stay on this machine: else what is local-only is left out.
             now: The time of the question; None for now.
             floor: Least probability of the likeliest of the best hits; below it, only pinned ones.
             exclude: Ids of memories not to return.
@@ -513,6 +590,8 @@ class MemoryEngine:
                 floor=floor,
                 exclude=exclude,
                 dialogue=tuple(dialogue),
+                also=tuple(also),
+                local=local,
             )
         )
 
@@ -591,13 +670,15 @@ class MemoryEngine:
     def note_recall(self, turn: Turn, found: Recollection, packed: Packed) -> None:
         """Enter into the ledger what was put before the LLM, and what was not.
 
-        On an event loop, the row is made on the recall worker once the caller has gone on.
+        Of guests, nothing is entered. On an event loop, the row is made on the recall worker once the caller has gone on.
 
         Args:
             turn: The user's turn, numbered.
             found: What recall returned.
             packed: What was injected of it.
         """
+        if self._namespaces.is_guests(turn.scope):
+            return
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:  # not on an event loop
@@ -622,7 +703,7 @@ class MemoryEngine:
         with self.store.snapshot() as snapshot:
             return max(snapshot.sessions(scope), key=lambda session: session.last, default=None)
 
-    def session_context(self, scope: str) -> str:
+    def session_context(self, scope: str, *, local: bool = False) -> str:
         """Write what stays the same during a session, for the system instruction.
 
         Byte-stable while nothing is pinned or unpinned: put it there before the session starts, so
@@ -631,11 +712,12 @@ class MemoryEngine:
 
         Args:
             scope: The scope.
+            local: Whether the LLM is on this machine: else what is local-only is left out.
 
         Returns:
-            A few lines, "" when there is nothing to say.
+            A few lines, "" when there is nothing to say, and for guests.
         """
-        return self._heads.write(scope)
+        return "" if self._namespaces.is_guests(scope) else self._heads.write(scope, local=local)
 
     def push_icebreaker(
         self,
@@ -680,7 +762,11 @@ class MemoryEngine:
             entry = snapshot.ledger(turn)
             if entry is None:
                 return None
-            read = ((id_, read_memory(snapshot, entry.scope, id_)) for id_ in entry.memories)
+            elsewhere = {offer.memory: offer.scope for offer in entry.offers if offer.scope}
+            read = (
+                (id_, read_memory(snapshot, elsewhere.get(id_, entry.scope), id_))
+                for id_ in entry.memories
+            )
             return entry, {id_: memory for id_, memory in read if memory}
 
     def stats(self) -> dict[str, Any]:
@@ -728,9 +814,8 @@ class MemoryEngine:
             self._vectors.draft_missing(namespace.scope, self._indexer.closing)
 
     def _seal_if_due(self, scope: str) -> None:
-        namespace = self._namespaces.get(scope)
-        if namespace.seal_due():
-            namespace.reseal()
+        if not self._namespaces.is_guests(scope) and self._namespaces.get(scope).seal_due():
+            self.seal(scope)
 
     def age(self, scope: str | None = None, stop: Callable[[], bool] = lambda: False) -> Aged:
         """Move what was said long ago into blocks that take less room. Blocks.
@@ -798,7 +883,9 @@ class MemoryEngine:
         progress: Told | None = None,
         embedder: DocumentEmbedder | None = None,
     ) -> None:
-        """Embed exactly what has no exact vector yet; nothing without a model. Blocks, for minutes.
+        """Embed exactly what has no exact vector yet; nothing without a model, nothing of guests.
+
+        Blocks, for minutes.
 
         Args:
             scope: The scope.
@@ -809,6 +896,8 @@ class MemoryEngine:
         Raises:
             ProviderError: The document embedder failed; what it finished is kept.
         """
+        if self._namespaces.is_guests(scope):
+            return
         self._indexer.catch_up()  # an index passes over vectors of what it does not hold yet
         self.store.flush(None)
         self._vectors.embed(scope, progress or _tell_nobody, embedder)
@@ -822,7 +911,8 @@ class MemoryEngine:
         Raises:
             IndexDamagedError: The build failed; the present index goes on.
         """
-        self._namespaces.get(scope).reseal()
+        if not self._namespaces.is_guests(scope):
+            self._namespaces.get(scope).reseal()
 
 
 def retrieval_options(config: Config) -> RetrievalOptions:

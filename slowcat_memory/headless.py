@@ -57,6 +57,15 @@ _TURN = "slowcat_headless_turn"  # a key of frames' metadata
 SYSTEM_INSTRUCTION = "You are a friendly voice assistant. Answer in one or two short sentences."
 
 
+class _StayingLLM(OpenAILLMService):
+    """Talks to the server that was named, and follows it nowhere: memories would go along."""
+
+    def create_client(self, *arguments: Any, **named: Any) -> Any:
+        client = super().create_client(*arguments, **named)
+        client._client.follow_redirects = False
+        return client
+
+
 class HeadlessConversation:
     """A conversation with an LLM server, played through a real pipeline.
 
@@ -105,7 +114,7 @@ class HeadlessConversation:
         self.aggregators = LLMContextAggregatorPair(
             self.context, user_params=LLMUserAggregatorParams(user_turn_strategies=_strategies())
         )
-        self.llm = OpenAILLMService(
+        self.llm = _StayingLLM(
             api_key=llm_api_key,
             base_url=llm_url,
             settings=OpenAILLMService.Settings(

@@ -124,6 +124,7 @@ class Memory(Struct, frozen=True, kw_only=True, tag="memory", omit_defaults=True
         pinned: A person asked that it always counts.
         trust: Who vouches for it: "user" or "agent".
         role: Whose words they are, for chunks; "user" otherwise.
+        local_only: Never put before an LLM on another machine.
     """
 
     id: str
@@ -141,6 +142,7 @@ class Memory(Struct, frozen=True, kw_only=True, tag="memory", omit_defaults=True
     pinned: bool = False
     trust: str = "user"
     role: Role = "user"
+    local_only: bool = False
 
 
 class Vector(Struct, frozen=True, kw_only=True):
@@ -216,12 +218,16 @@ class WriteBatch(Struct, frozen=True, kw_only=True):
 
 
 class Offer(Struct, frozen=True):
-    """A memory that was put before the LLM, as the ledger keeps it: an id, never a text."""
+    """A memory that was put before the LLM, as the ledger keeps it: an id, never a text.
+
+    ``scope`` is its namespace where that is not the entry's own.
+    """
 
     memory: str
     score: float
     views: dict[str, float] = {}
     probability: float = 0.0
+    scope: str = ""
 
 
 class LeftOut(Struct, frozen=True, array_like=True):

@@ -4,6 +4,7 @@ import asyncio
 import time
 
 import pytest
+from aiohttp import web
 from pipecat.frames.frames import TranscriptionFrame
 from pipecat.processors.frame_processor import FrameProcessor
 from rig import FunctionSchema, StandInMemory, VoicePipeline, run
@@ -212,6 +213,32 @@ def test_a_server_that_is_down_is_a_clear_error():
             assert len(talk.errors) == 1
 
     run(scenario())
+
+
+def test_a_redirect_is_not_followed():
+    async def scenario():
+        async with ScriptedServer() as elsewhere:
+
+            async def away(_):
+                raise web.HTTPTemporaryRedirect(f"{elsewhere.url}/chat/completions")
+
+            application = web.Application()
+            application.router.add_post("/v1/chat/completions", away)
+            runner = web.AppRunner(application)
+            await runner.setup()
+            await web.TCPSite(runner, "127.0.0.1", 0).start()
+            port = runner.addresses[0][1]
+            try:
+                async with HeadlessConversation(
+                    llm_url=f"http://127.0.0.1:{port}/v1"
+                ) as conversation:
+                    with pytest.raises(EndpointError, match="307"):
+                        await conversation.say("my memories stay here")
+            finally:
+                await runner.cleanup()
+            return elsewhere.requests
+
+    assert run(scenario()) == []
 
 
 def test_after_a_failed_turn_the_conversation_goes_on():

@@ -32,20 +32,21 @@ def export(
 ) -> None:
     """Write what was said, and the notes, as JSON lines that [bold]import[/] reads back.
 
-    Works while an agent runs. Every scope, unless one is named. What was derived is left out: it
-    is made again. The file is readable by its owner alone.
+    Works while an agent runs. Every scope but the guests', unless one is named. What was derived is
+    left out: it is made again. The file is readable by its owner alone.
 
     Examples: [bold]slowcat-memory export -o memory.jsonl.zst[/],
     [bold]slowcat-memory export --scope anna | jq -r .text[/]
     """
     from slowcat_memory import replay
+    from slowcat_memory.runtime.audience import guest_scope
     from slowcat_memory.runtime.namespaces import check_scope
 
     only = check_scope(scope) if scope else ""
     lines = 0
     with settings(ctx).engine(readonly=True, words_only=True) as engine, _sink(to) as sink:
         with engine.store.snapshot() as snapshot:
-            for line in replay.export(snapshot, only):
+            for line in replay.export(snapshot, only, but=guest_scope(engine.config.people)):
                 sink.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
                 lines += 1
     if to:

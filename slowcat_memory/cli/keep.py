@@ -40,6 +40,35 @@ def remember(
     return None
 
 
+def local(
+    ctx: typer.Context,
+    what: Annotated[str, typer.Argument(metavar="ID", help="A turn's number or a memory's id.")],
+    off: Annotated[bool, typer.Option("--off", help="No longer.")] = False,
+    scope: Scope = None,
+    as_json: AsJson = False,
+) -> None:
+    """Keep a memory from every LLM on another machine, or no longer.
+
+    It is found and recalled as before where the conversation's LLM is on this machine.
+
+    Examples: [bold]slowcat-memory local 17[/], [bold]slowcat-memory local note/0a1b2c --off[/]
+    """
+    known = settings(ctx)
+    where = known.scope(scope)
+    with known.engine(words_only=True) as engine:
+        with engine.store.snapshot() as snapshot:
+            found = find_memory(snapshot, where, memory_id(what))
+        memory = engine.keep_local(found.scope, found.id, not off) if found else None
+    if memory is None:
+        raise typer.BadParameter(f"there is no memory {what!r} in scope {where}", param_hint="ID")
+    if as_json:
+        return print_json(memory)
+    done = "Stays on this machine" if memory.local_only else "May leave this machine"
+    out().print(f"[green]✓[/] {done}:", end=" ")
+    out().print(short(memory.text), markup=False)
+    return None
+
+
 def pin(
     ctx: typer.Context,
     what: Annotated[str, typer.Argument(metavar="ID", help="A turn's number or a memory's id.")],

@@ -32,7 +32,7 @@ def search(
     known = settings(ctx)
     where = known.scope(scope)
     with known.engine(readonly=True) as engine:
-        found = engine.search(text, where, k)
+        found = engine.search(text, where, k, local=True)
         if as_json:
             return print_json(_plain(found))
         if not found.hits:

@@ -134,6 +134,7 @@ def _facts(memory: "Memory", zone: "tzinfo") -> dict[str, Any]:
         "superseded": when(memory.retired_at, zone) if memory.retired_at else "",
         "importance": f"{memory.importance:.2f}",
         "pinned": "yes" if memory.pinned else "",
+        "stays here": "yes: never before an LLM on another machine" if memory.local_only else "",
     }
     return {name: value for name, value in facts.items() if value}
 

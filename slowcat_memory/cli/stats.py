@@ -50,6 +50,8 @@ def collect(engine: "MemoryEngine") -> dict[str, Any]:
     Returns:
         Plain values, and times.
     """
+    from slowcat_memory.runtime.audience import guest_scope
+
     found = engine.stats()
     with engine.store.snapshot() as snapshot:
         key = engine.embedding.key
@@ -57,6 +59,7 @@ def collect(engine: "MemoryEngine") -> dict[str, Any]:
     report = engine.embedding
     found["embedding"] = {"state": report.state, "source": report.source, "hint": report.hint}
     found["writer"] = _writer(engine)
+    found["guest"] = guest_scope(engine.config.people)
     return found
 
 
@@ -97,6 +100,7 @@ def _print(found: dict[str, Any], zone: "tzinfo") -> None:
     for name, scope in found["scopes"].items():
         numbers = (scope[column] for column in ("turns", "sessions", "notes", "vectors", "drafts"))
         last = when(scope["last"], zone)[:10] if scope["last"] else ""
+        name += " (guests)" if name == found["guest"] else ""
         row(made, name, *(f"{n:,}" for n in numbers), f"{scope['sealed']:,}", last)
     out().print(made if found["scopes"] else "Nothing is remembered yet.")
     if found["scopes"]:

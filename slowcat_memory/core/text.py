@@ -164,11 +164,18 @@ class Tokenizer:
         if language != "none" and language not in languages:
             raise ValueError(f"no stemmer for {language!r}; one of: none, {', '.join(languages)}")
         self._language = language
-        self._stemmer = None if language == "none" else Stemmer.Stemmer(language)
         self._stop = STOP_WORDS if language in ("english", "none") else frozenset()
         self._known: dict[str, tuple[str, ...]] = {}
         self._keeps = True
         self._lock = threading.Lock()
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop the words that were seen; the stemmer remembers some of its own."""
+        with self._lock:
+            self._known.clear()  # in place: those that only ask share it
+            known = self._language != "none"
+            self._stemmer = Stemmer.Stemmer(self._language) if known else None
 
     def passing(self) -> "Tokenizer":
         """Return the same tokenizer for what is only asked: it remembers no words of it."""
@@ -222,10 +229,8 @@ class Tokenizer:
         return () if not bare or bare in self._stop or negated else (self._snowball(bare),)
 
     def _snowball(self, word: str) -> str:
-        if self._stemmer is None:
-            return word
         with self._lock:  # a Snowball stemmer keeps state while it works
-            return self._stemmer.stemWord(word)
+            return self._stemmer.stemWord(word) if self._stemmer else word
 
 
 def _words_of_any_script(text: str) -> list[str]:

@@ -420,6 +420,11 @@ class Searcher:
             self._scored = ref(made)
             return made
 
+    def forget_query(self) -> None:
+        """Drop what is held of the last query."""
+        with self._lock:
+            self._scored = None
+
     def postings(self, text: str) -> int:
         """Count the sealed postings that a query walks over, in all lexical views.
 

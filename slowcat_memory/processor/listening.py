@@ -16,7 +16,8 @@ from pipecat.processors.aggregators.llm_response_universal import LLMUserAggrega
 
 from slowcat_memory.core.text import clean, fingerprint
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.runtime.dialogue import Dialogue
+from slowcat_memory.runtime.audience import Audience
+from slowcat_memory.runtime.conversation import Conversation
 from slowcat_memory.runtime.inject import Visible
 from slowcat_memory.runtime.query import Query
 
@@ -31,22 +32,26 @@ class Listening:
     def __init__(
         self,
         engine: MemoryEngine,
-        scope: str,
+        audience: Audience,
         aggregator: LLMUserAggregator,
         visible: Visible,
-        dialogue: Dialogue,
+        conversation: Conversation,
+        *,
+        local: bool,
     ) -> None:
         """Listen. To be called on the event loop.
 
         Args:
             engine: What recalls.
-            scope: Whose memory.
+            audience: Whose memories may be read to whom.
             aggregator: Collects a turn's transcripts.
             visible: What stands in the context.
-            dialogue: What was said before.
+            conversation: What was said before, and by whom.
+            local: Whether the LLM is on this machine.
         """
-        self._engine, self._scope, self._aggregator = engine, scope, aggregator
-        self._visible, self._dialogue = visible, dialogue
+        self._engine, self._audience, self._aggregator = engine, audience, aggregator
+        self._visible, self._conversation, self._local = visible, conversation, local
+        self._speaker = ""  # the recogniser's id of who speaks
         self.prefetch = engine.prefetch(self._ask)
 
     def hear(self, frame: Frame) -> None:
@@ -56,29 +61,36 @@ class Listening:
             frame: Any frame; those with what somebody says count.
         """
         if isinstance(frame, InterimTranscriptionFrame):
-            self._heard(frame.text, whole=False)
+            self._heard(frame.text, frame.user_id, whole=False)
         elif isinstance(frame, (TranscriptionFrame, EagerTranscriptionFrame)):
             # One stays as it is; the other predicts that the turn ends with it.
-            self._heard(frame.text, whole=True)
+            self._heard(frame.text, frame.user_id, whole=True)
 
-    def _heard(self, text: str, *, whole: bool) -> None:
+    def _heard(self, text: str, speaker: str, *, whole: bool) -> None:
+        self._speaker = speaker or ""
         self.prefetch.hear(clean(f"{self._collected()} {text}")[0], whole=whole)
 
     def _collected(self) -> str:
         collected = getattr(self._aggregator, "aggregation_string", None)
         return collected() if collected else ""
 
-    def _ask(self, text: str) -> Query:
-        """Ask what the turn would ask if it came now.
+    def _ask(self, text: str) -> Query | None:
+        """Ask what the turn would ask if it came now, with nobody else speaking in it.
 
         Its own words will stand in the context by then.
         """
+        own = self._conversation.scope_of(self._speaker)
+        scopes = self._audience.reads((own,))
+        if not scopes:
+            return None
         visible = copy.copy(self._visible)  # the turn itself may look at another context
         visible.refresh(self._aggregator.context.messages)
         return self._engine.query(
             text,
-            self._scope,
+            scopes[0],
+            also=scopes[1:],
+            local=self._local,
             exclude=visible.memories,
             exclude_words=visible.words | {fingerprint(text)},
-            dialogue=self._dialogue.before(None),
+            dialogue=self._conversation.before_next(own),
         )

@@ -62,13 +62,18 @@ from slowcat_memory.core.text import clean
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import SlowcatError, StoreError
 from slowcat_memory.processor.arguments import override, read
+from slowcat_memory.processor.blocks import Blocks
 from slowcat_memory.processor.listening import Listening
+from slowcat_memory.processor.locality import Locality, locate
 from slowcat_memory.processor.messages import Messages
 from slowcat_memory.records import Channel, Memory, Turn
 from slowcat_memory.runtime import inject
+from slowcat_memory.runtime.audience import Audience
+from slowcat_memory.runtime.conversation import Conversation
 from slowcat_memory.runtime.dialogue import Dialogue
 from slowcat_memory.runtime.namespaces import check_scope
 from slowcat_memory.runtime.query import Recollection
+from slowcat_memory.runtime.record import Record
 from slowcat_memory.runtime.tracker import SessionTracker
 from slowcat_memory.store import Ack
 
@@ -93,6 +98,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
       it was put before the LLM.
     - on_exchange_stored(processor, user_turn, assistant_turn): both halves are durable. The user's
       is None when the agent spoke first.
+    - on_record_changed(processor, off): what is said is no longer kept, or is kept again.
     - on_memory_trouble(processor, error): memory cannot work, or cannot save; the agent goes on.
 
     Example::
@@ -113,6 +119,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         engine: MemoryEngine | None = None,
         aggregators: LLMContextAggregatorPair | None = None,
         speaker_names: Mapping[str, str] | None = None,
+        speakers: Mapping[str, str] | None = None,
+        llm_is_local: bool | None = None,
         embedding_model: str | None = None,
         hot_cache_size: int | None = None,
         memory_token_budget: int | None = None,
@@ -128,6 +136,10 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             engine: An engine to share; it stays open when the pipeline ends.
             aggregators: The context aggregators, when they are not in the same flat pipeline.
             speaker_names: Names by the recogniser's ids of speakers.
+            speakers: Scopes by the recogniser's ids of speakers, with ``[people] scopes = "each"``;
+                whoever is not among them is a guest.
+            llm_is_local: Whether the LLM is on this machine, for what is local-only; None to look
+                at its client's base URL.
             embedding_model: Name of a sentence-transformers model; overrides the configuration.
             hot_cache_size: Latest memories to keep in memory; overrides the configuration.
             memory_token_budget: Size of a turn's block; overrides the configuration.
@@ -135,7 +147,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             **kwargs: For ``FrameProcessor``.
 
         Raises:
-            ConfigError: The configuration is wrong, or ``user_id`` cannot name a namespace.
+            ConfigError: The configuration is wrong, or a name cannot be a namespace.
         """
         super().__init__(**kwargs)
         base = engine.config if engine else read(config)
@@ -144,10 +156,17 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._engine: MemoryEngine | None = engine
         self._given_engine = engine is not None
         self._pair = aggregators
-        self._speaker_names = speaker_names
+        self._audience = Audience(self._config.people, self._scope, speakers)
+        self._speaker_names = {**(speakers or {}), **(speaker_names or {})}
+        self._person = ""  # who speaks, as the application says
+        self._record = Record(self._config.sessions, self._record_changed)
+        self._llm_is_local = llm_is_local
+        self._locality = Locality(bool(llm_is_local))  # until the pipeline starts
+        self._blocks = Blocks()
+        self._stripped_for: tuple[str, ...] | None = None  # the scopes whose blocks may stand
         self._add_instruction = add_instruction
         self._users: LLMUserAggregator | None = None
-        self._dialogue: Dialogue | None = None
+        self._dialogue: Conversation | None = None
         self._listening: Listening | None = None
         self._messages = Messages(self._own_messages, self._was_spoken)
         self._visible = inject.Visible()
@@ -162,6 +181,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._timer: asyncio.Task | None = None
         self._telling: set[asyncio.Task] = set()
         self._register_event_handler("on_memory_trouble")
+        self._register_event_handler("on_record_changed")
         for event in ("on_memory_recalled", "on_exchange_stored"):
             self._register_event_handler(event, sync=True)  # inside tasks of ours: see `_tell`
 
@@ -180,16 +200,24 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         """
         return True
 
-    async def session_context(self) -> str:
+    async def session_context(self, person: str = "") -> str:
         """Write what stays the same during a session, for the LLM's system instruction.
+
+        Args:
+            person: Who is there, where people have scopes of their own: see ``speaker``.
 
         Returns:
             A few lines, "" when there is nothing to say. Call it before the session starts: it
             takes an icebreaker from the queue, if one may be used.
         """
+        scope = self._audience.greeted(person)
+        if not scope:
+            return ""
         try:
             engine = await self._opened()
-            return await asyncio.to_thread(engine.session_context, self._scope)
+            return await asyncio.to_thread(
+                engine.session_context, scope, local=self._locality.local
+            )
         except SlowcatError as error:
             logger.warning(f"{self}: no session context: {error}")
             return ""
@@ -232,6 +260,28 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             logger.warning(f"{self}: the icebreaker is not taken: {error}")
             return None
 
+    def speaker(self, user_id: str) -> None:
+        """Say who speaks from now on, for applications that know it.
+
+        Args:
+            user_id: A recogniser's id, or the scope of somebody in ``speakers``; anybody else is a
+                guest. "" to go by what the recogniser says.
+        """
+        self._person = user_id
+        if self._dialogue:
+            self._dialogue.speaker(user_id)
+
+    def off_the_record(self) -> None:
+        """Keep nothing of what is said from now on, by anybody; recall goes on.
+
+        It lasts until ``back_on_the_record``, and no longer than the conversation.
+        """
+        self._record.go_off()
+
+    def back_on_the_record(self) -> None:
+        """Keep what is said again."""
+        self._record.go_on()
+
     def disconnected(self) -> None:
         """Say that the client has gone: the session ends, and goes on if it comes back soon."""
         if self._dialogue:
@@ -249,7 +299,11 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._wire()
         try:
             engine = await self._opened()
-            await asyncio.to_thread(engine.prepare, self._scope)
+            for scope in self._audience.remembered:
+                await asyncio.to_thread(engine.prepare, scope)
+            llm = self._find(LLMService, "next")
+            self._locality = await asyncio.to_thread(locate, llm, self._llm_is_local)
+            self._locality.remind(engine.clock())
             self._dialogue = self._begin(engine)
             self._listening = self._listen(engine, self._dialogue)
         except Exception as error:  # the agent must start without a memory
@@ -272,12 +326,16 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         logger.error(f"{self}: what is said waits to be saved: {error}")
         self._tell(self._call_event_handler("on_memory_trouble", error))
 
-    def _begin(self, engine: MemoryEngine) -> Dialogue:
-        tracker = SessionTracker(
-            self._scope, _session_id, self._config.sessions, engine.latest_session(self._scope)
-        )
+    def _begin(self, engine: MemoryEngine) -> Conversation:
+        scopes = (*self._audience.people, self._audience.guest)
+        dialogues = {scope: self._dialogue_of(scope, engine) for scope in scopes if scope}
+        conversation = Conversation(self._audience, dialogues, self._record, engine.clock)
+        conversation.speaker(self._person)
+        return conversation
+
+    def _dialogue_of(self, scope: str, engine: MemoryEngine) -> Dialogue:
         return Dialogue(
-            tracker,
+            SessionTracker(scope, _session_id, self._config.sessions, engine.latest_session(scope)),
             engine.append,
             engine.clock,
             user_name=self._config.memory.user_name,
@@ -285,10 +343,23 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             speaker_names=self._speaker_names,
         )
 
-    def _listen(self, engine: MemoryEngine, dialogue: Dialogue) -> Listening | None:
+    def _listen(self, engine: MemoryEngine, conversation: Conversation) -> Listening | None:
         if self._users is None or not self._config.prefetch.enabled:
             return None
-        return Listening(engine, self._scope, self._users, self._visible, dialogue)
+        return Listening(
+            engine,
+            self._audience,
+            self._users,
+            self._visible,
+            conversation,
+            local=self._locality.local,
+        )
+
+    def _record_changed(self, off: bool) -> None:
+        if self._engine and not off:
+            self._guard(self._engine.forget_queries)
+        if self._dialogue:
+            self._tell(self._call_event_handler("on_record_changed", off))
 
     async def cleanup(self) -> None:
         """Take the agent's last words, end the session, save."""
@@ -305,6 +376,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         try:
             if self._dialogue:
                 self._dialogue.disconnected()
+            self._record.go_on()  # nothing of it outlives the conversation
             if self._engine and self._given_engine:
                 await asyncio.to_thread(self._engine.store.flush, 2.0)
             elif self._engine:
@@ -321,6 +393,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             await asyncio.sleep(step)
             if self._dialogue:
                 self._guard(self._dialogue.tick)
+                self._guard(self._locality.remind, self._now())
 
     # ---------------------------------------------------------------- wiring
 
@@ -380,7 +453,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         dialogue = self._dialogue
         assert dialogue is not None  # asked for by the caller
         if isinstance(frame, (UserSpeakingFrame, BotSpeakingFrame)):
-            dialogue.tracker.touch(self._now())
+            dialogue.touch(self._now())
         elif isinstance(frame, FunctionCallInProgressFrame):
             dialogue.tool_called(frame.function_name)
         elif isinstance(frame, InterruptionFrame):
@@ -425,7 +498,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             self._spoken = False
         if not self._injects or not clean(text)[0]:
             return False
-        found, packed = await self._recall(text, context, turn)
+        found, packed = await self._recall(text, context, turn, self._who(text, speculation))
         # No await from here to the push: an interruption finds all of it done, or none.
         if not speculation:
             self._place(message, found, packed, turn)
@@ -440,21 +513,49 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         """Write the block in front of a message, and say so."""
         if packed.text:
             inject.prefix(message, packed.text)
-            self._visible.offered(message, packed.text, (hit.memory.id for hit in packed.hits))
+            self._offered(message, packed)
+            self._blocks.placed(found, packed)
         if turn and self._engine:
             self._guard(self._engine.note_recall, turn, found, packed)
         self._tell(self._call_event_handler("on_memory_recalled", found, packed))
 
+    def _offered(self, message: dict, packed: Packed) -> None:
+        self._visible.offered(message, packed.text, (hit.memory.id for hit in packed.hits))
+
+    def _who(self, text: str, speculation: bool) -> tuple[str, ...]:
+        """Tell whose memories may be read: to those who ask, whom a withdrawn turn may not name."""
+        dialogue = self._dialogue
+        assert dialogue is not None  # asked for by the caller
+        channel: Channel | None = "voice" if self._spoken else None
+        asking = dialogue.who_says(text, channel) if speculation else dialogue.scopes
+        return self._audience.reads(asking)
+
+    def _strip(self, messages: list[Any], scopes: tuple[str, ...]) -> None:
+        """Take other people's memories out of the context when somebody else speaks."""
+        wanted = self._audience.apart and self._config.people.strip_on_change
+        if not wanted or scopes == self._stripped_for:
+            return
+        assert self._engine is not None  # there is a dialogue, so there is an engine
+        standing = [*messages, *self._own_messages()]  # a withdrawn turn's are a copy
+        for message, packed in self._blocks.strip(standing, scopes, self._engine.pack):
+            self._offered(message, packed)
+        self._stripped_for = scopes
+
     async def _recall(
-        self, text: str, context: LLMContext, turn: Turn | None
+        self, text: str, context: LLMContext, turn: Turn | None, scopes: tuple[str, ...]
     ) -> tuple[Recollection, Packed]:
         engine = self._engine
         assert engine is not None  # there is a dialogue, so there is an engine
         start = time.perf_counter()
+        self._strip(context.messages, scopes)
         self._visible.refresh(context.messages)
+        if not scopes:
+            return Recollection(), Packed("", (), 0)
         found = await engine.recall(
             clean(text)[0],
-            self._scope,
+            scopes[0],
+            also=scopes[1:],
+            local=self._locality.local,
             exclude=self._visible.memories,
             exclude_words=self._visible.words,
             dialogue=self._dialogue.before(turn) if self._dialogue else (),

@@ -10,7 +10,7 @@ from slowcat_memory.store import Snapshot
 Row = dict[str, Any]
 
 
-def export(snapshot: Snapshot, scope: str = "") -> Iterator[Row]:
+def export(snapshot: Snapshot, scope: str = "", but: str = "") -> Iterator[Row]:
     """Write what people and agents said, and the notes that a person asked to keep.
 
     What was derived from that is left out: it is made again wherever the lines are imported.
@@ -18,27 +18,28 @@ def export(snapshot: Snapshot, scope: str = "") -> Iterator[Row]:
     Args:
         snapshot: The store.
         scope: Only this namespace; "" for every one.
+        but: A namespace that goes out only if it is named.
 
     Yields:
         An object a line: scope by scope, turns in order, then notes. ``replay.rows`` describes
         them.
     """
-    for name in [scope] if scope else snapshot.scopes():
+    for name in [scope] if scope else [name for name in snapshot.scopes() if name != but]:
         kept = list(snapshot.memories(name))
-        pinned = {turn_of(memory.id) for memory in kept if memory.pinned}
+        chunks = {turn_of(memory.id): memory for memory in kept}
         for turn in snapshot.turns(name):
-            yield turn_row(turn, turn.id in pinned)
+            yield turn_row(turn, chunks.get(turn.id))
         for memory in kept:
             if memory.kind == "note" and memory.retired_at is None:
                 yield note_row(memory)
 
 
-def turn_row(turn: Turn, pinned: bool = False) -> Row:
+def turn_row(turn: Turn, chunk: Memory | None = None) -> Row:
     """Write a turn.
 
     Args:
         turn: A numbered turn.
-        pinned: Whether its chunk is pinned.
+        chunk: What a person decided about it, if anything.
 
     Returns:
         Its line; what is as usual is left out.
@@ -57,7 +58,8 @@ def turn_row(turn: Turn, pinned: bool = False) -> Row:
         "interrupted": turn.interrupted,
         "tools": list(turn.tools),
         "cut": turn.cut,
-        "pinned": pinned,
+        "pinned": chunk is not None and chunk.pinned,
+        "local_only": chunk is not None and chunk.local_only,
     }
     return row | {key: value for key, value in unusual.items() if value}
 
@@ -71,7 +73,7 @@ def note_row(memory: Memory) -> Row:
     Returns:
         Its line.
     """
-    return {
+    row: Row = {
         "note": memory.text,
         "scope": memory.scope,
         "at": memory.valid_from.isoformat(),
@@ -79,3 +81,4 @@ def note_row(memory: Memory) -> Row:
         "pinned": memory.pinned,
         "importance": memory.importance,
     }
+    return row | ({"local_only": True} if memory.local_only else {})

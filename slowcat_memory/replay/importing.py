@@ -159,6 +159,8 @@ def _log(
         done.sessions += 1
     for memory_id in ingesting.pins(session, acks):
         engine.pin(scope, memory_id)
+    for memory_id in ingesting.local_only(session, acks):
+        engine.keep_local(scope, memory_id)
     turns = max(0, len(acks) - 2)  # a start and an end
     done.turns += turns
     done.known_turns += len(session.utterances) - turns
@@ -173,5 +175,6 @@ def _keep_notes(engine: MemoryEngine, scope: str, notes: Sequence[Note]) -> int:
             pinned=note.pinned,
             importance=note.importance,
             at=ingesting.utc(note.at, engine.zone) if note.at else None,
+            local_only=note.local_only,
         )
     return len(notes)

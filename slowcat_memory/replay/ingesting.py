@@ -181,6 +181,22 @@ def pins(session: TranscriptSession, acks: Sequence[Ack]) -> list[str]:
     Returns:
         Ids of chunks.
     """
-    pinned = {utterance.origin for utterance in session.utterances if utterance.pinned}
+    return _chunks({said.origin for said in session.utterances if said.pinned}, acks)
+
+
+def local_only(session: TranscriptSession, acks: Sequence[Ack]) -> list[str]:
+    """Name the memories that stayed on the machine where the session comes from.
+
+    Args:
+        session: The session.
+        acks: What ``ingest`` returned for it.
+
+    Returns:
+        Ids of chunks.
+    """
+    return _chunks({said.origin for said in session.utterances if said.local_only}, acks)
+
+
+def _chunks(origins: set[str], acks: Sequence[Ack]) -> list[str]:
     turns = (ack.event for ack in acks if isinstance(ack.event, Turn))
-    return [chunk_id(turn.id) for turn in turns if turn.origin in pinned]
+    return [chunk_id(turn.id) for turn in turns if turn.origin in origins]

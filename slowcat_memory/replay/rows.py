@@ -8,7 +8,8 @@ A turn, which is also what ``export`` writes; only "text" must be there::
 "at" is ISO 8601. "role" is "user" or "assistant", by default "assistant" for a speaker of the name
 "assistant", "agent" or "bot". "session" groups turns; without it a silence of an hour does. "id" is
 kept as the turn's origin. "content" is taken for "text", as chat logs call it. Our export adds
-"scope", and where they apply "channel", "interrupted", "tools", "cut" and "pinned".
+"scope", and where they apply "channel", "interrupted", "tools", "cut", "pinned" and
+"local_only".
 
 A note: ``{"note": "Allergic to nuts.", "speaker": "Anna", "pinned": true}``.
 
@@ -100,6 +101,7 @@ def _note(row: Row) -> Note:
         at=time_of(row.get("at")),
         pinned=row.get("pinned") is True,
         importance=float(importance),
+        local_only=row.get("local_only") is True,
     )
 
 
@@ -118,6 +120,7 @@ def _utterance(row: Row, role: Role, origin: str, id_key: str = "id") -> Utteran
         interrupted=row.get("interrupted") is True,
         tools=tuple(name_of(tool) for tool in tools) if isinstance(tools, list) else (),
         pinned=row.get("pinned") is True,
+        local_only=row.get("local_only") is True,
     )
 
 

@@ -30,6 +30,7 @@ class Utterance(Struct, frozen=True, kw_only=True):
         interrupted: The user cut the agent off.
         tools: Names of the tools that the agent used.
         pinned: A person asked that it always counts.
+        local_only: It must never go before an LLM on another machine.
     """
 
     speaker: str
@@ -42,6 +43,7 @@ class Utterance(Struct, frozen=True, kw_only=True):
     interrupted: bool = False
     tools: tuple[str, ...] = ()
     pinned: bool = False
+    local_only: bool = False
 
 
 class TranscriptSession(Struct, frozen=True, kw_only=True):
@@ -69,6 +71,7 @@ class Note(Struct, frozen=True, kw_only=True):
         at: Since when it holds.
         pinned: Whether it always counts.
         importance: 0 to 1.
+        local_only: Whether it must never go before an LLM on another machine.
     """
 
     text: str
@@ -76,6 +79,7 @@ class Note(Struct, frozen=True, kw_only=True):
     at: datetime | None = None
     pinned: bool = False
     importance: float = 0.8
+    local_only: bool = False
 
 
 class Transcript(Struct, frozen=True, kw_only=True):

@@ -14,12 +14,12 @@ from slowcat_memory.core.chunks import chunk_id
 from slowcat_memory.core.queries import Said
 from slowcat_memory.core.text import clean, fingerprint
 from slowcat_memory.records import Channel, Event, Turn
+from slowcat_memory.runtime.hearing import Hearing
 from slowcat_memory.runtime.tracker import SessionTracker
 from slowcat_memory.store import Ack
 
 Append = Callable[[Event], Ack]
 LAST = 4  # turns that are remembered here; a query looks at two
-HEARD = 256  # transcripts that may wait for the turn they belong to; muted ones wait in vain
 
 
 class Dialogue:
@@ -48,8 +48,7 @@ class Dialogue:
         self.tracker, self._append, self._clock = tracker, append, clock
         self._user_name, self._agent_name = user_name, agent_name
         self._names = dict(speaker_names or {})
-        # (recogniser's id, words), not yet part of a turn
-        self._heard: deque[tuple[str, str]] = deque(maxlen=HEARD)
+        self._heard: Hearing[str] = Hearing()
         self.user_turn: Turn | None = None
         self._last: deque[Turn] = deque(maxlen=LAST)  # of this session
         self._tools: list[str] = []
@@ -76,7 +75,7 @@ class Dialogue:
             speaker: The recogniser's id, may be empty.
             words: A final transcript.
         """
-        self._heard.append((speaker, words))
+        self._heard.add(speaker, words)
 
     def was_heard(self, text: str) -> bool:
         """Tell whether these words were heard since the last turn.
@@ -84,7 +83,7 @@ class Dialogue:
         Args:
             text: A turn's words.
         """
-        return bool(self._inside(text))
+        return bool(self._heard.inside(text))
 
     def user_said(self, text: str, channel: Channel | None = None) -> list[Turn]:
         """Log a person's turn; several people's parts of one turn become a turn each.
@@ -97,7 +96,7 @@ class Dialogue:
             The turns, numbered, the last one being what the agent replies to; none when there was
             nothing to log.
         """
-        heard = self._take_heard(text, channel)
+        heard = [(self._name(id_), words) for id_, words in self._heard.take(text, channel)]
         channel = channel or ("voice" if heard else "text")
         turns: list[Turn] = []
         for speaker, words in self._parts(text, heard):
@@ -158,18 +157,6 @@ class Dialogue:
         if isinstance(turn, Turn):  # the tracker's last event always is
             self._last.append(replace(turn, id=ack.id))
         return asked, ack
-
-    def _inside(self, text: str) -> list[tuple[str, str]]:
-        """Find what was heard of a turn; what is not in its words was muted, or is another's."""
-        whole = fingerprint(text)
-        marks = ((part, fingerprint(part[1])) for part in self._heard)
-        return [part for part, mark in marks if mark and mark in whole]
-
-    def _take_heard(self, text: str, channel: Channel | None) -> list[tuple[str, str]]:
-        heard = self._inside(text) or (list(self._heard) if channel == "voice" else [])
-        if heard:
-            self._heard.clear()
-        return [(self._name(speaker), words) for speaker, words in heard]
 
     def _parts(self, text: str, heard: list[tuple[str, str]]) -> list[tuple[str, str]]:
         names = list(dict.fromkeys(name for name, _ in heard))

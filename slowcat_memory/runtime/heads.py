@@ -36,18 +36,20 @@ class Heads:
         self._clock, self._options, self._user_name = clock, options, user_name
         self._asked: dict[str, tuple[int, datetime]] = {}  # by scope: talks before, and when
 
-    def write(self, scope: str) -> str:
+    def write(self, scope: str, *, local: bool = False) -> str:
         """Write the head of the scope's next session, or of the one that goes on.
 
         Args:
             scope: The scope.
+            local: Whether it stays on this machine: else what is local-only is left out.
 
         Returns:
             A few lines, "" when there is nothing to say.
         """
         with self._store.snapshot() as snapshot:
             sessions = snapshot.sessions(scope)
-            memories = [m for m in snapshot.memories(scope) if not m.retired_at]
+            kept = (m for m in snapshot.memories(scope) if local or not m.local_only)
+            memories = [m for m in kept if not m.retired_at]
         icebreaker = self._icebreakers.for_session(scope, sessions)
         ended = [session for session in sessions if session.ended is not None]
         last = max(ended, key=lambda session: session.last, default=None)

@@ -47,10 +47,14 @@ class Indexer:
         """Take turns that are to be made findable by ``release``. Neither blocks nor waits.
 
         Args:
-            acks: Of events; those of turns count.
+            acks: Of events; those of turns count, but for a guest's.
             draft: Whether to embed them soon; False when bulk embedding follows.
         """
-        self._waiting.extend((ack.event, ack, draft) for ack in acks if isinstance(ack.event, Turn))
+        self._waiting.extend(
+            (ack.event, ack, draft)
+            for ack in acks
+            if isinstance(ack.event, Turn) and not self._namespaces.is_guests(ack.event.scope)
+        )
 
     def release(self, but: frozenset[str] = frozenset()) -> None:
         """Make turns findable by whatever is asked from now on.
@@ -100,7 +104,7 @@ class Indexer:
         """
         self.talk.submit(self._namespaces.reload, scope).result()
 
-    def later(self, work: Callable[..., None], *arguments: Any) -> Future[None] | None:
+    def later(self, work: Callable[..., object], *arguments: Any) -> Future[None] | None:
         """Run slow work on the second worker; what it raises is logged, never shown to a turn.
 
         Args:
@@ -124,7 +128,7 @@ class Indexer:
         if not self.closing.is_set():
             self.talk.submit(self._guarded, work, *arguments)
 
-    def _guarded(self, work: Callable[..., None], *arguments: Any) -> None:
+    def _guarded(self, work: Callable[..., object], *arguments: Any) -> None:
         try:
             work(*arguments)
         except Exception as error:  # a worker thread has nobody to raise to

@@ -36,7 +36,9 @@ def entry(turn: Turn, found: Recollection, packed: Packed) -> LedgerEntry:
         at=turn.at,
         stage=found.stage,
         offers=tuple(
-            Offer(hit.memory.id, hit.score, hit.views, hit.probability) for hit in packed.hits
+            Offer(m.id, hit.score, hit.views, hit.probability, _elsewhere(m.scope, turn))
+            for hit in packed.hits
+            for m in (hit.memory,)
         ),
         tokens=packed.tokens,
         timings=found.timings,
@@ -52,6 +54,10 @@ def entry(turn: Turn, found: Recollection, packed: Packed) -> LedgerEntry:
         visible=tuple(candidates.excluded[:MOST_VISIBLE]),
         candidates=len(candidates.ids),
     )
+
+
+def _elsewhere(scope: str, turn: Turn) -> str:
+    return "" if scope == turn.scope else scope
 
 
 def dialogue_before(snapshot: Snapshot, turn: Turn) -> tuple[Said, ...]:

@@ -82,6 +82,7 @@ class Namespace:
         self._build = sealed.Build()
         self._vectors_ready = threading.Event()
         self._vectors_ready.set()
+        self._local_only: frozenset[str] | None = None  # None until somebody asks
         self.damaged = False  # whether a new sealed index is due for that alone
         # Higher after each change of what was there: what was recalled before it may be wrong now.
         self.version = 0
@@ -127,8 +128,12 @@ class Namespace:
             searcher.add(self._document(turn, snapshot))
 
     def _take_all(self, searcher: Searcher, snapshot: Snapshot) -> None:
+        local_only = set()
         for memory in snapshot.memories(self.scope):
             self._take_memory(searcher, memory)
+            if memory.local_only:
+                local_only.add(memory.id)
+        self._local_only = frozenset(local_only)
         if self.space.dim:
             for vector in snapshot.vectors(self.space.key, self.scope):
                 searcher.put_vector(vector.memory, vector.values)
@@ -230,6 +235,9 @@ class Namespace:
         with self._lock:
             if memory.id in self._hot:
                 self._hot[memory.id] = (memory, self._hot[memory.id][1])
+            if self._local_only is not None:
+                others = self._local_only - {memory.id}
+                self._local_only = others | {memory.id} if memory.local_only else others
             self._change(lambda searcher: self._take_memory(searcher, memory))
             self.version += 1
 
@@ -281,6 +289,19 @@ class Namespace:
             del self._hot[oldest]
 
     # ---------------------------------------------------------------- reading
+
+    def local_only(self) -> frozenset[str]:
+        """Tell which memories no other machine may see. The first time reads all of them.
+
+        Returns:
+            Their ids.
+        """
+        with self._lock:
+            if self._local_only is None:
+                with self._store.snapshot() as snapshot:
+                    every = snapshot.memories(self.scope)
+                    self._local_only = frozenset(m.id for m in every if m.local_only)
+            return self._local_only
 
     def fetch(self, memory_ids: Sequence[str]) -> dict[str, Memory]:
         """Read memories.

@@ -27,6 +27,7 @@ class Namespaces:
         hot_cache_size: int,
         space: Callable[[], Space],
         zone: str = "",
+        guest: str = "",
     ) -> None:
         """Start with none loaded.
 
@@ -37,11 +38,24 @@ class Namespaces:
             hot_cache_size: Latest memories that each keeps in memory.
             space: Tells the vector space in use.
             zone: The user's time zone, "" for this machine's.
+            guest: The scope of which nothing is ever indexed, "" for none.
         """
+        self._guest = guest
         self._store, self._tokenizer, self._options = store, tokenizer, options
         self._hot_cache_size, self._space, self._zone = hot_cache_size, space, zone
         self._loaded: dict[str, Namespace] = {}
         self._loading = threading.Lock()
+
+    def is_guests(self, scope: str) -> bool:
+        """Tell whether nothing of a scope is indexed.
+
+        Args:
+            scope: The scope.
+
+        Returns:
+            True for the guests'.
+        """
+        return bool(self._guest) and scope == self._guest
 
     def __contains__(self, scope: str) -> bool:
         return scope in self._loaded
@@ -59,7 +73,7 @@ class Namespaces:
             Its namespace.
 
         Raises:
-            ConfigError: That is not a scope's name.
+            ConfigError: That is not a scope's name, or it is the guests'.
         """
         namespace = self._loaded.get(scope)
         if namespace is None:
@@ -86,7 +100,9 @@ class Namespaces:
             return
         if not self._store.flush(FLUSH_S):
             raise StoreError("an index is not loaded anew while turns wait to be saved")
-        self._loaded[scope] = self._load(scope)
+        loaded = self._load(scope)
+        loaded.local_only()  # read while nobody waits
+        self._loaded[scope] = loaded
 
     def forget(self, scope: str, memory_ids: Iterable[str]) -> None:
         """Take memories out of a scope's index, and its sealed files, which hold words, off the disk.
@@ -100,6 +116,13 @@ class Namespaces:
         sealed.sweep(self._root(scope))  # no manifest names them any more
 
     def _load(self, scope: str) -> Namespace:
+        if self.is_guests(scope):
+            raise ConfigError(
+                f"{scope!r} is the guests' scope, of which nothing is indexed",
+                hint="What guests said today: `slowcat-memory show --last 20 --scope "
+                + scope
+                + "`",
+            )
         return Namespace(
             scope,
             self._store,

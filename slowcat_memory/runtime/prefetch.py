@@ -12,7 +12,7 @@ are dropped when the turn has come, or after ``KEEP_S``.
 The event loop alone calls what is here; a recall runs elsewhere.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from datetime import timedelta
 from typing import Protocol
@@ -51,17 +51,17 @@ class Attempt(Struct, frozen=True, eq=False):
 
     Attributes:
         query: What it asks.
-        progress: How far it is.
+        progress: How far it is, by namespace.
         running: Its end.
-        namespace: What it asks.
-        version: The namespace's, when it began.
+        namespaces: What it asks, the speaker's own first.
+        versions: Theirs, when it began.
     """
 
     query: Query
-    progress: Progress
+    progress: Sequence[Progress]
     running: "Future[Recollection]"
-    namespace: Namespace
-    version: int
+    namespaces: Sequence[Namespace]
+    versions: Sequence[int]
 
     def holds(self, query: Query) -> bool:
         """Tell whether it recalls what a turn asks for, or has recalled it.
@@ -82,15 +82,18 @@ class Attempt(Struct, frozen=True, eq=False):
 
     def _nothing_changed(self, query: Query) -> bool:
         """Compare all but the words. What is said meanwhile is visible, and need not be found."""
-        own, space = self.query, self.namespace
+        own = self.query
         return (
-            space.version == self.version
-            and own.scope == query.scope
+            all(n.version == v for n, v in zip(self.namespaces, self.versions, strict=True))
+            and (own.scope, own.also, own.local) == (query.scope, query.also, query.local)
             and (own.k, own.floor, own.keep_share) == (query.k, query.floor, query.keep_share)
             and own.dialogue == query.dialogue
             and query.now - own.now < timedelta(seconds=KEEP_S)
-            and not any(memory in space.searcher for memory in own.exclude ^ query.exclude)
+            and not any(self._knows(memory) for memory in own.exclude ^ query.exclude)
         )
+
+    def _knows(self, memory: str) -> bool:
+        return any(memory in namespace.searcher for namespace in self.namespaces)
 
     def _nothing_more_is_visible(self, query: Query) -> bool:
         """Tell whether nothing that it found has come into the LLM's sight meanwhile."""
@@ -103,7 +106,8 @@ class Attempt(Struct, frozen=True, eq=False):
 
     def abandon(self) -> None:
         """Have it stop at its next stage: nobody will take it."""
-        self.progress.abandoned = True
+        for left in self.progress:
+            left.abandoned = True
         self.running.cancel()
 
 

@@ -51,6 +51,8 @@ class Query(Struct, frozen=True, kw_only=True):
         keep_share: Least share of the best hit's score.
         vector: The text's vector, or all that the embedder told, when it was embedded ahead.
         dialogue: The turns before, oldest first.
+        also: Other namespaces that are read beside it.
+        local: The hits stay on this machine: what is local-only is among them.
     """
 
     text: str
@@ -63,6 +65,8 @@ class Query(Struct, frozen=True, kw_only=True):
     keep_share: float = 0.0
     vector: Encoded | np.ndarray | None = None
     dialogue: tuple[Said, ...] = ()
+    also: tuple[str, ...] = ()
+    local: bool = False
 
 
 class Recollection(Struct, frozen=True, kw_only=True):

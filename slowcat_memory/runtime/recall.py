@@ -40,6 +40,7 @@ class Progress:
         self.lexical: Lexical | None = None
         self.ask: Ask | None = None  # as it was understood
         self.encoded: Encoded | None = None  # once it was embedded
+        self.done: Recollection | None = None  # all of it
         self.settled: Recollection | None = None  # what a late turn can have without the store
         self.abandoned = False  # set by the reader: do not go on, nobody waits
 

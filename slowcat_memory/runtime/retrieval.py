@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.ask import Ask, AskOptions, understand
 from slowcat_memory.core.fuse import FuseOptions
 from slowcat_memory.core.rank import RankOptions
+from slowcat_memory.core.union import union
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded
 from slowcat_memory.runtime.breaker import Embed
@@ -89,13 +90,16 @@ class Retrieval:
         Returns:
             The recall, under way; None while its scope is not loaded.
         """
-        if query.scope not in self._namespaces:
+        scopes = self._readable(query)
+        if not scopes or any(scope not in self._namespaces for scope in scopes):
             return None
         self._metrics.count("prefetch_begun")
-        namespace, progress = self._namespaces.get(query.scope), Progress()
-        version = namespace.version
-        running = self._indexer.ahead.submit(self._ahead, query, progress)
-        return Attempt(query, progress, running, namespace, version)
+        namespaces = tuple(self._namespaces.get(scope) for scope in scopes)
+        versions = tuple(namespace.version for namespace in namespaces)
+        asked = self._each(query, scopes)
+        progress = tuple(Progress() for _ in asked)
+        running = self._indexer.ahead.submit(self._ahead, query, asked, progress)
+        return Attempt(query, progress, running, namespaces, versions)
 
     async def recall(self, query: Query, prefetch: Prefetch | None = None) -> Recollection:
         """Recall for a turn that waits: within the deadline, whatever is ready by then.
@@ -115,54 +119,112 @@ class Retrieval:
         return found
 
     async def _in_time(self, query: Query, prefetch: Prefetch | None) -> Recollection:
-        if query.scope not in self._namespaces:
-            self._indexer.talk.submit(self._namespaces.get, check_scope(query.scope))
-            return Recollection()
+        scopes = self._readable(query)
+        for scope in (missing := [name for name in scopes if name not in self._namespaces]):
+            self._indexer.talk.submit(self._load, check_scope(scope))
+        asked = self._each(query, [scope for scope in scopes if scope not in missing])
         attempt = prefetch.take() if prefetch else None
-        if attempt and self._stands(attempt, query):
+        if not asked:
+            return Recollection()
+        if attempt and self._stands(attempt, query, scopes):
             self._metrics.count("prefetch_stood")
             if attempt.running.done():
                 return attempt.running.result()
-            return await self._wait(asyncio.wrap_future(attempt.running), query, attempt.progress)
+            running = asyncio.wrap_future(attempt.running)
+            return await self._wait(running, query, asked, attempt.progress)
         if attempt:
             attempt.abandon()
-            query = self._with_vector(query, attempt)
+            vector = self._vector_of(attempt, query)
+            asked = [replace(one, vector=vector) for one in asked]
         self._indexer.release(but=query.exclude)
-        progress, loop = Progress(), asyncio.get_running_loop()
-        running = loop.run_in_executor(self._indexer.talk, self.run, query, progress)
-        return await self._wait(running, query, progress)
+        progress, loop = tuple(Progress() for _ in asked), asyncio.get_running_loop()
+        running = loop.run_in_executor(self._indexer.talk, self._run_each, query, asked, progress)
+        return await self._wait(running, query, asked, progress)
 
-    def _stands(self, attempt: Attempt, query: Query) -> bool:
-        return attempt.namespace is self._namespaces.get(query.scope) and attempt.holds(query)
+    def _stands(self, attempt: Attempt, query: Query, scopes: Sequence[str]) -> bool:
+        now = [self._namespaces.get(scope) for scope in scopes if scope in self._namespaces]
+        same = len(now) == len(attempt.namespaces)
+        return (
+            same
+            and all(a is b for a, b in zip(now, attempt.namespaces, strict=True))
+            and attempt.holds(query)
+        )
 
-    def _with_vector(self, query: Query, attempt: Attempt) -> Query:
+    def _vector_of(self, attempt: Attempt, query: Query) -> Encoded | np.ndarray | None:
         """Take over the vector of a recall that asked nearly the same, if it came that far."""
-        encoded, asked = attempt.progress.encoded, attempt.progress.ask
-        namespace = self._namespaces.get(query.scope)
-        same_space = attempt.namespace.space == namespace.space
-        if encoded is not None and asked is not None and query.vector is None and same_space:
+        encoded, asked = attempt.progress[0].encoded, attempt.progress[0].ask
+        same_scope = attempt.query.scope == query.scope and query.scope in self._namespaces
+        if encoded is not None and asked is not None and query.vector is None and same_scope:
+            namespace = self._namespaces.get(query.scope)
             meaning = self._understand(query, namespace.searcher.speakers).meaning
-            if overlap(asked.meaning, meaning) >= self._options.prefetch.overlap:
+            near = overlap(asked.meaning, meaning) >= self._options.prefetch.overlap
+            if near and attempt.namespaces[0].space == namespace.space:
                 self._metrics.count("prefetch_vector")
-                return replace(query, vector=encoded)
+                return encoded
         self._metrics.count("prefetch_redone")
-        return query
+        return query.vector
 
     async def _wait(
-        self, running: "asyncio.Future[Recollection]", query: Query, progress: Progress
+        self,
+        running: "asyncio.Future[Recollection]",
+        query: Query,
+        asked: Sequence[Query],
+        progress: Sequence[Progress],
     ) -> Recollection:
         """Wait for a recall until the deadline, then for what it has so far; then no more."""
         options = self._options.recall
         try:
             if await _within(running, options.deadline_ms):
                 return running.result()
-            loop, recall = asyncio.get_running_loop(), self._recall(query.scope)
-            late = loop.run_in_executor(self._indexer.late, recall.settle, query, progress)
+            loop = asyncio.get_running_loop()
+            late = loop.run_in_executor(self._indexer.late, self._settle, query, asked, progress)
             if await _within(late, options.settle_ms):
                 return late.result()
         finally:  # also when an interruption cancels the turn
-            progress.abandoned = True
-        return progress.settled or Recollection()
+            for left in progress:
+                left.abandoned = True
+        return self._union(query, [left.settled or Recollection() for left in progress])
+
+    def _settle(
+        self, query: Query, asked: Sequence[Query], progress: Sequence[Progress]
+    ) -> Recollection:
+        """Take what each scope has so far."""
+        found = [
+            left.done or self._recall(one.scope).settle(one, left)
+            for one, left in zip(asked, progress, strict=True)
+        ]
+        return self._union(query, found)
+
+    def _load(self, scope: str) -> None:
+        self._namespaces.get(scope).local_only()  # read while nobody waits
+
+    def _readable(self, query: Query) -> list[str]:
+        """List the scopes to read, each once: of guests there is nothing."""
+        scopes = dict.fromkeys((query.scope, *query.also))
+        return [scope for scope in scopes if not self._namespaces.is_guests(scope)]
+
+    def _each(self, query: Query, scopes: Sequence[str]) -> list[Query]:
+        return [self._of(query, scope) for scope in scopes]
+
+    def _of(self, query: Query, scope: str) -> Query:
+        """Ask one scope alone, and leave out what must stay on this machine."""
+        kept = frozenset() if query.local else self._namespaces.get(scope).local_only()
+        if kept:
+            self._metrics.count("local_only_withheld")
+        return replace(query, scope=scope, also=(), exclude=query.exclude | kept)
+
+    def _union(self, query: Query, found: Sequence[Recollection]) -> Recollection:
+        """Merge what scopes found; how far it came is told of the first, the asker's own."""
+        first = found[0]
+        if len(found) == 1:
+            return first
+        timings, words = dict[str, float](), dict[str, float]()
+        for one in found:
+            for lap, ms in one.timings.items():
+                timings[lap] = round(timings.get(lap, 0.0) + ms, 4)
+            words |= {word: max(weight, words.get(word, 0.0)) for word, weight in one.words.items()}
+        hits = union([one.hits for one in found], query.k, self._options.fuse.duplicate)
+        return replace(first, hits=hits, timings=timings, words=words)
 
     def search(self, query: Query) -> Recollection:
         """Recall without a deadline, once all of the index is open. Blocks.
@@ -174,20 +236,42 @@ class Retrieval:
             The hits.
         """
         self._indexer.release()
-        self._namespaces.get(query.scope).wait_vectors()
-        return self._indexer.talk.submit(self.run, query).result()
+        scopes = self._readable(query)
+        for scope in scopes:
+            self._namespaces.get(scope).wait_vectors()
+        asked = self._each(query, scopes)
+        if not asked:
+            return Recollection()
+        progress = [Progress() for _ in asked]
+        return self._indexer.talk.submit(self._run_each, query, asked, progress).result()
 
-    def _ahead(self, query: Query, progress: Progress) -> Recollection:
+    def _run_each(
+        self,
+        query: Query,
+        asked: Sequence[Query],
+        progress: Sequence[Progress],
+        embed: Embed | None = None,
+    ) -> Recollection:
+        """Recall in one scope after the other, on the thread of the caller."""
+        found = []
+        for one, left in zip(asked, progress, strict=True):
+            left.done = self.run(one, left, embed)
+            found.append(left.done)
+        return self._union(query, found)
+
+    def _ahead(
+        self, query: Query, asked: Sequence[Query], progress: Sequence[Progress]
+    ) -> Recollection:
         """Recall what nobody may ever ask, on the thread of the caller: no cache takes its words."""
-        return self.run(query, progress, self._embedding.passing)
+        return self._run_each(query, asked, progress, self._embedding.passing)
 
     def run(
         self, query: Query, progress: Progress | None = None, embed: Embed | None = None
     ) -> Recollection:
-        """Recall, on the thread of the caller.
+        """Recall in one scope, on the thread of the caller.
 
         Args:
-            query: What is asked.
+            query: What is asked, with what must be left out.
             progress: Where to leave the lexical stage.
             embed: As in ``Recall``; None for the one behind the cache.
 
@@ -206,8 +290,10 @@ class Retrieval:
             query: What will be asked.
 
         Returns:
-            For ``Query.vector``; None without a model.
+            For ``Query.vector``; None without a model, and for guests.
         """
+        if self._namespaces.is_guests(query.scope):
+            return None
         searcher = self._namespaces.get(query.scope).searcher
         return self._recall(query.scope).encode(self._understand(query, searcher.speakers))
 

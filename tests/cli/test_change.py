@@ -162,7 +162,7 @@ def test_a_failed_export_leaves_the_old_file(filled, monkeypatch: pytest.MonkeyP
     out = filled.folder / "out.jsonl.gz"
     out.write_bytes(gzip.compress(b"old"))
 
-    def broken(*args: object) -> object:
+    def broken(*args: object, **more: object) -> object:
         yield {"text": "x"}
         raise OSError(28, "No space left on device")
 
@@ -194,6 +194,43 @@ def test_pin_and_unpin_a_turn(filled) -> None:
     assert "No longer pinned: We moved to Lisbon." in filled.ok("pin", "chunk/7", "--off")
     assert "pinned" not in filled.json("show", "7")["memory"]
     assert "there is no memory '99'" in filled.fails("pin", "99", code=2)
+
+
+def test_local_only_is_set_shown_and_carried_along(filled) -> None:
+    assert filled.json("local", "7")["local_only"] is True
+    note = filled.json("remember", "The alarm code is 4711.")["id"]
+    assert "Stays on this machine: The alarm code" in filled.ok("local", note)
+    assert "never before an LLM on another" in " ".join(filled.ok("show", "7").split())
+    assert "May leave this machine: We moved to Lisbon." in filled.ok("local", "7", "--off")
+    filled.ok("local", "7")
+    (filled.folder / "moved.jsonl").write_text(filled.ok("export"))
+    filled.ok("forget", "--all", "--yes")
+    filled.ok("import", "moved.jsonl")
+    kept = [row for row in map(json.loads, filled.ok("export").splitlines()) if "note" in row
+            or row["text"] == "We moved to Lisbon."]  # fmt: skip
+    assert [row.get("local_only") for row in kept] == [True, True]
+    assert len(filled.json("search", "what is the alarm code")["hits"]) >= 1  # a person may look
+    assert "there is no memory '99'" in filled.fails("local", "99", code=2)
+
+
+# ------------------------------------------------------------------- guests
+
+
+def test_guests_are_told_apart_and_stay_out_of_exports(filled, monkeypatch) -> None:
+    row = {"text": "I am a visitor.", "scope": "guest", "speaker": "Eve", "session": "v"}
+    (filled.folder / "visit.jsonl").write_text(json.dumps(row))
+    monkeypatch.setenv("SLOWCAT_PEOPLE__SCOPES", "each")
+    filled.ok("import", "visit.jsonl", "--no-embed")
+    assert "guest (guests)" in filled.ok("stats") and filled.json("stats")["guest"] == "guest"
+    assert "visitor" not in filled.ok("export")
+    assert "visitor" in filled.ok("export", "--scope", "guest")
+    assert "visitor" in filled.ok("show", "--last", "1", "--scope", "guest")
+    assert filled.json("search", "visitor", "--scope", "guest")["hits"] == []
+    assert "nothing is remembered" in filled.fails("remember", "x y", "--scope", "guest")
+    filled.ok("tidy", "--scope", "guest")
+    monkeypatch.setenv("SLOWCAT_PEOPLE__GUEST_HOURS", "0")
+    filled.ok("remember", "Visitors were here.")  # whatever opens the store to write
+    assert "visitor" not in filled.ok("export", "--scope", "guest")
 
 
 # ------------------------------------------------------------------- forget

@@ -6,4 +6,6 @@ for is planted::
     python -m tests.harness.kill9 --kills 1000
     python -m tests.harness.forget9 --kills 500
     python -m tests.harness.powerloss --images 3000
+
+``isolation`` is no crash: it looks for one person's words in another's memory.
 """

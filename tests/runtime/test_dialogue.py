@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from slowcat_memory.core.text import KEEP_CHARS
 from slowcat_memory.errors import StoreFullError
 from slowcat_memory.records import SessionEdge, Turn
-from slowcat_memory.runtime.dialogue import HEARD, Dialogue
+from slowcat_memory.runtime.dialogue import Dialogue
+from slowcat_memory.runtime.hearing import HEARD
 from slowcat_memory.runtime.tracker import SessionOptions, SessionTracker
 from slowcat_memory.store import Ack
 
@@ -126,7 +127,7 @@ def test_typing_does_not_take_what_is_being_spoken(dialogue, log):
 def test_muted_speech_does_not_pile_up(dialogue):
     for n in range(10 * HEARD):
         dialogue.heard("s1", f"word {n}")
-    assert len(dialogue._heard) == HEARD
+    assert len(dialogue._heard._heard) == HEARD
 
 
 def test_tools_go_to_the_answer_of_their_turn(dialogue, log):

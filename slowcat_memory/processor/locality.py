@@ -1,0 +1,99 @@
+"""Whether what is put before the conversation's LLM stays on this machine.
+
+Decided once, when the pipeline starts: the LLM service's client knows its server. What cannot be
+read counts as another machine, and so does a server on this one that is asked through a proxy.
+"""
+
+import urllib.request
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+from loguru import logger
+
+from slowcat_memory.errors import SlowcatError
+from slowcat_memory.providers import check_loopback
+from slowcat_memory.providers.endpoint import host_and_port
+
+REMIND = timedelta(days=1)
+
+
+class Locality:
+    """What is known about where the LLM is.
+
+    Attributes:
+        local: It is on this machine.
+        host: Its server, or what kind of service it is when its server cannot be read; "" without.
+    """
+
+    def __init__(self, local: bool, host: str = "") -> None:
+        """Take what is known.
+
+        Args:
+            local: Whether it is on this machine.
+            host: Its name for people, "" when there is none.
+        """
+        self.local, self.host = local, host
+        self._reminded: datetime | None = None
+
+    def remind(self, now: datetime) -> None:
+        """Warn when memories leave this machine: at the start, and once a day.
+
+        Args:
+            now: The time.
+        """
+        due = self._reminded is None or now - self._reminded >= REMIND
+        if not self.local and self.host and due:
+            self._reminded = now
+            logger.warning(f"memories leave this machine to {self.host}")
+
+
+def locate(llm: Any, known: bool | None = None) -> Locality:
+    """Find out where an LLM service sends what it is given. May resolve a name: not on the loop.
+
+    Args:
+        llm: The service, None when none was found.
+        known: What the application says; None to look.
+
+    Returns:
+        Where it is.
+    """
+    url = base_url(llm)
+    host = _host(url) or (type(llm).__name__ if llm is not None else "")
+    return Locality(_is_local(url) if known is None else known, host)
+
+
+def base_url(llm: Any) -> str:
+    """Read the base URL of a service's client.
+
+    Args:
+        llm: The service.
+
+    Returns:
+        The URL, "" when there is none to read.
+    """
+    url = getattr(getattr(llm, "_client", None), "base_url", None)
+    return "" if url is None else str(url)
+
+
+def _host(url: str) -> str:
+    try:
+        return host_and_port(url)
+    except SlowcatError:
+        return ""
+
+
+def _is_local(url: str) -> bool:
+    try:
+        check_loopback(url)
+    except SlowcatError:
+        return False
+    return not _through_proxy(url)
+
+
+def _through_proxy(url: str) -> bool:
+    """Tell whether the environment sends this through a proxy, as Pipecat's clients let it."""
+    parts = urlsplit(url)
+    proxies = urllib.request.getproxies()
+    proxied = proxies.get(parts.scheme) or proxies.get("all")
+    return bool(proxied) and not urllib.request.proxy_bypass(parts.hostname or "")

@@ -1,0 +1,251 @@
+"""A household with one agent: three people, what they share, a guest, and words off the record.
+
+Every utterance carries words that nobody else has (`qanna17x`), so that whoever sees a word knows
+whose it is. Whatever is read is looked at for words of others (`Leak`).
+"""
+
+import asyncio
+import json
+import logging
+import random
+import re
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from loguru import logger
+
+from slowcat_memory import replay
+from slowcat_memory.core.pack import Packed
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.processor.blocks import Blocks
+from slowcat_memory.records import Hit
+from slowcat_memory.runtime import inject
+from slowcat_memory.runtime.audience import Audience
+from slowcat_memory.runtime.conversation import Conversation
+from slowcat_memory.runtime.dialogue import Dialogue
+from slowcat_memory.runtime.namespaces import index_root
+from slowcat_memory.runtime.query import Recollection
+from slowcat_memory.runtime.record import Record
+from slowcat_memory.runtime.tracker import SessionTracker
+from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+
+PEOPLE = ("anna", "ben", "cleo")
+VOICES = {f"voice-{name}": name for name in PEOPLE}
+HOME, GUEST, OFF = "home", "guest", "off"
+WORD = re.compile(r"q([a-z]+)\d+x")
+THINGS = ("key", "bicycle", "doctor", "password", "present", "garden", "letter", "piano")
+NOTHING = Packed("", (), 0)
+
+
+class Leak(AssertionError):
+    """Somebody's words were seen where they do not belong."""
+
+
+def whose(seen: Any) -> set[str]:
+    """Tell whose words are in something that was read."""
+    plain = seen if isinstance(seen, str) else repr(seen)
+    return set(WORD.findall(plain))
+
+
+def may_hold(scope: str) -> set[str]:
+    """Tell whose words may be in what is a scope's: the agent tells people of the household's."""
+    return {scope, HOME} if scope in PEOPLE else {scope}
+
+
+class Household:
+    """The engine, one conversation, and what happened so far."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.rng, self.clock, self.done = random.Random(seed), FixedClock(), Counter[str]()
+        people = {"scopes": "each", "household": HOME, "guest": GUEST, "guest_hours": 24.0}
+        tiers = {"warm": 20, "block_exchanges": 3, "ageing_interval_s": 0.0}
+        self.config = memory_config(
+            folder,
+            memory={"path": str(folder), "time_zone": "UTC", "hot_cache_size": 30,
+                    "user_id": "anna"},
+            people=people, tiers=tiers, recall={"floor": 0.0, "deadline_ms": 1e4, "warn_ms": 1e4},
+            store={"durability": "relaxed"},
+        )  # fmt: skip
+        self.logged: list[str] = []
+        self.messages: list[dict[str, str]] = []
+        self.words, self.between_us = 0, False
+        self.runner = asyncio.Runner()
+        self.open()
+
+    # ---------------------------------------------------------------- life
+
+    def open(self) -> None:
+        self.engine = MemoryEngine(self.config, clock=self.clock, embedder=HashEmbedder())
+        self.audience = Audience(self.config.people, "anna", VOICES)
+        self.record = Record(self.config.sessions, self.record_changed)
+        scopes = (*self.audience.people, self.audience.guest)
+        dialogues = {scope: self.dialogue(scope) for scope in scopes}
+        self.talk = Conversation(self.audience, dialogues, self.record, self.clock)
+        self.blocks, self.readers = Blocks(), ()
+        self.messages.clear()  # another conversation, another context
+        for scope in self.audience.remembered:
+            self.engine.prepare(scope)
+
+    def dialogue(self, scope: str) -> Dialogue:
+        tracker = SessionTracker(
+            scope,
+            lambda now: f"{scope}-{now:%d%H%M%S}-{self.number()}",
+            self.config.sessions,
+            self.engine.latest_session(scope),
+        )
+        return Dialogue(tracker, self.engine.append, self.clock, user_name="User",
+                        agent_name="Cat", speaker_names=VOICES)  # fmt: skip
+
+    def record_changed(self, off: bool) -> None:
+        if not off:
+            self.engine.forget_queries()
+
+    def close(self) -> None:
+        self.talk.disconnected()
+        self.record.go_on()
+        self.engine.close()
+
+    def number(self) -> int:
+        self.words += 1
+        return self.words
+
+    # ---------------------------------------------------------------- words
+
+    def sentence(self, owner: str) -> str:
+        """Make a sentence that everybody might say, with words that only one has."""
+        thing, more = self.rng.sample(THINGS, 2)
+        owner = OFF if self.between_us else owner
+        mine = [f"q{owner}{self.number()}x" for _ in range(2)]
+        return f"the {thing} of {mine[0]} and the {more} are {mine[1]}"
+
+    def question(self) -> str:
+        """Ask for something, half the time by a word that somebody has."""
+        thing = self.rng.choice(THINGS)
+        owner = self.rng.choice((*PEOPLE, HOME, GUEST))
+        named = f" q{owner}{self.rng.randint(1, max(1, self.words))}x" * self.rng.randint(0, 1)
+        return f"where is the {thing}{named}"
+
+    def clean(self, seen: Any, allowed: Iterable[str], where: str) -> None:
+        """Raise when words of others are in something that was read."""
+        self.done["looked"] += 1
+        if strange := whose(seen) - set(allowed):
+            raise Leak(f"{where}: words of {sorted(strange)}")
+
+    def leaves(self, hits: Iterable[Hit]) -> None:
+        """Raise when what is local-only is among what may leave this machine."""
+        if any(hit.memory.local_only for hit in hits):
+            raise Leak("a local-only memory leaves this machine")
+
+    # ---------------------------------------------------------------- a turn
+
+    def say(self, *voices: str) -> None:
+        """Let people speak in one turn, recall for it as the processor does, and reply."""
+        parts = []
+        for voice in voices:
+            words = self.sentence(VOICES.get(voice, GUEST))
+            self.talk.heard(voice, words)
+            parts.append(words)
+        text = " ".join(parts)
+        turns = self.talk.user_said(text)
+        found, packed = self.recall(text, turns[-1].id if turns else 0)
+        if turns:
+            self.engine.note_recall(turns[-1], found, packed)
+        self.messages = self.messages[-8:]
+        message = {"role": "user", "content": text}
+        if packed.text:
+            inject.prefix(message, packed.text)
+            self.blocks.placed(found, packed)
+        self.messages.append(message)
+        self.talk.agent_begins()
+        told = " ".join(hit.memory.text for hit in packed.hits[:2])
+        self.talk.agent_said(f"I know that {told or 'nothing'}", interrupted=False)
+
+    def recall(self, text: str, turn: int) -> tuple[Recollection, Packed]:
+        reads = self.audience.reads(self.talk.scopes)
+        if self.config.people.strip_on_change and reads != self.readers:
+            self.blocks.strip(self.messages, reads, self.engine.pack)
+            self.readers = reads
+        found, packed = Recollection(), NOTHING
+        if reads:
+            before = self.talk.before(None)
+            found = self.runner.run(
+                self.engine.recall(
+                    text, reads[0], also=reads[1:], dialogue=before,
+                    exclude=frozenset({f"chunk/{turn}"}),
+                )
+            )  # fmt: skip
+            packed = self.engine.pack(found)
+            self.leaves(found.hits)
+        allowed = self.allowed()
+        self.clean(found.hits, allowed, f"recalled for {self.talk.scopes}")
+        for message in self.messages:
+            self.clean(inject.block_of(message), allowed, f"the context of {self.talk.scopes}")
+        return found, packed
+
+    def allowed(self) -> set[str]:
+        asking = set(self.talk.scopes)
+        if GUEST in asking:
+            return set()
+        return {HOME, *asking} if len(asking) == 1 else {HOME}
+
+    # ---------------------------------------------------------------- what is there
+
+    def hits(self, scope: str) -> list[Hit]:
+        return self.engine.search(self.question(), scope, 5, local=True).hits
+
+    def look_into_caches(self) -> None:
+        """Look for what was said off the record, once it is over."""
+        self.engine.drain()
+        known = {*PEOPLE, HOME, GUEST}
+        self.clean([*self.engine._tokenizer._known], known, "the tokenizer's cache")
+        last = [namespace.searcher._scored for namespace in self.engine._namespaces]
+        self.clean(last, known, "the last query of an index")
+        if self.between_us and self.engine._embedding._cached.cache_info().currsize:
+            raise Leak("queries of off the record are in the embedder's cache")
+
+    def look_everywhere(self) -> None:
+        """Look through each scope's log, export, index and files, the logs, and the caches."""
+        self.look_into_caches()
+        self.engine.store.flush(None)
+        with self.engine.store.snapshot() as snapshot:
+            for scope in snapshot.scopes():
+                mine = may_hold(scope)
+                self.clean([*snapshot.events(scope)], mine, f"the log of {scope}")
+                self.clean([*snapshot.memories(scope)], mine, f"memories of {scope}")
+                self.clean(json.dumps([*replay.export(snapshot, scope)]), mine, "export")
+                notes = [m for m in snapshot.memories(scope) if m.kind == "note"]
+                self.count(scope, len([*snapshot.turns(scope)]) + len(notes))
+        for scope in (*PEOPLE, HOME, GUEST):
+            for file in index_root(self.config.folder, scope).rglob("*"):
+                if file.is_file():
+                    self.clean(file.read_bytes().decode("latin-1"), may_hold(scope), "index files")
+        for file in self.config.folder.glob("*.mdb"):
+            self.clean(file.read_bytes().decode("latin-1"), {*PEOPLE, HOME, GUEST}, "the store")
+        self.clean(self.logged, (), "the logs")
+        self.clean(msgspec.json.encode(self.engine.stats()).decode(), (), "statistics")
+
+    def count(self, scope: str, memories: int) -> None:
+        """An index holds what its scope holds, and nothing to be filtered out afterwards."""
+        loaded = next((n for n in self.engine._namespaces if n.scope == scope), None)
+        if loaded is not None and len(loaded.searcher) != memories:
+            raise Leak(f"the index of {scope} holds {len(loaded.searcher)}, not {memories}")
+
+
+class Ears:
+    """Hears what is logged at INFO and above."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.lines = lines
+
+    def __enter__(self) -> None:
+        self.sink = logger.add(lambda line: self.lines.append(str(line)), level="INFO")
+        self.handler = logging.Handler(logging.INFO)
+        self.handler.emit = lambda entry: self.lines.append(entry.getMessage())  # type: ignore
+        logging.getLogger().addHandler(self.handler)
+
+    def __exit__(self, *exc: object) -> None:
+        logger.remove(self.sink)
+        logging.getLogger().removeHandler(self.handler)

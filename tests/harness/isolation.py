@@ -1,0 +1,285 @@
+"""Nobody reads what another said: random operations on a household's memory.
+
+Three people, what they share, a guest and spans off the record; after each read, no word of anybody
+else may be in it, and at the end not in any index, file, cache or log line either::
+
+    python -m tests.harness.isolation --operations 10000 --seed 7
+    python -m tests.harness.isolation --control union
+"""
+
+import argparse
+import json
+import random
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from slowcat_memory import replay
+from slowcat_memory.core.chunks import chunk
+from slowcat_memory.processor.blocks import Blocks
+from slowcat_memory.records import Forget
+from slowcat_memory.runtime import retrieval
+from slowcat_memory.runtime.audience import Audience
+from slowcat_memory.runtime.conversation import Conversation
+from slowcat_memory.runtime.indexer import Indexer
+from slowcat_memory.runtime.namespace import Namespace
+from slowcat_memory.runtime.record import Record
+from tests.harness.household import (
+    GUEST,
+    HOME,
+    PEOPLE,
+    VOICES,
+    Ears,
+    Household,
+    Leak,
+    may_hold,
+)
+
+# ------------------------------------------------------------------- operations
+
+
+def say(home: Household) -> None:
+    home.say(home.rng.choice([*VOICES]))
+
+
+def say_together(home: Household) -> None:
+    home.say(*home.rng.sample([*VOICES, "stranger"], 2))
+
+
+def visit(home: Household) -> None:
+    home.say("stranger")
+
+
+def off_the_record(home: Household) -> None:
+    home.between_us = True
+    home.record.go_off()
+    for _ in range(home.rng.randint(1, 3)):
+        home.say(home.rng.choice([*VOICES, "stranger"]))
+    home.record.go_on()
+    home.look_into_caches()
+    home.between_us = False
+
+
+def remember(home: Household) -> None:
+    scope = home.rng.choice((*PEOPLE, HOME))
+    home.engine.remember(home.sentence(scope), scope, local_only=home.rng.random() < 0.2)
+
+
+def pin(home: Household) -> None:
+    """Pin one's own, and try another's by its id."""
+    mine, other = home.rng.sample((*PEOPLE, HOME), 2)
+    for hit in home.hits(mine)[:1]:
+        home.engine.pin(mine, hit.memory.id, home.rng.random() < 0.5)
+        if home.engine.pin(other, hit.memory.id) is not None:
+            raise Leak(f"{other} pinned a memory of {mine}")
+
+
+def keep_local(home: Household) -> None:
+    scope = home.rng.choice((*PEOPLE, HOME))
+    for hit in home.hits(scope)[:1]:
+        home.engine.keep_local(scope, hit.memory.id, home.rng.random() < 0.5)
+    home.leaves(home.engine.search(home.question(), scope, 9).hits)
+
+
+def search(home: Household) -> None:
+    scope = home.rng.choice((*PEOPLE, HOME, GUEST))
+    also = home.audience.reads((scope,))[1:] if scope in PEOPLE else ()
+    hits = home.engine.search(home.question(), scope, 9, also=also, local=True).hits
+    home.clean(hits, may_hold(scope) if scope != GUEST else (), f"search in {scope}")
+
+
+def why(home: Household) -> None:
+    with home.engine.store.snapshot() as snapshot:
+        entries = snapshot.ledger_tail(20)
+    for entry in home.rng.sample(entries, min(3, len(entries))):
+        found = home.engine.why(entry.turn)
+        home.clean(entry, (), "the ledger")
+        home.clean(found, may_hold(entry.scope), f"why in {entry.scope}")
+
+
+def session_context(home: Household) -> None:
+    scope = home.rng.choice((*PEOPLE, HOME, GUEST))
+    home.clean(home.engine.session_context(scope, local=True), may_hold(scope), "session context")
+
+
+def export(home: Household) -> None:
+    scope = home.rng.choice((*PEOPLE, HOME, GUEST))
+    with home.engine.store.snapshot() as snapshot:
+        home.clean([*replay.export(snapshot, scope)], may_hold(scope), f"export of {scope}")
+        home.clean([*replay.export(snapshot, but=GUEST)], (*PEOPLE, HOME), "export")
+
+
+def stats(home: Household) -> None:
+    home.clean(home.engine.stats(), (), "statistics")
+
+
+def forget(home: Household) -> None:
+    scope = home.rng.choice(PEOPLE)
+    ids = tuple(hit.memory.id for hit in home.hits(scope)[:2])
+    other = home.rng.choice([name for name in PEOPLE if name != scope])
+    if ids and home.engine.store.covered(Forget(scope=other, memories=ids)).turns:
+        raise Leak(f"{other} forgets what {scope} said")
+    if ids:
+        home.engine.forget(Forget(scope=scope, memories=ids))
+
+
+def age(home: Household) -> None:
+    home.clock.advance(home.rng.choice((60, 400, 7200, 30_000)))
+    home.talk.tick()
+    home.engine.age()
+    home.engine.erase_guests()
+
+
+def seal(home: Household) -> None:
+    home.engine.drain()
+    home.engine.seal(home.rng.choice((*PEOPLE, HOME, GUEST)))
+
+
+def reopen(home: Household) -> None:
+    home.close()
+    home.open()
+
+
+# How often each happens, of a thousand operations.
+OPERATIONS: dict[Callable[[Household], None], int] = {
+    say: 360,
+    say_together: 80,
+    visit: 60,
+    off_the_record: 30,
+    remember: 70,
+    pin: 40,
+    keep_local: 30,
+    search: 160,
+    why: 60,
+    session_context: 30,
+    export: 5,
+    stats: 10,
+    forget: 8,
+    age: 50,
+    seal: 2,
+    reopen: 5,
+}
+
+# ------------------------------------------------------------------- planted leaks
+
+
+@contextmanager
+def shared_cache() -> Iterator[None]:
+    """Recall remembers what it found for a text, whoever asks."""
+    found: dict[str, Any] = {}
+    run = retrieval.Retrieval.run
+
+    def cached(self: Any, query: Any, progress: Any = None) -> Any:
+        key = " ".join(query.text.split()[:4])
+        return found.setdefault(key, run(self, query, progress))
+
+    with mock.patch.object(retrieval.Retrieval, "run", cached):
+        yield
+
+
+@contextmanager
+def post_filter() -> Iterator[None]:
+    """One index for all, and what is not one's own is taken out of what is found."""
+    take = Indexer._take
+
+    def to_all(self: Any, turns: Any) -> None:
+        take(self, turns)
+        for turn, _, _ in turns:
+            for namespace in self._namespaces:
+                if chunk(turn).id not in namespace.searcher:
+                    namespace.searcher.add(namespace._document(turn, mock.Mock(turn_before=_none)))
+
+    with mock.patch.object(Indexer, "_take", to_all):
+        yield
+
+
+def _none(*_: object) -> int:
+    return 0
+
+
+def _everybody(self: Any, scopes: Any) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*scopes, *PEOPLE)))
+
+
+def _first(self: Any, scopes: Any) -> tuple[str, ...]:
+    """Read to several people what the first of them may read."""
+    return () if GUEST in scopes else (scopes[0], HOME)
+
+
+def _unsplit(self: Any, text: str, heard: Any) -> Any:
+    return [(heard[-1][0].scope, heard[-1:], text)]
+
+
+CONTROLS: dict[str, Callable[[], Any]] = {
+    "union": lambda: mock.patch.object(Audience, "reads", _everybody),
+    "together": lambda: mock.patch.object(Audience, "reads", _first),
+    "split": lambda: mock.patch.object(Conversation, "_shares", _unsplit),
+    "cache": shared_cache,
+    "filter": post_filter,
+    "strip": lambda: mock.patch.object(Blocks, "strip", lambda *_: []),
+    "record": lambda: mock.patch.object(Record, "go_off", lambda self: None),
+    "purge": lambda: mock.patch.object(Household, "record_changed", lambda self, off: None),
+    "local": lambda: mock.patch.object(Namespace, "local_only", lambda self: frozenset()),
+    "guest": lambda: mock.patch("slowcat_memory.engine.guest_scope", lambda options: ""),
+}
+
+# ------------------------------------------------------------------- the run
+
+
+def run(
+    folder: Path, operations: int, seed: int, control: str = "", but: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """Do random operations.
+
+    Args:
+        folder: For the store.
+        operations: How many.
+        seed: Of the choice.
+        control: The planted leak, "" for none.
+        but: Operations to leave out.
+
+    Returns:
+        How often each was done, how often something was looked at, and the leak, if any.
+    """
+    chosen = {work: n for work, n in OPERATIONS.items() if work.__name__ not in but}
+    started, leak = time.monotonic(), ""
+    with CONTROLS[control]() if control else nullcontext():
+        home = Household(folder, seed)
+        with Ears(home.logged):
+            try:
+                for work in home.rng.choices([*chosen], [*chosen.values()], k=operations):
+                    home.done[work.__name__] += 1
+                    home.clock.advance(1)
+                    work(home)
+                home.look_everywhere()
+            except Leak as error:
+                leak = str(error)
+            finally:
+                home.close()
+                home.runner.close()
+    took = round(time.monotonic() - started, 1)
+    return {"operations": operations, "seed": seed, "leak": leak, "s": took, **home.done}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--operations", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
+    parser.add_argument("--control", choices=[*CONTROLS], default="", help="the leak to plant")
+    args = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="isolation-"))
+    try:
+        told = run(folder / "store", args.operations, args.seed, args.control)
+    finally:
+        shutil.rmtree(folder)
+    print(json.dumps(told))
+    raise SystemExit(bool(told["leak"]) != bool(args.control))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from slowcat_memory.errors import ConfigError
+from slowcat_memory.runtime.audience import Audience, PeopleOptions, expired, guest_scope
+
+EACH = PeopleOptions(scopes="each", household="home")
+SPEAKERS = {"s1": "anna", "s2": "ben", "s3": "guest"}
+
+
+def people(**options: Any) -> Audience:
+    return Audience(PeopleOptions(**{"scopes": "each", "household": "home", **options}),
+                    "anna", SPEAKERS)  # fmt: skip
+
+
+def test_one_scope_is_everybodys() -> None:
+    audience = Audience(PeopleOptions(), "anna")
+    assert {audience.scope_of(id_) for id_ in ("", "s1", "anybody")} == {"anna"}
+    assert audience.named("ben") == "anna" and audience.guest == "" and not audience.apart
+    assert audience.reads(("anna",)) == audience.people == audience.remembered == ("anna",)
+    assert audience.greeted("") == "anna"
+
+
+def test_one_scope_reads_the_household_too() -> None:
+    audience = Audience(PeopleOptions(household="home"), "anna")
+    assert audience.reads(("anna",)) == audience.remembered == ("anna", "home")
+
+
+@pytest.mark.parametrize(
+    ("id_", "scope"),
+    [("s1", "anna"), ("s2", "ben"), ("", "anna"), ("s9", "guest"), ("s3", "guest"),
+     ("anna", "guest"), ("ben", "guest"), ("home", "guest"), ("../x", "guest")],
+)  # fmt: skip
+def test_a_frame_knows_only_the_ids_that_the_application_named(id_: str, scope: str) -> None:
+    assert people().scope_of(id_) == scope
+
+
+@pytest.mark.parametrize(
+    ("person", "scope"),
+    [("anna", "anna"), ("ben", "ben"), ("s2", "ben"), ("home", "guest"), ("eve", "guest"),
+     ("guest", "guest")],
+)  # fmt: skip
+def test_an_application_may_name_people_by_their_scopes(person: str, scope: str) -> None:
+    assert people().named(person) == scope
+
+
+@pytest.mark.parametrize(
+    ("scopes", "reads"),
+    [
+        (("anna",), ("anna", "home")),
+        (("ben",), ("ben", "home")),
+        (("anna", "ben"), ("home",)),
+        (("guest",), ()),
+        (("anna", "guest"), ()),
+    ],
+)
+def test_read_is_what_all_who_speak_may_read(scopes: Any, reads: Any) -> None:
+    assert people().reads(scopes) == reads
+
+
+def test_without_a_household_several_people_read_nothing() -> None:
+    assert people(household="").reads(("anna", "ben")) == ()
+
+
+def test_who_is_known_is_remembered_and_a_guest_is_not() -> None:
+    assert people().people == ("anna", "ben")
+    assert people().remembered == ("anna", "ben", "home")
+
+
+def test_the_system_instruction_holds_nobodys_memory_unless_somebody_is_named() -> None:
+    assert people().greeted("") == "" and people().greeted("ben") == "ben"
+
+
+@pytest.mark.parametrize(
+    ("options", "own", "speakers", "words"),
+    [
+        ({"scopes": "one"}, "anna", {"s1": "ben"}, "people.scopes"),
+        ({"household": "anna"}, "anna", {}, "household"),
+        ({"household": "ben"}, "anna", {"s1": "ben"}, "household"),
+        ({"household": "guest"}, "anna", {}, "household"),
+        ({}, "guest", {}, "guest"),
+        ({}, "anna", {"s1": "Ben B."}, "cannot name a scope"),
+        ({"guest": "no/body"}, "anna", {}, "cannot name a scope"),
+        ({"household": "No"}, "anna", {}, "cannot name a scope"),
+    ],
+)
+def test_a_scope_is_one_thing(options: Any, own: str, speakers: Any, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        Audience(PeopleOptions(**{"scopes": "each", **options}), own, speakers)
+
+
+def test_what_guests_said_expires() -> None:
+    now = datetime(2026, 5, 12, 12, tzinfo=UTC)
+    what = expired(EACH, now)
+    assert (what.scope, what.until) == ("guest", now - timedelta(hours=24))
+    assert guest_scope(EACH) == "guest" and guest_scope(PeopleOptions()) == ""

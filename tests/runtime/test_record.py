@@ -1,0 +1,73 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from slowcat_memory.runtime.record import Record
+from slowcat_memory.runtime.tracker import SessionOptions
+
+NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)
+
+
+def at(seconds: float) -> datetime:
+    return NOON + timedelta(seconds=seconds)
+
+
+@pytest.fixture
+def changes() -> list[bool]:
+    return []
+
+
+@pytest.fixture
+def record(changes: list[bool]) -> Record:
+    return Record(SessionOptions(silence_s=100, resume_grace_s=50), changes.append)
+
+
+def test_it_is_told_once_for_each_change(record: Record, changes: list[bool]) -> None:
+    record.go_on()
+    record.go_off()
+    record.go_off()
+    assert record.off
+    record.go_on()
+    assert not record.off and changes == [True, False]
+
+
+def test_it_lasts_while_somebody_speaks(record: Record) -> None:
+    record.go_off()
+    for seconds in range(0, 900, 90):
+        record.touch(at(seconds))
+    assert record.off
+
+
+def test_a_silence_that_ends_a_conversation_ends_it(record: Record, changes: list[bool]) -> None:
+    record.touch(at(0))
+    record.go_off()
+    record.touch(at(10))
+    record.tick(at(109))
+    assert record.off
+    record.tick(at(110))
+    assert not record.off and changes == [True, False]
+
+
+def test_a_timer_that_is_late_does_not_stretch_it(record: Record) -> None:
+    record.go_off()
+    record.touch(at(0))
+    record.touch(at(500))
+    assert not record.off
+
+
+def test_it_outlasts_a_line_that_comes_back(record: Record) -> None:
+    record.go_off()
+    record.touch(at(0))
+    record.disconnected(at(1))
+    record.touch(at(50))
+    assert record.off
+    record.disconnected(at(60))
+    record.tick(at(110))
+    assert not record.off
+
+
+def test_an_old_conversation_does_not_end_what_begins_now(record: Record) -> None:
+    record.touch(at(0))
+    record.go_off()
+    record.tick(at(1000))
+    assert record.off

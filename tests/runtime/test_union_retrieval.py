@@ -1,0 +1,107 @@
+"""Recall over several namespaces at once: one deadline, one list, each index its own."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.runtime.query import Query, RecallOptions
+from slowcat_memory.runtime.retrieval import Retrieval, RetrievalOptions
+from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+
+NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
+SAID = {
+    "anna": ("The spare key is under the fern.", "Anna's locker code is blue."),
+    "ben": ("The spare key is behind the clock.",),
+    "home": ("The spare key of the shed is in the teapot.", "Bins are emptied on Monday."),
+}
+KEY = "where is the spare key"
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[MemoryEngine]:
+    config = memory_config(tmp_path / "memory", people={"scopes": "each", "household": "home"})
+    made = MemoryEngine(config, clock=FixedClock(NOW), embedder=HashEmbedder(512))
+    for scope, texts in SAID.items():
+        for text in texts:
+            made.remember(text, scope)
+    made.drain()
+    yield made
+    made.close()
+
+
+def retrieval(engine: MemoryEngine, deadline_ms: float = 30_000.0) -> Retrieval:
+    options = RecallOptions(deadline_ms=deadline_ms, floor=0.0, keep_share=0.0)
+    return engine.retrieval(RetrievalOptions(recall=options))
+
+
+def asked(text: str = KEY, **how: Any) -> Query:
+    return Query(**{"text": text, "scope": "anna", "also": ("home",), "now": NOW, "k": 9, **how})
+
+
+def texts(found: Any) -> set[str]:
+    return {hit.memory.text for hit in found.hits}
+
+
+def test_what_is_read_is_ones_own_and_the_households(engine: MemoryEngine) -> None:
+    for found in (
+        asyncio.run(retrieval(engine).recall(asked())),
+        retrieval(engine).search(asked()),
+    ):
+        assert texts(found) == {*SAID["anna"], *SAID["home"]} and found.stage == "full"
+        scores = [hit.score for hit in found.hits]
+        assert scores == sorted(scores, reverse=True) and scores[0] > 0
+        assert {hit.memory.scope for hit in found.hits[:2]} == {"anna", "home"}
+        assert found.words and "embed" in found.timings
+
+
+def test_the_likelier_answers_first_wherever_it_is(engine: MemoryEngine) -> None:
+    found = retrieval(engine).search(asked("when are the bins emptied", k=1))
+    assert texts(found) == {"Bins are emptied on Monday."}
+
+
+def test_what_is_excluded_is_excluded_everywhere(engine: MemoryEngine) -> None:
+    every = retrieval(engine).search(asked()).hits
+    gone = frozenset(hit.memory.id for hit in every if "key" in hit.memory.text)
+    assert not any("key" in text for text in texts(retrieval(engine).search(asked(exclude=gone))))
+
+
+def test_one_scope_named_twice_is_read_once(engine: MemoryEngine) -> None:
+    found = retrieval(engine).search(asked(also=("anna", "anna")))
+    assert len(found.hits) == len(SAID["anna"])
+
+
+def test_guests_are_read_nothing_of_theirs(engine: MemoryEngine) -> None:
+    assert texts(retrieval(engine).search(asked(scope="guest", also=()))) == set()
+    assert texts(asyncio.run(retrieval(engine).recall(asked(scope="guest", also=())))) == set()
+
+
+def test_what_is_local_only_is_left_out_of_each(engine: MemoryEngine) -> None:
+    for hit in retrieval(engine).search(asked()).hits:
+        if "key" in hit.memory.text:
+            engine.keep_local(hit.memory.scope, hit.memory.id)
+    away = retrieval(engine).search(asked(k=2))
+    assert texts(away) == {SAID["anna"][1], SAID["home"][1]}  # the others fill the places
+    assert texts(retrieval(engine).search(asked(local=True))) == {*SAID["anna"], *SAID["home"]}
+    assert engine.metrics.counts()["local_only_withheld"] == 2
+
+
+def test_one_that_is_not_loaded_yet_does_not_hold_up_the_other(engine: MemoryEngine) -> None:
+    del engine._namespaces._loaded["home"]
+    assert texts(asyncio.run(retrieval(engine).recall(asked()))) == set(SAID["anna"])
+    engine.drain()
+    assert "home" in engine._namespaces
+
+
+def test_what_is_late_gives_the_words_of_both(engine: MemoryEngine) -> None:
+    slow, done = retrieval(engine, deadline_ms=1.0), threading.Event()
+    run = slow.run
+    slow.run = lambda *how: (done.wait(10), run(*how))[1]  # type: ignore[method-assign]
+    found = asyncio.run(slow.recall(asked()))
+    done.set()
+    assert found.stage == "tail" and {*SAID["anna"][:1], *SAID["home"][:1]} <= texts(found)

@@ -1,0 +1,26 @@
+"""Nobody reads what another said: a short run of `tests.harness.isolation`, and its controls."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.harness.isolation import CONTROLS, run
+
+CHILD = ("seal",)  # half a second each
+
+
+def test_nobody_reads_what_another_said(tmp_path: Path) -> None:
+    told = run(tmp_path / "store", 500, seed=11, but=CHILD)
+    assert told["leak"] == "" and told["looked"] > 1000, told
+
+
+@pytest.mark.parametrize("control", CONTROLS)
+def test_a_planted_leak_is_caught(tmp_path: Path, control: str) -> None:
+    told = run(tmp_path / "store", 250, seed=5, control=control, but=(*CHILD, "forget"))
+    assert told["leak"], told
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
+def test_sealed_indexes_hold_nobody_elses_words(tmp_path: Path, seed: int) -> None:
+    assert run(tmp_path / "store", 2000, seed)["leak"] == ""

@@ -1,0 +1,177 @@
+"""What is local-only, and where the LLM is."""
+
+import contextlib
+import re
+import socket
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from loguru import logger
+from pipecat.services.openai.llm import OpenAILLMService
+from recorded import remember
+from rig import VoicePipeline, run
+
+from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
+from slowcat_memory.processor.locality import Locality, locate
+
+PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def no_proxies(monkeypatch):
+    for name in (*PROXIES, "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+
+
+@pytest.fixture
+def warnings():
+    lines: list[str] = []
+    sink = logger.add(lambda line: lines.append(str(line)), level="WARNING", format="{message}")
+    yield lines
+    logger.remove(sink)
+
+
+def llm(url: str) -> OpenAILLMService:
+    return OpenAILLMService(
+        api_key="none", base_url=url, settings=OpenAILLMService.Settings(model="x")
+    )
+
+
+# ------------------------------------------------------------------- where it is
+
+
+@pytest.mark.parametrize(
+    ("url", "local", "host"),
+    [
+        ("http://127.0.0.1:1234/v1", True, "127.0.0.1:1234"),
+        ("http://localhost:1234/v1", True, "localhost:1234"),
+        ("http://[::1]:1234/v1", True, "[::1]:1234"),
+        ("http://192.0.2.7:1234/v1", False, "192.0.2.7:1234"),
+        ("http://127.0.0.1@192.0.2.7/v1", False, "192.0.2.7:80"),
+        ("https://me:secret@192.0.2.7/v1?key=secret", False, "192.0.2.7:443"),
+    ],
+)
+def test_the_clients_server_decides(url, local, host):
+    found = locate(llm(url))
+    assert (found.local, found.host) == (local, host)
+
+
+def test_a_name_is_what_it_resolves_to(monkeypatch):
+    def answer(*_, **__):
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (a, 0)) for a in addresses]
+
+    monkeypatch.setattr(socket, "getaddrinfo", answer)
+    addresses = ["127.0.0.1"]
+    assert locate(llm("http://llm.test/v1")).local
+    addresses.append("192.0.2.7")
+    assert not locate(llm("http://llm.test/v1")).local
+
+
+class Opaque:
+    """A service that tells nothing about its server."""
+
+
+class Odd:
+    class _client:  # as services name it
+        base_url = "not a url"
+
+
+@pytest.mark.parametrize(("service", "host"), [(Opaque(), "Opaque"), (Odd(), "Odd"), (None, "")])
+def test_what_cannot_be_read_is_elsewhere(service, host):
+    found = locate(service)
+    assert (found.local, found.host) == (False, host)
+
+
+@pytest.mark.parametrize("name", PROXIES[::2])
+def test_what_goes_through_a_proxy_is_elsewhere(monkeypatch, name):
+    monkeypatch.setenv(name, "http://192.0.2.7:3128")
+    assert not locate(llm("http://127.0.0.1:1234/v1")).local
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
+    assert locate(llm("http://127.0.0.1:1234/v1")).local
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_the_application_knows_better(known):
+    assert locate(llm("http://192.0.2.7/v1"), known).local is known
+    assert locate(llm("http://127.0.0.1/v1"), known).local is known
+
+
+def test_a_warning_names_the_host_at_the_start_and_once_a_day(warnings):
+    where = Locality(False, "llm.example:443")
+    for hours in (0, 1, 23, 24, 30, 47, 48):
+        where.remind(NOON + timedelta(hours=hours))
+    assert [line.strip() for line in warnings] == [
+        "memories leave this machine to llm.example:443"
+    ] * 3
+    Locality(True, "127.0.0.1:1234").remind(NOON)
+    Locality(False).remind(NOON)  # without an LLM nothing leaves
+    assert len(warnings) == 3
+
+
+# ------------------------------------------------------------------- what stays
+
+
+DOG = "Anna: My dog is called Max."
+PIN = "Anna: The alarm of my dog house has the code 4711."
+
+
+def asks(config, question: str, **how) -> tuple[str, dict[str, int]]:
+    """Ask one question and return what the LLM was sent, and the counters."""
+
+    async def scenario() -> tuple[str, dict[str, int]]:
+        memory = HybridContextualMemoryProcessor(config=config, **how)
+        async with VoicePipeline(memory=memory) as voice:
+            await voice.exchange(question)
+            assert memory.engine is not None
+            counters = memory.engine.metrics.counts()
+        return str(voice.server.requests), counters
+
+    return run(scenario())
+
+
+@pytest.fixture
+def stays(config):
+    remember(config, DOG, PIN)
+    with contextlib.closing(MemoryEngine(config)) as engine:
+        (hit,) = engine.search("what code has the alarm", "user", 1).hits
+        assert engine.keep_local("user", hit.memory.id).local_only
+        engine.remember("My dog house is insured.", "user", pinned=True, local_only=True)
+    return config
+
+
+@pytest.mark.parametrize(("how", "there"), [({}, True), ({"llm_is_local": False}, False)])
+def test_what_is_local_only_goes_to_no_other_machine(stays, how, there):
+    sent, counters = asks(stays, "what do you know about my dog house", **how)
+    assert ("4711" in sent, "insured" in sent) == (there, there)
+    assert "Max" in sent  # the others fill the places
+    assert counters.get("local_only_withheld", 0) >= (not there)
+
+
+def test_the_system_instruction_keeps_it_too(stays):
+    async def context(**how) -> str:
+        memory = HybridContextualMemoryProcessor(config=stays, **how)
+        text = await memory.session_context()
+        memory.engine.release()
+        return text
+
+    assert "insured" not in run(context())  # nobody knows yet where the LLM is
+    assert "insured" in run(context(llm_is_local=True))
+
+
+def test_it_stays_so_through_pins_seals_and_openings(stays):
+    for seal in (True, False):
+        with contextlib.closing(MemoryEngine(stays)) as engine:
+            found = engine.search("the alarm of my dog house", "user", 9).hits
+            assert not re.search("4711|insured", str(found))
+            found = engine.search("the alarm of my dog house", "user", 9, local=True).hits
+            (pin,) = [hit.memory for hit in found if "4711" in hit.memory.text]
+            assert engine.pin("user", pin.id).local_only
+            assert engine.remember("My dog house is insured.", "user").local_only  # said again
+            if seal:
+                engine.seal("user")
+    with contextlib.closing(MemoryEngine(stays)) as engine:
+        assert not engine.keep_local("user", pin.id, on=False).local_only
+        assert "4711" in str(engine.search("the alarm of my dog house", "user", 9).hits)
+        assert engine.keep_local("user", "note/none") is None

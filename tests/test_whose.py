@@ -1,0 +1,307 @@
+"""Several people and one agent, through a real pipeline: whose memory, and off the record."""
+
+import contextlib
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from recorded import edges, engine_of, ledger, remember, turns
+from rig import VoicePipeline, run
+from stores import configured
+
+from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
+from slowcat_memory.core.pack import OPEN
+from slowcat_memory.errors import ConfigError
+from slowcat_memory.records import SessionEdge, Turn
+from slowcat_memory.testing import FixedClock, HashEmbedder
+
+SPEAKERS = {"s1": "anna", "s2": "ben"}
+ANNA = "Anna: My bicycle is kept in the cellar."
+BEN = "Ben: My bicycle is kept at the station."
+HOME = "The bicycle pump is kept in the kitchen."
+QUESTION = "where is the bicycle kept"
+
+
+@pytest.fixture
+def home(tmp_path):
+    """Anna's, Ben's and the household's memory of bicycles."""
+    config = configured(
+        tmp_path / "memory",
+        memory={"path": str(tmp_path / "memory"), "time_zone": "UTC", "user_id": "anna"},
+        recall={"floor": 0.005, "deadline_ms": 5000.0, "warn_ms": 5000.0},
+        people={"scopes": "each", "household": "home"},
+    )
+    remember(config, ANNA, scope="anna", days=3)
+    remember(config, BEN, scope="ben", days=4)
+    with engine_of(config) as engine:
+        engine.remember(HOME, "home", speaker="Home")
+    return config
+
+
+def memory(config, **how) -> HybridContextualMemoryProcessor:
+    return HybridContextualMemoryProcessor(config=config, speakers=SPEAKERS, **how)
+
+
+def users(request) -> list[str]:
+    return [m["content"] for m in request["messages"] if m["role"] == "user"]
+
+
+def talk(processor, *said: tuple[str, str], reply="Well.", then=None) -> list[list[str]]:
+    """Let people speak in turn, and return the user messages of each request to the LLM."""
+
+    async def scenario():
+        async with VoicePipeline(lambda _: reply, memory=processor) as voice:
+            for who, words in said:
+                await voice.exchange(words, user_id=who)
+                if then:
+                    await then(voice)
+        return [users(body) for body in voice.server.requests]
+
+    return run(scenario())
+
+
+def scopes(config) -> list[tuple[str, str]]:
+    return [(turn.scope, turn.text) for turn in turns(config) if turn.at > NOW]
+
+
+NOW = datetime.now(UTC) - timedelta(hours=1)
+
+
+# ------------------------------------------------------------------- what one reads
+
+
+@pytest.mark.parametrize(
+    ("who", "reads", "not_"),
+    [
+        ("s1", ("cellar", "kitchen"), ("station",)),
+        ("s2", ("station", "kitchen"), ("cellar",)),
+        ("", ("cellar", "kitchen"), ("station",)),
+        ("stranger", (), ("cellar", "station", "kitchen", OPEN)),
+        ("ben", (), ("cellar", "station", "kitchen", OPEN)),
+    ],
+)
+def test_each_reads_their_own_and_the_households(home, who, reads, not_):
+    ((asked,),) = talk(memory(home), (who, QUESTION))
+    assert all(word in asked for word in reads)
+    assert not any(word in asked for word in not_)
+
+
+def test_each_turn_is_logged_where_it_belongs_with_its_reply(home):
+    talk(memory(home), ("s1", "hello there"), ("s2", "good morning"), ("eve", "bonjour"))
+    assert scopes(home) == [
+        (scope, words)
+        for scope, asked in (("anna", "hello there"), ("ben", "good morning"), ("guest", "bonjour"))
+        for words in (asked, "Well.")
+    ]
+    assert edges(home).count("end disconnect") == 3
+    assert len({turn.session for turn in turns(home) if turn.at > NOW}) == 3
+
+
+def test_the_ledger_names_the_household_and_why_finds_its_texts(home):
+    talk(memory(home), ("s2", QUESTION), ("eve", QUESTION))
+    (entry,) = ledger(home)
+    assert entry.scope == "ben" and {o.scope for o in entry.offers} == {"", "home"}
+    with engine_of(home) as engine:
+        _, memories = engine.why(entry.turn)
+    assert {m.scope for m in memories.values()} == {"ben", "home"}
+
+
+def test_an_application_may_say_who_speaks_before_anybody_does(home):
+    processor = memory(home)
+    processor.speaker("ben")
+    ((asked,),) = talk(processor, ("s1", QUESTION))
+    assert "station" in asked and "cellar" not in asked
+
+
+def test_an_application_may_say_who_speaks(home):
+    processor = memory(home)
+
+    async def then(_):
+        processor.speaker("ben")
+
+    first, second = talk(processor, ("s1", "hello"), ("s1", QUESTION), then=then)
+    assert "station" in second[-1] and "cellar" not in second[-1]
+
+
+# ------------------------------------------------------------------- another person speaks
+
+
+def test_another_persons_block_is_taken_out_of_the_context(home):
+    anna, ben, again = talk(memory(home), ("s1", QUESTION), ("s2", "hello"), ("s1", "and mine"))
+    assert "cellar" in anna[0] and "kitchen" in anna[0]
+    assert "cellar" not in str(ben) and "kitchen" in ben[0] and ben[0].endswith(QUESTION)
+    assert "station" not in str(again)
+
+
+def test_what_was_taken_out_may_be_offered_again(home):
+    *_, again = talk(memory(home), ("s1", QUESTION), ("s2", "hello"), ("s1", "the bicycle, where"))
+    assert "cellar" in again[2]
+
+
+def test_a_guest_sees_no_block_at_all(home):
+    _, guest = talk(memory(home), ("s1", QUESTION), ("eve", "hello"))
+    assert OPEN not in str(guest) and guest[0] == QUESTION
+
+
+def test_who_wants_the_prefix_cache_may_leave_it(home):
+    from msgspec.structs import replace
+
+    config = replace(home, people=replace(home.people, strip_on_change=False))
+    _, ben = talk(memory(config), ("s1", QUESTION), ("s2", "hello"))
+    assert "cellar" in ben[0]
+
+
+def test_one_scope_never_touches_the_context(config):
+    remember(config, "User: My bicycle is kept in the cellar.")
+    processor = HybridContextualMemoryProcessor(config=config)
+    first, second = talk(processor, ("s1", QUESTION), ("s2", "hello"))
+    assert first[0] == second[0] and "cellar" in first[0]
+
+
+def test_the_system_instruction_is_nobodys_unless_somebody_is_named(home):
+    with engine_of(home) as engine:
+        engine.remember("Anna likes quinces.", "anna", pinned=True)
+
+    async def context(person: str) -> str:
+        processor = memory(home)
+        text = await processor.session_context(person)
+        if processor.engine:
+            processor.engine.release()
+        return text
+
+    assert run(context("")) == run(context("eve")) == ""
+    assert "quinces" in run(context("anna")) and "quinces" not in run(context("ben"))
+
+
+def test_scopes_need_the_option(config):
+    with pytest.raises(ConfigError, match=r"people\.scopes"):
+        memory(config)
+
+
+# ------------------------------------------------------------------- guests
+
+
+@pytest.fixture
+def hosted(home):
+    clock = FixedClock(datetime.now(UTC))
+    engine = MemoryEngine(home, clock=clock, embedder=HashEmbedder())
+    with contextlib.closing(engine):
+        yield engine, clock
+
+
+def visit(engine, clock, words="a quince for the road") -> None:
+    how = {"session": "visit", "scope": "guest"}
+    engine.append(SessionEdge(**how, kind="start", at=clock()))
+    engine.append(Turn(**how, speaker="eve", role="user", text=words, at=clock()))
+    engine.append(SessionEdge(**how, kind="end", at=clock(), reason="silence"))
+    engine.drain()
+    engine.store.flush(None)
+
+
+def test_a_guest_is_logged_and_nothing_else(hosted):
+    engine, clock = hosted
+    visit(engine, clock)
+    engine.tidy("guest")
+    with engine.store.snapshot() as snapshot:
+        assert [turn.text for turn in snapshot.turns("guest")] == ["a quince for the road"]
+        assert not [*snapshot.memories("guest"), *snapshot.vectors(engine.embedding.key, "guest")]
+        assert snapshot.manifest("guest") is None
+    assert engine.search("quince", "guest").hits == engine.search("quince", "anna").hits == []
+    assert run(engine.recall("quince", "guest")).hits == []
+    assert engine.encode("quince", "guest") is None and engine.session_context("guest") == ""
+    assert "guest" not in engine.stats()["index"]
+    for refused in (
+        lambda: engine.remember("quince", "guest"),
+        lambda: engine.searcher("guest"),
+        lambda: engine.prepare("guest"),
+    ):
+        with pytest.raises(ConfigError, match="guests"):
+            refused()
+
+
+def test_what_a_guest_said_is_erased_after_a_day(hosted):
+    engine, clock = hosted
+    visit(engine, clock)
+    clock.advance(3600 * 24)
+    assert engine.erase_guests().turns == ()
+    clock.advance(1)
+    gone = engine.erase_guests()
+    assert len(gone.turns) == 1 and gone.erased
+    with engine.store.snapshot() as snapshot:
+        assert not [*snapshot.events("guest")] and snapshot.sessions("guest") == []
+        assert len([*snapshot.turns("anna")]) == 1
+    assert not any(b"quince" in f.read_bytes() for f in engine.config.folder.rglob("*.mdb"))
+
+
+def test_opening_erases_what_is_due(home):
+    clock = FixedClock(datetime.now(UTC))
+    with contextlib.closing(MemoryEngine(home, clock=clock)) as engine:
+        visit(engine, clock)
+    clock.advance(3600 * 25)
+    with contextlib.closing(MemoryEngine(home, clock=clock, readonly=True)) as engine:
+        engine.drain()
+        with engine.store.snapshot() as snapshot:
+            assert [*snapshot.turns("guest")]  # who only reads erases nothing
+    with contextlib.closing(MemoryEngine(home, clock=clock)) as engine:
+        engine.drain()
+        with engine.store.snapshot() as snapshot:
+            assert not [*snapshot.turns("guest")]
+
+
+def test_without_guests_a_scope_of_that_name_is_like_any_other(config):
+    remember(config, "User: My bicycle is kept in the cellar.", scope="guest", days=30)
+    with engine_of(config) as engine:
+        assert engine.erase_guests().turns == ()
+        assert len(engine.search(QUESTION, "guest").hits) == 1
+
+
+# ------------------------------------------------------------------- off the record
+
+
+def test_off_the_record_is_answered_and_not_kept(home):
+    processor, events = memory(home), []
+
+    async def changed(_, off):
+        events.append(off)
+
+    processor.add_event_handler("on_record_changed", changed)
+
+    async def then(voice):
+        words = users(voice.server.requests[-1])[-1]
+        if "one" in words:
+            processor.off_the_record()
+        elif "bicycle" in words:
+            processor.back_on_the_record()
+
+    sent = talk(processor, ("s1", "one"), ("s1", QUESTION), ("s1", "three"), then=then)
+    assert "cellar" in sent[1][-1]  # recall goes on
+    assert scopes(home) == [("anna", w) for w in ("one", "Well.", "three", "Well.")]
+    assert events == [True, False]
+    assert [e.turn for e in ledger(home)] == [
+        t.id for t in turns(home) if t.text in ("one", "three")
+    ]
+
+
+def test_off_the_record_leaves_nothing_in_caches_and_files(home):
+    engine = MemoryEngine(home, embedder=HashEmbedder())
+    processor = memory(home, engine=engine)
+    secret = "the zanzibarine quince is xylophonic"
+
+    async def off(voice):
+        assert engine._embedding._cached.cache_info().currsize
+        assert "zanzibarin" in str(engine._tokenizer._known)
+
+    async def scenario():
+        async with VoicePipeline(lambda _: "Hush.", memory=processor) as voice:
+            processor.off_the_record()
+            await voice.exchange(secret, user_id="s1")
+            await off(voice)
+        return voice
+
+    with contextlib.closing(engine):
+        run(scenario())
+        engine.drain()
+        assert not engine._embedding._cached.cache_info().currsize
+        assert "zanzibarin" not in str(engine._tokenizer._known)
+        assert "quince" not in str(engine.search(secret, "anna").hits)
+    assert scopes(home) == [] and ledger(home) == []
+    assert not any(b"quince" in f.read_bytes() for f in home.folder.rglob("*.mdb"))
