@@ -41,6 +41,7 @@ from slowcat_memory.records import (
 )
 from slowcat_memory.runtime.documents import DocumentVectors, Told
 from slowcat_memory.runtime.embedding import Embedding
+from slowcat_memory.runtime.hiding import Hiding
 from slowcat_memory.runtime.indexer import CLOSE_S, Indexer
 from slowcat_memory.runtime.namespace import read_memory
 from slowcat_memory.runtime.namespaces import Namespaces, check_scope
@@ -50,6 +51,7 @@ from slowcat_memory.runtime.retrieval import Retrieval, RetrievalOptions
 from slowcat_memory.runtime.silence import Silence
 from slowcat_memory.store import Ack, Store
 
+NOTED = 0.8  # importance of what a person asked to keep
 _shared: dict[Path, "tuple[MemoryEngine, int]"] = {}
 _shared_lock = threading.Lock()
 
@@ -112,12 +114,14 @@ class MemoryEngine:
             self._indexer.later,
         )
         self._retrieval = self.retrieval(retrieval_options(config))
+        self.hiding = Hiding(self.store, self._indexer.put, clock)
         self._silence = Silence(
             0.0 if readonly else config.tiers.ageing_interval_s,
             lambda: self._indexer.later(self._age_in_silence),
         )
         if not readonly:
             self._close_orphans()
+            self._indexer.later(self.erase_due)
             if self._embedding.needs_export:
                 self._indexer.later(self._export)
 
@@ -236,8 +240,10 @@ class MemoryEngine:
         ack = self.store.append(event, quiet=True)
         self._indexer.add((ack,), draft=draft)
         self._soon()
-        if isinstance(event, SessionEdge) and event.reason == "silence":
-            self._indexer.later(self._seal_if_due, event.scope)
+        if isinstance(event, SessionEdge) and event.kind == "end":
+            self._indexer.later(self.erase_due)
+            if event.reason == "silence":
+                self._indexer.later(self._seal_if_due, event.scope)
         return ack
 
     def append_all(
@@ -283,7 +289,7 @@ class MemoryEngine:
         *,
         speaker: str = "",
         pinned: bool = False,
-        importance: float = 0.8,
+        importance: float = NOTED,
         at: datetime | None = None,
     ) -> Memory:
         """Keep a statement that nobody said in a conversation.
@@ -303,23 +309,49 @@ class MemoryEngine:
             ValueError: The statement is empty.
             ConfigError: That is not a scope's name.
         """
+        note = self.note(text, scope, speaker=speaker, at=at)
+        return self._put(replace(note, pinned=pinned, importance=importance))
+
+    def note(
+        self,
+        text: str,
+        scope: str,
+        *,
+        speaker: str = "",
+        sources: tuple[int, ...] = (),
+        at: datetime | None = None,
+    ) -> Memory:
+        """Make a note without keeping it yet.
+
+        Args:
+            text: The statement.
+            scope: Its namespace.
+            speaker: Whom it is about.
+            sources: Log ids of the turns that it comes from.
+            at: Since when it holds; None for now.
+
+        Returns:
+            The memory, as it may be kept.
+
+        Raises:
+            ValueError: The statement is empty.
+            ConfigError: That is not a scope's name.
+        """
         kept, _ = clean(text)
         if not kept:
             raise ValueError("there is nothing to remember")
         digest = hashlib.blake2b(f"{scope}\0{kept}".encode(), digest_size=8).hexdigest()
         now = self.clock()
-        return self._put(
-            Memory(
-                id=f"note/{digest}",
-                kind="note",
-                scope=check_scope(scope),
-                speaker=speaker or self.config.memory.user_name,
-                text=kept,
-                valid_from=at or now,
-                recorded_at=now,
-                pinned=pinned,
-                importance=importance,
-            )
+        return Memory(
+            id=f"note/{digest}",
+            kind="note",
+            scope=check_scope(scope),
+            speaker=speaker or self.config.memory.user_name,
+            text=kept,
+            valid_from=at or now,
+            recorded_at=now,
+            sources=sources,
+            importance=NOTED,
         )
 
     def pin(self, scope: str, memory_id: str, pinned: bool = True) -> Memory | None:
@@ -359,6 +391,16 @@ class MemoryEngine:
             self._namespaces.forget(scope, (id_ for s, id_ in gone.memories if s == scope))
             self._indexer.reload(scope)
         return replace(gone, erased=self.store.erase())
+
+    def erase_due(self) -> int:
+        """Erase for good what was forgotten by order and can no longer be undone. Blocks.
+
+        Runs by itself when the store is opened, when a session ends, and in silence.
+
+        Returns:
+            How many orders were finished.
+        """
+        return self.hiding.erase_due(self.forget)
 
     # ---------------------------------------------------------------- recall
 
@@ -658,6 +700,7 @@ class MemoryEngine:
 
     def _age_in_silence(self) -> None:
         """Age everything, until somebody speaks."""
+        self.erase_due()
         began = self._silence.since()
         self.age(stop=lambda: self._silence.since() != began or self._indexer.closing.is_set())
 

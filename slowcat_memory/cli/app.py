@@ -20,6 +20,7 @@ from slowcat_memory.cli import (
     show,
     stats,
     tidy,
+    undo,
     why,
 )
 from slowcat_memory.cli.late import Late
@@ -172,6 +173,7 @@ app.command("import", rich_help_panel=CHANGE)(importing.import_)
 app.command("remember", rich_help_panel=CHANGE)(keep.remember)
 app.command("pin", rich_help_panel=CHANGE)(keep.pin)
 app.command("forget", rich_help_panel=CHANGE)(forget.forget)
+app.command("undo", rich_help_panel=CHANGE)(undo.undo)
 app.command("init", rich_help_panel=CARE)(init.init)
 app.add_typer(config_commands.app, name="config", rich_help_panel=CARE)
 app.command("tidy", rich_help_panel=CARE)(tidy.tidy)

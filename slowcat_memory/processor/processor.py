@@ -62,6 +62,7 @@ from slowcat_memory.core.text import clean
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import SlowcatError, StoreError
 from slowcat_memory.processor.arguments import override, read
+from slowcat_memory.processor.commanding import Commanding, whereabouts
 from slowcat_memory.processor.messages import Messages
 from slowcat_memory.records import Channel, Turn
 from slowcat_memory.runtime import inject
@@ -92,6 +93,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
       it was put before the LLM.
     - on_exchange_stored(processor, user_turn, assistant_turn): both halves are durable. The user's
       is None when the agent spoke first.
+    - on_command(processor, command, outcome): an order to the memory was carried out, or refused.
     - on_memory_trouble(processor, error): memory cannot work, or cannot save; the agent goes on.
 
     Example::
@@ -147,6 +149,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._add_instruction = add_instruction
         self._users: LLMUserAggregator | None = None
         self._dialogue: Dialogue | None = None
+        self._commanding: Commanding | None = None
+        self._eager_command = False  # a turn that may yet be withdrawn is an order
         self._messages = Messages(self._own_messages, self._was_spoken)
         self._visible = inject.Visible()
         self._speculating: dict | None = None  # the message of a turn that may yet be withdrawn
@@ -160,7 +164,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._timer: asyncio.Task | None = None
         self._telling: set[asyncio.Task] = set()
         self._register_event_handler("on_memory_trouble")
-        for event in ("on_memory_recalled", "on_exchange_stored"):
+        for event in ("on_memory_recalled", "on_exchange_stored", "on_command"):
             self._register_event_handler(event, sync=True)  # inside tasks of ours: see `_tell`
 
     # ---------------------------------------------------------------- what applications call
@@ -209,6 +213,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         try:
             engine = await self._opened()
             await asyncio.to_thread(engine.prepare, self._scope)
+            self._commanding = self._command(engine)
             self._dialogue = self._begin(engine)
         except Exception as error:  # the agent must start without a memory
             logger.error(f"{self}: this agent runs without a memory: {error}")
@@ -243,6 +248,16 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             speaker_names=self._speaker_names,
         )
 
+    def _command(self, engine: MemoryEngine) -> Commanding:
+        return Commanding(
+            engine,
+            push=self.push_frame,
+            told=lambda order, outcome: self._tell(
+                self._call_event_handler("on_command", order, outcome)
+            ),
+            llm=lambda: whereabouts(self._find(LLMService, "next")),
+        )
+
     async def cleanup(self) -> None:
         """Take the agent's last words, end the session, save."""
         await super().cleanup()
@@ -253,6 +268,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
                 await asyncio.wait_for(self._reply_done.wait(), _LAST_WORDS_S)
             except TimeoutError:
                 logger.debug(f"{self}: the agent's last words did not come")
+        if self._commanding:
+            await self._commanding.finish(_LAST_EVENTS_S)
         try:
             if self._dialogue:
                 self._dialogue.disconnected()
@@ -319,10 +336,14 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         took = None
         if self._dialogue and isinstance(frame, LLMContextFrame):
             if direction is FrameDirection.DOWNSTREAM:
+                if await self._ordered(frame):
+                    return
                 took = await self._before_reply(frame)
         elif self._dialogue:
             self._guard(self._observe, frame)
         await self.push_frame(frame, direction)
+        if self._eager_command and _USER_TURN and isinstance(frame, _USER_TURN):
+            await self._ordered_eagerly()
         if took:
             await self.start_processing_metrics(start_time=took[0])
             await self.stop_processing_metrics(end_time=took[1])
@@ -338,6 +359,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             self._cut = not self._reply_done.is_set()
         elif isinstance(frame, EagerEndOfTurnCancelFrame):
             self._speculating = self._speculated = None
+            self._eager_command = False
         elif _USER_TURN and isinstance(frame, _USER_TURN):
             self._spoken = True
             self._confirm()
@@ -347,6 +369,40 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             self._injects = False
         elif isinstance(frame, LLMContextAssistantTurnFrame) and not self._has_assistant:
             self._take_reply(frame.text, interrupted=self._cut)
+
+    async def _ordered(self, frame: LLMContextFrame) -> bool:
+        """Carry out a turn that is an order to the memory; the LLM is not asked then."""
+        self._eager_command = False
+        message = self._guard(self._messages.new, frame.context.messages)
+        if message is None:
+            return False
+        if getattr(frame, "speculation", False):
+            text = inject.message_text(message)
+            self._eager_command = bool(self._commanding and self._commanding.recognise(text))
+            return self._eager_command
+        return await self._obey(message)
+
+    async def _ordered_eagerly(self) -> None:
+        """Carry out an order that was speculated upon: no other frame brings it."""
+        self._eager_command = False
+        message = self._guard(self._messages.new, self._own_messages())
+        if message is not None:
+            await self._obey(message)
+
+    async def _obey(self, message: dict) -> bool:
+        text = inject.message_text(message)
+        commanding = self._commanding if self._injects else None
+        command = self._guard(commanding.recognise, text) if commanding else None
+        if command is None or commanding is None:
+            return False
+        turn: Turn | None = None
+        if not command.rest:
+            self._messages.handle(message)
+            if commanding.is_logged(command):
+                turn = self._guard(self._keep, message, text, aside=True)
+            else:
+                self._messages.became(message, None)
+        return await commanding.answer(command, self._scope, turn)
 
     async def _before_reply(self, frame: LLMContextFrame) -> tuple[float, float] | None:
         """Log and recall for a context that carries a new user message.
@@ -424,12 +480,14 @@ class HybridContextualMemoryProcessor(FrameProcessor):
     def _was_spoken(self, text: str) -> bool:
         return self._spoken or bool(self._dialogue and self._dialogue.was_heard(text))
 
-    def _keep(self, message: dict, text: str, channel: Channel | None = None) -> Turn | None:
+    def _keep(
+        self, message: dict, text: str, channel: Channel | None = None, *, aside: bool = False
+    ) -> Turn | None:
         """Log the user's half of an exchange, once for each message."""
         assert self._dialogue is not None  # asked for by the caller
         if self._messages.is_logged(message):
             return self._messages.turn_of(message)
-        turns = self._dialogue.user_said(text, "voice" if self._spoken else channel)
+        turns = self._dialogue.user_said(text, "voice" if self._spoken else channel, aside=aside)
         turn = turns[-1] if turns else None
         self._messages.became(message, turn)
         self._visible.logged(message, (chunk_id(turn.id) for turn in turns))

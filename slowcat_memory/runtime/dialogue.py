@@ -84,12 +84,15 @@ class Dialogue:
         """
         return bool(self._inside(text))
 
-    def user_said(self, text: str, channel: Channel | None = None) -> list[Turn]:
+    def user_said(
+        self, text: str, channel: Channel | None = None, *, aside: bool = False
+    ) -> list[Turn]:
         """Log a person's turn; several people's parts of one turn become a turn each.
 
         Args:
             text: The whole turn's words.
             channel: Spoken or typed; None for spoken if its words were heard.
+            aside: It is said to the memory itself; so is what the agent replies to it.
 
         Returns:
             The turns, numbered, the last one being what the agent replies to; none when there was
@@ -104,7 +107,8 @@ class Dialogue:
                 events = self.tracker.user_said(
                     kept, speaker, self._clock(), channel=channel, cut=cut
                 )
-                turns += [event for event in self._log(events) if isinstance(event, Turn)]
+                logged = self._log(events, aside=aside)
+                turns += [event for event in logged if isinstance(event, Turn)]
         self.user_turn, self._tools = turns[-1] if turns else None, []
         return turns
 
@@ -152,8 +156,10 @@ class Dialogue:
             cut=cut,
         )
         self._log(edges)
+        if isinstance(turn, Turn) and asked is not None and asked.aside:
+            turn = replace(turn, aside=True)
         ack = self._append(turn)
-        if isinstance(turn, Turn):  # the tracker's last event always is
+        if isinstance(turn, Turn) and not turn.aside:  # the tracker's last event is a turn
             self._last.append(replace(turn, id=ack.id))
         return asked, ack
 
@@ -187,13 +193,16 @@ class Dialogue:
         name, _ = clean(self._names.get(speaker, speaker) or self._user_name, 64)
         return name or self._user_name
 
-    def _log(self, events: Sequence[Event]) -> list[Event]:
+    def _log(self, events: Sequence[Event], *, aside: bool = False) -> list[Event]:
         logged: list[Event] = []
         for event in events:
+            if aside and isinstance(event, Turn):
+                event = replace(event, aside=True)
             logged.append(replace(event, id=self._append(event).id))
             last = logged[-1]
             if isinstance(last, Turn):
-                self._last.append(last)
+                if not aside:
+                    self._last.append(last)
             elif last.kind == "start":
                 self._last.clear()
         return logged

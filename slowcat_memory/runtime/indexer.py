@@ -47,7 +47,11 @@ class Indexer:
             acks: Of events; those of turns count.
             draft: Whether to embed them soon; False when bulk embedding follows.
         """
-        self._waiting.extend((ack.event, ack, draft) for ack in acks if isinstance(ack.event, Turn))
+        self._waiting.extend(
+            (ack.event, ack, draft)
+            for ack in acks
+            if isinstance(ack.event, Turn) and not ack.event.aside
+        )
 
     def release(self, but: frozenset[str] = frozenset()) -> None:
         """Make turns findable by whatever is asked from now on.

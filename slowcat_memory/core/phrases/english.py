@@ -245,12 +245,17 @@ ENGLISH = Phrases(
             "(?:no )*(?:please )?(?:don't (?:forget )?|keep )(?:them|it|that)?(?: all)?)",
         ),
     ),
+    own="i|i'm|im|i've|my|mine|we|we're|our",
+    months=(
+        "January", "February", "March", "April", "May", "June", "July", "August", "September",
+        "October", "November", "December",
+    ),
     says={
         "remembered": "I'll remember: {text}.",
         "remembered_shared": "I'll remember that for all of you: {text}.",
         "remembered_alone": "I'll remember: {text}; only for you, because no memory is shared here.",
         "forgotten": "I've forgotten that; say “undo that” within {minutes} to have it back.",
-        "forgotten_many": "I've forgotten {things} about {about}; say “undo that” within {minutes} "
+        "forgotten_many": "I've forgotten {things}; say “undo that” within {minutes} "
         "to have it back.",
         "nothing_to_forget": "There is nothing in this conversation yet that I could forget.",
         "nothing_about": "I found nothing about {about}.",
@@ -292,6 +297,6 @@ ENGLISH = Phrases(
         "minutes": "{n} minutes",
         "today": "today",
         "yesterday": "yesterday",
-        "on_day": "on {day}",
+        "on_day": "on {day} {month}",
     },
 )  # fmt: skip

@@ -133,6 +133,11 @@ GERMAN = Phrases(
             "(?:nein )*(?:behalt|behalte) (?:sie|es|das|alles))",
         ),
     ),
+    own="ich|mein|meine|meinen|meinem|meiner|wir|unser|unsere|unseren",
+    months=(
+        "Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September",
+        "Oktober", "November", "Dezember",
+    ),
     says={
         "remembered": "Ich merke mir: {text}.",
         "remembered_shared": "Ich merke mir für euch alle: {text}.",
@@ -140,7 +145,7 @@ GERMAN = Phrases(
         "geteilt.",
         "forgotten": "Das habe ich vergessen; sag innerhalb von {minutes} „mach das rückgängig“, "
         "dann ist es wieder da.",
-        "forgotten_many": "Ich habe {things} über {about} vergessen; sag innerhalb von {minutes} "
+        "forgotten_many": "Ich habe {things} vergessen; sag innerhalb von {minutes} "
         "„mach das rückgängig“, dann ist es wieder da.",
         "nothing_to_forget": "In diesem Gespräch gibt es noch nichts, was ich vergessen könnte.",
         "nothing_about": "Über {about} habe ich nichts gefunden.",
@@ -182,6 +187,6 @@ GERMAN = Phrases(
         "minutes": "{n} Minuten",
         "today": "heute",
         "yesterday": "gestern",
-        "on_day": "am {day}",
+        "on_day": "am {day}. {month}",
     },
 )  # fmt: skip

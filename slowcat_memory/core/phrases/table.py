@@ -59,6 +59,8 @@ class Phrases(Struct, frozen=True, kw_only=True):
         parts: Patterns by the name under which others put them in.
         rules: In order; the first that holds counts.
         answers: Ways to answer a question of the memory's own; looked at only when it asked one.
+        own: Words by which people speak of themselves, a pattern.
+        months: What months are called.
         says: What the memory says, by name; ``{…}`` are filled in.
     """
 
@@ -68,4 +70,6 @@ class Phrases(Struct, frozen=True, kw_only=True):
     parts: Mapping[str, str]
     rules: tuple[Rule, ...]
     answers: tuple[Rule, ...]
+    own: str
+    months: tuple[str, ...]
     says: Mapping[str, str]

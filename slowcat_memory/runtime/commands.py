@@ -1,0 +1,357 @@
+"""Carrying out what a person orders the memory to do, and what is answered.
+
+Everything here blocks on the store; the processor runs it beside the event loop. Each order ends in
+one sentence that can be read aloud, true at the moment at which it is said: what it confirms is
+durable by then.
+"""
+
+from collections.abc import Callable
+from datetime import datetime, tzinfo
+from typing import Literal, Protocol
+
+from msgspec import Struct
+
+from slowcat_memory.core.commands import Command
+from slowcat_memory.core.mention import mentions
+from slowcat_memory.core.phrases import Kind, phrases
+from slowcat_memory.core.telling import known_things, minutes, quote, reasons, say, things
+from slowcat_memory.core.text import Tokenizer
+from slowcat_memory.records import CommandEntry, LedgerEntry, Memory
+from slowcat_memory.runtime import recounting
+from slowcat_memory.runtime.hiding import UNDOABLE, Hiding, last_exchange
+from slowcat_memory.store import Snapshot, Store
+
+ASKED_S = 120.0  # how long a question of the memory's own waits for its "yes"
+LATEST = 50  # orders that are looked at for the one to undo
+
+Whereabouts = Literal["local", "remote", "unknown"]
+
+
+class CommandOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Orders to the memory by voice or text.
+
+    Attributes:
+        enabled: Recognise them. The language's table is chosen by ``index.language``.
+        undo_s: Seconds in which "forget that" can be undone; what it hid is erased for good when the
+            next session ends, or the store is opened, after that. 300 is five minutes: the pause
+            after which a session ends.
+        wait_s: Seconds that an order may take before the agent says that it is still busy. An order
+            takes two commits, 20 ms on a slow disk.
+        tell: How many memories are read out to "what do you know about me?"; five take half a
+            minute to listen to.
+    """
+
+    enabled: bool = True
+    undo_s: float = 300.0
+    wait_s: float = 1.0
+    tell: int = 5
+
+
+class Circumstances(Struct, frozen=True, kw_only=True):
+    """Who orders, and where.
+
+    Attributes:
+        scope: The person's namespace.
+        speaker: Who speaks.
+        session: The session.
+        turn: Log id of the turn that orders; it is in the log already.
+        shared: The namespace that people share, "" for none.
+        llm: Where the language model that answers runs.
+    """
+
+    scope: str
+    speaker: str
+    session: str
+    turn: int
+    shared: str = ""
+    llm: Whereabouts = "unknown"
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """What came of an order.
+
+    Attributes:
+        kind: The order.
+        said: What the agent is to say, one sentence.
+        rest: What was said beside the order; the language model is to answer it.
+        done: Whether anything was done or told, as against refused, or found nothing.
+        entry: Id of the order's row, 0 when it changed nothing.
+    """
+
+    kind: Kind
+    said: str
+    rest: str = ""
+    done: bool = True
+    entry: int = 0
+
+
+class Remembers(Protocol):
+    """What orders need of the engine."""
+
+    store: Store
+    hiding: Hiding
+    zone: tzinfo
+    clock: Callable[[], datetime]
+
+    def note(
+        self, text: str, scope: str, *, speaker: str = "", sources: tuple[int, ...] = ()
+    ) -> Memory:
+        """Make a note, and do not put it yet.
+
+        Args:
+            text: The statement.
+            scope: Its namespace.
+            speaker: Whose it is.
+            sources: Log ids of the turns that it comes from.
+        """
+        ...
+
+    def why(self, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
+        """Tell what was put before the LLM at a turn.
+
+        Args:
+            turn: Log id of the person's turn.
+        """
+        ...
+
+
+KeepLocal = Callable[[str, str], object]
+"""Marks a memory, by scope and id, as one that never leaves this machine."""
+
+
+class Commands:
+    """Carries orders out. Safe to use from several threads; blocks."""
+
+    def __init__(
+        self,
+        engine: Remembers,
+        options: CommandOptions,
+        language: str,
+        keep_local: KeepLocal | None = None,
+    ) -> None:
+        """Choose the memory and the language.
+
+        Args:
+            engine: The memory.
+            options: The options.
+            language: Of the answers, by its Snowball name.
+            keep_local: Marks a memory as local-only; None where nothing does.
+        """
+        self._engine, self._options, self._known = engine, options, phrases(language)
+        self._tokenize = Tokenizer("none" if language == "none" else language)
+        self._keep_local = keep_local
+        self._ways: dict[Kind, Callable[[Command, Circumstances], Outcome]] = {
+            "remember": self._remember,
+            "forget_that": self._forget_that,
+            "forget_about": self._forget_about,
+            "yes": self._answer,
+            "no": self._answer,
+            "correct": self._correct,
+            "undo": self._undo,
+            "what_known": self._what_known,
+            "why": self._why,
+            "who_sees": self._who_sees,
+            "local": self._local,
+        }
+
+    def carry_out(self, command: Command, where: Circumstances) -> Outcome:
+        """Carry an order out.
+
+        Args:
+            command: The order.
+            where: Who orders.
+
+        Returns:
+            What the agent is to say.
+
+        Raises:
+            StoreError: The disk is full, or the store is closed; nothing is changed.
+        """
+        way = self._ways.get(command.kind)
+        if way is None:  # going off the record and back is the conversation's own state
+            name = "off" if command.kind == "off_record" else "on"
+            return self._said(command, name, rest=command.rest)
+        self._engine.store.flush(self._options.wait_s)  # what was said before must be readable
+        return way(command, where)
+
+    def asked(self, scope: str) -> bool:
+        """Tell whether the memory waits for a "yes".
+
+        Args:
+            scope: The person's namespace.
+        """
+        with self._engine.store.snapshot() as snapshot:
+            return self._pending(snapshot, scope) is not None
+
+    def _said(
+        self, command: Command, name: str, *, done: bool = True, rest: str = "", **what: str
+    ) -> Outcome:
+        return Outcome(kind=command.kind, said=say(self._known, name, **what), done=done, rest=rest)
+
+    # ---------------------------------------------------------------- remember, correct
+
+    def _remember(self, command: Command, where: Circumstances) -> Outcome:
+        scope = where.shared if command.shared and where.shared else where.scope
+        note = self._engine.note(
+            command.argument, scope, speaker=where.speaker, sources=(where.turn,)
+        )
+        entry = self._engine.hiding.keep("remember", note, where.turn)
+        name = "remembered"
+        if command.shared:
+            name = "remembered_shared" if where.shared else "remembered_alone"
+        return self._kept(command, name, entry)
+
+    def _correct(self, command: Command, where: Circumstances) -> Outcome:
+        with self._engine.store.snapshot() as snapshot:
+            old = recounting.meant(
+                snapshot, self._engine.why, where, command.argument, self._tokenize
+            )
+        if old is None:
+            note = self._engine.note(
+                command.argument, where.scope, speaker=where.speaker, sources=(where.turn,)
+            )
+            entry = self._engine.hiding.keep("correct", note, where.turn)
+            return self._kept(command, "nothing_to_correct", entry)
+        note = self._engine.note(
+            say(self._known, "about", old=quote(old.text, 60), text=command.argument),
+            where.scope,
+            speaker=where.speaker,
+            sources=(*old.sources, where.turn),  # it quotes them: who forgets them forgets it
+        )
+        entry = self._engine.hiding.keep("correct", note, where.turn, instead=old.id)
+        return self._kept(command, "corrected", entry)
+
+    def _kept(self, command: Command, name: str, entry: CommandEntry) -> Outcome:
+        said = say(self._known, name, text=quote(command.argument, 60))
+        return Outcome(kind=command.kind, said=said, entry=entry.id)
+
+    # ---------------------------------------------------------------- forget
+
+    def _forget_that(self, command: Command, where: Circumstances) -> Outcome:
+        with self._engine.store.snapshot() as snapshot:
+            scope, memories, turns = self._that(snapshot, where)
+        if not turns:
+            return self._said(command, "nothing_to_forget", done=False)
+        entry = self._engine.hiding.hide(
+            "forget_that", scope, memories, turns, where.turn, self._options.undo_s
+        )
+        return self._gone(command, "forgotten", entry)
+
+    def _that(
+        self, snapshot: Snapshot, where: Circumstances
+    ) -> tuple[str, list[str], tuple[int, ...]]:
+        """Find the last exchange, and what was made from it; an order that made something is one."""
+        made = {
+            entry.turn: entry
+            for entry in snapshot.commands(n=LATEST)
+            if entry.made and entry.state == "done" and entry.turn
+        }
+        said = last_exchange(snapshot, where.scope, where.session, where.turn, made)
+        turns = tuple(turn.id for turn in said)
+        order = next((made[turn] for turn in turns if turn in made), None)
+        if order is not None:
+            return order.scope, list(order.made), turns
+        return where.scope, recounting.made_from(snapshot, where.scope, said), turns
+
+    def _forget_about(self, command: Command, where: Circumstances) -> Outcome:
+        about = command.argument
+        if about.lower() in ("me", "mich", "us", "uns", "everything", "alles"):
+            return self._said(command, "everything", done=False)
+        with self._engine.store.snapshot() as snapshot:
+            memories, turns = recounting.told_of(
+                snapshot, where.scope, mentions(about, self._tokenize), where.turn
+            )
+        if not memories:
+            return self._said(command, "nothing_about", done=False, about=quote(about))
+        entry = self._engine.hiding.ask("forget_about", where.scope, memories, turns, where.turn)
+        many = things(self._known, len(memories))
+        said = say(self._known, "ask_forget", things=many, about=quote(about))
+        return Outcome(kind=command.kind, said=said, entry=entry.id)
+
+    def _answer(self, command: Command, where: Circumstances) -> Outcome:
+        with self._engine.store.snapshot() as snapshot:
+            entry = self._pending(snapshot, where.scope)
+        if entry is None:
+            return self._said(command, "nothing_to_undo", done=False)
+        yes = command.kind == "yes"
+        entry = self._engine.hiding.answer(entry, yes, self._options.undo_s)
+        return self._gone(command, "forgotten_many", entry) if yes else self._said(command, "kept")
+
+    def _pending(self, snapshot: Snapshot, scope: str) -> CommandEntry | None:
+        """Find the question that waits: the latest order, if it is one, and was asked just now."""
+        latest = next(iter(snapshot.commands(scope, 1)), None)
+        if latest is None or latest.state != "asked":
+            return None
+        waited = (self._engine.clock() - latest.at).total_seconds()
+        return latest if waited <= ASKED_S else None
+
+    def _gone(self, command: Command, name: str, entry: CommandEntry) -> Outcome:
+        said = say(
+            self._known,
+            name,
+            minutes=minutes(self._known, self._options.undo_s),
+            things=things(self._known, len(entry.hidden)),
+        )
+        return Outcome(kind=command.kind, said=said, entry=entry.id)
+
+    # ---------------------------------------------------------------- undo
+
+    def _undo(self, command: Command, where: Circumstances) -> Outcome:
+        with self._engine.store.snapshot() as snapshot:
+            entry = self._latest(snapshot, where)
+        if entry is None:
+            return self._said(command, "nothing_to_undo", done=False)
+        if entry.state == "asked":
+            self._engine.hiding.answer(entry, False, self._options.undo_s)
+            return self._said(command, "kept")
+        undone = self._engine.hiding.undo(entry)
+        if undone is None:
+            return self._said(command, "too_late", done=False)
+        said = say(self._known, "brought_back" if undone.hidden else "undone")
+        return Outcome(kind=command.kind, said=said, entry=undone.id)
+
+    def _latest(self, snapshot: Snapshot, where: Circumstances) -> CommandEntry | None:
+        """Find the person's latest order that is not undone yet."""
+        for entry in snapshot.commands(n=LATEST):
+            turn = snapshot.turn(entry.turn) if entry.turn else None
+            own = turn.scope == where.scope if turn else entry.scope == where.scope
+            if own and entry.state != "undone" and entry.kind in UNDOABLE:
+                return entry
+        return None
+
+    # ---------------------------------------------------------------- tell
+
+    def _what_known(self, command: Command, where: Circumstances) -> Outcome:
+        with self._engine.store.snapshot() as snapshot:
+            found = recounting.known_of(snapshot, where.scope, self._known.own)
+        said = known_things(self._known, found, self._options.tell, len(found))
+        return Outcome(kind=command.kind, said=said)
+
+    def _why(self, command: Command, where: Circumstances) -> Outcome:
+        with self._engine.store.snapshot() as snapshot:
+            said = last_exchange(snapshot, where.scope, where.session, where.turn)
+        asked = recounting.question(said)
+        found = self._engine.why(asked.id) if asked else None
+        offered: list[Memory] = []
+        if found:
+            offered = [found[1][o.memory] for o in found[0].offers if o.memory in found[1]]
+        now, zone = self._engine.clock(), self._engine.zone
+        text = reasons(self._known, offered, self._options.tell, now, zone)
+        return Outcome(kind=command.kind, said=text)
+
+    def _who_sees(self, command: Command, where: Circumstances) -> Outcome:
+        return self._said(
+            command, "who", scope=where.scope, llm=say(self._known, f"who_{where.llm}")
+        )
+
+    # ---------------------------------------------------------------- local
+
+    def _local(self, command: Command, where: Circumstances) -> Outcome:
+        if self._keep_local is None:
+            return self._said(command, "failed", done=False)
+        with self._engine.store.snapshot() as snapshot:
+            scope, memories, turns = self._that(snapshot, where)
+            said = [t for id_ in turns if (t := snapshot.turn(id_)) and not t.aside]
+        for memory in memories or [recounting.chunk_of(turn) for turn in said]:
+            self._keep_local(scope, memory)
+        return self._said(command, "local" if turns else "local_nothing", done=bool(turns))
