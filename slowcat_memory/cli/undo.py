@@ -78,7 +78,9 @@ def _show(engine: "MemoryEngine", entries: "list[CommandEntry]", console: Any = 
             turn = snapshot.turn(entry.turn) if entry.turn else None
             until = when(entry.due, engine.zone) if entry.due and entry.state == "done" else ""
             words = short(turn.text) if turn else ""
-            row(made, entry.id, when(entry.at, engine.zone), _what(entry), entry.state, until, words)
+            row(
+                made, entry.id, when(entry.at, engine.zone), _what(entry), entry.state, until, words
+            )
     (console or out()).print(made)
     return None
 

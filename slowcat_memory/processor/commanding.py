@@ -96,14 +96,6 @@ class Commanding:
         asked = self._asked_until is not None and self._clock() <= self._asked_until
         return recognise(text, self._language, names=self._names, asked=asked)
 
-    def is_logged(self, command: Command) -> bool:
-        """Tell whether the words of an order belong in the log.
-
-        Args:
-            command: The order.
-        """
-        return command.kind != "off_record"
-
     async def answer(self, command: Command, scope: str, turn: Turn | None) -> bool:
         """Carry an order out and speak the answer.
 

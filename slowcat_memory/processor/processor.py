@@ -57,6 +57,7 @@ from pipecat.services.llm_service import LLMService
 
 from slowcat_memory.config import Config
 from slowcat_memory.core.chunks import chunk_id
+from slowcat_memory.core.commands import Command
 from slowcat_memory.core.pack import INSTRUCTION, Packed
 from slowcat_memory.core.text import clean
 from slowcat_memory.engine import MemoryEngine
@@ -377,8 +378,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         if message is None:
             return False
         if getattr(frame, "speculation", False):
-            text = inject.message_text(message)
-            self._eager_command = bool(self._commanding and self._commanding.recognise(text))
+            self._eager_command = self._order(inject.message_text(message)) is not None
             return self._eager_command
         return await self._obey(message)
 
@@ -391,18 +391,20 @@ class HybridContextualMemoryProcessor(FrameProcessor):
 
     async def _obey(self, message: dict) -> bool:
         text = inject.message_text(message)
-        commanding = self._commanding if self._injects else None
-        command = self._guard(commanding.recognise, text) if commanding else None
-        if command is None or commanding is None:
+        command = self._order(text)
+        if command is None or self._commanding is None:
             return False
         turn: Turn | None = None
         if not command.rest:
             self._messages.handle(message)
-            if commanding.is_logged(command):
-                turn = self._guard(self._keep, message, text, aside=True)
-            else:
-                self._messages.became(message, None)
-        return await commanding.answer(command, self._scope, turn)
+            turn = self._guard(self._keep, message, text)
+        return await self._commanding.answer(command, self._scope, turn)
+
+    def _order(self, text: str) -> Command | None:
+        """Tell whether a turn is an order; a realtime service has answered it before it is known."""
+        if self._commanding is None or not self._injects:
+            return None
+        return self._guard(self._commanding.recognise, text)
 
     async def _before_reply(self, frame: LLMContextFrame) -> tuple[float, float] | None:
         """Log and recall for a context that carries a new user message.
@@ -480,14 +482,14 @@ class HybridContextualMemoryProcessor(FrameProcessor):
     def _was_spoken(self, text: str) -> bool:
         return self._spoken or bool(self._dialogue and self._dialogue.was_heard(text))
 
-    def _keep(
-        self, message: dict, text: str, channel: Channel | None = None, *, aside: bool = False
-    ) -> Turn | None:
+    def _keep(self, message: dict, text: str, channel: Channel | None = None) -> Turn | None:
         """Log the user's half of an exchange, once for each message."""
         assert self._dialogue is not None  # asked for by the caller
         if self._messages.is_logged(message):
             return self._messages.turn_of(message)
-        turns = self._dialogue.user_said(text, "voice" if self._spoken else channel, aside=aside)
+        order, channel = self._order(text), "voice" if self._spoken else channel
+        logged = order is None or order.kind != "off_record"
+        turns = self._dialogue.user_said(text, channel, aside=bool(order)) if logged else []
         turn = turns[-1] if turns else None
         self._messages.became(message, turn)
         self._visible.logged(message, (chunk_id(turn.id) for turn in turns))

@@ -202,24 +202,21 @@ class Commands:
         return self._kept(command, name, entry)
 
     def _correct(self, command: Command, where: Circumstances) -> Outcome:
+        """Retire what is wrong, and what the agent said of it, which would be recalled as well."""
         with self._engine.store.snapshot() as snapshot:
             old = recounting.meant(
                 snapshot, self._engine.why, where, command.argument, self._tokenize
             )
-        if old is None:
-            note = self._engine.note(
-                command.argument, where.scope, speaker=where.speaker, sources=(where.turn,)
-            )
-            entry = self._engine.hiding.keep("correct", note, where.turn)
-            return self._kept(command, "nothing_to_correct", entry)
-        note = self._engine.note(
-            say(self._known, "about", old=quote(old.text, 60), text=command.argument),
-            where.scope,
-            speaker=where.speaker,
-            sources=(*old.sources, where.turn),  # it quotes them: who forgets them forgets it
-        )
-        entry = self._engine.hiding.keep("correct", note, where.turn, instead=old.id)
-        return self._kept(command, "corrected", entry)
+            said = last_exchange(snapshot, where.scope, where.session, where.turn)
+        name, text, sources = "nothing_to_correct", command.argument, (where.turn,)
+        wrong = [recounting.chunk_of(turn) for turn in said if turn.role == "assistant"]
+        if old is not None:
+            name, text = "corrected", say(self._known, "about", old=quote(old.text, 60), text=text)
+            sources = (*old.sources, where.turn)  # it quotes them: who forgets them forgets it
+            wrong.append(old.id)
+        note = self._engine.note(text, where.scope, speaker=where.speaker, sources=sources)
+        entry = self._engine.hiding.keep("correct", note, where.turn, wrong)
+        return self._kept(command, name, entry)
 
     def _kept(self, command: Command, name: str, entry: CommandEntry) -> Outcome:
         said = say(self._known, name, text=quote(command.argument, 60))

@@ -40,21 +40,23 @@ class Hiding:
 
     # ---------------------------------------------------------------- changes
 
-    def keep(self, kind: str, memory: Memory, turn: int, instead: str = "") -> CommandEntry:
-        """Put a memory, and retire another one that it takes the place of.
+    def keep(
+        self, kind: str, memory: Memory, turn: int, instead: Iterable[str] = ()
+    ) -> CommandEntry:
+        """Put a memory, and retire others that it takes the place of.
 
         Args:
             kind: The order.
             memory: The new one.
             turn: Log id of the turn that ordered it.
-            instead: Id of the old one, which stays readable; "" for none.
+            instead: Ids of the old ones of its namespace, which stay readable.
 
         Returns:
             The order's row, durable.
         """
         with self._lock:
             now = self._clock()
-            old = self._retired(memory.scope, (instead,), now) if instead else []
+            old = self._retired(memory.scope, instead, now)
             entry = self._entry(kind, memory.scope, turn, now, made=(memory.id,))
             entry = replace(entry, hidden=tuple(one.id for one in old))
             return self._do([*old, memory], entry)

@@ -101,7 +101,7 @@ class Indexer:
         """
         self.talk.submit(self._namespaces.reload, scope).result()
 
-    def later(self, work: Callable[..., None], *arguments: Any) -> Future[None] | None:
+    def later(self, work: Callable[..., object], *arguments: Any) -> Future[None] | None:
         """Run slow work on the second worker; what it raises is logged, never shown to a turn.
 
         Args:
@@ -115,7 +115,7 @@ class Indexer:
             return None
         return self.back.submit(self._guarded, work, *arguments)
 
-    def _guarded(self, work: Callable[..., None], *arguments: Any) -> None:
+    def _guarded(self, work: Callable[..., object], *arguments: Any) -> None:
         try:
             work(*arguments)
         except Exception as error:  # a worker thread has nobody to raise to

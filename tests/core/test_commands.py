@@ -27,7 +27,9 @@ def test_rules_that_are_too_loose_are_caught(monkeypatch: pytest.MonkeyPatch) ->
 
     def anywhere(*known):
         return [
-            commands._Compiled(one.rule, re.compile(f"(?:.* )?(?:{one.pattern.pattern})(?: .*)?"), *[None] * 3)
+            commands._Compiled(
+                one.rule, re.compile(f"(?:.* )?(?:{one.pattern.pattern})(?: .*)?"), *[None] * 3
+            )
             for one in loose(*known)
         ]
 
