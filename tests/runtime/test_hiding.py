@@ -3,94 +3,15 @@
 import os
 import subprocess
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from stores import configured
+from talks import UNDO_S, WORD, commands, found, hide, residue, talk
 
-from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import CommandEntry, SessionEdge, Turn
+from slowcat_memory.records import SessionEdge
 from slowcat_memory.runtime.hiding import last_exchange
 from slowcat_memory.testing import HashEmbedder
-
-NOW = datetime(2026, 5, 14, 10, tzinfo=UTC)
-WORD = "quokkasaurus"
-UNDO_S = 300.0
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = NOW
-
-    def __call__(self) -> datetime:
-        self.now += timedelta(seconds=1)
-        return self.now
-
-
-@pytest.fixture
-def open_engine(tmp_path):
-    opened, clock = [], Clock()
-
-    def open_it(**how) -> MemoryEngine:
-        config = configured(tmp_path / "memory", recall={"floor": 0.005})
-        engine = MemoryEngine(config, clock=clock, **how)
-        opened.append(engine)
-        return engine
-
-    open_it.clock = clock
-    open_it.folder = tmp_path / "memory"
-    yield open_it
-    for engine in opened:
-        engine.close()
-
-
-def talk(engine: MemoryEngine, *lines: str, session: str = "s") -> list[int]:
-    """Say lines in turn: a person's, then the agent's."""
-    if session not in [s.id for s in sessions(engine)]:
-        engine.append(SessionEdge(session=session, scope="anna", kind="start", at=engine.clock()))
-    ids: list[int] = []
-    for n, text in enumerate(lines):
-        agent = bool(n % 2)
-        said = Turn(
-            session=session,
-            scope="anna",
-            speaker="Assistant" if agent else "Anna",
-            role="assistant" if agent else "user",
-            text=text,
-            at=engine.clock(),
-            reply_to=ids[-1] if agent else 0,
-        )
-        ids.append(engine.append(said).id)
-    engine.store.flush(None)
-    engine.drain()
-    return ids
-
-
-def sessions(engine):
-    engine.store.flush(None)
-    with engine.store.snapshot() as snapshot:
-        return snapshot.sessions()
-
-
-def found(engine: MemoryEngine, words: str) -> list[str]:
-    engine.drain()
-    return [hit.memory.text for hit in engine.search(words, "anna", k=9).hits]
-
-
-def commands(engine: MemoryEngine) -> list[CommandEntry]:
-    with engine.store.snapshot() as snapshot:
-        return snapshot.commands()
-
-
-def hide(engine: MemoryEngine, *turns: int, turn: int = 0) -> CommandEntry:
-    chunks = [f"chunk/{id_}" for id_ in turns]
-    return engine.hiding.hide("forget_that", "anna", chunks, turns, turn, UNDO_S)
-
-
-def residue(folder: Path) -> list[str]:
-    files = [file for file in folder.rglob("*") if file.is_file()]
-    return [file.name for file in files if WORD.encode() in file.read_bytes().lower()]
 
 
 def test_hidden_is_not_found_and_undone_is(open_engine):
@@ -183,9 +104,9 @@ def test_the_end_of_a_session_erases_what_is_due(open_engine):
 CRASH = """
 import os, sys
 from datetime import timedelta
-sys.path[:0] = [{tests!r}, {root!r}]
+sys.path[:0] = [{here!r}, {tests!r}]
 from pathlib import Path
-from runtime import test_hiding as t
+import talks as t
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.store import Store
 from stores import configured
@@ -203,8 +124,8 @@ os._exit(9)
 
 @pytest.mark.parametrize("moment", ["hidden", "erasing"])
 def test_a_crash_leaves_no_forgetting_half_done(open_engine, moment):
-    tests = Path(__file__).parents[1]
-    code = CRASH.format(tests=str(tests), root=str(tests.parent))
+    here = Path(__file__).parent
+    code = CRASH.format(here=str(here), tests=str(here.parent))
     run = [sys.executable, "-c", code, str(open_engine.folder), moment]
     died = subprocess.run(run, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
     assert died.returncode == 9

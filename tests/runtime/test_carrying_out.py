@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from runtime.test_hiding import commands, found, open_engine, talk  # noqa: F401
+from talks import commands, found, talk
 
 from slowcat_memory.core.commands import Command, recognise
 from slowcat_memory.records import Forget, Turn
@@ -35,7 +35,7 @@ class Talk:
 
 
 @pytest.fixture
-def engine(open_engine):  # noqa: F811
+def engine(open_engine):
     return open_engine()
 
 
@@ -93,7 +93,7 @@ def test_forget_everything_about_a_person(engine):
     assert not anna.order("yes", asked=True).done
 
 
-def test_an_old_question_is_not_answered(engine, open_engine):  # noqa: F811
+def test_an_old_question_is_not_answered(engine, open_engine):
     talk(engine, "Ben came by", "nice")
     anna = Talk(engine)
     anna.order("forget everything about Ben")
