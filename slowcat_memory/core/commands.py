@@ -81,7 +81,7 @@ def recognise(
     words = _words(text)
     if not words.line or words.line.count(" ") >= MOST_WORDS:
         return None
-    question = text.rstrip(" \"'”“»«").endswith("?")
+    question = text.rstrip(" \"'”“»«").endswith("?") and not _requests(words.line, language, names)
     answers = _rules(language, names, True) if asked else ()
     for one in (*answers, *_rules(language, names, False)):
         if command := _matched(one, words, question):
@@ -101,6 +101,16 @@ def _words(text: str) -> _Words:
         line.append(word)
         at += len(word) + 1
     return _Words(said, " ".join(line), starts, ends)
+
+
+def _requests(line: str, language: str, names: tuple[str, ...]) -> bool:
+    """Tell whether a question is an order: "could you remember that…?", "remember that…, okay?"."""
+    known = phrases(language)
+    found = _before(language, names).match(line)
+    front = found[0] if found else ""
+    return any(f"{word} " in front for word in known.requests) or any(
+        line.endswith(f" {word}") for word in known.after
+    )
 
 
 def _matched(one: _Compiled, words: _Words, question: bool) -> Command | None:
@@ -135,12 +145,10 @@ def _fits(one: _Compiled, argument: str) -> bool:
 
 @lru_cache(maxsize=16)
 def _rules(language: str, names: tuple[str, ...], answers: bool) -> tuple[_Compiled, ...]:
-    known = phrases(language)
-    called = tuple(" ".join(_WORD.findall(name.lower())) for name in names)
-    before = _repeated((*known.before, *filter(None, called)), "{} ")
-    made = []
+    known, called, made = phrases(language), _called(names), []
+    before = _before(language, names).pattern
     for rule in known.answers if answers else known.rules:
-        after = (*known.after, *filter(None, called))
+        after = (*known.after, *called)
         if "{x}" not in rule.says:
             after += known.after_plain
         says = _filled(rule.says, known)
@@ -155,6 +163,15 @@ def _rules(language: str, names: tuple[str, ...], answers: bool) -> tuple[_Compi
             )
         )
     return tuple(made)
+
+
+@lru_cache(maxsize=16)
+def _before(language: str, names: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(_repeated((*phrases(language).before, *_called(names)), "{} "))
+
+
+def _called(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(filter(None, (" ".join(_WORD.findall(name.lower())) for name in names)))
 
 
 def _repeated(words: tuple[str, ...], form: str) -> str:

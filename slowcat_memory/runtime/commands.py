@@ -208,7 +208,8 @@ class Commands:
                 snapshot, self._engine.why, where, command.argument, self._tokenize
             )
             said = last_exchange(snapshot, where.scope, where.session, where.turn)
-        name, text, sources = "nothing_to_correct", command.argument, (where.turn,)
+        name, text = "nothing_to_correct", command.argument
+        sources: tuple[int, ...] = (where.turn,)
         wrong = [recounting.chunk_of(turn) for turn in said if turn.role == "assistant"]
         if old is not None:
             name, text = "corrected", say(self._known, "about", old=quote(old.text, 60), text=text)

@@ -245,6 +245,7 @@ ENGLISH = Phrases(
             "(?:no )*(?:please )?(?:don't (?:forget )?|keep )(?:them|it|that)?(?: all)?)",
         ),
     ),
+    requests=("could you", "can you", "would you", "will you"),
     own="i|i'm|im|i've|my|mine|we|we're|our",
     months=(
         "January", "February", "March", "April", "May", "June", "July", "August", "September",

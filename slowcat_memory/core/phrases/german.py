@@ -133,6 +133,7 @@ GERMAN = Phrases(
             "(?:nein )*(?:behalt|behalte) (?:sie|es|das|alles))",
         ),
     ),
+    requests=("kannst du", "könntest du", "würdest du"),
     own="ich|mein|meine|meinen|meinem|meiner|wir|unser|unsere|unseren",
     months=(
         "Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September",

@@ -59,6 +59,7 @@ class Phrases(Struct, frozen=True, kw_only=True):
         parts: Patterns by the name under which others put them in.
         rules: In order; the first that holds counts.
         answers: Ways to answer a question of the memory's own; looked at only when it asked one.
+        requests: Those of ``before`` that make a question an order: "could you remember that…?"
         own: Words by which people speak of themselves, a pattern.
         months: What months are called.
         says: What the memory says, by name; ``{…}`` are filled in.
@@ -70,6 +71,7 @@ class Phrases(Struct, frozen=True, kw_only=True):
     parts: Mapping[str, str]
     rules: tuple[Rule, ...]
     answers: tuple[Rule, ...]
+    requests: tuple[str, ...]
     own: str
     months: tuple[str, ...]
     says: Mapping[str, str]
