@@ -25,7 +25,7 @@ from slowcat_memory.core.text import fingerprint
 
 DATA = Path(__file__).parent / "data" / "commands.tsv"
 NAMES = ("Slowcat", "slow cat")
-PARTS = ("seen", "held out", "second")
+PARTS = ("seen", "held out", "second", "third")
 
 
 class Sentence(Struct, frozen=True):

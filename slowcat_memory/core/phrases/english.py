@@ -7,7 +7,10 @@ _BE = (
     "will|won't|would|should|shouldn't|must|may|does|doesn't|do|don't|did|didn't|likes?|loves?|"
     "hates?|wants?|needs?|prefers?|lives?|works?|goes|go|comes?|gets?|takes?|ends?|starts?|"
     "begins?|sticks?|eats?|drinks?|plays?|moved|means?|costs?|closes?|opens?|leaves?|arrives?|"
-    "visits?|speaks?|knows?|owns?|keeps?|turns?|became|becomes?"
+    "visits?|speaks?|knows?|owns?|keeps?|turns?|became|becomes?|runs?|ran|hurts?|smells?|looks?|"
+    "feels?|hangs?|stands?|sits?|sleeps?|reads?|rings?|died|dies|sounds?|fits?|expires?|finishes|"
+    "changed|changes|belongs?|stays?|stops?|uses|calls|pays|sells|sold|bought|breaks?|broke|"
+    "married|lost|won|grew|quit|stopped|started|finished|opened|closed|left|never|always"
 )
 _MEMORY = "your memory|the memory|memory"
 _FORGET = "forget|for get|delete|erase"
@@ -37,6 +40,7 @@ ENGLISH = Phrases(
         "and", "but", "just", "no wait", "oh no", "never mind", "listen", "look", "could you",
         "can you", "would you", "will you", "could we", "can we", "i want you to", "i need you to",
         "i'd like you to", "i would like you to", "you can", "you may", "from now on",
+        "no", "nope", "let's", "i changed my mind", "excuse me", "then", "could we please", "once more",
     ),
     after=(
         "please", "thanks", "thank you", "okay", "ok", "alright", "would you", "will you",
@@ -44,7 +48,8 @@ ENGLISH = Phrases(
     ),
     after_plain=(
         "now", "right now", "for now", "just now", "for me", "for a moment", "for a bit",
-        "for a minute", "for a while", "again", "then", "so far", "at the moment",
+        "for a minute", "for a while", "for a second", "for a sec", "from now on", "from here on",
+        "completely", "altogether", "entirely", "straight away", "immediately", "again", "then", "so far", "at the moment",
     ),
     parts={
         "keep": "remember|keep in mind|bear in mind|make a note|note|note down|don't forget|"
@@ -54,10 +59,12 @@ ENGLISH = Phrases(
         "that": "that|dat|the fact that",
         "forget": _FORGET,
         "memory": _MEMORY,
-        "wrong": "(?:that's|thats|that is|this is|you got that|you've got that|you have got that) "
-        "(?:all )?(?:wrong|not right|not true|not correct|not quite right|incorrect|false)",
-        "here": "on this (?:machine|computer|device|laptop|phone|box)|"
-        "between (?:us|you and me|the two of us)|local|private|to yourself",
+        "wrong": "(?:that's|thats|that is|that was|this is|you got that|you've got that|"
+        "you have got that|you are|you're) "
+        "(?:all )?(?:wrong|not right|not true|not correct|not quite right|incorrect|false|mistaken)|"
+        "(?:that|this) isn't (?:right|true|correct|quite right)|you misheard(?: me| that)?",
+        "here": "(?:only )?on this (?:machine|computer|device|laptop|phone|box)(?: only)?|"
+        "between (?:us|you and me|the two of us)|local|private|secret|confidential|to yourself",
     },
     rules=(
         Rule(
@@ -76,12 +83,12 @@ ENGLISH = Phrases(
         ),
         Rule(
             kind="remember",
-            says="remember {x}",
+            says="(?:remember|keep in mind|bear in mind|make a note) {x}",
             needs=f"(?:i'm|im|i've|i don't|i can't|i am|i have|he's|she's|we're|they're|it's|"
             f"there's|there is|there are)\\b|(?:i|we|he|she|they) (?!(?:{_TOLD})\\b)\\S+ \\S|"
             f"(?:my|our|his|her|their|the|a|an|this) (?:\\S+ ){{1,4}}(?:{_BE})\\b|"
             f"(?!(?:{_THING}|{_STARTS}|that|you|how|when|what|where|who|why|to|me|remember)\\b)"
-            f"\\S+ (?:is|are|was|has|likes|lives|works|hates|loves|prefers|doesn't|isn't)\\b",
+            f"\\S+ (?:{_BE})\\b",
             never=f"the (?:{_THING})\\b|(?:i|we|you|he|she|they) (?:{_TOLD})\\b",
             asks=False,
         ),
@@ -101,7 +108,7 @@ ENGLISH = Phrases(
         ),
         Rule(
             kind="forget_that",
-            says="(?:{forget}) (?:that|this)(?: last (?:bit|thing|part|one|sentence))?"
+            says="(?:{forget}) (?:about |all )?(?:that|this)(?: last (?:bit|thing|part|one|sentence))?"
             "(?: from (?:{memory}))?",
         ),
         Rule(
@@ -122,6 +129,29 @@ ENGLISH = Phrases(
         Rule(
             kind="forget_that",
             says="(?:don't|do not) (?:remember|keep|store|save) (?:that|this)",
+        ),
+        Rule(
+            kind="forget_that",
+            says="(?:{forget}) (?:that )?i (?:just |ever )?(?:said|mentioned|told you) "
+            "(?:that|this|it|anything)",
+        ),
+        Rule(
+            kind="forget_that",
+            says="(?:{forget}) (?:my|the) last (?:message|words|turn|statement|remark)",
+        ),
+        Rule(
+            kind="forget_about",
+            says="(?:{forget}|remove|wipe) (?:what|whatever) (?:you|i|we)(?: have|'ve)? "
+            "(?:know|remember|stored|learned|said|told you|mentioned) about {x}",
+            never=f"(?:it|this|that|him|her|them)\\b|(?:\\S+ )+(?:{_BE})\\b",
+            most=5,
+        ),
+        Rule(
+            kind="forget_about",
+            says="(?:{forget}|remove|wipe) (?:all|every|any)(?: your| my| the)? "
+            "(?:memory|memories|information|data|notes?|facts?|thing) (?:of|about|on) {x}",
+            never=f"(?:it|this|that|him|her|them)\\b|(?:\\S+ )+(?:{_BE})\\b",
+            most=5,
         ),
         Rule(
             kind="forget_about",
@@ -149,16 +179,17 @@ ENGLISH = Phrases(
         ),
         Rule(
             kind="correct",
-            says="(?:no|nope|nah) {x}",
-            needs="(?:it's|its|it is|he's called|she's called|(?:his|her|my|the) name is) "
+            says="(?:no|nope|nah|actually) {x}",
+            needs="(?:it's|its|it is|he's called|she's called|(?:his|her|my|the) name is|i said|"
+            "i meant) "
             "(?:not (?:\\S+ ){1,3}(?:it's|its|it is) \\S+|(?:\\S+ ){1,4}not (?:\\S+ ?){1,4})",
             most=10,
             asks=False,
         ),
         Rule(
             kind="what_known",
-            says="what(?: all)?(?: things)? (?:do|did|have) you (?:actually |really |all )?"
-            "(?:know|remember|remembered|stored?|learned|learnt|saved|noted|kept)(?: down)? "
+            says="what(?: all)?(?: things)? (?:do|did|have) you "
+            "(?:actually |really |all |have )?(?:know|remember|remembered|stored?|learned|learnt|saved|noted|kept)(?: down)? "
             "about me",
         ),
         Rule(
@@ -166,26 +197,46 @@ ENGLISH = Phrases(
             says="(?:tell me|list|show me|read me|say) (?:everything |all )?(?:that |what )?"
             "(?:you|you've|you have) (?:know|remember|stored|learned|saved) about me",
         ),
-        Rule(kind="what_known", says="what(?:'s| is) in (?:{memory}) about me"),
+        Rule(
+            kind="what_known",
+            says="what(?:'s| is)? (?:in (?:{memory})|stored|saved|known|noted) about me",
+        ),
+        Rule(
+            kind="what_known",
+            says="what (?:information |data |facts |memories )?(?:do|have) you (?:have|got) "
+            "(?:about|on|of) me",
+        ),
+        Rule(kind="what_known", says="(?:how much do|do) you know (?:anything )?about me"),
         Rule(
             kind="why",
             says="(?:why|why'd|how come)(?: did| do)? you (?:just )?(?:say|said|mention|mentioned) "
             "(?:that|this)",
         ),
-        Rule(kind="why", says="(?:what|where) (?:made|makes) you say (?:that|this)"),
+        Rule(kind="why", says="what (?:made|makes) you (?:say|think|mention) (?:that|this)"),
+        Rule(kind="why", says="why (?:are|were) you (?:saying|telling me) (?:that|this)"),
+        Rule(kind="why", says="why (?:did|do) you (?:tell me (?:that|this)|bring (?:that|this) up)"),
+        Rule(kind="why", says="who told you (?:that|this)"),
+        Rule(kind="why", says="where (?:did|do) you (?:know|hear|read) (?:that|this)(?: from)?"),
         Rule(kind="why", says="(?:where|how) (?:did|do) you (?:get|have|take) (?:that|this) from"),
-        Rule(kind="why", says="how (?:do|did) you know (?:that|this)"),
+        Rule(kind="why", says="how (?:do|did|would|come) you know (?:that|this)"),
         Rule(
             kind="off_record",
-            says="(?:let's )?(?:(?:this is|we are|we're|go|going|strictly) )?(?:off|of) the record",
+            says="(?:let's )?(?:(?:this is|that is|that's|we are|we're|go|going|strictly|"
+            "talk|speak|everything is) )?(?:off|of) the record",
         ),
         Rule(
             kind="off_record",
             says="(?:this is |strictly )?off the record {x}",
             needs="(?:i|i'm|i've|i'll|my|we|we're|our|can|could|what|how|do|let's|between) \\S",
         ),
-        Rule(kind="off_record", says="stop (?:recording|remembering)(?: this| that| everything)?"),
+        Rule(kind="off_record", says="(?:stop|pause) (?:recording|remembering|logging|taking notes|"
+            "(?:{memory}))(?: this| that| everything| me| us)?"),
         Rule(kind="off_record", says="(?:don't|do not) (?:record|log)(?: this| that| anything)?"),
+        Rule(
+            kind="off_record",
+            says="(?:don't|do not) (?:remember|keep|store|save) (?:any of (?:this|that)|anything)"
+            "(?: i say)?",
+        ),
         Rule(kind="off_record", says="(?:switch|turn) off (?:{memory})"),
         Rule(kind="off_record", says="(?:switch|turn) (?:{memory}) off"),
         Rule(
@@ -197,22 +248,28 @@ ENGLISH = Phrases(
             kind="on_record",
             says="(?:start|resume) (?:recording|remembering)(?: things| everything)? again",
         ),
-        Rule(kind="on_record", says="resume (?:recording|remembering)"),
+        Rule(
+            kind="on_record",
+            says="(?:resume|continue|restart|unpause) (?:recording|remembering|(?:{memory}))",
+        ),
+        Rule(kind="on_record", says="(?:go )?back to (?:recording|remembering)"),
         Rule(kind="on_record", says="remember(?: things| everything)? again"),
         Rule(kind="on_record", says="(?:switch|turn) (?:{memory}) back on"),
         Rule(kind="on_record", says="(?:switch|turn) (?:back )?on (?:{memory})(?: again)?"),
         Rule(
             kind="who_sees",
-            says="who(?: else)? (?:can |could |will )?(?:sees?|reads?|hears?) "
+            says="(?:who(?: else)?|can (?:anyone|anybody|somebody|someone)(?: else)?) "
+            "(?:can |could |will |is able to )?(?:sees?|reads?|hears?|listen to) "
             "(?:this|that|what i (?:say|said|tell you|told you|say to you)|my memories|"
             "what you (?:know|remember))",
         ),
         Rule(
             kind="who_sees",
-            says="who(?: else)? has access to (?:this|that|my memories|(?:{memory})|"
+            says="who(?: else)? has access to (?:this|that|this information|my data|my memories|(?:{memory})|"
             "what i (?:say|tell you))",
         ),
-        Rule(kind="undo", says="(?:undo|undue|un do)(?: (?:that|this|it|the last (?:thing|one)))?"),
+        Rule(kind="undo", says="(?:undo|undue|un do|revert|reverse)(?: (?:that|this|it|what you just did|"
+            "the last (?:thing|one|command|change|order)))?"),
         Rule(kind="undo", says="take that back"),
         Rule(kind="undo", says="(?:bring|get|put) (?:that|it) back|restore (?:that|it)"),
         Rule(kind="undo", says="(?:no )+(?:please )?(?:do )?keep (?:it|that|them)"),
@@ -224,7 +281,23 @@ ENGLISH = Phrases(
         ),
         Rule(
             kind="local",
-            says="(?:that|this|it) (?:stays|should stay|must stay|has to stay) (?:just )?(?:{here})",
+            says="(?:that|this|it|that one) (?:stays|should stay|must stay|has to stay|"
+            "needs to stay|should remain|remains) (?:just )?(?:{here})",
+        ),
+        Rule(
+            kind="local",
+            says="(?:that|this)(?:'s| is) (?:just |only |strictly )?"
+            "between (?:us|you and me|the two of us)",
+        ),
+        Rule(
+            kind="local",
+            says="(?:that|this) (?:must not|mustn't|should not|shouldn't|may not|can't) leave "
+            "this (?:machine|computer|device|house)",
+        ),
+        Rule(
+            kind="local",
+            says="(?:don't|do not) (?:tell (?:anyone|anybody)(?: else)?(?: that| this| about that| "
+            "about this)?|let (?:that|this|it) leave this (?:machine|computer|device))",
         ),
         Rule(
             kind="local",

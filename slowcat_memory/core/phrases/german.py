@@ -10,7 +10,7 @@ _WHO = "ich|meine?|mein|wir|unsere?|unser|er|sie|es|seine?|ihre?|der|die|das"
 
 GERMAN = Phrases(
     before=(
-        "ähm", "äh", "hm", "hey", "hallo", "ok", "okay", "also", "so", "na", "gut", "ja", "ach",
+        "nein", "ähm", "äh", "hm", "hey", "hallo", "ok", "okay", "also", "so", "na", "gut", "ja", "ach",
         "bitte", "oh", "nun", "jetzt", "und", "aber", "moment", "warte", "ab jetzt", "von jetzt an",
         "doch", "kannst du", "könntest du", "würdest du", "du kannst", "du darfst",
         "ich möchte dass du",
@@ -84,8 +84,9 @@ GERMAN = Phrases(
             "weißt",
         ),
         Rule(kind="why", says="(?:warum|wieso|weshalb) hast du das (?:gerade |eben )?gesagt"),
-        Rule(kind="why", says="(?:warum|wieso) sagst du das"),
+        Rule(kind="why", says="(?:warum|wieso|weshalb) (?:sagst|erzählst) du (?:mir )?(?:das|so was)"),
         Rule(kind="why", says="wie kommst du (?:darauf|drauf)"),
+        Rule(kind="why", says="wer hat dir das (?:gesagt|erzählt)"),
         Rule(kind="why", says="woher (?:weißt|weisst|hast) du das"),
         Rule(
             kind="off_record",
@@ -99,10 +100,14 @@ GERMAN = Phrases(
             "(?:mit|auf)",
         ),
         Rule(kind="off_record", says="(?:off|of) the record"),
+        Rule(kind="off_record", says="(?:merk|merke) dir (?:ab jetzt |jetzt |davon )*nichts(?: mehr)?"),
+        Rule(kind="off_record", says="(?:mach|schalt|schalte) dein gedächtnis aus"),
         Rule(
             kind="on_record",
             says="wieder (?:mitschreiben|aufzeichnen|protokollieren)|back on the record",
         ),
+        Rule(kind="on_record", says="(?:mach|schalt|schalte) dein gedächtnis wieder (?:an|ein)"),
+        Rule(kind="on_record", says="(?:merk|merke) dir (?:jetzt )?wieder alles"),
         Rule(kind="on_record", says="(?:schreib|zeichne) (?:jetzt |bitte )*wieder (?:mit|auf)"),
         Rule(
             kind="who_sees",
