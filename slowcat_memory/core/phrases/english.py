@@ -28,6 +28,7 @@ _STARTS = (
     "every|each|all|both|some|no|nobody|everyone|everybody|today|tomorrow|tonight|on|in|at|next|"
     "from|when|if|after|before|your"
 )
+_NOW = "gets|needs|likes|hates|wants|can|can't|must|will|goes|comes|starts|ends|costs|opens|closes"
 _TOLD = (
     "told|said|talked|spoke|went|saw|met|used|mentioned|asked|visited|watched|laughed|danced|sat|"
     "were|was|had|did|could|thought|promised|agreed|discussed"
@@ -83,13 +84,13 @@ ENGLISH = Phrases(
         ),
         Rule(
             kind="remember",
-            says="(?:remember|keep in mind|bear in mind|make a note) {x}",
+            says="(?:remember|keep in mind|bear in mind|make a note|don't forget|do not forget) {x}",
             needs=f"(?:i'm|im|i've|i don't|i can't|i am|i have|he's|she's|we're|they're|it's|"
             f"there's|there is|there are)\\b|(?:i|we|he|she|they) (?!(?:{_TOLD})\\b)\\S+ \\S|"
             f"(?:my|our|his|her|their|the|a|an|this) (?:\\S+ ){{1,4}}(?:{_BE})\\b|"
             f"(?!(?:{_THING}|{_STARTS}|that|you|how|when|what|where|who|why|to|me|remember)\\b)"
-            f"\\S+ (?:{_BE})\\b",
-            never=f"the (?:{_THING})\\b|(?:i|we|you|he|she|they) (?:{_TOLD})\\b",
+            f"\\S+ (?:{_BE})\\b|\\S+'s (?:\\S+ ){{1,3}}(?:is|are|was|has)\\b",
+            never=f"the (?:{_THING})\\b(?! (?:is|has|{_NOW})\\b)|(?:i|we|you|he|she|they) (?:{_TOLD})\\b",
             asks=False,
         ),
         Rule(
@@ -189,7 +190,7 @@ ENGLISH = Phrases(
         Rule(
             kind="what_known",
             says="what(?: all)?(?: things)? (?:do|did|have) you "
-            "(?:actually |really |all |have )?(?:know|remember|remembered|stored?|learned|learnt|saved|noted|kept)(?: down)? "
+            "(?:actually |really |already |all |have )*(?:know|remember|remembered|stored?|learned|learnt|saved|noted|kept)(?: down)? "
             "about me",
         ),
         Rule(
@@ -215,6 +216,7 @@ ENGLISH = Phrases(
         Rule(kind="why", says="what (?:made|makes) you (?:say|think|mention) (?:that|this)"),
         Rule(kind="why", says="why (?:are|were) you (?:saying|telling me) (?:that|this)"),
         Rule(kind="why", says="why (?:did|do) you (?:tell me (?:that|this)|bring (?:that|this) up)"),
+        Rule(kind="why", says="how did you (?:come up with|get to|arrive at) (?:that|this)"),
         Rule(kind="why", says="who told you (?:that|this)"),
         Rule(kind="why", says="where (?:did|do) you (?:know|hear|read) (?:that|this)(?: from)?"),
         Rule(kind="why", says="(?:where|how) (?:did|do) you (?:get|have|take) (?:that|this) from"),
@@ -241,7 +243,7 @@ ENGLISH = Phrases(
         Rule(kind="off_record", says="(?:switch|turn) (?:{memory}) off"),
         Rule(
             kind="on_record",
-            says="(?:let's )?(?:(?:we are|we're|go|going|you're|you are) )?"
+            says="(?:let's )?(?:(?:we are|we're|we can|go|going|you're|you are) )*"
             "(?:back on the record|on the record again)",
         ),
         Rule(
@@ -273,6 +275,7 @@ ENGLISH = Phrases(
         Rule(kind="undo", says="take that back"),
         Rule(kind="undo", says="(?:bring|get|put) (?:that|it) back|restore (?:that|it)"),
         Rule(kind="undo", says="(?:no )+(?:please )?(?:do )?keep (?:it|that|them)"),
+        Rule(kind="undo", says="keep (?:it|that|them) after all"),
         Rule(kind="undo", says="(?:actually|wait|sorry) (?:please )?keep (?:it|that|them)"),
         Rule(kind="undo", says="(?:no )+(?:please )?don't (?:forget|delete) (?:it|that|them)"),
         Rule(
