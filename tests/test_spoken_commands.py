@@ -6,10 +6,12 @@ import time
 from datetime import timedelta
 
 import pytest
+from pipecat.frames.frames import EagerEndOfTurnCancelFrame
 from recorded import remember, turns
 from rig import VoicePipeline, run
 from stores import configured
 from test_processor import memory
+from test_special_turns import EagerVoice
 
 from slowcat_memory import MemoryEngine
 from slowcat_memory.errors import StoreError
@@ -266,3 +268,30 @@ def test_an_interrupted_order_is_carried_out(config, monkeypatch):
 
     run(scenario())
     assert commands(config) == [("remember", "done")]
+
+
+def test_an_eager_order_is_carried_out_once_when_it_holds(config):
+    async def scenario():
+        eager = EagerVoice(memory(config))
+        async with eager.voice:
+            await eager.begin("remember that my dog is called Max", requests=0)
+            await eager.end("Remember that my dog is called Max.")
+            said = await eager.voice.answer()
+            return said.content, len(eager.voice.server.requests)
+
+    assert run(scenario()) == ("I'll remember: my dog is called Max.", 0)
+    assert commands(config) == [("remember", "done")]
+
+
+def test_an_eager_order_that_is_withdrawn_changes_nothing(config):
+    async def scenario():
+        eager = EagerVoice(memory(config))
+        async with eager.voice:
+            await eager.begin("forget that", requests=0)
+            await eager.queue(EagerEndOfTurnCancelFrame())
+            await eager.end("forget that cake in the fridge")
+            await eager.voice.answer()
+            return len(eager.voice.server.requests)
+
+    assert run(scenario()) == 1
+    assert commands(config) == []

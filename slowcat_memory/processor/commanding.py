@@ -80,6 +80,7 @@ class Commanding:
         keep_local = getattr(engine, "keep_local", None)
         self._commands = Commands(engine, self._options, self._language, keep_local)
         self._asked_until: datetime | None = None
+        self._read: tuple[str, bool, Command | None] = ("", False, None)
         self._working: set[asyncio.Task[Outcome]] = set()
 
     def recognise(self, text: str) -> Command | None:
@@ -94,7 +95,10 @@ class Commanding:
         if not self._options.enabled:
             return None
         asked = self._asked_until is not None and self._clock() <= self._asked_until
-        return recognise(text, self._language, names=self._names, asked=asked)
+        if self._read[:2] != (text, asked):  # a turn is asked about twice
+            command = recognise(text, self._language, names=self._names, asked=asked)
+            self._read = (text, asked, command)
+        return self._read[2]
 
     async def answer(self, command: Command, scope: str, turn: Turn | None) -> bool:
         """Carry an order out and speak the answer.
