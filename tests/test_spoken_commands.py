@@ -295,3 +295,29 @@ def test_an_eager_order_that_is_withdrawn_changes_nothing(config):
 
     assert run(scenario()) == 1
     assert commands(config) == []
+
+
+def test_the_llm_no_longer_reads_what_is_forgotten_and_undo_lets_it_recall(config):
+    said = f"my {QUOKKA} is called Max"
+    ask = f"what is my {QUOKKA} called"
+    _, requests, _, messages = converse(config, said, "forget that", ask, "undo that", ask)
+    first, second, third = requests
+    assert said in str(first["messages"]) and "Max" not in str(second["messages"])
+    assert len(second["messages"]) == len(first["messages"]) + 4, "every message keeps its place"
+    assert said in third["messages"][-1]["content"], "undone, and recalled again"
+
+
+def test_blocks_that_hold_what_is_forgotten_are_taken_out_of_the_context(config):
+    remember(config, f"Anna: My {QUOKKA} likes tea.", "Anna: My car is red.")
+    _, requests, *_ = converse(
+        config,
+        f"what does my {QUOKKA} like",
+        "which colour is my car",
+        f"forget everything about {QUOKKA}",
+        "yes forget them",
+        "thank you so much",
+    )
+    *_, before, after = requests
+    assert f"{QUOKKA} likes tea" in str(before["messages"])
+    assert f"{QUOKKA} likes tea" not in str(after["messages"])
+    assert "My car is red" in str(after["messages"]), "and nothing else"

@@ -65,8 +65,10 @@ from slowcat_memory.errors import SlowcatError, StoreError
 from slowcat_memory.processor.arguments import override, read
 from slowcat_memory.processor.commanding import Commanding, whereabouts
 from slowcat_memory.processor.messages import Messages
+from slowcat_memory.processor.withdrawing import withdraw
 from slowcat_memory.records import Channel, Turn
 from slowcat_memory.runtime import inject
+from slowcat_memory.runtime.commands import Outcome
 from slowcat_memory.runtime.dialogue import Dialogue
 from slowcat_memory.runtime.namespaces import check_scope
 from slowcat_memory.runtime.query import Recollection
@@ -253,11 +255,21 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         return Commanding(
             engine,
             push=self.push_frame,
-            told=lambda order, outcome: self._tell(
-                self._call_event_handler("on_command", order, outcome)
-            ),
+            told=self._ordered_and_done,
             llm=lambda: whereabouts(self._find(LLMService, "next")),
         )
+
+    def _ordered_and_done(self, order: Command, outcome: Outcome) -> None:
+        if outcome.turns or outcome.memories:
+            self._guard(
+                withdraw,
+                self._own_messages(),
+                outcome.turns,
+                outcome.memories,
+                self._messages.turn_of,
+                self._visible,
+            )
+        self._tell(self._call_event_handler("on_command", order, outcome))
 
     async def cleanup(self) -> None:
         """Take the agent's last words, end the session, save."""

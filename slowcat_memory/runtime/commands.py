@@ -76,6 +76,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
         rest: What was said beside the order; the language model is to answer it.
         done: Whether anything was done or told, as against refused, or found nothing.
         entry: Id of the order's row, 0 when it changed nothing.
+        turns: Log ids of turns that are forgotten.
+        memories: Ids of memories that recall no longer finds.
     """
 
     kind: Kind
@@ -83,6 +85,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
     rest: str = ""
     done: bool = True
     entry: int = 0
+    turns: tuple[int, ...] = ()
+    memories: tuple[str, ...] = ()
 
 
 class Remembers(Protocol):
@@ -290,7 +294,13 @@ class Commands:
             minutes=minutes(self._known, self._options.undo_s),
             things=things(self._known, len(entry.hidden)),
         )
-        return Outcome(kind=command.kind, said=said, entry=entry.id)
+        return Outcome(
+            kind=command.kind,
+            said=said,
+            entry=entry.id,
+            turns=entry.turns,
+            memories=(*entry.hidden, *entry.made),
+        )
 
     # ---------------------------------------------------------------- undo
 
