@@ -100,18 +100,17 @@ class Commanding:
             self._read = (text, asked, command)
         return self._read[2]
 
-    async def answer(self, command: Command, scope: str, turn: Turn | None) -> bool:
+    async def answer(self, command: Command, turn: Turn | None) -> bool:
         """Carry an order out and speak the answer.
 
         Args:
             command: The order.
-            scope: The person's namespace.
             turn: The turn that orders, as it is logged; None when it is not.
 
         Returns:
             Whether the turn is answered; else there is a rest for the language model.
         """
-        outcome = await self._outcome(command, scope, turn)
+        outcome = await self._outcome(command, turn)
         self._asked_until = None
         if command.kind == "forget_about" and outcome.entry:
             self._asked_until = self._clock() + timedelta(seconds=ASKED_S)
@@ -122,13 +121,13 @@ class Commanding:
         await self._push(LLMFullResponseEndFrame())
         return True
 
-    async def _outcome(self, command: Command, scope: str, turn: Turn | None) -> Outcome:
+    async def _outcome(self, command: Command, turn: Turn | None) -> Outcome:
         if command.kind in ("off_record", "on_record"):
             return self._move(command)
         if turn is None:
             return self._sorry(command, "failed")
         where = Circumstances(
-            scope=scope,
+            scope=turn.scope,
             speaker=turn.speaker,
             session=turn.session,
             turn=turn.id,

@@ -410,7 +410,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         if not command.rest:
             self._messages.handle(message)
             turn = self._guard(self._keep, message, text)
-        return await self._commanding.answer(command, self._scope, turn)
+        return await self._commanding.answer(command, turn)
 
     def _order(self, text: str) -> Command | None:
         """Tell whether a turn is an order; a realtime service has answered it before it is known."""

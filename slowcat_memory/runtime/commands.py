@@ -232,8 +232,11 @@ class Commands:
     def _forget_that(self, command: Command, where: Circumstances) -> Outcome:
         with self._engine.store.snapshot() as snapshot:
             scope, memories, turns = self._that(snapshot, where)
+            before = _forgotten_before(snapshot, turns)
         if not turns:
             return self._said(command, "nothing_to_forget", done=False)
+        if before is not None:  # said twice, it means the same
+            return self._gone(command, "forgotten", before)
         entry = self._engine.hiding.hide(
             "forget_that", scope, memories, turns, where.turn, self._options.undo_s
         )
@@ -338,11 +341,18 @@ class Commands:
     def _why(self, command: Command, where: Circumstances) -> Outcome:
         with self._engine.store.snapshot() as snapshot:
             said = last_exchange(snapshot, where.scope, where.session, where.turn)
+            hidden = {
+                (entry.scope, id_)
+                for entry in snapshot.commands(n=LATEST)
+                if entry.state == "done" and entry.due is not None
+                for id_ in entry.hidden
+            }
         asked = recounting.question(said)
         found = self._engine.why(asked.id) if asked else None
         offered: list[Memory] = []
         if found:
-            offered = [found[1][o.memory] for o in found[0].offers if o.memory in found[1]]
+            present = (found[1].get(offer.memory) for offer in found[0].offers)
+            offered = [m for m in present if m and (m.scope, m.id) not in hidden]
         now, zone = self._engine.clock(), self._engine.zone
         text = reasons(self._known, offered, self._options.tell, now, zone)
         return Outcome(kind=command.kind, said=text)
@@ -363,3 +373,11 @@ class Commands:
         for memory in memories or [recounting.chunk_of(turn) for turn in said]:
             self._keep_local(scope, memory)
         return self._said(command, "local" if turns else "local_nothing", done=bool(turns))
+
+
+def _forgotten_before(snapshot: Snapshot, turns: tuple[int, ...]) -> CommandEntry | None:
+    """Find the order that hid some turns already."""
+    for entry in snapshot.commands(n=LATEST):
+        if turns and entry.state == "done" and entry.due and set(turns) <= set(entry.turns):
+            return entry
+    return None

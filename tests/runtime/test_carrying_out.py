@@ -3,10 +3,10 @@
 from datetime import timedelta
 
 import pytest
-from talks import commands, found, talk
+from talks import commands, found, hide, talk
 
 from slowcat_memory.core.commands import Command, recognise
-from slowcat_memory.records import Forget, Turn
+from slowcat_memory.records import Forget, LedgerEntry, Offer, Turn
 from slowcat_memory.runtime.commands import ASKED_S, Circumstances, Commands, Outcome
 
 
@@ -72,13 +72,26 @@ def test_forget_that_without_anything_said(engine):
     assert commands(engine) == []
 
 
-def test_forget_that_twice_goes_back_one_exchange_at_a_time(engine):
+def test_forget_that_said_twice_means_the_same(engine):
     talk(engine, "one apple", "nice", "two pears", "nice too")
     anna = Talk(engine)
-    anna.order("forget that")
-    assert found(engine, "pears apple")[0] == "one apple" and not found(engine, "pears")
-    anna.order("undo that")
+    assert anna.order("forget that").said == anna.order("please forget that").said
+    assert len(commands(engine)) == 1
+    assert found(engine, "apple")[0] == "one apple" and not found(engine, "pears")
+    assert anna.order("undo that").said == "Done, I have it back."
     assert found(engine, "pears")[0] == "two pears"
+
+
+def test_what_is_hidden_is_not_given_as_a_reason(engine):
+    first, _, asked, _ = talk(engine, "I live in Rome", "nice", "where do I live?", "In Rome.")
+    entry = LedgerEntry(
+        turn=asked, scope="anna", session="s", at=engine.clock(), offers=(Offer(f"chunk/{first}", 1),)
+    )  # fmt: skip
+    engine.store.record(entry).wait()
+    anna = Talk(engine)
+    assert "“I live in Rome”" in anna.order("why did you say that").said
+    hide(engine, first)
+    assert "No memory" in anna.order("why did you say that").said
 
 
 def test_forget_everything_about_a_person(engine):
