@@ -27,8 +27,8 @@ from slowcat_memory.core.text import Tokenizer
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.providers import EmbedderOptions
-from slowcat_memory.runtime.commands import CommandOptions
 from slowcat_memory.runtime.namespaces import check_scope
+from slowcat_memory.runtime.orders import CommandOptions
 from slowcat_memory.runtime.query import RecallOptions
 from slowcat_memory.runtime.tracker import SessionOptions
 from slowcat_memory.runtime.zones import zone_of

@@ -7,13 +7,14 @@ fails is said to have failed.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from loguru import logger
 from pipecat.frames.frames import (
     Frame,
+    LLMContextFrame,
     LLMFullResponseEndFrame,
     LLMFullResponseStartFrame,
     LLMTextFrame,
@@ -23,15 +24,13 @@ from slowcat_memory.core.commands import Command, recognise
 from slowcat_memory.core.phrases import phrases
 from slowcat_memory.core.telling import say
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.processor.messages import Messages
 from slowcat_memory.records import Turn
-from slowcat_memory.runtime.commands import (
-    ASKED_S,
-    Circumstances,
-    Commands,
-    Outcome,
-    Whereabouts,
-)
+from slowcat_memory.runtime.commands import Commands
+from slowcat_memory.runtime.inject import message_text
+from slowcat_memory.runtime.orders import ASKED_S, Circumstances, Outcome, Whereabouts
 
+Keep = Callable[[dict, str], Turn | None]
 Push = Callable[[Frame], Awaitable[None]]
 Told = Callable[[Command, Outcome], None]
 _LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1", "[::1]"))
@@ -55,7 +54,9 @@ class Commanding:
     def __init__(
         self,
         engine: MemoryEngine,
+        messages: Messages,
         *,
+        keep: Keep,
         push: Push,
         told: Told,
         record: OnRecord | None = None,
@@ -66,6 +67,8 @@ class Commanding:
 
         Args:
             engine: The memory.
+            messages: Which messages are new turns.
+            keep: Logs a message, once, and returns its turn.
             push: Sends a frame downstream.
             told: Told of every order and what came of it.
             record: Goes off the record and back; None where nothing can.
@@ -75,13 +78,16 @@ class Commanding:
         config = engine.config
         self._options, self._language = config.commands, config.index.language
         self._names = (config.memory.agent_name,)
-        self._clock, self._push, self._told = engine.clock, push, told
+        self._clock, self._messages = engine.clock, messages
+        self._keep, self._push, self._told = keep, push, told
         self._record, self._shared, self._llm = record, shared, llm
         keep_local = getattr(engine, "keep_local", None)
         self._commands = Commands(engine, self._options, self._language, keep_local)
         self._asked_until: datetime | None = None
         self._read: tuple[str, bool, Command | None] = ("", False, None)
         self._working: set[asyncio.Task[Outcome]] = set()
+        self._eager = False  # a turn that may yet be withdrawn is an order
+        self.listens = True  # False where turns are answered before they are known
 
     def recognise(self, text: str) -> Command | None:
         """Tell whether a turn is an order. Takes a fraction of a millisecond.
@@ -92,24 +98,70 @@ class Commanding:
         Returns:
             The order, None for conversation.
         """
-        if not self._options.enabled:
+        if not (self._options.enabled and self.listens):
             return None
         asked = self._asked_until is not None and self._clock() <= self._asked_until
         if self._read[:2] != (text, asked):  # a turn is asked about twice
-            command = recognise(text, self._language, names=self._names, asked=asked)
-            self._read = (text, asked, command)
+            self._read = (text, asked, self._recognised(text, asked))
         return self._read[2]
 
-    async def answer(self, command: Command, turn: Turn | None) -> bool:
-        """Carry an order out and speak the answer.
+    def _recognised(self, text: str, asked: bool) -> Command | None:
+        try:
+            return recognise(text, self._language, names=self._names, asked=asked)
+        except Exception as error:  # the words must be logged all the same
+            logger.error(f"an order to the memory was not read: {type(error).__name__}")
+            return None
+
+    async def take(self, frame: LLMContextFrame) -> bool:
+        """Carry out a turn that is an order; never raises.
 
         Args:
-            command: The order.
-            turn: The turn that orders, as it is logged; None when it is not.
+            frame: A context on its way to the language model.
 
         Returns:
-            Whether the turn is answered; else there is a rest for the language model.
+            Whether the frame has nothing left to ask the model.
         """
+        self._eager = False
+        try:
+            message = self._messages.new(frame.context.messages)
+            if message is None:
+                return False
+            if getattr(frame, "speculation", False):
+                self._eager = self.recognise(message_text(message)) is not None
+                return self._eager
+            return await self._obey(message)
+        except Exception as error:  # nothing that a person says may end the conversation
+            logger.error(f"an order to the memory was lost: {type(error).__name__}")
+            return False
+
+    def withdrawn(self) -> None:
+        """Note that the turn that was taken last goes on."""
+        self._eager = False
+
+    async def confirmed(self, messages: Sequence[Any]) -> None:
+        """Carry out an order that was taken before its turn had ended: no other frame brings it.
+
+        Args:
+            messages: The messages of the aggregators' context.
+        """
+        if self._eager:
+            self._eager = False
+            message = self._messages.new(messages)
+            if message is not None:
+                await self._obey(message)
+
+    async def _obey(self, message: dict) -> bool:
+        text = message_text(message)
+        command, turn = self.recognise(text), None
+        if command is None:
+            return False
+        if not command.rest:
+            self._messages.handle(message)
+            turn = self._keep(message, text)
+        return await self._answer(command, turn)
+
+    async def _answer(self, command: Command, turn: Turn | None) -> bool:
+        """Carry an order out and speak the answer; False leaves a rest for the language model."""
         outcome = await self._outcome(command, turn)
         self._asked_until = None
         if command.kind == "forget_about" and outcome.entry:

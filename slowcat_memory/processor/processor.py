@@ -68,9 +68,9 @@ from slowcat_memory.processor.messages import Messages
 from slowcat_memory.processor.withdrawing import withdraw
 from slowcat_memory.records import Channel, Turn
 from slowcat_memory.runtime import inject
-from slowcat_memory.runtime.commands import Outcome
 from slowcat_memory.runtime.dialogue import Dialogue
 from slowcat_memory.runtime.namespaces import check_scope
+from slowcat_memory.runtime.orders import Outcome
 from slowcat_memory.runtime.query import Recollection
 from slowcat_memory.runtime.tracker import SessionTracker
 from slowcat_memory.store import Ack
@@ -153,7 +153,6 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._users: LLMUserAggregator | None = None
         self._dialogue: Dialogue | None = None
         self._commanding: Commanding | None = None
-        self._eager_command = False  # a turn that may yet be withdrawn is an order
         self._messages = Messages(self._own_messages, self._was_spoken)
         self._visible = inject.Visible()
         self._speculating: dict | None = None  # the message of a turn that may yet be withdrawn
@@ -254,6 +253,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
     def _command(self, engine: MemoryEngine) -> Commanding:
         return Commanding(
             engine,
+            self._messages,
+            keep=lambda message, text: self._guard(self._keep, message, text),
             push=self.push_frame,
             told=self._ordered_and_done,
             llm=lambda: whereabouts(self._find(LLMService, "next")),
@@ -349,14 +350,14 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         took = None
         if self._dialogue and isinstance(frame, LLMContextFrame):
             if direction is FrameDirection.DOWNSTREAM:
-                if await self._ordered(frame):
+                if self._commanding and await self._commanding.take(frame):
                     return
                 took = await self._before_reply(frame)
         elif self._dialogue:
             self._guard(self._observe, frame)
         await self.push_frame(frame, direction)
-        if self._eager_command and _USER_TURN and isinstance(frame, _USER_TURN):
-            await self._ordered_eagerly()
+        if self._commanding and _USER_TURN and isinstance(frame, _USER_TURN):
+            await self._commanding.confirmed(self._own_messages())
         if took:
             await self.start_processing_metrics(start_time=took[0])
             await self.stop_processing_metrics(end_time=took[1])
@@ -372,7 +373,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             self._cut = not self._reply_done.is_set()
         elif isinstance(frame, EagerEndOfTurnCancelFrame):
             self._speculating = self._speculated = None
-            self._eager_command = False
+            if self._commanding:
+                self._commanding.withdrawn()
         elif _USER_TURN and isinstance(frame, _USER_TURN):
             self._spoken = True
             self._confirm()
@@ -380,43 +382,10 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             if self._injects:
                 logger.info(f"{self}: the LLM is a realtime service: turns are kept, not prefixed")
             self._injects = False
+            if self._commanding:
+                self._commanding.listens = False
         elif isinstance(frame, LLMContextAssistantTurnFrame) and not self._has_assistant:
             self._take_reply(frame.text, interrupted=self._cut)
-
-    async def _ordered(self, frame: LLMContextFrame) -> bool:
-        """Carry out a turn that is an order to the memory; the LLM is not asked then."""
-        self._eager_command = False
-        message = self._guard(self._messages.new, frame.context.messages)
-        if message is None:
-            return False
-        if getattr(frame, "speculation", False):
-            self._eager_command = self._order(inject.message_text(message)) is not None
-            return self._eager_command
-        return await self._obey(message)
-
-    async def _ordered_eagerly(self) -> None:
-        """Carry out an order that was speculated upon: no other frame brings it."""
-        self._eager_command = False
-        message = self._guard(self._messages.new, self._own_messages())
-        if message is not None:
-            await self._obey(message)
-
-    async def _obey(self, message: dict) -> bool:
-        text = inject.message_text(message)
-        command = self._order(text)
-        if command is None or self._commanding is None:
-            return False
-        turn: Turn | None = None
-        if not command.rest:
-            self._messages.handle(message)
-            turn = self._guard(self._keep, message, text)
-        return await self._commanding.answer(command, turn)
-
-    def _order(self, text: str) -> Command | None:
-        """Tell whether a turn is an order; a realtime service has answered it before it is known."""
-        if self._commanding is None or not self._injects:
-            return None
-        return self._guard(self._commanding.recognise, text)
 
     async def _before_reply(self, frame: LLMContextFrame) -> tuple[float, float] | None:
         """Log and recall for a context that carries a new user message.
@@ -499,7 +468,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         assert self._dialogue is not None  # asked for by the caller
         if self._messages.is_logged(message):
             return self._messages.turn_of(message)
-        order, channel = self._order(text), "voice" if self._spoken else channel
+        order = self._commanding.recognise(text) if self._commanding else None
+        channel = "voice" if self._spoken else channel
         logged = order is None or order.kind != "off_record"
         turns = self._dialogue.user_said(text, channel, aside=bool(order)) if logged else []
         turn = turns[-1] if turns else None
