@@ -28,6 +28,7 @@ class Utterance(Struct, frozen=True, kw_only=True):
         cut: Characters left out at the end because it was too long to keep.
         channel: Spoken or typed.
         interrupted: The user cut the agent off.
+        aside: It was said to the memory, or by it.
         tools: Names of the tools that the agent used.
         pinned: A person asked that it always counts.
     """
@@ -40,6 +41,7 @@ class Utterance(Struct, frozen=True, kw_only=True):
     cut: int = 0
     channel: Channel = "text"
     interrupted: bool = False
+    aside: bool = False
     tools: tuple[str, ...] = ()
     pinned: bool = False
 

@@ -1,5 +1,6 @@
 """What an order changes in recall, on disk, and back again; and what a crash leaves."""
 
+import json
 import os
 import subprocess
 import sys
@@ -7,9 +8,11 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from talks import UNDO_S, WORD, commands, found, hide, residue, talk
+from talks import NOW, UNDO_S, WORD, commands, found, hide, residue, talk
 
-from slowcat_memory.records import SessionEdge
+from slowcat_memory.records import SessionEdge, Turn
+from slowcat_memory.replay.exporting import export
+from slowcat_memory.replay.rows import transcripts
 from slowcat_memory.runtime.hiding import last_exchange
 from slowcat_memory.testing import HashEmbedder
 
@@ -161,3 +164,20 @@ def test_the_last_exchange(open_engine):
         assert [t.id for t in last_exchange(snapshot, "anna", "s", ids[2])] == ids[:2]
         assert last_exchange(snapshot, "anna", "s", ids[0]) == []
         assert last_exchange(snapshot, "ben", "other", order[0]) == []
+
+
+def test_an_export_leaves_out_what_is_to_be_forgotten_and_keeps_asides_apart(open_engine):
+    engine = open_engine()
+    first, reply, *_ = talk(engine, f"a {WORD} lives here", "nice", "and a cat", "oh")
+    hide(engine, first, reply)
+    aside = Turn(
+        session="s", scope="anna", speaker="Anna", role="user", text="forget that", at=NOW, aside=True
+    )  # fmt: skip
+    engine.append(aside)
+    engine.store.flush(None)
+    with engine.store.snapshot() as snapshot:
+        rows = [(row["text"], row.get("aside", False)) for row in export(snapshot)]
+    assert rows == [("and a cat", False), ("oh", False), ("forget that", True)]
+    lines = [(1, json.dumps({"text": "forget that", "aside": True}))]
+    ((said,),) = [s.utterances for t in transcripts(lines, "x", print) for s in t.sessions]
+    assert said.aside
