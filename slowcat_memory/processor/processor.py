@@ -262,6 +262,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
 
     def _ordered_and_done(self, order: Command, outcome: Outcome) -> None:
         if outcome.turns or outcome.memories:
+            if self._dialogue:
+                self._guard(self._dialogue.forget, outcome.turns)
             self._guard(
                 withdraw,
                 self._own_messages(),

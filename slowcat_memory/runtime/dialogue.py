@@ -5,7 +5,7 @@ handed to ``append``, which neither blocks nor waits.
 """
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 
 from msgspec.structs import replace
@@ -66,6 +66,15 @@ class Dialogue:
         """
         earlier = [said for said in self._last if turn is None or said.id < turn.id]
         return [Said(said.text, said.at, chunk_id(said.id)) for said in earlier[-2:]]
+
+    def forget(self, turns: Collection[int]) -> None:
+        """Lend no words of forgotten turns to what is asked next.
+
+        Args:
+            turns: Their log ids.
+        """
+        kept = [turn for turn in self._last if turn.id not in turns]
+        self._last = deque(kept, maxlen=LAST)
 
     def heard(self, speaker: str, words: str) -> None:
         """Note who said a part of the turn that is being spoken.
