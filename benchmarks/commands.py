@@ -147,6 +147,8 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--wrong", choices=PARTS, help="list what is wrong in a part")
     args = parser.parse_args()
+    if args.plot:
+        parser.error("--plot: a table says it all")
     every = sentences()
     result = measure(every)
     _print(result)
