@@ -2,8 +2,10 @@
 
 ``data/commands.tsv`` holds sentences of two sorts: orders in varied wording, as recognisers write
 them (no punctuation, no capitals, fillers, words misheard), and look-alikes. The rules were written
-looking at the part "seen" alone. "held out" was looked at once, then two rules were mended; "second"
-was written after that, and was looked at once, when the rules were done.
+looking at the part "seen"; each other part was tried once when it was new, and the rules were then
+mended with what it missed. At that first try 70 of 73 orders of "held out" were right, 63 of 70 of
+"second" and 42 of 49 of "third", and none of their 191 look-alikes was taken for an order: that is
+what to expect of wordings that nobody thought of.
 
     python -m benchmarks.commands
     python -m benchmarks.commands --wrong seen
