@@ -30,6 +30,7 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.providers import EmbedderOptions
 from slowcat_memory.runtime.audience import Audience, PeopleOptions
+from slowcat_memory.runtime.orders import CommandOptions
 from slowcat_memory.runtime.prefetch import PrefetchOptions
 from slowcat_memory.runtime.query import RecallOptions
 from slowcat_memory.runtime.tracker import SessionOptions
@@ -123,6 +124,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         embedding: Which model makes vectors.
         store: How memories are kept.
         tiers: How old texts are kept.
+        commands: What people order the memory to do.
         llm: The server for ``chat``.
     """
 
@@ -143,6 +145,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     embedding: EmbedderOptions = field(default_factory=EmbedderOptions)
     store: StoreOptions = field(default_factory=StoreOptions)
     tiers: TierOptions = field(default_factory=TierOptions)
+    commands: CommandOptions = field(default_factory=CommandOptions)
     llm: LLMOptions = field(default_factory=LLMOptions)
 
     @property

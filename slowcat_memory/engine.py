@@ -43,6 +43,7 @@ from slowcat_memory.runtime.audience import expired, guest_scope
 from slowcat_memory.runtime.documents import DocumentVectors, Told
 from slowcat_memory.runtime.embedding import Embedding
 from slowcat_memory.runtime.heads import Heads
+from slowcat_memory.runtime.hiding import Hiding
 from slowcat_memory.runtime.icebreakers import Icebreakers
 from slowcat_memory.runtime.indexer import CLOSE_S, Indexer
 from slowcat_memory.runtime.namespace import read_memory
@@ -55,6 +56,7 @@ from slowcat_memory.runtime.retrieval import Retrieval, RetrievalOptions
 from slowcat_memory.runtime.silence import Silence
 from slowcat_memory.store import Ack, Store
 
+NOTED = 0.8  # importance of what a person asked to keep
 _shared: dict[Path, "tuple[MemoryEngine, int]"] = {}
 _shared_lock = threading.Lock()
 
@@ -114,6 +116,7 @@ class MemoryEngine:
         user = config.memory.user_name
         self.icebreakers = Icebreakers(self.store, self.zone, clock, config.icebreakers, user)
         self._heads = Heads(self.store, self.icebreakers, self.zone, clock, config.head, user)
+        self.hiding = Hiding(self.store, self._indexer.put, clock)
         self._silence = Silence(
             0.0 if readonly else config.tiers.ageing_interval_s,
             lambda: self._indexer.later(self._age_in_silence),
@@ -127,6 +130,7 @@ class MemoryEngine:
             self._close_orphans()
             if self._guest:
                 self._indexer.later(self.erase_guests)
+            self._indexer.later(self.erase_due)
             if self._embedding.needs_export:
                 self._indexer.later(self._export)
 
@@ -258,8 +262,10 @@ class MemoryEngine:
         ack = self.store.append(event, quiet=True)
         self._indexer.add((ack,), draft=draft)
         self._soon()
-        if isinstance(event, SessionEdge) and event.reason == "silence":
-            self._indexer.later(self._seal_if_due, event.scope)
+        if isinstance(event, SessionEdge) and event.kind == "end":
+            self._indexer.later(self.erase_due)
+            if event.reason == "silence":
+                self._indexer.later(self._seal_if_due, event.scope)
         return ack
 
     def append_all(
@@ -305,7 +311,7 @@ class MemoryEngine:
         *,
         speaker: str = "",
         pinned: bool = False,
-        importance: float = 0.8,
+        importance: float = NOTED,
         at: datetime | None = None,
         local_only: bool = False,
     ) -> Memory:
@@ -327,6 +333,35 @@ class MemoryEngine:
             ValueError: The statement is empty.
             ConfigError: That is not a scope's name, or it is the guests'.
         """
+        note = self.note(text, scope, speaker=speaker, at=at)
+        kept_here = local_only or note.local_only
+        return self._put(replace(note, pinned=pinned, importance=importance, local_only=kept_here))
+
+    def note(
+        self,
+        text: str,
+        scope: str,
+        *,
+        speaker: str = "",
+        sources: tuple[int, ...] = (),
+        at: datetime | None = None,
+    ) -> Memory:
+        """Make a note without keeping it yet.
+
+        Args:
+            text: The statement.
+            scope: Its namespace.
+            speaker: Whom it is about.
+            sources: Log ids of the turns that it comes from.
+            at: Since when it holds; None for now.
+
+        Returns:
+            The memory, as it may be kept.
+
+        Raises:
+            ValueError: The statement is empty.
+            ConfigError: That is not a scope's name.
+        """
         kept, _ = clean(text)
         if not kept:
             raise ValueError("there is nothing to remember")
@@ -334,19 +369,17 @@ class MemoryEngine:
         now, id_ = self.clock(), f"note/{digest}"
         with self.store.snapshot() as snapshot:
             before = snapshot.memory(check_scope(scope), id_)
-        return self._put(
-            Memory(
-                id=id_,
-                kind="note",
-                scope=check_scope(scope),
-                speaker=speaker or self.config.memory.user_name,
-                text=kept,
-                valid_from=at or now,
-                recorded_at=now,
-                pinned=pinned,
-                importance=importance,
-                local_only=local_only or bool(before and before.local_only),
-            )
+        return Memory(
+            id=id_,
+            kind="note",
+            scope=scope,
+            speaker=speaker or self.config.memory.user_name,
+            text=kept,
+            valid_from=at or now,
+            recorded_at=now,
+            sources=sources,
+            importance=NOTED,
+            local_only=bool(before and before.local_only),
         )
 
     def pin(self, scope: str, memory_id: str, pinned: bool = True) -> Memory | None:
@@ -429,6 +462,16 @@ class MemoryEngine:
             oldest = next(snapshot.turns(self._guest), None) if self._guest else None
         due = oldest is not None and what.until is not None and oldest.at < what.until
         return self.forget(what) if due else Forgotten(erased=True)
+
+    def erase_due(self) -> int:
+        """Erase for good what was forgotten by order and can no longer be undone. Blocks.
+
+        Runs by itself when the store is opened, when a session ends, and in silence.
+
+        Returns:
+            How many orders were finished.
+        """
+        return self.hiding.erase_due(self.forget)
 
     # ---------------------------------------------------------------- recall
 
@@ -852,6 +895,7 @@ class MemoryEngine:
 
     def _age_in_silence(self) -> None:
         """Age everything, until somebody speaks."""
+        self.erase_due()
         began = self._silence.since()
         self.age(stop=lambda: self._silence.since() != began or self._indexer.closing.is_set())
 

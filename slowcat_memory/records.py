@@ -32,6 +32,8 @@ class Turn(Struct, frozen=True, kw_only=True, tag="turn", omit_defaults=True):
         tools: Names of the tools the agent used for this reply.
         channel: Spoken or typed.
         cut: Characters left out at the end because the utterance was too long to keep.
+        aside: Said to or by the memory itself (an order, and what it answered): kept in the log,
+            never found by recall.
         origin: Its id in the transcript it was imported from, else "".
     """
 
@@ -47,6 +49,7 @@ class Turn(Struct, frozen=True, kw_only=True, tag="turn", omit_defaults=True):
     tools: tuple[str, ...] = ()
     channel: Channel = "voice"
     cut: int = 0
+    aside: bool = False
     origin: str = ""
 
 
@@ -195,6 +198,37 @@ class Cursor(Struct, frozen=True, kw_only=True):
     note: str = ""
 
 
+CommandState = Literal["asked", "done", "undone", "erased"]
+
+
+class CommandEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a person ordered the memory to do, and what that changed: ids, never a text.
+
+    Attributes:
+        id: Position among the orders, from 1.
+        scope: The namespace that it changed.
+        kind: Which order (see ``core.phrases``).
+        at: When.
+        turn: Log id of the turn that ordered it, 0 when no turn did, or it is forgotten.
+        made: Ids of memories that it made.
+        hidden: Ids of memories that it took out of recall, chunks of ``turns`` included.
+        turns: Log ids of turns that are to be forgotten.
+        due: When what is hidden is erased for good; None for never.
+        state: "asked" while a person has not confirmed it; "erased" once nothing can be undone.
+    """
+
+    id: int
+    scope: str
+    kind: str
+    at: datetime
+    turn: int = 0
+    made: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    turns: tuple[int, ...] = ()
+    due: datetime | None = None
+    state: CommandState = "done"
+
+
 class WriteBatch(Struct, frozen=True, kw_only=True):
     """Everything that one step changes, applied in one transaction.
 
@@ -206,6 +240,7 @@ class WriteBatch(Struct, frozen=True, kw_only=True):
         tokens: To put.
         token_key: Key of the space of ``tokens``.
         cursor: Moved in the same transaction.
+        command: The order that asked for it, put in the same transaction.
     """
 
     memories: tuple[Memory, ...] = ()
@@ -215,6 +250,7 @@ class WriteBatch(Struct, frozen=True, kw_only=True):
     tokens: tuple[TokenVectors, ...] = ()
     token_key: str = ""
     cursor: Cursor | None = None
+    command: CommandEntry | None = None
 
 
 class Offer(Struct, frozen=True):

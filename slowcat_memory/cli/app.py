@@ -22,6 +22,7 @@ from slowcat_memory.cli import (
     show,
     stats,
     tidy,
+    undo,
     why,
 )
 from slowcat_memory.cli.late import Late
@@ -177,6 +178,7 @@ app.command("pin", rich_help_panel=CHANGE)(keep.pin)
 app.add_typer(icebreakers.app, name="icebreaker", rich_help_panel=CHANGE)
 app.command("local", rich_help_panel=CHANGE)(keep.local)
 app.command("forget", rich_help_panel=CHANGE)(forget.forget)
+app.command("undo", rich_help_panel=CHANGE)(undo.undo)
 app.command("init", rich_help_panel=CARE)(init.init)
 app.add_typer(config_commands.app, name="config", rich_help_panel=CARE)
 app.command("tidy", rich_help_panel=CARE)(tidy.tidy)

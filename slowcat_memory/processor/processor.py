@@ -57,21 +57,25 @@ from pipecat.services.llm_service import LLMService
 
 from slowcat_memory.config import Config
 from slowcat_memory.core.chunks import chunk_id
+from slowcat_memory.core.commands import Command
 from slowcat_memory.core.pack import INSTRUCTION, Packed
 from slowcat_memory.core.text import clean
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import SlowcatError, StoreError
 from slowcat_memory.processor.arguments import override, read
 from slowcat_memory.processor.blocks import Blocks
+from slowcat_memory.processor.commanding import Commanding
 from slowcat_memory.processor.listening import Listening
 from slowcat_memory.processor.locality import Locality, locate
 from slowcat_memory.processor.messages import Messages
+from slowcat_memory.processor.withdrawing import withdraw
 from slowcat_memory.records import Channel, Memory, Turn
 from slowcat_memory.runtime import inject
 from slowcat_memory.runtime.audience import Audience
 from slowcat_memory.runtime.conversation import Conversation
 from slowcat_memory.runtime.dialogue import Dialogue
 from slowcat_memory.runtime.namespaces import check_scope
+from slowcat_memory.runtime.orders import Outcome
 from slowcat_memory.runtime.query import Recollection
 from slowcat_memory.runtime.record import Record
 from slowcat_memory.runtime.tracker import SessionTracker
@@ -99,6 +103,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
     - on_exchange_stored(processor, user_turn, assistant_turn): both halves are durable. The user's
       is None when the agent spoke first.
     - on_record_changed(processor, off): what is said is no longer kept, or is kept again.
+    - on_command(processor, command, outcome): an order to the memory was carried out, or refused.
     - on_memory_trouble(processor, error): memory cannot work, or cannot save; the agent goes on.
 
     Example::
@@ -168,6 +173,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._users: LLMUserAggregator | None = None
         self._dialogue: Conversation | None = None
         self._listening: Listening | None = None
+        self._commanding: Commanding | None = None
         self._messages = Messages(self._own_messages, self._was_spoken)
         self._visible = inject.Visible()
         self._speculating: dict | None = None  # the message of a turn that may yet be withdrawn
@@ -182,7 +188,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._telling: set[asyncio.Task] = set()
         self._register_event_handler("on_memory_trouble")
         self._register_event_handler("on_record_changed")
-        for event in ("on_memory_recalled", "on_exchange_stored"):
+        for event in ("on_memory_recalled", "on_exchange_stored", "on_command"):
             self._register_event_handler(event, sync=True)  # inside tasks of ours: see `_tell`
 
     # ---------------------------------------------------------------- what applications call
@@ -304,6 +310,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             llm = self._find(LLMService, "next")
             self._locality = await asyncio.to_thread(locate, llm, self._llm_is_local)
             self._locality.remind(engine.clock())
+            self._commanding = self._command(engine)
             self._dialogue = self._begin(engine)
             self._listening = self._listen(engine, self._dialogue)
         except Exception as error:  # the agent must start without a memory
@@ -361,6 +368,32 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         if self._dialogue:
             self._tell(self._call_event_handler("on_record_changed", off))
 
+    def _command(self, engine: MemoryEngine) -> Commanding:
+        return Commanding(
+            engine,
+            self._messages,
+            keep=lambda message, text: self._guard(self._keep, message, text),
+            push=self.push_frame,
+            told=self._ordered_and_done,
+            record=self._record,
+            shared=self._config.people.household,
+            llm=lambda: "local" if self._locality.local else "remote",
+        )
+
+    def _ordered_and_done(self, order: Command, outcome: Outcome) -> None:
+        if outcome.turns or outcome.memories:
+            if self._dialogue:
+                self._guard(self._dialogue.forget, outcome.turns)
+            self._guard(
+                withdraw,
+                self._own_messages(),
+                outcome.turns,
+                outcome.memories,
+                self._messages.turn_of,
+                self._visible,
+            )
+        self._tell(self._call_event_handler("on_command", order, outcome))
+
     async def cleanup(self) -> None:
         """Take the agent's last words, end the session, save."""
         await super().cleanup()
@@ -373,6 +406,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
                 await asyncio.wait_for(self._reply_done.wait(), _LAST_WORDS_S)
             except TimeoutError:
                 logger.debug(f"{self}: the agent's last words did not come")
+        if self._commanding:
+            await self._commanding.finish(_LAST_EVENTS_S)
         try:
             if self._dialogue:
                 self._dialogue.disconnected()
@@ -441,10 +476,14 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         took = None
         if self._dialogue and isinstance(frame, LLMContextFrame):
             if direction is FrameDirection.DOWNSTREAM:
+                if self._commanding and await self._commanding.take(frame):
+                    return
                 took = await self._before_reply(frame)
         elif self._dialogue:
             self._guard(self._observe, frame)
         await self.push_frame(frame, direction)
+        if self._commanding and _USER_TURN and isinstance(frame, _USER_TURN):
+            await self._commanding.confirmed(self._own_messages())
         if took:
             await self.start_processing_metrics(start_time=took[0])
             await self.stop_processing_metrics(end_time=took[1])
@@ -460,6 +499,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             self._cut = not self._reply_done.is_set()
         elif isinstance(frame, EagerEndOfTurnCancelFrame):
             self._speculating = self._speculated = None
+            if self._commanding:
+                self._commanding.withdrawn()
         elif _USER_TURN and isinstance(frame, _USER_TURN):
             self._spoken = True
             self._confirm()
@@ -467,6 +508,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             if self._injects:
                 logger.info(f"{self}: the LLM is a realtime service: turns are kept, not prefixed")
             self._injects = False
+            if self._commanding:
+                self._commanding.listens = False
         elif isinstance(frame, LLMContextAssistantTurnFrame) and not self._has_assistant:
             self._take_reply(frame.text, interrupted=self._cut)
 
@@ -580,7 +623,10 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         assert self._dialogue is not None  # asked for by the caller
         if self._messages.is_logged(message):
             return self._messages.turn_of(message)
-        turns = self._dialogue.user_said(text, "voice" if self._spoken else channel)
+        order = self._commanding.recognise(text) if self._commanding else None
+        channel = "voice" if self._spoken else channel
+        keep = order is None or order.kind != "off_record"
+        turns = self._dialogue.user_said(text, channel, aside=order is not None, keep=keep)
         turn = turns[-1] if turns else None
         self._messages.became(message, turn)
         self._visible.logged(message, (chunk_id(turn.id) for turn in turns))

@@ -13,7 +13,8 @@ Row = dict[str, Any]
 def export(snapshot: Snapshot, scope: str = "", but: str = "") -> Iterator[Row]:
     """Write what people and agents said, and the notes that a person asked to keep.
 
-    What was derived from that is left out: it is made again wherever the lines are imported.
+    What was derived from that is left out: it is made again wherever the lines are imported. So is
+    what a person ordered to forget, though it may not be erased yet.
 
     Args:
         snapshot: The store.
@@ -24,11 +25,14 @@ def export(snapshot: Snapshot, scope: str = "", but: str = "") -> Iterator[Row]:
         An object a line: scope by scope, turns in order, then notes. ``replay.rows`` describes
         them.
     """
+    pending = (entry for entry in snapshot.commands() if entry.state == "done" and entry.due)
+    forgotten = {turn for entry in pending for turn in entry.turns}
     for name in [scope] if scope else [name for name in snapshot.scopes() if name != but]:
         kept = list(snapshot.memories(name))
         chunks = {turn_of(memory.id): memory for memory in kept}
         for turn in snapshot.turns(name):
-            yield turn_row(turn, chunks.get(turn.id))
+            if turn.id not in forgotten:
+                yield turn_row(turn, chunks.get(turn.id))
         for memory in kept:
             if memory.kind == "note" and memory.retired_at is None:
                 yield note_row(memory)
@@ -58,6 +62,7 @@ def turn_row(turn: Turn, chunk: Memory | None = None) -> Row:
         "interrupted": turn.interrupted,
         "tools": list(turn.tools),
         "cut": turn.cut,
+        "aside": turn.aside,
         "pinned": chunk is not None and chunk.pinned,
         "local_only": chunk is not None and chunk.local_only,
     }

@@ -130,6 +130,7 @@ def _turn(
         at=at,
         reply_to=reply_to,
         interrupted=said.interrupted,
+        aside=said.aside,
         tools=said.tools,
         channel=said.channel,
         cut=said.cut,

@@ -8,7 +8,7 @@ A turn, which is also what ``export`` writes; only "text" must be there::
 "at" is ISO 8601. "role" is "user" or "assistant", by default "assistant" for a speaker of the name
 "assistant", "agent" or "bot". "session" groups turns; without it a silence of an hour does. "id" is
 kept as the turn's origin. "content" is taken for "text", as chat logs call it. Our export adds
-"scope", and where they apply "channel", "interrupted", "tools", "cut", "pinned" and
+"scope", and where they apply "channel", "interrupted", "tools", "cut", "aside", "pinned" and
 "local_only".
 
 A note: ``{"note": "Allergic to nuts.", "speaker": "Anna", "pinned": true}``.
@@ -118,6 +118,7 @@ def _utterance(row: Row, role: Role, origin: str, id_key: str = "id") -> Utteran
         cut=cut + (already if isinstance(already, int) and already > 0 else 0),
         channel="voice" if row.get("channel") == "voice" else "text",
         interrupted=row.get("interrupted") is True,
+        aside=row.get("aside") is True,
         tools=tuple(name_of(tool) for tool in tools) if isinstance(tools, list) else (),
         pinned=row.get("pinned") is True,
         local_only=row.get("local_only") is True,

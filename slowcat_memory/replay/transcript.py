@@ -28,6 +28,7 @@ class Utterance(Struct, frozen=True, kw_only=True):
         cut: Characters left out at the end because it was too long to keep.
         channel: Spoken or typed.
         interrupted: The user cut the agent off.
+        aside: It was said to the memory, or by it.
         tools: Names of the tools that the agent used.
         pinned: A person asked that it always counts.
         local_only: It must never go before an LLM on another machine.
@@ -41,6 +42,7 @@ class Utterance(Struct, frozen=True, kw_only=True):
     cut: int = 0
     channel: Channel = "text"
     interrupted: bool = False
+    aside: bool = False
     tools: tuple[str, ...] = ()
     pinned: bool = False
     local_only: bool = False

@@ -5,7 +5,7 @@ handed to ``append``, which neither blocks nor waits.
 """
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 
 from msgspec.structs import replace
@@ -68,6 +68,15 @@ class Dialogue:
         earlier = [said for said in self._last if turn is None or said.id < turn.id]
         return [Said(said.text, said.at, chunk_id(said.id)) for said in earlier[-2:]]
 
+    def forget(self, turns: Collection[int]) -> None:
+        """Lend no words of forgotten turns to what is asked next.
+
+        Args:
+            turns: Their log ids.
+        """
+        kept = [turn for turn in self._last if turn.id not in turns]
+        self._last = deque(kept, maxlen=LAST)
+
     def heard(self, speaker: str, words: str) -> None:
         """Note who said a part of the turn that is being spoken.
 
@@ -85,12 +94,15 @@ class Dialogue:
         """
         return bool(self._heard.inside(text))
 
-    def user_said(self, text: str, channel: Channel | None = None) -> list[Turn]:
+    def user_said(
+        self, text: str, channel: Channel | None = None, *, aside: bool = False
+    ) -> list[Turn]:
         """Log a person's turn; several people's parts of one turn become a turn each.
 
         Args:
             text: The whole turn's words.
             channel: Spoken or typed; None for spoken if its words were heard.
+            aside: It is said to the memory itself; so is what the agent replies to it.
 
         Returns:
             The turns, numbered, the last one being what the agent replies to; none when there was
@@ -105,7 +117,8 @@ class Dialogue:
                 events = self.tracker.user_said(
                     kept, speaker, self._clock(), channel=channel, cut=cut
                 )
-                turns += [event for event in self._log(events) if isinstance(event, Turn)]
+                logged = self._log(events, aside=aside)
+                turns += [event for event in logged if isinstance(event, Turn)]
         self.user_turn, self._tools = turns[-1] if turns else None, []
         return turns
 
@@ -153,8 +166,10 @@ class Dialogue:
             cut=cut,
         )
         self._log(edges)
+        if isinstance(turn, Turn) and asked is not None and asked.aside:
+            turn = replace(turn, aside=True)
         ack = self._append(turn)
-        if isinstance(turn, Turn):  # the tracker's last event always is
+        if isinstance(turn, Turn) and not turn.aside:  # the tracker's last event is a turn
             self._last.append(replace(turn, id=ack.id))
         return asked, ack
 
@@ -176,13 +191,16 @@ class Dialogue:
         name, _ = clean(self._names.get(speaker, speaker) or self._user_name, 64)
         return name or self._user_name
 
-    def _log(self, events: Sequence[Event]) -> list[Event]:
+    def _log(self, events: Sequence[Event], *, aside: bool = False) -> list[Event]:
         logged: list[Event] = []
         for event in events:
+            if aside and isinstance(event, Turn):
+                event = replace(event, aside=True)
             logged.append(replace(event, id=self._append(event).id))
             last = logged[-1]
             if isinstance(last, Turn):
-                self._last.append(last)
+                if not aside:
+                    self._last.append(last)
             elif last.kind == "start":
                 self._last.clear()
         return logged

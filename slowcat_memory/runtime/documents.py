@@ -144,7 +144,7 @@ class DocumentVectors:
             if token_key:
                 done &= snapshot.has_tokens(token_key, scope, drafts=False)
             notes = [m for m in snapshot.memories(scope) if not m.retired_at]
-            chunks = (chunk(turn) for turn in snapshot.turns(scope))
+            chunks = (chunk(turn) for turn in snapshot.turns(scope) if not turn.aside)
             every = {memory.id: memory for memory in (*chunks, *notes)}
         return [memory for id_, memory in every.items() if id_ not in done]
 

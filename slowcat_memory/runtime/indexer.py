@@ -53,7 +53,9 @@ class Indexer:
         self._waiting.extend(
             (ack.event, ack, draft)
             for ack in acks
-            if isinstance(ack.event, Turn) and not self._namespaces.is_guests(ack.event.scope)
+            if isinstance(ack.event, Turn)
+            and not ack.event.aside
+            and not self._namespaces.is_guests(ack.event.scope)
         )
 
     def release(self, but: frozenset[str] = frozenset()) -> None:

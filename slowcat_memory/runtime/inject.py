@@ -176,6 +176,25 @@ class Visible:
         """
         self._logged[id(message)] = (message, frozenset(memories))
 
+    def holds(self, message: Message, memories: Iterable[str]) -> bool:
+        """Tell whether a message's block holds one of some memories.
+
+        Args:
+            message: The message.
+            memories: Their ids.
+        """
+        block = block_of(message)
+        return bool(block) and not self._offers.get(block, frozenset()).isdisjoint(memories)
+
+    def changed(self, message: Message) -> None:
+        """Note that a message's words were taken out.
+
+        Args:
+            message: The message.
+        """
+        self._read.pop(id(message), None)
+        self._logged.pop(id(message), None)
+
     def refresh(self, messages: Sequence[Message]) -> None:
         """Look at the context as it is now.
 

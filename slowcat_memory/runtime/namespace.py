@@ -125,7 +125,8 @@ class Namespace:
 
     def _take_turns(self, searcher: Searcher, snapshot: Snapshot, after: int) -> None:
         for turn in snapshot.turns(self.scope, after=after):
-            searcher.add(self._document(turn, snapshot))
+            if not turn.aside:
+                searcher.add(self._document(turn, snapshot))
 
     def _take_all(self, searcher: Searcher, snapshot: Snapshot) -> None:
         local_only = set()
@@ -145,7 +146,7 @@ class Namespace:
             if memory is None:
                 searcher.remove(memory_id)
                 continue
-            self._take_memory(searcher, memory)
+            self._take_memory(searcher, memory, self._said_before(memory, snapshot))
             if self.space.dim and (
                 vector := snapshot.vector(self.space.key, self.scope, memory_id)
             ):
@@ -227,7 +228,7 @@ class Namespace:
             self._change(lambda searcher: searcher.add(added))
 
     def put_memory(self, memory: Memory) -> None:
-        """Make a memory findable, or change one.
+        """Make a memory findable, or change one, or bring one back that was retired.
 
         Args:
             memory: The record as it was stored.
@@ -238,17 +239,34 @@ class Namespace:
             if self._local_only is not None:
                 others = self._local_only - {memory.id}
                 self._local_only = others | {memory.id} if memory.local_only else others
-            self._change(lambda searcher: self._take_memory(searcher, memory))
+            with self._store.snapshot() as snapshot:
+                before = self._said_before(memory, snapshot)
+                vector = self._kept_vector(memory, snapshot)
+            self._change(lambda searcher: self._take_memory(searcher, memory, before))
+            if vector is not None:
+                self.put_vector(memory.id, vector)
             self.version += 1
 
-    def _take_memory(self, searcher: Searcher, memory: Memory) -> None:
+    def _said_before(self, memory: Memory, snapshot: Snapshot) -> str:
+        """Find the chunk that a chunk follows, for one that is to come back into the index."""
+        turn = snapshot.turn(turn_of(memory.id)) if turn_of(memory.id) else None
+        before = snapshot.turn_before(self.scope, turn.session, turn.id) if turn else 0
+        return chunk_id(before) if before else ""
+
+    def _kept_vector(self, memory: Memory, snapshot: Snapshot) -> np.ndarray | None:
+        if memory.retired_at or not self.space.dim or self.searcher.has_vector(memory.id):
+            return None
+        kept = snapshot.vector(self.space.key, self.scope, memory.id)
+        return None if kept is None else kept.values
+
+    def _take_memory(self, searcher: Searcher, memory: Memory, before: str = "") -> None:
         """Bring a stored memory's state into an index."""
         if memory.retired_at is not None or not findable(memory):
             searcher.remove(memory.id)
-        elif turn_of(memory.id) and not memory.context:
+        elif turn_of(memory.id) and not memory.context and memory.id in searcher:
             searcher.set_priors(memory.id, memory.importance, memory.pinned)
         else:
-            searcher.add(document(memory, self._reading))
+            searcher.add(document(memory, self._reading, before))
 
     def put_vector(self, memory_id: str, vector: np.ndarray) -> None:
         """Set a memory's vector.

@@ -120,6 +120,8 @@ def inventory(snapshot: Snapshot, scope: str, reading: Reading) -> Iterator[Docu
     """
     latest = dict[str, str]()
     for turn in snapshot.turns(scope):
+        if turn.aside:
+            continue
         memory = snapshot.memory(scope, chunk_id(turn.id)) or chunk(turn)
         if not memory.retired_at:
             yield document(memory, reading, latest.get(turn.session, ""))

@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 WORKSHOP = "salvage.tmp"  # where the replacement of a damaged store is made
 CARRIED = (
     *("log", "places", "warm", "cold", "dictionaries"),
-    *("memories", "meta", "tombstones", "cursors", "ledger", "vectors"),
+    *("memories", "meta", "tombstones", "cursors", "ledger", "vectors", "commands"),
 )
 SALVAGE_SECONDS = 600.0  # for one run of the canary
 

@@ -10,8 +10,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from msgspec.structs import replace
+
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import (
+    CommandEntry,
     Event,
     Forget,
     Forgotten,
@@ -220,6 +223,7 @@ def forget(what: Forget, edit: Edit) -> Forgotten:
         stage.drop_memory(scope, memory, edit)
     _bury(what, doomed, edit)
     _clean_ledger(doomed, edit)
+    _clean_commands(what, doomed, edit)
     for table, key in doomed.damaged:
         edit.drop(table, key)
     if doomed.turns or doomed.memories or doomed.edges or doomed.damaged:
@@ -268,6 +272,34 @@ def _clean_ledger(doomed: Doomed, edit: Edit) -> None:
             edit.drop("ledger", key)
         elif kept != entry:
             edit.write_record("ledger", key, kept)
+
+
+def _clean_commands(what: Forget, doomed: Doomed, edit: Edit) -> None:
+    """Take what is gone out of the orders that name it; an id may be made of its words."""
+    whole = what == Forget(scope=what.scope, everything=True)
+    for entry in list(doomed.readable(edit, "commands", CommandEntry)):
+        key = keys.id_key(entry.id)
+        if whole and what.scope in ("", entry.scope):
+            edit.drop("commands", key)
+        elif (cleaned := _cleaned(entry, doomed)) != entry:
+            edit.write_record("commands", key, cleaned)
+
+
+def _cleaned(entry: CommandEntry, doomed: Doomed) -> CommandEntry:
+    made, hidden = (
+        tuple(id for id in ids if (entry.scope, id) not in doomed.memories)
+        for ids in (entry.made, entry.hidden)
+    )
+    turns = tuple(turn for turn in entry.turns if turn not in doomed.turns)
+    lost = (made, hidden, turns) != (entry.made, entry.hidden, entry.turns)
+    return replace(
+        entry,
+        turn=0 if entry.turn in doomed.turns else entry.turn,
+        made=made,
+        hidden=hidden,
+        turns=turns,
+        state="erased" if lost and not (made or hidden or turns) else entry.state,
+    )
 
 
 def _close_the_books(doomed: Doomed, edit: Edit) -> None:

@@ -18,8 +18,12 @@ def _to_blocks(edit: Edit) -> None:
     """To 2: tables for blocks and dictionaries. They are made on opening, and may be empty."""
 
 
+def _to_commands(edit: Edit) -> None:
+    """To 3: a table for orders, made on opening; and turns that may be marked as asides."""
+
+
 # From version n to n + 1, by n.
-STEPS: Mapping[int, Migration] = {1: _to_blocks}
+STEPS: Mapping[int, Migration] = {1: _to_blocks, 2: _to_commands}
 
 
 def version(env: Environment) -> int | None:

@@ -8,7 +8,7 @@ rows are about the other two. Keys are built in ``codec``; a value is a record i
 from dataclasses import dataclass
 from typing import Literal
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 Role = Literal["source", "derived", "bookkeeping"]
 
@@ -46,6 +46,7 @@ TABLES = (
         "derived",
     ),
     Table("ledger", "u64 id of the user's turn", "LedgerEntry", "bookkeeping"),
+    Table("commands", "u64 id", "CommandEntry", "bookkeeping"),
     Table("cursors", "name", "Cursor", "bookkeeping"),
     Table("manifest", "scope", "Manifest", "bookkeeping"),
     Table("changes", r"scope \0 u64 number", "ids of memories", "bookkeeping"),

@@ -8,6 +8,7 @@ import numpy as np
 
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import (
+    CommandEntry,
     Cursor,
     Event,
     Held,
@@ -330,6 +331,22 @@ class Snapshot:
         rows = self._txn.cursor(self._handles["ledger"]).iterprev()
         entries = (self._decode(LedgerEntry, "ledger", *row) for row in islice(rows, n))
         return [entry for entry in entries if entry is not None]
+
+    def commands(self, scope: str = "", n: int | None = None) -> list[CommandEntry]:
+        """Return what people ordered the memory to do.
+
+        Args:
+            scope: Only what changed this namespace; "" for every one.
+            n: How many; None for all.
+
+        Returns:
+            Rows, the latest first.
+        """
+        if "commands" not in self._handles:  # read beside a writer of an older version
+            return []
+        rows = self._txn.cursor(self._handles["commands"]).iterprev()
+        entries = (self._decode(CommandEntry, "commands", *row) for row in rows)
+        return list(islice((e for e in entries if e and scope in ("", e.scope)), n))
 
     def cursor(self, name: str) -> Cursor | None:
         """Return how far a reader has come.

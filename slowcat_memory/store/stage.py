@@ -121,6 +121,8 @@ def apply(batch: WriteBatch, edit: Edit) -> None:
         _put_vectors(batch.token_key, batch.tokens, codec.encode_tokens, edit)
     changes.note(batch, edit)
     move(batch.cursor, edit)
+    if batch.command is not None:
+        edit.write_record("commands", keys.id_key(batch.command.id), batch.command)
 
 
 def drop_memory(scope: str, memory: str, edit: Edit) -> None:

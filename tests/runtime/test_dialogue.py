@@ -191,3 +191,18 @@ def test_what_was_said_before_a_turn_is_the_same_ahead_of_it(log):
     clock[0] += timedelta(seconds=301)
     dialogue.tick()
     assert say("good morning") == ([], [])  # another session
+
+
+def test_asides_and_what_is_forgotten_lend_no_words(dialogue, log):
+    (first,) = dialogue.user_said("my dog is called Max")
+    _, reply = dialogue.agent_said("Nice.", interrupted=False)
+    (order,) = dialogue.user_said("forget that", aside=True)
+    answered, answer = dialogue.agent_said("Done.", interrupted=False)
+    assert order.aside and answered.aside and answer.event.aside
+    assert [turn.aside for turn in log.turns] == [False, False, True, True]
+    assert [said.text for said in dialogue.before(None)] == ["my dog is called Max", "Nice."]
+    dialogue.forget((first.id, reply.id))
+    assert dialogue.before(None) == []
+    (after,) = dialogue.user_said("hello")
+    _, answer = dialogue.agent_said("Hi.", interrupted=False)
+    assert not after.aside and not answer.event.aside

@@ -1,0 +1,106 @@
+"""Orders to the memory, and sentences that only look like one."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.commands import DATA, measure, rates, sentences
+from slowcat_memory.core import commands
+from slowcat_memory.core.commands import Command, recognise
+from slowcat_memory.core.phrases import LANGUAGES, phrases
+
+
+def test_the_list_is_recognised_and_look_alikes_are_not() -> None:
+    every = sentences()
+    result = measure(every)
+    assert result["all"]["commands"] >= 200 and result["all"]["lookalikes"] >= 200
+    assert sum(bool(one.kind) and one.language == "german" for one in every) >= 30
+    assert result["all"]["recognised_share"] >= 0.98
+    assert result["all"]["false_alarm_share"] <= 0.005
+
+
+def test_rules_that_are_too_loose_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The list must be able to fail: it finds rules that look inside a sentence."""
+    loose = commands._rules
+
+    def anywhere(*known):
+        return [
+            commands._Compiled(
+                one.rule, re.compile(f"(?:.* )?(?:{one.pattern.pattern})(?: .*)?"), *[None] * 3
+            )
+            for one in loose(*known)
+        ]
+
+    monkeypatch.setattr(commands, "_rules", anywhere)
+    assert rates(sentences())["false_alarm_share"] > 0.1
+
+
+def test_the_list_has_no_sentence_twice() -> None:
+    lines = DATA.read_text().splitlines()
+    assert len(lines) == len(set(lines)) > 400
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("Remember that I’m allergic to nuts.", Command(kind="remember", argument="I'm allergic to nuts")),
+        (
+            "um remember for all of us that the bins go out on thursday please",
+            Command(kind="remember", argument="the bins go out on thursday", shared=True),
+        ),
+        ("My dog is called Max, remember that!", Command(kind="remember", argument="My dog is called Max")),
+        ("forget everything about Ben", Command(kind="forget_about", argument="Ben")),
+        ("That's wrong, it's Anna.", Command(kind="correct", argument="it's Anna")),
+        ("off the record", Command(kind="off_record")),
+        (
+            "Off the record, I hate my job.",
+            Command(kind="off_record", rest="I hate my job"),
+        ),
+        ("", None),
+        ("…", None),
+        ("remember " + "that I like tea and " * 60, None),
+    ],
+)  # fmt: skip
+def test_orders(text: str, command: Command | None) -> None:
+    assert recognise(text) == command
+
+
+def test_yes_and_no_are_answers_only_to_a_question() -> None:
+    assert recognise("yes forget them") is None and recognise("no") is None
+    assert recognise("yes forget them", asked=True) == Command(kind="yes")
+    assert recognise("yes please", asked=True) == Command(kind="yes")
+    assert recognise("no keep them", asked=True) == Command(kind="no")
+    assert recognise("ja vergiss sie", "german", asked=True) == Command(kind="yes")
+    assert recognise("yes we went there", asked=True) is None
+
+
+def test_the_agents_name_in_front_is_passed_over() -> None:
+    assert recognise("robbie forget that", names=("Robbie",)) == Command(kind="forget_that")
+    assert recognise("robbie forget that", names=("Bob.*",)) is None
+
+
+def test_every_language_says_the_same_things() -> None:
+    english = LANGUAGES["english"]
+    for name, known in LANGUAGES.items():
+        assert known.says.keys() == english.says.keys(), name
+        assert len(known.months) == 12
+        assert {rule.kind for rule in known.rules} == {rule.kind for rule in english.rules}, name
+        for key, sentence in known.says.items():
+            holes = re.findall(r"{(\w+)}", sentence)
+            assert sorted(holes) == sorted(re.findall(r"{(\w+)}", english.says[key])), (name, key)
+    assert phrases("klingon") is english
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(max_size=200), st.sampled_from(sorted(LANGUAGES)), st.booleans())
+def test_any_text_is_read(text: str, language: str, asked: bool) -> None:
+    found = recognise(text, language, asked=asked)
+    assert found is None or found.argument in text.translate(commands._QUOTES)
+
+
+@pytest.mark.parametrize("word", ["um ", "please ", "no ", "so and but ", "for for "])
+def test_a_hostile_text_is_read_to_its_end(word: str) -> None:
+    """Patterns that repeat inside a repetition would take years on these."""
+    assert recognise(word * 38 + "x") is None

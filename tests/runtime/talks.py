@@ -1,0 +1,68 @@
+"""Engines with a clock of their own, talks with them, and what they hold afterwards."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.records import CommandEntry, SessionEdge, Turn
+
+NOW = datetime(2026, 5, 14, 10, tzinfo=UTC)
+WORD = "quokkasaurus"
+UNDO_S = 300.0
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = NOW
+
+    def __call__(self) -> datetime:
+        self.now += timedelta(seconds=1)
+        return self.now
+
+
+def talk(engine: MemoryEngine, *lines: str, session: str = "s") -> list[int]:
+    """Say lines in turn: a person's, then the agent's."""
+    if session not in [s.id for s in sessions(engine)]:
+        engine.append(SessionEdge(session=session, scope="anna", kind="start", at=engine.clock()))
+    ids: list[int] = []
+    for n, text in enumerate(lines):
+        agent = bool(n % 2)
+        said = Turn(
+            session=session,
+            scope="anna",
+            speaker="Assistant" if agent else "Anna",
+            role="assistant" if agent else "user",
+            text=text,
+            at=engine.clock(),
+            reply_to=ids[-1] if agent else 0,
+        )
+        ids.append(engine.append(said).id)
+    engine.store.flush(None)
+    engine.drain()
+    return ids
+
+
+def sessions(engine):
+    engine.store.flush(None)
+    with engine.store.snapshot() as snapshot:
+        return snapshot.sessions()
+
+
+def found(engine: MemoryEngine, words: str) -> list[str]:
+    engine.drain()
+    return [hit.memory.text for hit in engine.search(words, "anna", k=9).hits]
+
+
+def commands(engine: MemoryEngine) -> list[CommandEntry]:
+    with engine.store.snapshot() as snapshot:
+        return snapshot.commands()
+
+
+def hide(engine: MemoryEngine, *turns: int, turn: int = 0) -> CommandEntry:
+    chunks = [f"chunk/{id_}" for id_ in turns]
+    return engine.hiding.hide("forget_that", "anna", chunks, turns, turn, UNDO_S)
+
+
+def residue(folder: Path) -> list[str]:
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    return [file.name for file in files if WORD.encode() in file.read_bytes().lower()]

@@ -1,0 +1,103 @@
+"""The table of orders: written with what they change, cleaned by forgetting, there after a migration."""
+
+import lmdb
+import pytest
+
+from slowcat_memory.records import CommandEntry, Forget, Turn, WriteBatch
+from slowcat_memory.store import Store
+from slowcat_memory.store.edit import transact
+from tests.harness.samples import at, memory, turn
+
+
+def entry(id: int, **fields: object) -> CommandEntry:
+    given = {"scope": "anna", "kind": "forget_that", "at": at(), **fields}
+    return CommandEntry(id=id, **given)
+
+
+def put(store: Store, command: CommandEntry, *memories) -> None:
+    store.apply("command", WriteBatch(memories=memories, command=command)).wait()
+
+
+def commands(store: Store, scope: str = "", n: int | None = None) -> list[CommandEntry]:
+    with store.snapshot() as snapshot:
+        return snapshot.commands(scope, n)
+
+
+def test_an_order_is_written_with_what_it_changes(store):
+    put(store, entry(1, made=("fact/1",)), memory("fact/1"))
+    put(store, entry(2, scope="ben", due=at()))
+    put(store, entry(1, made=("fact/1",), state="undone"))
+    assert [e.id for e in commands(store)] == [2, 1]
+    assert commands(store, "anna") == [entry(1, made=("fact/1",), state="undone")]
+    assert commands(store, n=1) == [entry(2, scope="ben", due=at())]
+    with store.snapshot() as snapshot:
+        assert snapshot.memory("anna", "fact/1")
+
+
+def test_an_order_that_cannot_be_written_changes_nothing(store):
+    with pytest.raises(Exception, match="a record of"):
+        put(store, entry(1, kind="x" * (5 << 20)), memory("fact/1"))
+    with store.snapshot() as snapshot:
+        assert snapshot.memory("anna", "fact/1") is None
+
+
+def test_forgetting_takes_out_of_orders_what_is_gone(store):
+    for n in (1, 2, 3):
+        store.append(turn(n))
+    put(store, entry(1, turn=3, hidden=("chunk/1", "chunk/2"), turns=(1, 2)))
+    put(store, entry(2, made=("fact/1",)), memory("fact/1", sources=(1,)))
+    store.forget(Forget(turns=(1,)))
+    assert commands(store) == [
+        entry(2, state="erased"),
+        entry(1, turn=3, hidden=("chunk/2",), turns=(2,)),
+    ]
+    store.forget(Forget(turns=(2, 3)))
+    assert commands(store)[-1] == entry(1, state="erased")
+
+
+def test_forgetting_a_whole_namespace_takes_its_orders(store):
+    for n, scope in ((1, "anna"), (2, "ben")):
+        store.append(turn(n, scope=scope))
+        put(store, entry(n, scope=scope, turn=n))
+    store.forget(Forget(scope="anna", everything=True))
+    assert [e.id for e in commands(store)] == [2]
+
+
+def test_a_store_of_schema_2_is_taken_over(open_store, path):
+    store = open_store()
+    store.append(turn(1)).wait()
+    store._writer.call(lambda: transact(store._env, lambda e: e.set_meta("schema", 2)))
+    store.close()
+    with lmdb.open(str(path), max_dbs=32, map_size=1 << 26, lib_version=0) as env:
+        with env.begin(write=True) as txn:
+            txn.drop(env.open_db(b"commands", txn=txn))
+    with Store.open(path, readonly=True) as older:
+        assert commands(older) == []
+    store = open_store()
+    assert store.opened.migrated_from == 2
+    put(store, entry(1))
+    assert commands(store) == [entry(1)]
+    with store.snapshot() as snapshot:
+        (said,) = snapshot.turns()
+    assert said == turn(1, id=1) and not said.aside
+    assert [f.name[-12:] for f in (path / "backups").iterdir()] == ["-schema2.mdb"]
+
+
+def test_an_aside_is_kept_as_one(store):
+    store.append(turn(1, aside=True)).wait()
+    with store.snapshot() as snapshot:
+        (said,) = snapshot.turns()
+    assert isinstance(said, Turn) and said.aside
+
+
+def test_orders_survive_a_salvage(open_store, path):
+    store = open_store()
+    for n in range(1, 40):
+        store.append(turn(n))
+    put(store, entry(1, turns=(3,), due=at()))
+    store.close()
+    from slowcat_memory.store import care
+
+    report = care.recover(path, at(), 1 << 26)
+    assert report.salvaged == 39
+    assert commands(open_store()) == [entry(1, turns=(3,), due=at())]

@@ -1,0 +1,323 @@
+"""Orders to the memory in a whole conversation: said, carried out, answered, remembered later."""
+
+import asyncio
+import contextlib
+import time
+from datetime import timedelta
+
+import pytest
+from pipecat.frames.frames import EagerEndOfTurnCancelFrame
+from recorded import remember, turns
+from rig import VoicePipeline, run
+from stores import configured
+from test_processor import memory
+from test_special_turns import EagerVoice
+
+from slowcat_memory import MemoryEngine
+from slowcat_memory.errors import StoreError
+from slowcat_memory.headless import HeadlessConversation
+from slowcat_memory.runtime.commands import Commands
+from slowcat_memory.scripted import ScriptedServer
+from slowcat_memory.store import Store
+
+QUOKKA = "quokkasaurus"
+
+
+class Told:
+    """A processor's orders, as an application hears of them."""
+
+    def __init__(self, processor) -> None:
+        self.heard = []
+        processor.add_event_handler("on_command", self._on_command)
+
+    async def _on_command(self, _, command, outcome) -> None:
+        self.heard.append((command.kind, outcome.done))
+
+
+def converse(config, *lines: str, typed: bool = False, **how):
+    """Say lines in one conversation; return the answers, the LLM's requests and the orders."""
+
+    async def scenario():
+        processor = memory(config, **how)
+        told = Told(processor)
+        async with ScriptedServer() as server:
+            talk = HeadlessConversation(llm_url=server.url, memory=processor, speaker="Anna")
+            async with talk:
+                say = talk.type if typed else talk.say
+                answers = [(await say(line)).text for line in lines]
+            return answers, server.requests, told.heard, talk.context.messages
+
+    return run(scenario())
+
+
+def commands(config):
+    with Store.open(config.folder, readonly=True) as store, store.snapshot() as snapshot:
+        return [(entry.kind, entry.state) for entry in reversed(snapshot.commands())]
+
+
+def later(config, seconds: float = 3600.0) -> None:
+    """Open the store as if it were later, and let it do what is due."""
+    from datetime import UTC, datetime
+
+    clock = lambda: datetime.now(UTC) + timedelta(seconds=seconds)  # noqa: E731
+    with contextlib.closing(MemoryEngine(config, clock=clock)) as engine:
+        engine.drain()
+
+
+def residue(config, word: str) -> list[str]:
+    files = [file for file in config.folder.rglob("*") if file.is_file()]
+    return [file.name for file in files if word.encode() in file.read_bytes().lower()]
+
+
+@pytest.mark.parametrize("typed", [False, True])
+def test_remember_is_answered_without_the_llm_and_asked_in_the_next_session(config, typed):
+    answers, requests, told, messages = converse(
+        config, "Remember that my sister is called Hannah.", typed=typed
+    )
+    assert answers == ["I'll remember: my sister is called Hannah."]
+    assert requests == [] and told == [("remember", True)]
+    assert [m["role"] for m in messages] == ["user", "assistant"]
+    assert [(turn.role, turn.aside) for turn in turns(config)] == [
+        ("user", True),
+        ("assistant", True),
+    ]
+    answers, requests, told, _ = converse(config, "what is my sister called")
+    assert "my sister is called Hannah" in answers[0] and told == []
+    block = requests[0]["messages"][-1]["content"]
+    assert "Remember that" not in block and "I'll remember" not in block, "orders are no memories"
+
+
+def test_forget_that_undo_and_erasing(config):
+    said = f"my {QUOKKA} is called Max"
+    answers, requests, told, _ = converse(config, said, "um forget that please")
+    assert answers[1].startswith("I've forgotten that") and len(requests) == 1
+    answers, *_ = converse(config, f"what is my {QUOKKA} called")
+    assert "Max" not in answers[0]
+    assert converse(config, "undo that")[0] == ["Done, I have it back."]
+    answers, *_ = converse(config, f"what is my {QUOKKA} called")
+    assert f"“{said}”" in answers[0]
+    assert commands(config) == [("forget_that", "undone")]
+    converse(config, f"the {QUOKKA} sleeps", "forget that")
+    later(config, 60)
+    assert residue(config, "sleeps"), "there is time for second thoughts"
+    later(config)
+    assert residue(config, "sleeps") == [] and residue(config, QUOKKA), "nothing else is gone"
+    assert converse(config, "undo that")[0] == ["That is erased for good and cannot come back."]
+
+
+def test_forget_that_takes_back_what_was_remembered(config):
+    answers, _, told, _ = converse(
+        config, f"remember that I own a {QUOKKA}", "forget that", f"do I own a {QUOKKA}"
+    )
+    assert answers[1].startswith("I've forgotten that")
+    assert "I own a" not in answers[2]
+    later(config)
+    with Store.open(config.folder, readonly=True) as store, store.snapshot() as snapshot:
+        assert list(snapshot.memories("user")) == []
+        texts = [turn.text for turn in snapshot.turns() if not turn.aside]
+    assert texts[0] == f"do I own a {QUOKKA}"
+    assert commands(config) == [("remember", "erased"), ("forget_that", "erased")]
+
+
+def test_forget_everything_about_asks_first(config):
+    remember(config, f"Anna: My {QUOKKA} likes tea.", "Anna: I like tea too.")
+    answers, _, told, _ = converse(config, f"forget everything about my {QUOKKA}", "no keep them")
+    assert answers == [
+        f"Shall I forget 1 thing about my {QUOKKA}? Say: yes, forget them.",
+        "I keep it all.",
+    ]
+    answers, *_ = converse(config, f"forget everything about my {QUOKKA}", "yes forget them")
+    assert answers[1].startswith("I've forgotten 1 thing")
+    answers, *_ = converse(config, f"what does my {QUOKKA} like")
+    assert "tea" not in answers[0].replace("I like tea too", "")
+    later(config)
+    left = [turn.text for turn in turns(config) if QUOKKA in turn.text]
+    assert left == [f"what does my {QUOKKA} like"] or all("likes tea" not in t for t in left)
+    assert residue(config, f"{QUOKKA} likes tea") == []
+
+
+def test_yes_without_a_question_is_conversation(config):
+    _, requests, told, _ = converse(config, "yes forget them")
+    assert len(requests) == 1 and told == []
+
+
+def test_a_correction_takes_the_place_of_what_was_offered_and_undo_brings_it_back(config):
+    remember(config, "Anna: My sister is called Hannah.", "Anna: The weather is nice.")
+    answers, *_ = converse(config, "what is my sister called", "that's wrong it's Annika")
+    assert "Hannah" in answers[0] and answers[1] == "Thank you, I've corrected that: it's Annika."
+    answers, requests, *_ = converse(config, "what is my sister called")
+    block = requests[0]["messages"][-1]["content"]
+    assert "About “My sister is called Hannah”: that is wrong, it's Annika." in block
+    assert "Anna: My sister is called Hannah" not in block
+    old, new = sister(config)
+    assert old.text == "My sister is called Hannah." and old.retired_at == old.valid_to
+    assert new.retired_at is None
+    assert converse(config, "undo that")[0] == ["Done, I have it back."]
+    old, new = sister(config)
+    assert old.retired_at is None and old.valid_to is None
+    assert new.retired_at
+
+
+def sister(config):
+    with Store.open(config.folder, readonly=True) as store, store.snapshot() as snapshot:
+        kept = list(snapshot.memories("user"))
+    return (
+        next(m for m in kept if m.text == "My sister is called Hannah."),
+        next(m for m in kept if m.kind == "note"),
+    )
+
+
+def test_the_memory_tells_of_itself(config):
+    remember(config, "Anna: My sister is called Hannah.", "Anna: We had rain.")
+    answers, requests, *_ = converse(
+        config,
+        "remember that I am allergic to walnuts",
+        "what do you know about me",
+        "what is my sister called",
+        "why did you say that",
+        "who can see this",
+    )
+    assert len(requests) == 1
+    assert answers[1].startswith("I know 2 things about you: “I am allergic to walnuts”; “My si")
+    assert "Anna said “My sister is called Hannah”" in answers[3]
+    assert "memory called user, on this machine only" in answers[4]
+    assert "runs on this machine too" in answers[4]
+
+
+def test_look_alikes_reach_the_llm(config):
+    lines = ("remember that time we went to Lisbon", "I forgot that", "don't forget to call mum")
+    _, requests, told, _ = converse(config, *lines)
+    assert len(requests) == 3 and told == [] and not any(t.aside for t in turns(config))
+
+
+def test_orders_can_be_switched_off(tmp_path):
+    config = configured(tmp_path / "memory", commands={"enabled": False})
+    _, requests, told, _ = converse(config, "forget that")
+    assert len(requests) == 1 and told == []
+
+
+def test_german(tmp_path):
+    config = configured(tmp_path / "memory", index={"language": "german"}, recall={"floor": 0.005})
+    answers, *_ = converse(config, "ähm merk dir bitte dass meine Schwester Anna heißt")
+    assert answers == ["Ich merke mir: meine Schwester Anna heißt."]
+    answers, requests, *_ = converse(
+        config, "wie heißt meine Schwester", "vergiss das", "nein behalt es"
+    )
+    assert "Anna: meine Schwester Anna heißt" in requests[0]["messages"][-1]["content"]
+    assert answers[2] == "Gut, ich habe es wieder."
+
+
+def test_what_fails_is_said_and_the_conversation_goes_on(config, monkeypatch):
+    def fail(*_):
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(Commands, "_remember", fail)
+    answers, requests, told, _ = converse(config, "remember that I like tea", "hello there")
+    assert answers[0] == "I'm sorry, my memory could not do that."
+    assert len(requests) == 1 and told == [("remember", False)]
+
+
+def test_what_takes_long_is_said_and_done_all_the_same(tmp_path, monkeypatch):
+    config = configured(tmp_path / "memory", commands={"wait_s": 0.01})
+    work = Commands.carry_out
+
+    def slowly(*given):
+        time.sleep(0.1)  # longer than the order may take
+        return work(*given)
+
+    monkeypatch.setattr(Commands, "carry_out", slowly)
+    answers, _, told, _ = converse(config, "remember that I like tea")
+    assert answers == ["My memory is still busy with that; ask me again in a moment."]
+    assert told == [("remember", True)] and commands(config) == [("remember", "done")]
+
+
+def test_nothing_is_promised_off_the_record_that_is_not_kept(config):
+    """Without a state to go to, going off the record is refused, and said so."""
+    answers, requests, told, _ = converse(config, "off the record")
+    assert answers == ["I'm sorry, my memory could not do that."]
+    assert told == [("off_record", False)] and requests == []
+
+
+def test_an_order_is_spoken_by_the_voice(config):
+    async def scenario():
+        async with VoicePipeline(memory=memory(config)) as voice:
+            said = await voice.exchange("remember that my dog is called Max")
+            after = await voice.exchange("hello")
+            return said.content, voice.spoken, len(voice.server.requests), after.content
+
+    said, spoken, asked, after = run(scenario())
+    assert said == "I'll remember: my dog is called Max."
+    assert " ".join(spoken).startswith(said) and asked == 1 and after
+
+
+def test_an_interrupted_order_is_carried_out(config, monkeypatch):
+    async def scenario():
+        begun, work = asyncio.Event(), Commands.carry_out
+        loop = asyncio.get_running_loop()
+
+        def carry_out(*given):
+            loop.call_soon_threadsafe(begun.set)
+            return work(*given)
+
+        monkeypatch.setattr(Commands, "carry_out", carry_out)
+        async with VoicePipeline(memory=memory(config)) as voice:
+            await voice.speak("remember that my dog is called Max")
+            await begun.wait()
+            await voice.interrupt()
+            await voice.exchange("hello")
+
+    run(scenario())
+    assert commands(config) == [("remember", "done")]
+
+
+def test_an_eager_order_is_carried_out_once_when_it_holds(config):
+    async def scenario():
+        eager = EagerVoice(memory(config))
+        async with eager.voice:
+            await eager.begin("remember that my dog is called Max", requests=0)
+            await eager.end("Remember that my dog is called Max.")
+            said = await eager.voice.answer()
+            return said.content, len(eager.voice.server.requests)
+
+    assert run(scenario()) == ("I'll remember: my dog is called Max.", 0)
+    assert commands(config) == [("remember", "done")]
+
+
+def test_an_eager_order_that_is_withdrawn_changes_nothing(config):
+    async def scenario():
+        eager = EagerVoice(memory(config))
+        async with eager.voice:
+            await eager.begin("forget that", requests=0)
+            await eager.queue(EagerEndOfTurnCancelFrame())
+            await eager.end("forget that cake in the fridge")
+            await eager.voice.answer()
+            return len(eager.voice.server.requests)
+
+    assert run(scenario()) == 1
+    assert commands(config) == []
+
+
+def test_the_llm_no_longer_reads_what_is_forgotten_and_undo_lets_it_recall(config):
+    said = f"my {QUOKKA} is called Max"
+    ask = f"what is my {QUOKKA} called"
+    _, requests, _, messages = converse(config, said, "forget that", ask, "undo that", ask)
+    first, second, third = requests
+    assert said in str(first["messages"]) and "Max" not in str(second["messages"])
+    assert len(second["messages"]) == len(first["messages"]) + 4, "every message keeps its place"
+    assert said in third["messages"][-1]["content"], "undone, and recalled again"
+
+
+def test_blocks_that_hold_what_is_forgotten_are_taken_out_of_the_context(config):
+    remember(config, f"Anna: My {QUOKKA} likes tea.", "Anna: My car is red.")
+    _, requests, *_ = converse(
+        config,
+        f"what does my {QUOKKA} like",
+        "which colour is my car",
+        f"forget everything about {QUOKKA}",
+        "yes forget them",
+        "thank you so much",
+    )
+    *_, before, after = requests
+    assert f"{QUOKKA} likes tea" in str(before["messages"])
+    assert f"{QUOKKA} likes tea" not in str(after["messages"])
+    assert "My car is red" in str(after["messages"]), "and nothing else"
