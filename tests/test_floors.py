@@ -29,6 +29,7 @@ HOMES = {
     "sentence_transformers": ("providers.sentence_model", "providers.convert"),
     "onnx": ("providers.convert",),
     "Stemmer": ("core.text",),
+    "jellyfish": ("core.sounds",),
     "aiohttp": ("scripted", "scripted_wire"),
     "typer": ("cli",),
     "rich": ("cli",),

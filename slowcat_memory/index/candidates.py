@@ -50,6 +50,7 @@ class Lexical(Struct, frozen=True, eq=False):
 
     Attributes:
         text: The query.
+        also: Words that it may have meant, each with its share of their weight.
         sealed: Whether the sealed part was searched too.
         best: Document numbers by view, in no order.
         ceiling: What no score of the widest view can exceed: every word, over and over.
@@ -58,6 +59,7 @@ class Lexical(Struct, frozen=True, eq=False):
     """
 
     text: str
+    also: tuple[tuple[str, float], ...]
     sealed: bool
     best: dict[str, np.ndarray]
     ceiling: float

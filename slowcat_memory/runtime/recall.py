@@ -27,7 +27,7 @@ from slowcat_memory.runtime.query import Query, Recollection, Stage
 from slowcat_memory.runtime.scoring import FetchTokens, Scored, Scoring
 
 Fetch = Callable[[str, Sequence[str]], dict[str, Memory]]
-Understand = Callable[[Query, Sequence[str]], Ask]
+Understand = Callable[[Query, Searcher], Ask]
 
 
 class Progress:
@@ -58,7 +58,7 @@ class Recall:
         Args:
             searcher: The namespace's index.
             fetch: Returns memories by scope and ids, those that exist.
-            understand: Reads a query, given the namespace's speakers.
+            understand: Reads a query, given what is known in the namespace.
             embed: Turns a query into a unit vector, with or without its tokens, or None, and
                 never raises (see ``Breaker``); None without a model.
             tokens: Returns the vectors of memories' tokens by scope and ids; None without any.
@@ -84,8 +84,8 @@ class Recall:
         watch, progress = _Stopwatch(), progress or Progress()
         if progress.abandoned:
             return Recollection()
-        ask = self._understand(query, self._searcher.speakers)
-        lexical = progress.lexical = self._searcher.lexical(ask.words)
+        ask = self._understand(query, self._searcher)
+        lexical = progress.lexical = self._searcher.lexical(ask.words, also=ask.also)
         watch.lap("lexical")
         encoded = None if query.vector is None else Encoded.of(query.vector)
         if encoded is None and self._embed is not None and len(self._searcher.dense):
@@ -121,10 +121,10 @@ class Recall:
         """
         watch = _Stopwatch()
         progress.abandoned = True
-        ask = self._understand(query, self._searcher.speakers)
+        ask = self._understand(query, self._searcher)
         if progress.lexical is not None:
             return self._finish(query, ask, progress.lexical, None, watch)
-        tail = self._searcher.lexical(ask.words, sealed=False)
+        tail = self._searcher.lexical(ask.words, also=ask.also, sealed=False)
         watch.lap("lexical")
         return replace(self._finish(query, ask, tail, None, watch), stage="tail")
 

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from slowcat_memory.core.ask import Ask, AskOptions, understand
 from slowcat_memory.core.fuse import FuseOptions
 from slowcat_memory.core.rank import RankOptions
+from slowcat_memory.index import Searcher
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded
 from slowcat_memory.runtime.embedding import Embedding
@@ -145,7 +146,7 @@ class Retrieval:
             For ``Query.vector``; None without a model.
         """
         searcher = self._namespaces.get(query.scope).searcher
-        return self._recall(query.scope).encode(self._understand(query, searcher.speakers))
+        return self._recall(query.scope).encode(self._understand(query, searcher))
 
     def _recall(self, scope: str) -> Recall:
         namespace = self._namespaces.get(scope)
@@ -161,12 +162,13 @@ class Retrieval:
             self._options.ask.dialogue,
         )
 
-    def _understand(self, query: Query, speakers: Sequence[str]) -> Ask:
+    def _understand(self, query: Query, searcher: Searcher) -> Ask:
         return understand(
             query.text,
             query.now,
             self._zone,
-            speakers=speakers,
+            speakers=searcher.speakers,
+            heard=searcher.heard(query.text) if self._options.ask.sounds else (),
             dialogue=query.dialogue,
             language=self._options.language,
             options=self._options.ask,
