@@ -4,6 +4,7 @@ Counted as documents come, kept beside the sealed index in one file, and bounded
 sound is filed when the first misheard word asks for it.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from slowcat_memory.core.common_words import is_common
 from slowcat_memory.core.lexicon import worth_knowing
 from slowcat_memory.core.names import ROLES
 from slowcat_memory.core.sounds import LEAST, LEAST_OF_WORDS, Heard, closeness, keys, sound
+from slowcat_memory.records import Hotword
 
 FILE = "names.msgpack"
 MOST = 3000  # words that are kept, the most telling ones; twice as many while they are counted
@@ -125,7 +127,7 @@ class Names:
             for key in keys(heard):
                 self._filed.setdefault(key, set()).add(bare)
 
-    def most(self, n: int) -> list[Known]:
+    def most(self, n: int) -> list[Hotword]:
         """List the names, and the words that are said often and are not everyday ones.
 
         Args:
@@ -135,8 +137,18 @@ class Names:
             The most telling first.
         """
         self.load()
-        kept = (known for known in self._held.values() if known.named or known.count > 2)
-        return sorted(kept, key=lambda known: (-known.telling, known.form))[:n]
+        kept = [known for known in self._held.values() if known.named or known.count > 2]
+        best = sorted(kept, key=lambda known: (-known.telling, known.form))[:n]
+        top = math.log1p(best[0].telling) if best else 1.0
+        return [
+            Hotword(
+                word=known.form,
+                weight=round(math.log1p(known.telling) / top, 3),
+                count=known.count,
+                name=known.named > 0,
+            )
+            for known in best
+        ]
 
     def heard(self, words: list[str], unknown: Callable[[Sequence[str]], list[bool]]) -> list[Heard]:
         """Find what the words of a query that nobody has said yet were meant to be.
@@ -161,7 +173,7 @@ class Names:
                 joined = False
                 continue
             pair = words[place : place + 2]
-            if len(pair) == 2 and (whole := self._closest("".join(pair), LEAST_OF_WORDS)):
+            if len(pair) == 2 and len(pair[1]) > 1 and (whole := self._closest("".join(pair), LEAST_OF_WORDS)):
                 joined = True
                 yield Heard(" ".join(pair), *whole)
             elif strange and not is_common(word.lower()):

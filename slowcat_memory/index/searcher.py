@@ -31,8 +31,9 @@ from slowcat_memory.index.tail import Counts
 from slowcat_memory.index.vectors import SealedVectors
 from slowcat_memory.index.views import SOURCES, WINDOW, sources, views
 from slowcat_memory.index.walk import distinct
+from slowcat_memory.records import Hotword
 
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_WORD = re.compile(r"[^\W\d_]+")
 
 
 class Searcher:
@@ -407,6 +408,18 @@ class Searcher:
         words = _WORD.findall(text)
         with self._lock:
             return self.names.heard(words, self._unknown)
+
+    def hotwords(self, n: int) -> list[Hotword]:
+        """List the names, and the words that are frequent here and no everyday ones.
+
+        Args:
+            n: How many at most.
+
+        Returns:
+            The most telling first.
+        """
+        with self._lock:
+            return self.names.most(n)
 
     def _unknown(self, words: Sequence[str]) -> list[bool]:
         made = [self._tokenizer(word) for word in words]
