@@ -83,7 +83,10 @@ def call(engine, turn: int = 1, said: int = 0, scope: str = "user") -> Call:
 def test_search_tells_who_and_when_in_words(engine):
     told = one(engine, "search_memory", query="what is the dog called")
     when = datetime.now(UTC) - timedelta(days=40)
-    assert any(f"({when.day} {when:%b}" in m and "Anna: My dog is called Max." in m for m in told["memories"])
+    assert any(
+        f"({when.day} {when:%b}" in m and "Anna: My dog is called Max." in m
+        for m in told["memories"]
+    )
 
 
 def test_what_was_just_asked_is_no_memory(engine):
@@ -108,7 +111,10 @@ def test_search_by_speaker_and_by_time(engine):
 
 def test_a_time_that_the_index_did_not_propose_is_read(engine, monkeypatch):
     monkeypatch.setattr("slowcat_memory.engine.FILTERED", 1)
-    arguments = {"query": "dog", "until": (datetime.now(UTC) - timedelta(days=20)).date().isoformat()}
+    arguments = {
+        "query": "dog",
+        "until": (datetime.now(UTC) - timedelta(days=20)).date().isoformat(),
+    }
     told = ToolCalls().answer("search_memory", arguments, call(engine))
     assert any("called Max" in line for line in told["memories"])
 
@@ -244,7 +250,9 @@ def test_as_of_finds_what_was_believed_then(engine):
         old, id="fact/new", text="Anna lives in Porto.", valid_from=change, recorded_at=change,
         retired_at=None,
     )  # fmt: skip
-    over = replace(old, id="fact/over", text="Anna lives in a tent.", retired_at=None, valid_to=change)
+    over = replace(
+        old, id="fact/over", text="Anna lives in a tent.", retired_at=None, valid_to=change
+    )
     engine.store.apply("test", WriteBatch(memories=(old, new, over))).wait(None)
     for memory in (old, new, over):
         engine._indexer.put(memory)

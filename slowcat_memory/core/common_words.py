@@ -105,9 +105,18 @@ _WORDS = frozenset(
     wednesday week weekend weigh weight weird welcome well west wet whale wheat wheel whether while
     whisper whistle white whole wide wife wild wild win wind window wine wing wire wise wish without
     woman women wonder wood wool word work worker workout world worry worse worst worth wound wrap
-    wrist write writer wrong yard yarn year yellow yesterday yet yoga young zero zone zoo""".split()
+    wrist write writer wrong yard yarn year yellow yesterday yet yoga young zero zone zoo
+    always another anybody anyone anyway anywhere because everybody everyone everything everywhere somebody
+    someone sometimes somewhere nobody nowhere today whatever whenever wherever whoever
+    ate awoke became began begun bent bitten blew bought bound broken brought built bought caught chosen
+    chose clung crept dealt done drank drawn drew driven drove drunk eaten fallen fed fell felt flew flown forgave
+    forgotten forgot fought frozen froze gave given gone gotten grew grown heard held hidden hid hung kept knew
+    known laid lain led left lent lit lost made meant met paid ran rang ridden risen rode sang sank sat sent shaken
+    shone shook shown slept slid sold sought spent spoke spoken spread spun stole stolen stood struck stuck
+    stung sung sunk swam swept swore sworn swum taken taught thought threw thrown told took tore torn understood went
+    woke woken won wore worn wove woven written wrote lives knives wolves leaves loaves feet teeth geese mice""".split()
 )
-_ALL = _WORDS | EMPTY | PRONOUNS | COMMON
+EVERYDAY = _WORDS | EMPTY | PRONOUNS | COMMON
 _ENDINGS = ("ing", "ed", "es", "er", "ly", "s", "d", "r", "y")
 
 
@@ -120,15 +129,15 @@ def is_common(word: str) -> bool:
     Returns:
         Whether it is; "walked", "stopping" and "boxes" are as "walk", "stop" and "box".
     """
-    if word in _ALL:
+    if word in EVERYDAY:
         return True
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) > 2:
             stem = word[: -len(ending)]
-            if stem in _ALL or f"{stem}e" in _ALL:
+            if stem in EVERYDAY or f"{stem}e" in EVERYDAY:
                 return True
-            if stem[-1] == stem[-2] and stem[:-1] in _ALL:
+            if stem[-1] == stem[-2] and stem[:-1] in EVERYDAY:
                 return True
-            if stem[-1] == "i" and f"{stem[:-1]}y" in _ALL:
+            if stem[-1] == "i" and f"{stem[:-1]}y" in EVERYDAY:
                 return True
     return False

@@ -1,7 +1,7 @@
 """A namespace's own names: what a query that was misheard may have meant.
 
-Counted as documents come, kept beside the sealed index in one file, and bounded. What is filed by
-sound is filed when the first misheard word asks for it.
+Counted as documents come, kept beside the sealed index in one file, and bounded. Whatever costs
+time waits until it is needed or there is time (``warm``): while an index is opened, texts only queue.
 """
 
 import math
@@ -20,6 +20,7 @@ from slowcat_memory.records import Hotword
 FILE = "names.msgpack"
 MOST = 3000  # words that are kept, the most telling ones; twice as many while they are counted
 NAMED = 8  # how many mere occurrences one use as a name counts as
+WAITING = 1000  # documents that may wait to be counted
 FEWEST = 4  # letters of a word in lower case that may be a misheard name
 
 
@@ -54,14 +55,25 @@ class Names:
         self._file = sealed / FILE if sealed is not None else None
         self._held: dict[str, Known] = {}
         self._filed: dict[str, set[str]] | None = None  # words by the keys of their sound
+        self._waiting: list[tuple[str, str]] = []
 
     def add(self, text: str, speaker: str) -> None:
-        """Count a document's words.
+        """Count a document's words, at once or later.
 
         Args:
             text: What is indexed of it.
             speaker: Whose words they are.
         """
+        self._waiting.append((text, speaker))
+        if self._filed is not None or len(self._waiting) > WAITING:
+            self._catch_up()
+
+    def _catch_up(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for text, speaker in waiting:
+            self._count_all(text, speaker)
+
+    def _count_all(self, text: str, speaker: str) -> None:
         for part in speaker.split():
             if part.lower() not in ROLES:
                 self._count(part, named=True)
@@ -88,7 +100,7 @@ class Names:
 
     def clear(self) -> None:
         """Know nothing any more."""
-        self._held, self._filed, self._file = {}, None, None
+        self._held, self._filed, self._file, self._waiting = {}, None, None, []
 
     def write(self, folder: Path) -> None:
         """Store what is known.
@@ -96,11 +108,13 @@ class Names:
         Args:
             folder: Of the sealed index.
         """
+        self._catch_up()
         self._prune()
         (folder / FILE).write_bytes(msgspec.msgpack.encode(list(self._held.values())))
 
     def load(self) -> None:
-        """Read what a sealed index knows, and add what was counted since."""
+        """Read what a sealed index knows, and count what has come since."""
+        self._catch_up()
         file, self._file = self._file, None
         if file is None or not file.is_file():
             return
@@ -150,7 +164,9 @@ class Names:
             for known in best
         ]
 
-    def heard(self, words: list[str], unknown: Callable[[Sequence[str]], list[bool]]) -> list[Heard]:
+    def heard(
+        self, words: list[str], unknown: Callable[[Sequence[str]], list[bool]]
+    ) -> list[Heard]:
         """Find what the words of a query that nobody has said yet were meant to be.
 
         Args:
@@ -160,7 +176,9 @@ class Names:
         Returns:
             At most one name for each word, or pair of words.
         """
-        new = [len(word) > 1 and strange for word, strange in zip(words, unknown(words), strict=True)]
+        new = [
+            len(word) > 1 and strange for word, strange in zip(words, unknown(words), strict=True)
+        ]
         if not any(new):
             return []
         self.warm()
@@ -173,7 +191,11 @@ class Names:
                 joined = False
                 continue
             pair = words[place : place + 2]
-            if len(pair) == 2 and len(pair[1]) > 1 and (whole := self._closest("".join(pair), LEAST_OF_WORDS)):
+            if (
+                len(pair) == 2
+                and len(pair[1]) > 1
+                and (whole := self._closest("".join(pair), LEAST_OF_WORDS))
+            ):
                 joined = True
                 yield Heard(" ".join(pair), *whole)
             elif strange and not is_common(word.lower()):

@@ -1,5 +1,7 @@
 """slowcat-memory hotwords."""
 
+import json
+
 import pytest
 
 
@@ -17,7 +19,7 @@ def test_names_are_listed_a_line_each_the_most_telling_first(told) -> None:
 
 
 def test_as_json_with_weights(told) -> None:
-    found = told.json("hotwords", "--format", "json")
+    found = json.loads(told.ok("hotwords", "--format", "json"))
     assert found[0]["weight"] == 1.0 and all(0 < one["weight"] <= 1 for one in found)
     assert next(one for one in found if one["word"] == "Isaura")["name"] is True
 
@@ -31,4 +33,4 @@ def test_an_empty_scope_says_so(filled) -> None:
     result = filled("hotwords", "--scope", "nobody")
     assert result.exit_code == 0 and result.stdout == ""
     assert "Nothing is remembered in the scope nobody" in result.stderr
-    assert filled.json("hotwords", "--scope", "nobody", "--format", "json") == []
+    assert json.loads(filled.ok("hotwords", "--scope", "nobody", "--format", "json")) == []

@@ -34,7 +34,11 @@ def test_names_show_by_capitals_and_by_what_stands_before(text: str, found: list
 
 
 def test_rare_words_are_no_everyday_words() -> None:
-    assert rare("the quokka was walking to the pottery workshop") == ["quokka", "pottery", "workshop"]
+    assert rare("the quokka was walking to the pottery workshop") == [
+        "quokka",
+        "pottery",
+        "workshop",
+    ]
 
 
 @given(st.text())
