@@ -7,9 +7,9 @@ not lose by it.
 
     python -m benchmarks.mangled --data DIR --cache CACHE
 
-The JSON: ``machine``, ``load``, and ``results``, one a data folder: ``data``, ``n``, ``mangled`` (how
-many questions changed), and ``arms`` by name: ``clean`` and ``mangled`` R@10 as shares, over all
-questions, and ``ms``, the median of an answer to a clean one.
+The JSON: ``machine``, ``load``, and ``results``, one a data folder: ``data``, ``vectors``, ``n``,
+``mangled`` (how many questions changed), and ``arms`` by name: ``clean`` and ``mangled`` R@10 as
+shares, over all questions, and ``ms``, the median of an answer to a clean one.
 """
 
 import argparse
@@ -21,8 +21,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from benchmarks import common, datasets, quality
-from benchmarks.datasets import Dataset, Question
+from benchmarks import common, datasets, quality, recall_plots
+from benchmarks.datasets import ADVERSARIAL, Dataset, Question
 from benchmarks.mangler import WORD, mangle
 from benchmarks.scoring import evaluate
 from benchmarks.telling import Origins, Rankings, dialogue_of
@@ -48,6 +48,8 @@ def main() -> None:
         load.append(common.load_average())
         _show(results[-1])
     common.write_json(options.json, {"machine": common.machine(), "load": load, "results": results})
+    if options.plot:
+        recall_plots.mangled(results, options.plot)
 
 
 def measure(data: Dataset, options: argparse.Namespace) -> dict[str, Any]:
@@ -62,8 +64,8 @@ def measure(data: Dataset, options: argparse.Namespace) -> dict[str, Any]:
     """
     asked = misheard(data, options.seed)
     arms: dict[str, dict[str, float]] = {}
-    judged = data
-    for grams in (False, True):
+    judged: list[Question] = []
+    for grams in sorted({with_grams for with_grams, _ in ARMS.values()}):
         sections: dict[str, Any] = {"index": {"gram_view": grams}}
         if options.no_vectors:
             sections["embedding"] = {"kind": "none"}
@@ -80,16 +82,18 @@ def measure(data: Dataset, options: argparse.Namespace) -> dict[str, Any]:
                 quality.answer_all(engine, data, embedder, 20, options.limit, search=both)
         for name in asking:
             clean, mangled = both.runs[name]
-            judged = quality.answered(data, clean) if options.limit else data
+            answered = quality.answered(data, clean) if options.limit else data
+            judged = [q for q in answered.questions if q.evidence and q.category != ADVERSARIAL]
             arms[name] = {
-                "clean": evaluate(judged, clean)["all"]["R@10"],
-                "mangled": evaluate(judged, mangled)["all"]["R@10"],
+                "clean": evaluate(answered, clean)["all"]["R@10"],
+                "mangled": evaluate(answered, mangled)["all"]["R@10"],
                 "ms": round(statistics.median(both.ms[name]), 2),
             }
     return {
         "data": data.name,
-        "n": len(judged.questions),
-        "mangled": sum(asked[one.id] != one.text for one in judged.questions),
+        "vectors": not options.no_vectors,
+        "n": len(judged),
+        "mangled": sum(asked[one.id] != one.text for one in judged),
         "arms": {name: arms[name] for name in ARMS},
     }
 

@@ -24,7 +24,8 @@ class AskOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         sounds: A word that nobody in the namespace has ever said, and that sounds like one of its
             names, may have been misheard: the name is searched for as well.
         sounds_weight: What such a name weighs, as a share of what it would weigh if it had been
-            said: it is a guess.
+            said: it is a guess. From 0.5 to 1 mangled questions gain by it (LoCoMo, R@10: 66.2 to
+            68.1 by words alone), and clean ones lose nothing.
         times: Words for time ("last week", "in May"): what was said then counts more
             (``rank.when``).
         follow_up: A question that cannot stand alone ("and what about him?") takes the words that
@@ -34,7 +35,7 @@ class AskOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     names: bool = True
     sounds: bool = True
-    sounds_weight: float = 0.7
+    sounds_weight: float = 0.85
     times: bool = True
     follow_up: bool = True
     dialogue: float = 0.5

@@ -18,6 +18,7 @@ LEAST_OF_WORDS = 0.9  # the same, of a word that was never seen as a name
 ANOTHER_VOICE = 0.92  # how alike two words sound that differ by voice alone: "Bedro", "Pedro"
 _VOICELESS = str.maketrans({"B": "P", "D": "T", "G": "K", "V": "F", "Z": "S", "X": "S", "0": "T"})
 _VOWELS = "AEIOU"
+_GLIDES, _TWICE = re.compile(r"[YW]"), re.compile(r"(.)\1+")  # within a word: "Marya", "Jamess"
 _LETTERS = re.compile(r"[^a-z]")
 _RESPELL = tuple(
     (re.compile(pattern), letter)
@@ -84,7 +85,7 @@ def sound(word: str) -> Sound | None:
     if letters[0] == "y" and letters[1] not in "aeiou":
         letters = f"i{letters[1:]}"
     code = jellyfish.metaphone(letters)
-    exact = code[:1].strip(_VOWELS) + code[1:]
+    exact = _TWICE.sub(r"\1", code[:1].strip(_VOWELS) + _GLIDES.sub("", code[1:]))
     if letters[0] in "aeiou":
         exact = f"A{exact}"
     spelling = letters
