@@ -46,11 +46,10 @@ def mangle(text: str, rare: Collection[str], seed: str) -> str:
 
 
 def _heard(word: str, chance: random.Random) -> str:
-    made = word.lower()
+    said = made = word.lower()
     for _ in range(2 if chance.random() < TWICE else 1):
-        ways = [way for way in WAYS if any(one != made for one in way(made))]
-        if ways:
-            made = chance.choice([one for one in chance.choice(ways)(made) if one != made])
+        ways = [[one for one in way(made) if one not in (said, made)] for way in WAYS]
+        made = chance.choice(chance.choice([way for way in ways if way]))
     if len(made) > 5 and chance.random() < SPLIT:
         cut = chance.randrange(2, len(made) - 2)
         made = f"{made[:cut]} {made[cut:]}"

@@ -165,7 +165,7 @@ def _of_data(data: Path, vectors: Sequence[str], *, every: bool) -> Iterator[Ste
         yield Step("calibration", (*asked, *vectors), "calibration.json")
         chat = ("--data", str(data / CHAT))
         yield Step("mangled", (*chat, *vectors), "mangled-locomo.json")
-        yield Step("mangled", (*chat, "--no-vectors"), "mangled-locomo-words.json")
+        yield Step("mangled", (*chat, *vectors, "--no-vectors"), "mangled-locomo-words.json")
     else:
         yield Step("calibration", skipped=f"{CHAT} is not here")
         yield Step("mangled", skipped=f"{CHAT} is not here")
