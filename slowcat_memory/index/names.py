@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from slowcat_memory.core.common_words import is_common
-from slowcat_memory.core.lexicon import worth_knowing
+from slowcat_memory.core.lexicon import MOST_LETTERS, worth_knowing
 from slowcat_memory.core.names import ROLES
 from slowcat_memory.core.sounds import LEAST, LEAST_OF_WORDS, Heard, closeness, keys, sound
 from slowcat_memory.records import Hotword
@@ -21,6 +21,7 @@ FILE = "names.msgpack"
 MOST = 3000  # words that are kept, the most telling ones; twice as many while they are counted
 NAMED = 8  # how many mere occurrences one use as a name counts as
 WAITING = 1000  # documents that may wait to be counted
+ASKED = 64  # words of a query that are looked at: more was not asked in one breath
 FEWEST = 4  # letters of a word in lower case that may be a misheard name
 
 
@@ -170,14 +171,16 @@ class Names:
         """Find what the words of a query that nobody has said yet were meant to be.
 
         Args:
-            words: The query's words, in order.
+            words: The query's words, in order; the first ``ASKED`` count.
             unknown: Tells which of some words nobody has said.
 
         Returns:
             At most one name for each word, or pair of words.
         """
+        words = words[:ASKED]
         new = [
-            len(word) > 1 and strange for word, strange in zip(words, unknown(words), strict=True)
+            1 < len(word) <= MOST_LETTERS and strange
+            for word, strange in zip(words, unknown(words), strict=True)
         ]
         if not any(new):
             return []
@@ -216,7 +219,7 @@ class Names:
 
     def _closest(self, word: str, least: float) -> tuple[str, float] | None:
         """Find the name that sounds most like a word."""
-        said = sound(word)
+        said = sound(word) if len(word) <= MOST_LETTERS else None
         if said is None or self._filed is None:
             return None
         near = {bare for key in keys(said) for bare in self._filed.get(key, ())}

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from slowcat_memory.core.lexicon import MOST_CHARS
 from slowcat_memory.core.sounds import Heard
 from slowcat_memory.core.text import Tokenizer
 from slowcat_memory.index import compiled
@@ -405,7 +406,7 @@ class Searcher:
         Returns:
             The words, each with the name that sounds like it; none for most queries.
         """
-        words = _WORD.findall(text)
+        words = _WORD.findall(text[:MOST_CHARS])
         with self._lock:
             return self.names.heard(words, self._unknown)
 

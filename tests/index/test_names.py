@@ -140,6 +140,11 @@ def test_what_is_kept_is_bounded() -> None:
     assert [one.name for one in names.heard(["ysaura"], unknown)] == ["Isaura"]
 
 
+def test_endless_words_and_queries_cost_nothing(told: Searcher) -> None:
+    assert meant(told, "ysaura" + "a" * 100_000) == []
+    assert meant(told, "who " * 500 + "ysaura") == []
+
+
 def test_a_forgotten_lexicon_knows_nothing() -> None:
     made = searcher(*SAID)
     made.names.clear()
