@@ -8,12 +8,12 @@ sentence, so that it can ask again.
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
-from typing import Annotated, Any, Protocol
+from typing import Any, Protocol
 
 import msgspec
 import numpy as np
 from loguru import logger
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from slowcat_memory.core.belief import believed
 from slowcat_memory.core.calibrate import among
@@ -23,6 +23,15 @@ from slowcat_memory.core.text import clean, estimate_tokens, neutralise
 from slowcat_memory.core.when import WhenOptions, times
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, Hit, Memory
+from slowcat_memory.tool_arguments import (
+    KINDS,
+    AsOf,
+    ForgetWhat,
+    Nothing,
+    Read,
+    Remember,
+    Search,
+)
 
 MOST, TOKENS = 8, 400  # memories of an answer, and their estimated size
 FEW = 5  # memories that one call may forget
@@ -32,50 +41,6 @@ FLUSH_S = 2.0  # what was just said may still be on its way to the disk
 PINNED = "pinned"
 NOTHING = "Nothing found. Say that you do not remember; do not guess."
 UNSURE = "None of these surely answers it. Do not guess."
-
-Date = Annotated[str, Meta(description="A date like 2024-05-31, or words like 'last week'.")]
-
-
-class Search(Struct, frozen=True):
-    """Arguments of ``search_memory``."""
-
-    query: Annotated[str, Meta(description="What to look for, in a few words.")]
-    speaker: Annotated[str, Meta(description="Only what this person said.")] = ""
-    since: Date = ""
-    until: Date = ""
-
-
-class Remember(Struct, frozen=True):
-    """Arguments of ``remember``."""
-
-    text: Annotated[str, Meta(description="One sentence that stands on its own, with names.")]
-
-
-class ForgetWhat(Struct, frozen=True):
-    """Arguments of ``forget``."""
-
-    what: Annotated[str, Meta(description="What to forget, in a few words.")]
-    confirm: Annotated[bool, Meta(description="True only after the user agreed.")] = False
-
-
-class Nothing(Struct, frozen=True):
-    """Arguments of ``facts_list``: none."""
-
-
-class Read(Struct, frozen=True):
-    """Arguments of ``facts_read``."""
-
-    name: Annotated[str, Meta(description="A type that facts_list named.")]
-
-
-class AsOf(Struct, frozen=True):
-    """Arguments of ``memory_as_of``."""
-
-    query: Annotated[str, Meta(description="What to look for, in a few words.")]
-    date: Date
-
-
-Arguments = Search | Remember | ForgetWhat | Nothing | Read | AsOf
 
 
 class Speaking(Protocol):
@@ -383,13 +348,3 @@ def _types(memory: Memory) -> tuple[str, ...]:
     kind = memory.kind.partition("/")[2] or memory.kind
     own = () if memory.kind == CHUNK or turn_of(memory.id) else (kind,)
     return (*own, PINNED) if memory.pinned else own
-
-
-KINDS: dict[str, type[Arguments]] = {
-    "search_memory": Search,
-    "remember": Remember,
-    "forget": ForgetWhat,
-    "facts_list": Nothing,
-    "facts_read": Read,
-    "memory_as_of": AsOf,
-}
