@@ -45,6 +45,30 @@ def quality(results: Sequence[dict[str, Any]], path: Path) -> None:
     save(figure, path)
 
 
+def mangled(results: Sequence[dict[str, Any]], path: Path) -> None:
+    """Draw what is found of clean and of mangled questions.
+
+    Args:
+        results: As ``benchmarks.mangled`` makes them, one a data folder.
+        path: The PNG.
+    """
+    figure, every = canvas(8, 3.2, columns=len(results), widths=[1.0] * len(results))
+    for place, result in enumerate(results):
+        axes = every[place] if len(results) > 1 else every
+        names = list(result["arms"])
+        for shift, kind in enumerate(("clean", "mangled")):
+            values = [100 * result["arms"][name][kind] for name in names]
+            at = [n + 0.4 * shift for n in range(len(names))]
+            bars = axes.bar(at, values, 0.38, label=kind, color=COLOURS[shift])
+            axes.bar_label(bars, fmt="%.0f", fontsize=8, padding=2)
+        axes.set_xticks([n + 0.2 for n in range(len(names))], names, fontsize=8)
+        axes.set_ylim(0, 115)
+        how = "with vectors" if result["vectors"] else "by words alone"
+        axes.set_title(f"{result['data']}, {how}: R@10", loc="left", fontsize=10)
+        axes.legend(frameon=False, fontsize=8, loc="upper right", ncols=2)
+    save(figure, path)
+
+
 def contextual(results: Sequence[dict[str, Any]], path: Path) -> None:
     """Draw what each arm misses.
 

@@ -61,6 +61,29 @@ def contextual(written: dict[str, Any]) -> str:
     return "\n\n".join(parts)
 
 
+def mangled(written: Sequence[dict[str, Any]]) -> str:
+    """Write what ``benchmarks.mangled`` measured.
+
+    Args:
+        written: Its JSON files.
+
+    Returns:
+        Markdown: a table for each data folder.
+    """
+    parts = []
+    for result in (result for each in written for result in each["results"]):
+        how = "with vectors" if result["vectors"] else "by words alone"
+        rows = [
+            (name, percent(arm["clean"]), percent(arm["mangled"]))
+            for name, arm in result["arms"].items()
+        ]
+        parts += [
+            f"**{result['data']}**, {how}: {result['mangled']} of {result['n']} questions mangled",
+            table(("against it", "R@10 clean", "R@10 mangled"), rows),
+        ]
+    return "\n\n".join(parts)
+
+
 def ablation(written: dict[str, Any]) -> str:
     """Write what ``benchmarks.ablation`` measured.
 

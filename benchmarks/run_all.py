@@ -77,6 +77,10 @@ PARTS = {
         recall_tables.quality,
         lambda written, path: recall_plots.quality(_joined(written), path),
     ),
+    "mangled": Part(
+        recall_tables.mangled,
+        lambda written, path: recall_plots.mangled(_joined(written), path),
+    ),
     "ablation": Part(
         lambda written: recall_tables.ablation(written[0]),
         lambda written, path: recall_plots.ablation(written[0]["results"], path),
@@ -148,7 +152,7 @@ def plan(data: Path, cache: Path, *, every: bool) -> Iterator[Step]:
 def _of_data(data: Path, vectors: Sequence[str], *, every: bool) -> Iterator[Step]:
     """Say what to run on real conversations."""
     if not data.is_dir():
-        for name in ("quality", "ablation", "calibration", "contextual"):
+        for name in ("quality", "ablation", "calibration", "mangled", "contextual"):
             yield Step(name, skipped="the evaluation data is not here (see --data)")
         return
     chosen = []
@@ -164,8 +168,12 @@ def _of_data(data: Path, vectors: Sequence[str], *, every: bool) -> Iterator[Ste
     if (data / CHAT).is_dir():  # it judges; what is fitted on is among those that take long
         asked = chosen if every else ("--data", str(data / CHAT))
         yield Step("calibration", (*asked, *vectors), "calibration.json")
+        chat = ("--data", str(data / CHAT))
+        yield Step("mangled", (*chat, *vectors), "mangled-locomo.json")
+        yield Step("mangled", (*chat, *vectors, "--no-vectors"), "mangled-locomo-words.json")
     else:
         yield Step("calibration", skipped=f"{CHAT} is not here")
+        yield Step("mangled", skipped=f"{CHAT} is not here")
     if (data / CHAT / contextual.NOTES).is_file():
         yield Step("contextual", ("--data", str(data / CHAT), *vectors), "contextual.json")
     else:

@@ -47,7 +47,9 @@ async def main():
             system_instruction=f"You are a friendly assistant. Answer briefly.\n\n{known}",
         ),
     )
-    user_aggregator, assistant_aggregator = LLMContextAggregatorPair(LLMContext())
+    user_aggregator, assistant_aggregator = LLMContextAggregatorPair(
+        LLMContext(tools=memory.tools("search_memory"))  # optional: the LLM may look further
+    )
 
     worker = PipelineWorker(
         Pipeline([user_aggregator, memory, llm, assistant_aggregator]),

@@ -7,8 +7,9 @@ writes belong to the store's thread, everything else to the two workers of ``run
 import asyncio
 import hashlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,6 +17,7 @@ import numpy as np
 from msgspec.structs import asdict, replace
 
 from slowcat_memory.config import Config, time_zone, tokenizer
+from slowcat_memory.core.belief import believed
 from slowcat_memory.core.extract import relevant
 from slowcat_memory.core.pack import Cut, Packed, pack
 from slowcat_memory.core.queries import Said
@@ -30,6 +32,8 @@ from slowcat_memory.records import (
     Event,
     Forget,
     Forgotten,
+    Hit,
+    Hotword,
     LedgerEntry,
     Memory,
     Session,
@@ -37,7 +41,7 @@ from slowcat_memory.records import (
     Turn,
     WriteBatch,
 )
-from slowcat_memory.runtime import ledger
+from slowcat_memory.runtime import ledger, scan
 from slowcat_memory.runtime.as_of import AsOf
 from slowcat_memory.runtime.audience import expired, guest_scope
 from slowcat_memory.runtime.documents import DocumentVectors, Told
@@ -54,7 +58,9 @@ from slowcat_memory.runtime.residence import Residence
 from slowcat_memory.runtime.retention import Retention
 from slowcat_memory.runtime.retrieval import Retrieval, RetrievalOptions
 from slowcat_memory.runtime.silence import Silence
-from slowcat_memory.store import Ack, Store
+from slowcat_memory.store import Ack, Snapshot, Store
+
+FILTERED = 100  # hits of which those are kept that were said at the right time, or by the right one
 
 NOTED = 0.8  # importance of what a person asked to keep
 _shared: dict[Path, "tuple[MemoryEngine, int]"] = {}
@@ -638,6 +644,103 @@ class MemoryEngine:
             )
         )
 
+    def search_within(
+        self,
+        text: str,
+        scope: str,
+        k: int = 10,
+        *,
+        speaker: str = "",
+        since: datetime | None = None,
+        until: datetime | None = None,
+        exclude: frozenset[str] = frozenset(),
+        local: bool = False,
+    ) -> list[Hit]:
+        """Search what one speaker said, or what was said in a time. Blocks.
+
+        Args:
+            text: What is asked.
+            scope: The namespace.
+            k: How many hits.
+            speaker: Whose words, or a part of the name; "" for anybody's.
+            since: Said at or after; None for any time.
+            until: Said before; None for any time.
+            exclude: Ids of memories not to return.
+            local: As in ``search``.
+
+        Returns:
+            The hits, best first.
+        """
+        wanted = scan.within(speaker, since, until)
+
+        def said(snapshot: Snapshot) -> Iterator[Memory]:
+            every = scan.said_between(snapshot, scope, since, until)
+            return (memory for memory in every if memory.id not in exclude)
+
+        return self._search_all(text, scope, k, None, wanted, said, exclude=exclude, local=local)
+
+    def as_of(
+        self, text: str, scope: str, at: datetime, k: int = 10, *, local: bool = False
+    ) -> list[Hit]:
+        """Search what was believed at a moment, retired memories included. Blocks.
+
+        Args:
+            text: What is asked.
+            scope: The namespace.
+            at: The moment, aware.
+            k: How many hits.
+            local: As in ``search``.
+
+        Returns:
+            What had been recorded by then, and was neither retired nor over; best first.
+        """
+
+        def then(snapshot: Snapshot) -> Iterator[Memory]:
+            return scan.said_between(snapshot, scope, None, at)
+
+        def retired(snapshot: Snapshot) -> Iterator[Memory]:
+            return scan.retired(snapshot, scope, at)
+
+        return self._search_all(
+            text, scope, k, at, lambda m: believed(m, at), then, retired, local=local
+        )
+
+    def _search_all(
+        self,
+        text: str,
+        scope: str,
+        k: int,
+        now: datetime | None,
+        keep: scan.Keep,
+        said: Callable[[Snapshot], Iterator[Memory]],
+        unindexed: Callable[[Snapshot], Iterator[Memory]] = lambda _: iter(()),
+        exclude: frozenset[str] = frozenset(),
+        local: bool = False,
+    ) -> list[Hit]:
+        """Search the index and what it lacks; where too few of its hits are wanted, all that was said."""
+        found = self.search(text, scope, max(k, FILTERED), now=now, exclude=exclude, local=local)
+        hits = [hit for hit in found.hits if keep(hit.memory)]
+        with self.store.snapshot() as snapshot:
+            others = chain(unindexed(snapshot), said(snapshot) if len(hits) < k else ())
+            allowed = (memory for memory in others if local or not memory.local_only)
+            read = scan.scan(filter(keep, allowed), found.words, self._tokenizer, k)
+        return scan.merged(hits, read, k)
+
+    def hotwords(self, scope: str, n: int = 100) -> list[Hotword]:
+        """List the names of a scope, and the words that are frequent there and rare elsewhere.
+
+        Args:
+            scope: The scope.
+            n: How many at most.
+
+        Returns:
+            For a recogniser, the most telling first.
+
+        Raises:
+            ConfigError: That is not a scope's name.
+        """
+        return self._namespaces.get(scope).searcher.hotwords(n)
+
     def retrieval(self, options: RetrievalOptions) -> Retrieval:
         """Recall in another way over the same memory, for who compares ways.
 
@@ -649,7 +752,7 @@ class MemoryEngine:
         """
         return self._retrieval_from(self._namespaces, self.store, options)
 
-    def as_of(self, turn: Turn) -> Retrieval:
+    def retrieval_before(self, turn: Turn) -> Retrieval:
         """Recall from what was there before a turn.
 
         Its index is made anew, in memory: a second and 60 MB for 10,000 turns.

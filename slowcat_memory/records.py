@@ -457,3 +457,19 @@ class Hit(Struct, frozen=True, kw_only=True):
     coverage: float = 0.0
     cosine: float | None = None
     views: dict[str, float] = {}
+
+
+class Hotword(Struct, frozen=True):
+    """A word that a recogniser should know.
+
+    Attributes:
+        word: As it is written.
+        weight: 0 to 1: how telling it is, the most telling one having 1.
+        count: How often it was said.
+        name: Whether it was used as a name.
+    """
+
+    word: str
+    weight: float
+    count: int
+    name: bool

@@ -16,7 +16,7 @@ ROOT = PACKAGE.parent
 
 # Whoever imports one of these must live at one of its homes, or below it.
 HOMES = {
-    "pipecat": ("processor", "headless", "headless_turn"),
+    "pipecat": ("processor", "tools", "headless", "headless_turn"),
     "lmdb": ("store",),
     "faiss": ("index",),
     "bm25s": ("index",),
@@ -29,6 +29,7 @@ HOMES = {
     "sentence_transformers": ("providers.sentence_model", "providers.convert"),
     "onnx": ("providers.convert",),
     "Stemmer": ("core.text",),
+    "jellyfish": ("core.sounds",),
     "aiohttp": ("scripted", "scripted_wire"),
     "typer": ("cli",),
     "rich": ("cli",),

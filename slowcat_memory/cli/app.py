@@ -13,6 +13,7 @@ from slowcat_memory.cli import (
     config_commands,
     exporting,
     forget,
+    hotwords,
     icebreakers,
     importing,
     init,
@@ -171,6 +172,7 @@ app.command("show", rich_help_panel=LOOK)(show.show)
 app.command("why", rich_help_panel=LOOK)(why.why)
 app.command("replay", rich_help_panel=LOOK)(replay.replay)
 app.command("stats", rich_help_panel=LOOK)(stats.stats)
+app.command("hotwords", rich_help_panel=LOOK)(hotwords.hotwords)
 app.command("export", rich_help_panel=LOOK)(exporting.export)
 app.command("import", rich_help_panel=CHANGE)(importing.import_)
 app.command("remember", rich_help_panel=CHANGE)(keep.remember)

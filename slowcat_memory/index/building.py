@@ -16,6 +16,7 @@ from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import compiled, vectors
 from slowcat_memory.index.counting import Counting, write_view
 from slowcat_memory.index.ids import Ids, chunk_of
+from slowcat_memory.index.names import Names
 from slowcat_memory.index.options import IndexOptions
 from slowcat_memory.index.views import SOURCES, sources, views
 
@@ -138,6 +139,7 @@ class Builder:
             name: array(_code(kind)) for name, kind in COLUMNS.items()
         }
         self._speakers: dict[str, int] = {}
+        self._names = Names()
         self._views = views(options)
         self._counting = {source: Counting() for source in sources(self._views)}
         self._unresolved: dict[int, str] = {}  # who names a neighbour that had not come by then
@@ -178,6 +180,7 @@ class Builder:
         about = document.about or NO_TIME
         columns["about_from"].append(about[0])
         columns["about_until"].append(about[1])
+        self._names.add(document.text, document.speaker)
         for source, counting in self._counting.items():
             counting.add(SOURCES[source](self._tokenizer, document.text))
 
@@ -228,6 +231,7 @@ class Builder:
         columns["session"] = sessions(before)
         for name, values in columns.items():
             np.save(folder / f"{name}.npy", values)
+        self._names.write(folder)
         totals = {}
         for source in list(self._counting):
             own = self._counting.pop(source).finish(folder, source)

@@ -121,6 +121,10 @@ class LexicalView:
         """
         return self._tail.documents[document]
 
+    def tail_frequency(self, term: str) -> int:
+        """Count the tail's documents that hold a term."""
+        return self._tail.frequency(term)
+
     def sealed_frequency(self, row: int) -> int:
         """Count the sealed documents that hold a term, dead ones included; 0 for row -1."""
         return self._sealed.frequency(row) if row >= 0 else 0
@@ -128,7 +132,13 @@ class LexicalView:
     # ---------------------------------------------------------------- search
 
     def search(
-        self, terms: Sequence[str], rows: Sequence[int], k: int, *, sealed: bool = True
+        self,
+        terms: Sequence[str],
+        rows: Sequence[int],
+        k: int,
+        *,
+        sealed: bool = True,
+        shares: Sequence[float] = (),
     ) -> tuple[np.ndarray, list[float]]:
         """Score the documents for a query; ``scores`` tells them until the next one.
 
@@ -137,6 +147,7 @@ class LexicalView:
             rows: Their rows in the sealed vocabulary, -1 for none.
             k: How many documents to return at most.
             sealed: False leaves the sealed generation out, for a turn that is out of time.
+            shares: How much of its weight each term has; none for all of it.
 
         Returns:
             The best documents' numbers, in no order; and each term's idf, those included that
@@ -144,6 +155,8 @@ class LexicalView:
         """
         self._clear()
         idf = [self._idf(term, row) for term, row in zip(terms, rows, strict=True)]
+        if shares:
+            idf = [share * value for share, value in zip(shares, idf, strict=True)]
         if not self._living or self._total <= 0:
             return np.zeros(0, np.int64), idf
         found = [self._walk(rows, idf, k)] if sealed and self._base else []

@@ -5,14 +5,17 @@ document said before and after it in its session, because the window view joins 
 sealed does not change: a sealed document that must is *lifted* into the tail, under a new number.
 """
 
+import re
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from weakref import ReferenceType, ref
 
 import numpy as np
 
+from slowcat_memory.core.lexicon import MOST_CHARS
+from slowcat_memory.core.sounds import Heard
 from slowcat_memory.core.text import Tokenizer
 from slowcat_memory.index import compiled
 from slowcat_memory.index.building import COLUMNS, NO_TIME, Document, digest, read_header
@@ -22,6 +25,7 @@ from slowcat_memory.index.dense import DenseView
 from slowcat_memory.index.ids import Ids, Named
 from slowcat_memory.index.lexical import LexicalView
 from slowcat_memory.index.mapped import open_array
+from slowcat_memory.index.names import Names
 from slowcat_memory.index.options import IndexOptions
 from slowcat_memory.index.postings import SealedPostings
 from slowcat_memory.index.source import Source
@@ -29,6 +33,9 @@ from slowcat_memory.index.tail import Counts
 from slowcat_memory.index.vectors import SealedVectors
 from slowcat_memory.index.views import SOURCES, WINDOW, sources, views
 from slowcat_memory.index.walk import distinct
+from slowcat_memory.records import Hotword
+
+_WORD = re.compile(r"[^\W\d_]+")
 
 
 class Searcher:
@@ -72,6 +79,7 @@ class Searcher:
         self._session, self._speaker = columns["session"], columns["speaker"]
         self._about = columns["about_from"], columns["about_until"]
         self.speakers = list(header.speakers) if header else []
+        self.names = Names(sealed)
         # As they were when it was sealed: those whose words are in a sealed document's window.
         self._sealed_before = open_array(sealed / "before.npy") if sealed else np.zeros(0, np.int32)
         self._sealed_after = open_array(sealed / "after.npy") if sealed else np.zeros(0, np.int32)
@@ -105,7 +113,9 @@ class Searcher:
             self.dense.attach(opened)
 
     def warm(self) -> None:
-        """Have what makes large indexes faster loaded in the background, before it is needed."""
+        """Have what makes recall faster loaded before it is needed."""
+        with self._lock:
+            self.names.warm()
         if self.sealed_count >= self._options.compiled_from:
             compiled.ask()
 
@@ -158,6 +168,7 @@ class Searcher:
             else:
                 before = self._find(document.before)
                 before, after = self._unlink(before, self._neighbour(self._after, before))
+            self.names.add(document.text, document.speaker)
             added = self._append(document, counts, hashed)
             if (neighbour := before if before >= 0 else after) >= 0:
                 self._session[added] = self._session[neighbour]
@@ -389,11 +400,51 @@ class Searcher:
 
     # ---------------------------------------------------------------- search
 
-    def lexical(self, text: str, *, sealed: bool = True) -> Lexical:
+    def heard(self, text: str) -> list[Heard]:
+        """Find the names that words of a query may have been, which nobody here has ever said.
+
+        Args:
+            text: The query.
+
+        Returns:
+            The words, each with the name that sounds like it; none for most queries.
+        """
+        words = _WORD.findall(text[:MOST_CHARS])
+        with self._lock:
+            return self.names.heard(words, self._unknown)
+
+    def hotwords(self, n: int) -> list[Hotword]:
+        """List the names, and the words that are frequent here and no everyday ones.
+
+        Args:
+            n: How many at most.
+
+        Returns:
+            The most telling first.
+        """
+        with self._lock:
+            return self.names.most(n)
+
+    def _unknown(self, words: Sequence[str]) -> list[bool]:
+        made = [self._tokenizer(word) for word in words]
+        tokens = list(dict.fromkeys(token for each in made for token in each))
+        rows = self._sources["words"].vocabulary.rows(tokens)
+        tail = self._views[WINDOW.name]
+        new = {
+            token
+            for token, row in zip(tokens, rows, strict=True)
+            if row < 0 and not tail.tail_frequency(token)
+        }
+        return [bool(each) and new.issuperset(each) for each in made]
+
+    def lexical(
+        self, text: str, *, also: tuple[tuple[str, float], ...] = (), sealed: bool = True
+    ) -> Lexical:
         """Find the best documents by the words of a query.
 
         Args:
             text: The query.
+            also: Words that it may have meant (see ``heard``), each with its share of their weight.
             sealed: False looks at the tail only, for a turn that is out of time.
 
         Returns:
@@ -402,6 +453,8 @@ class Searcher:
         asked = {
             name: list(dict.fromkeys(SOURCES[name](self._asking, text))) for name in self._sources
         }
+        own = len(asked["words"])
+        shares = self._add(asked["words"], also)
         with self._lock:
             self._scored = None
             rows = {name: self._sources[name].vocabulary.rows(asked[name]) for name in asked}
@@ -412,11 +465,13 @@ class Searcher:
                     rows[view.source],
                     self._options.candidates,
                     sealed=sealed,
+                    shares=shares if view.source == "words" else (),
                 )
                 best[view.name] = found
-                if view is WINDOW:
-                    ceiling, weights = sum(idf), dict(zip(asked[view.source], idf, strict=True))
-            made = Lexical(text, sealed, best, ceiling, weights, len(self._ids))
+                if view is WINDOW:  # what was meant stands for what was said: it weighs once
+                    ceiling = sum(idf[:own])
+                    weights = dict(zip(asked[view.source], idf, strict=True))
+            made = Lexical(text, also, sealed, best, ceiling, weights, len(self._ids))
             self._scored = ref(made)
             return made
 
@@ -424,6 +479,17 @@ class Searcher:
         """Drop what is held of the last query."""
         with self._lock:
             self._scored = None
+
+    def _add(self, asked: list[str], also: tuple[tuple[str, float], ...]) -> list[float]:
+        """Add tokens to those of a query; return each one's share, nothing without additions."""
+        if not also:
+            return []
+        shares = dict.fromkeys(asked, 1.0)
+        for word, share in also:
+            for token in self._tokenizer(word):
+                shares.setdefault(token, share)
+        asked[:] = shares
+        return list(shares.values())
 
     def postings(self, text: str) -> int:
         """Count the sealed postings that a query walks over, in all lexical views.
@@ -453,7 +519,7 @@ class Searcher:
         """
         with self._lock:
             if self._scored is None or self._scored() is not lexical:  # another query came by
-                self.lexical(lexical.text, sealed=lexical.sealed)
+                self.lexical(lexical.text, also=lexical.also, sealed=lexical.sealed)
                 self._scored = ref(lexical)
             return {view.name: self._views[view.name].scores(numbers) for view in self._chosen}
 

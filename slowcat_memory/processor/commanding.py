@@ -33,7 +33,6 @@ from slowcat_memory.runtime.orders import ASKED_S, Circumstances, Outcome, Where
 Keep = Callable[[dict, str], Turn | None]
 Push = Callable[[Frame], Awaitable[None]]
 Told = Callable[[Command, Outcome], None]
-_LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1", "[::1]"))
 
 
 class OnRecord(Protocol):
@@ -81,8 +80,7 @@ class Commanding:
         self._clock, self._messages = engine.clock, messages
         self._keep, self._push, self._told = keep, push, told
         self._record, self._shared, self._llm = record, shared, llm
-        keep_local = getattr(engine, "keep_local", None)
-        self._commands = Commands(engine, self._options, self._language, keep_local)
+        self._commands = Commands(engine, self._options, self._language, engine.keep_local)
         self._asked_until: datetime | None = None
         self._read: tuple[str, bool, Command | None] = ("", False, None)
         self._working: set[asyncio.Task[Outcome]] = set()
@@ -228,18 +226,3 @@ class Commanding:
         """
         if self._working:
             await asyncio.wait(self._working, timeout=timeout_s)
-
-
-def whereabouts(llm: Any) -> Whereabouts:
-    """Tell where a language model runs, by the host that its service talks to.
-
-    Args:
-        llm: A Pipecat LLM service, or None.
-
-    Returns:
-        "unknown" where the service does not say.
-    """
-    host = getattr(getattr(getattr(llm, "_client", None), "base_url", None), "host", "")
-    if not isinstance(host, str) or not host:
-        return "unknown"
-    return "local" if host.lower() in _LOOPBACK else "remote"

@@ -39,6 +39,7 @@ from pipecat.frames.frames import (
     LLMMessagesUpdateFrame,
     TranscriptionFrame,
     UserSpeakingFrame,
+    UserStartedSpeakingFrame,
 )
 from pipecat.processors.aggregators.llm_context import LLMContext
 from pipecat.processors.aggregators.llm_response_universal import (
@@ -80,6 +81,7 @@ from slowcat_memory.runtime.query import Recollection
 from slowcat_memory.runtime.record import Record
 from slowcat_memory.runtime.tracker import SessionTracker
 from slowcat_memory.store import Ack
+from slowcat_memory.tools import SEARCH, SEARCH_HINT, FunctionSchema, memory_tools
 
 T = TypeVar("T")
 
@@ -169,7 +171,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._locality = Locality(bool(llm_is_local))  # until the pipeline starts
         self._blocks = Blocks()
         self._stripped_for: tuple[str, ...] | None = None  # the scopes whose blocks may stand
-        self._add_instruction = add_instruction
+        self._add_instruction, self._instruction = add_instruction, INSTRUCTION
         self._users: LLMUserAggregator | None = None
         self._dialogue: Conversation | None = None
         self._listening: Listening | None = None
@@ -180,6 +182,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._speculated: tuple[Recollection, Packed] | None = None  # what was put before it
         self._injects = True
         self._spoken = False  # the turn that is coming was spoken
+        self._turns = 0  # of people: see `user_turn`
         self._has_assistant = False
         self._reply_done = asyncio.Event()
         self._reply_done.set()
@@ -192,6 +195,57 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             self._register_event_handler(event, sync=True)  # inside tasks of ours: see `_tell`
 
     # ---------------------------------------------------------------- what applications call
+
+    def tools(self, *only: str) -> list[FunctionSchema]:
+        """Make the tools by which the LLM asks the memory itself.
+
+        Call it before the pipeline starts: ``LLMContext(tools=memory.tools())``.
+
+        Args:
+            *only: Names of some of ``slowcat_memory.tools.NAMES``; none for every one.
+
+        Returns:
+            Schemas with their handlers, which the LLM service registers by itself.
+
+        Raises:
+            ConfigError: There is no such tool.
+        """
+        made = memory_tools(self, only)
+        if any(tool.name == SEARCH for tool in made):
+            self._instruction = f"{INSTRUCTION} {SEARCH_HINT}"
+        return made
+
+    def scope_now(self) -> str:
+        """Tell whose memory a tool works on, "" for nobody's: where guests speak, or several."""
+        if self._dialogue is None:
+            return self._scope
+        asking = dict.fromkeys(self._dialogue.scopes)
+        return next(iter(asking)) if len(asking) == 1 and self._audience.guest not in asking else ""
+
+    def stays_local(self) -> bool:
+        """Tell whether the LLM is on this machine."""
+        return self._locality.local
+
+    def keeps(self) -> bool:
+        """Tell whether what is said is kept: it is not off the record."""
+        return not self._record.off
+
+    def user_turn(self) -> int:
+        """Number the turn of a person that is being answered: two answers to one turn share it.
+
+        A realtime service answers before the turn is known: there, a turn counts when somebody
+        begins to speak.
+        """
+        return self._turns + (self._speculating is not None)
+
+    def answering(self) -> int:
+        """Tell the log id of the turn that is being answered; 0 where it is not known yet."""
+        turn = self._dialogue.user_turn if self._dialogue and self._injects else None
+        return turn.id if turn and self._speculating is None else 0
+
+    def in_context(self) -> frozenset[str]:
+        """Tell which memories are words of a person that the LLM reads in its context."""
+        return self._visible.said
 
     @property
     def engine(self) -> MemoryEngine | None:
@@ -449,7 +503,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
                 "aggregators=, or speakers and the agent's words may be missed"
             )
         if self._add_instruction and (llm := self._find(LLMService, "next")):
-            llm.append_system_instruction(INSTRUCTION)
+            llm.append_system_instruction(self._instruction)
 
     def _neighbours(self) -> tuple[LLMUserAggregator | None, LLMAssistantAggregator | None]:
         return self._find(LLMUserAggregator, "previous"), self._find(LLMAssistantAggregator, "next")
@@ -493,6 +547,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         assert dialogue is not None  # asked for by the caller
         if isinstance(frame, (UserSpeakingFrame, BotSpeakingFrame)):
             dialogue.touch(self._now())
+        elif isinstance(frame, UserStartedSpeakingFrame):
+            self._turns += not self._injects
         elif isinstance(frame, FunctionCallInProgressFrame):
             dialogue.tool_called(frame.function_name)
         elif isinstance(frame, InterruptionFrame):
@@ -628,6 +684,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         keep = order is None or order.kind != "off_record"
         turns = self._dialogue.user_said(text, channel, aside=order is not None, keep=keep)
         turn = turns[-1] if turns else None
+        self._turns += self._injects
         self._messages.became(message, turn)
         self._visible.logged(message, (chunk_id(turn.id) for turn in turns))
         self._spoken = False

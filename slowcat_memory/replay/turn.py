@@ -75,7 +75,7 @@ def replay_turn(engine: MemoryEngine, number: int) -> Replayed:
         keep_share=engine.config.recall.keep_share,
         dialogue=dialogue,
     )
-    found = engine.as_of(turn).run(query)
+    found = engine.retrieval_before(turn).run(query)
     now = ledger.entry(turn, found, engine.pack(found, turn.at))
     with engine.store.snapshot() as snapshot:
         memories = {memory.id: memory for memory in _memories(snapshot, then, now)}

@@ -7,7 +7,7 @@ is recalled for it is what all of them may read (see ``audience``). Off the reco
 anywhere.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from itertools import groupby
 
@@ -82,6 +82,11 @@ class Conversation:
         return self._asked.scopes
 
     @property
+    def user_turn(self) -> Turn | None:
+        """The turn that the agent answers, None before the first one that was kept."""
+        return self._last.user_turn if self._asked.kept else None
+
+    @property
     def uses_tools(self) -> bool:
         """Whether the agent has called a tool since the person's turn."""
         return self._last.uses_tools
@@ -100,6 +105,15 @@ class Conversation:
             Two turns at most; none where several people ask, who have no dialogue in common.
         """
         return self._last.before(turn) if len(self.scopes) == 1 else []
+
+    def forget(self, turns: Collection[int]) -> None:
+        """Lend no words of forgotten turns to what is asked next.
+
+        Args:
+            turns: Their log ids.
+        """
+        for dialogue in self._dialogues.values():
+            dialogue.forget(turns)
 
     def before_next(self, scope: str) -> list[Said]:
         """List what was said last in the session of who is about to ask, oldest first.
@@ -182,12 +196,21 @@ class Conversation:
         heard = self._heard.around(text, channel)
         return heard, [] if covers(heard, text) else self._unkept.around(text, channel)
 
-    def user_said(self, text: str, channel: Channel | None = None) -> list[Turn]:
+    def user_said(
+        self,
+        text: str,
+        channel: Channel | None = None,
+        *,
+        aside: bool = False,
+        keep: bool = True,
+    ) -> list[Turn]:
         """Log a person's turn, each part with whose it is.
 
         Args:
             text: The whole turn's words.
             channel: Spoken or typed; None for spoken if its words were heard.
+            aside: It is said to the memory itself; so is what the agent replies to it.
+            keep: False for words that ask not to be kept, on the record as they may be.
 
         Returns:
             The turns, numbered, the last one being what the agent replies to; none when there was
@@ -198,13 +221,14 @@ class Conversation:
         self._unkept.clear()
         self._heard.take(text, channel)
         shares = self._shares(text, [*unkept, *heard])
-        self._asked = Asked(_scopes(shares), kept=not (self.record.off or unkept))
+        self._asked = Asked(_scopes(shares), kept=keep and not (self.record.off or unkept))
         turns: list[Turn] = []
         for scope, parts, words in shares if self._asked.kept else ():
             dialogue = self._dialogues[scope]
             for voice, part in parts:
                 dialogue.heard(voice.id, part)
-            turns += dialogue.user_said(words, channel or ("voice" if heard else "text"))
+            how: Channel = channel or ("voice" if heard else "text")
+            turns += dialogue.user_said(words, how, aside=aside)
         return turns
 
     def _shares(self, text: str, heard: list[Part]) -> list[Share]:

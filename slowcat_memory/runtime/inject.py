@@ -210,10 +210,14 @@ class Visible:
         self._offers = {block: ids for block, ids in self._offers.items() if block in blocks}
 
     @property
+    def said(self) -> frozenset[str]:
+        """Ids of the memories that people's messages in the context have become."""
+        return frozenset().union(*(ids for _, ids in self._logged.values()))
+
+    @property
     def memories(self) -> frozenset[str]:
         """Ids of the memories that stand in the context, in blocks or as they were said."""
-        said = (ids for _, ids in self._logged.values())
-        return frozenset().union(*self._offers.values(), *said)
+        return self.said.union(*self._offers.values())
 
     @property
     def words(self) -> frozenset[str]:

@@ -288,6 +288,7 @@ class Namespace:
             for memory_id in gone:
                 self.searcher.remove(memory_id)
                 self._hot.pop(memory_id, None)
+            self.searcher.names.clear()  # counted anew with the index, which follows
             self._latest = {s: last for s, last in self._latest.items() if last not in gone}
             self.version += 1
 
@@ -406,6 +407,7 @@ class Namespace:
             for change in (self._journal or [])[done:]:
                 change(searcher)
                 done += 1
+        searcher.warm()
         with self._lock:
             if self._stale(manifest):
                 raise IndexDamagedError("something was forgotten while the index was built")

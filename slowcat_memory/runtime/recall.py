@@ -29,7 +29,7 @@ from slowcat_memory.runtime.scoring import FetchTokens, Scored, Scoring
 from slowcat_memory.runtime.weighed import DUPLICATE, GONE, HEARD, Weighed
 
 Fetch = Callable[[str, Sequence[str]], dict[str, Memory]]
-Understand = Callable[[Query, Sequence[str]], Ask]
+Understand = Callable[[Query, Searcher], Ask]
 
 
 class Progress:
@@ -65,7 +65,7 @@ class Recall:
         Args:
             searcher: The namespace's index.
             fetch: Returns memories by scope and ids, those that exist.
-            understand: Reads a query, given the namespace's speakers.
+            understand: Reads a query, given what is known in the namespace.
             embed: Turns a query into a unit vector, with or without its tokens, or None, and
                 never raises (see ``Breaker``); None without a model.
             tokens: Returns the vectors of memories' tokens by scope and ids; None without any.
@@ -93,8 +93,8 @@ class Recall:
         watch, progress = _Stopwatch(), progress or Progress()
         if progress.abandoned:
             return Recollection()
-        ask = progress.ask = self._understand(query, self._searcher.speakers)
-        lexical = progress.lexical = self._searcher.lexical(ask.words)
+        ask = progress.ask = self._understand(query, self._searcher)
+        lexical = progress.lexical = self._searcher.lexical(ask.words, also=ask.also)
         watch.lap("lexical")
         encoded = None if query.vector is None else Encoded.of(query.vector)
         if encoded is None and self._embed is not None and len(self._searcher.dense):
@@ -134,7 +134,7 @@ class Recall:
         """
         watch = _Stopwatch()
         progress.abandoned = True
-        ask, lexical = self._understand(query, self._searcher.speakers), progress.lexical
+        ask, lexical = self._understand(query, self._searcher), progress.lexical
         scored, words = self._by_words(query, ask, lexical, watch)
         at_hand = self._hits(query, _order(scored, query), self._recent)
         watch.lap("fetch")
@@ -148,7 +148,7 @@ class Recall:
         self, query: Query, ask: Ask, lexical: Lexical | None, watch: "_Stopwatch"
     ) -> tuple[Scored, dict[str, float]]:
         """Score by words alone: what they found, or the tail when they did not come that far."""
-        lexical = lexical or self._searcher.lexical(ask.words, sealed=False)
+        lexical = lexical or self._searcher.lexical(ask.words, also=ask.also, sealed=False)
         watch.lap("lexical")
         found = self._searcher.candidates(lexical, None, query.exclude)
         return self._scoring.first(found, ask, lexical.ceiling, query), lexical.weights

@@ -18,6 +18,7 @@ from slowcat_memory.core.ask import Ask, AskOptions, understand
 from slowcat_memory.core.fuse import FuseOptions
 from slowcat_memory.core.rank import RankOptions
 from slowcat_memory.core.union import union
+from slowcat_memory.index import Searcher
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded
 from slowcat_memory.runtime.breaker import Embed
@@ -156,7 +157,7 @@ class Retrieval:
         same_scope = attempt.query.scope == query.scope and query.scope in self._namespaces
         if encoded is not None and asked is not None and query.vector is None and same_scope:
             namespace = self._namespaces.get(query.scope)
-            meaning = self._understand(query, namespace.searcher.speakers).meaning
+            meaning = self._understand(query, namespace.searcher).meaning
             near = overlap(asked.meaning, meaning) >= self._options.prefetch.overlap
             if near and attempt.namespaces[0].space == namespace.space:
                 self._metrics.count("prefetch_vector")
@@ -295,7 +296,7 @@ class Retrieval:
         if self._namespaces.is_guests(query.scope):
             return None
         searcher = self._namespaces.get(query.scope).searcher
-        return self._recall(query.scope).encode(self._understand(query, searcher.speakers))
+        return self._recall(query.scope).encode(self._understand(query, searcher))
 
     def _recall(self, scope: str, embed: Embed | None = None) -> Recall:
         namespace = self._namespaces.get(scope)
@@ -312,12 +313,13 @@ class Retrieval:
             lambda _, ids: namespace.recent(ids),
         )
 
-    def _understand(self, query: Query, speakers: Sequence[str]) -> Ask:
+    def _understand(self, query: Query, searcher: Searcher) -> Ask:
         return understand(
             query.text,
             query.now,
             self._zone,
-            speakers=speakers,
+            speakers=searcher.speakers,
+            heard=searcher.heard(query.text) if self._options.ask.sounds else (),
             dialogue=query.dialogue,
             language=self._options.language,
             options=self._options.ask,

@@ -87,12 +87,13 @@ class Mind:
         self.fetched_tokens += ids
         return [self.tokens.get(i) for i in ids]
 
-    def understand(self, asked: Query, speakers: Sequence[str]) -> Ask:
+    def understand(self, asked: Query, searcher: Searcher) -> Ask:
         return understand(
             asked.text,
             asked.now,
             UTC,
-            speakers=speakers,
+            speakers=searcher.speakers,
+            heard=searcher.heard(asked.text) if self.asking.sounds else (),
             dialogue=asked.dialogue,
             options=self.asking,
         )

@@ -94,9 +94,9 @@ def test_an_abandoned_recall_embeds_and_fetches_nothing() -> None:
     mind, progress = Mind(embed=asked.append), Progress()  # type: ignore[arg-type]
     lexical = mind.searcher.lexical
 
-    def abandoned_meanwhile(text: str) -> object:
+    def abandoned_meanwhile(text: str, **how: object) -> object:
         progress.abandoned = True
-        return lexical(text)
+        return lexical(text, **how)
 
     mind.searcher.lexical = abandoned_meanwhile  # type: ignore[method-assign,assignment]
     assert mind.recall.run(query("dog"), progress).hits == []

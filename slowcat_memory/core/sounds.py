@@ -1,0 +1,136 @@
+"""Words that sound alike: what a recogniser wrote, and the name that was said.
+
+A recogniser that has never met "Isaura" writes "Ysaura", "Is aura" or "Isora". Two words are close
+when their consonants sound the same (Metaphone, voiced and voiceless ones taken together) and their
+spelling is close too (edit distance, after the usual confusions of letters are undone). Both count by
+half: sounds alone would make "Aaron" of "Erin" and "Tom" of "Tim", spelling alone "Martin" of "Marta".
+"""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+import jellyfish
+from msgspec import Struct
+
+LEAST = 0.85  # of a name's closeness, to be taken for what was said
+LEAST_OF_WORDS = 0.9  # the same, of a word that was never seen as a name
+ANOTHER_VOICE = 0.92  # how alike two words sound that differ by voice alone: "Bedro", "Pedro"
+_VOICELESS = str.maketrans({"B": "P", "D": "T", "G": "K", "V": "F", "Z": "S", "X": "S", "0": "T"})
+_VOWELS = "AEIOU"
+_GLIDES, _TWICE = re.compile(r"[YW]"), re.compile(r"(.)\1+")  # within a word: "Marya", "Jamess"
+_LETTERS = re.compile(r"[^a-z]")
+_RESPELL = tuple(
+    (re.compile(pattern), letter)
+    for pattern, letter in (
+        (r"ck|qu?|c(?![eiyh])|kh", "k"),
+        (r"c(?=[eiy])|z", "s"),
+        (r"ph", "f"),
+        (r"x", "ks"),
+        (r"gi(?=[aou])", "j"),
+        (r"oey?$", "oi"),
+        (r"au|aw", "o"),
+        (r"ie|ee|ey|ea|y", "i"),
+        (r"oo|ou", "u"),
+        (r"ai|ay", "e"),
+        (r"(?<=.)h", ""),
+        (r"(.)\1+", r"\1"),
+        (r"(?<=..)e$", ""),
+    )
+)
+
+
+class Heard(Struct, frozen=True):
+    """A word of a query that was taken for a misheard name.
+
+    Attributes:
+        said: The words, as they stand in the query.
+        name: The name.
+        confidence: 0 to 1.
+    """
+
+    said: str
+    name: str
+    confidence: float
+
+
+class Sound(Struct, frozen=True):
+    """How a word sounds and is spelt.
+
+    Attributes:
+        spelling: With the usual confusions undone.
+        exact: Its consonants by Metaphone.
+        rough: The same, voiced and voiceless ones taken together.
+    """
+
+    spelling: str
+    exact: str
+    rough: str
+
+
+@lru_cache(maxsize=16_384)
+def sound(word: str) -> Sound | None:
+    """Work out how a word sounds in English.
+
+    Args:
+        word: One word.
+
+    Returns:
+        Its sound; None where it has no Latin letters or no consonant, and nothing is known.
+    """
+    decomposed = unicodedata.normalize("NFKD", word.lower())
+    letters = _LETTERS.sub("", decomposed)
+    if len(letters) < 2 or 2 * len(letters) < len(word):
+        return None
+    if letters[0] == "y" and letters[1] not in "aeiou":
+        letters = f"i{letters[1:]}"
+    code = jellyfish.metaphone(letters)
+    exact = _TWICE.sub(r"\1", code[:1].strip(_VOWELS) + _GLIDES.sub("", code[1:]))
+    if letters[0] in "aeiou":
+        exact = f"A{exact}"
+    spelling = letters
+    for pattern, letter in _RESPELL:
+        spelling = pattern.sub(letter, spelling)
+    return Sound(spelling, exact, exact.translate(_VOICELESS)) if exact else None
+
+
+def keys(heard: Sound) -> tuple[str, ...]:
+    """List the keys under which a sound is filed: two that differ by one consonant share one.
+
+    Args:
+        heard: A sound.
+
+    Returns:
+        The rough consonants, and, of four or more, those with one left out.
+    """
+    rough = heard.rough
+    if len(rough) < 4:
+        return (rough,)
+    return tuple(dict.fromkeys((rough, *(rough[:n] + rough[n + 1 :] for n in range(len(rough))))))
+
+
+def closeness(one: Sound, other: Sound) -> float:
+    """Tell how alike two words are.
+
+    Args:
+        one: A word's sound.
+        other: Another's.
+
+    Returns:
+        0 to 1; 1 for the same sound in the same spelling.
+    """
+    spelt = _likeness(one.spelling, other.spelling)
+    if one.exact == other.exact:
+        alike = 1.0
+    elif one.rough == other.rough:
+        alike = ANOTHER_VOICE
+    else:
+        alike = _likeness(one.rough, other.rough)
+    if min(len(one.rough), len(other.rough)) < 2:  # one consonant: nearly any short word has it
+        spelt = 2 * spelt - 1
+    return (alike + max(0.0, spelt)) / 2
+
+
+def _likeness(one: str, other: str) -> float:
+    """Tell which share of the longer of two strings needs no edit."""
+    return 1 - jellyfish.damerau_levenshtein_distance(one, other) / max(len(one), len(other))

@@ -1,0 +1,140 @@
+"""A search that reads memories one by one: for what no index holds, or what it cannot pick out.
+
+Memories that were retired are in no index, and an index proposes the best of all times, not of one
+week. This reads texts, for up to a fifth of a second: never on the frame path.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from heapq import nlargest
+
+import numpy as np
+
+from slowcat_memory.core.belief import believed
+from slowcat_memory.core.calibrate import probability
+from slowcat_memory.core.chunks import chunk, chunk_id, spoken, turn_of
+from slowcat_memory.core.kinds import findable
+from slowcat_memory.core.text import Tokenizer
+from slowcat_memory.records import Hit, Memory
+from slowcat_memory.store import Snapshot
+
+MOST = 5000  # turns that are read
+Keep = Callable[[Memory], bool]
+
+
+def scan(
+    memories: Iterable[Memory], words: Mapping[str, float], tokenizer: Tokenizer, k: int
+) -> list[Hit]:
+    """Find the memories that hold most of a query.
+
+    Args:
+        memories: What to read.
+        words: The query's tokens, each with its weight (``Recollection.words``).
+        tokenizer: The same one that made the tokens.
+        k: How many at most.
+
+    Returns:
+        Best first; the score is the share of the query's weight that a memory holds, and none
+        holds nothing.
+    """
+    total = sum(words.values())
+    if not total:
+        return []
+    scored = (
+        (sum(words.get(token, 0.0) for token in set(tokenizer(spoken(memory)))) / total, memory)
+        for memory in memories
+    )
+    best = nlargest(k, (pair for pair in scored if pair[0] > 0), key=lambda pair: pair[0])
+    likely = probability(np.array([share for share, _ in best]))
+    return [
+        Hit(memory=memory, score=round(share, 4), coverage=round(share, 4), probability=float(p))
+        for (share, memory), p in zip(best, likely, strict=True)
+    ]
+
+
+def merged(found: Sequence[Hit], read: Sequence[Hit], k: int) -> list[Hit]:
+    """Put hits of an index and of a scan in one order.
+
+    Args:
+        found: By the index.
+        read: By a scan.
+        k: How many at most.
+
+    Returns:
+        Best first, each memory once.
+    """
+    known = {hit.memory.id for hit in found}
+    every = [*found, *(hit for hit in read if hit.memory.id not in known)]
+    return sorted(every, key=lambda hit: -hit.score)[:k]
+
+
+def said_between(
+    snapshot: Snapshot, scope: str, since: datetime | None, until: datetime | None
+) -> Iterator[Memory]:
+    """Read what was said or noted in a time, the latest session first.
+
+    Args:
+        snapshot: The store.
+        scope: The namespace.
+        since: From when on; None for the beginning.
+        until: Until when, itself left out; None for now.
+
+    Yields:
+        Notes, then chunks, ``MOST`` of these at most.
+    """
+    notes = (m for m in snapshot.memories(scope) if not turn_of(m.id) and findable(m))
+    yield from (m for m in notes if not m.retired_at)
+    read = 0
+    for session in sorted(snapshot.sessions(scope), key=lambda one: one.last, reverse=True):
+        if until and session.started >= until or since and session.last < since:
+            continue
+        for turn in snapshot.turns(scope, after=session.first_turn - 1, upto=session.last_turn):
+            if turn.session == session.id and not turn.aside:
+                memory = snapshot.memory(scope, chunk_id(turn.id)) or chunk(turn)
+                if not memory.retired_at:
+                    yield memory
+                read += 1
+        if read >= MOST:
+            return
+
+
+def retired(snapshot: Snapshot, scope: str, at: datetime) -> Iterator[Memory]:
+    """Read what was believed at a moment and is no longer.
+
+    Args:
+        snapshot: The store.
+        scope: The namespace.
+        at: The moment.
+
+    Yields:
+        Memories; none that somebody ordered to forget and that waits to be erased.
+    """
+    pending = (entry for entry in snapshot.commands(scope) if entry.state == "done" and entry.due)
+    forgotten = {memory for entry in pending for memory in entry.hidden}
+    for memory in filter(findable, snapshot.memories(scope)):
+        if memory.retired_at is not None and memory.id not in forgotten and believed(memory, at):
+            yield memory
+
+
+def within(speaker: str, since: datetime | None, until: datetime | None) -> Keep:
+    """Say which memories are asked for.
+
+    Args:
+        speaker: Whose words, or a part of the name; "" for anybody's.
+        since: Said at or after; None for any time.
+        until: Said before; None for any time.
+
+    Returns:
+        Tells whether a memory is one of them.
+    """
+    name = speaker.casefold().strip()
+
+    def keep(memory: Memory) -> bool:
+        whose = memory.speaker.casefold()
+        return (
+            (not name or name == whose or name in whose.split())
+            and (since is None or memory.valid_from >= since)
+            and (until is None or memory.valid_from < until)
+        )
+
+    return keep

@@ -1,0 +1,373 @@
+"""What the LLM's tools do, without Pipecat: plain arguments in, a small plain answer out.
+
+An answer is read by a small model and spoken aloud: a few lines with who and when in words, inside a
+token budget, harmless as a prompt. Whatever is wrong with the arguments is said to the model in a
+sentence, so that it can ask again.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, Protocol
+
+import msgspec
+import numpy as np
+from loguru import logger
+from msgspec import Struct
+
+from slowcat_memory.core.belief import believed
+from slowcat_memory.core.calibrate import among
+from slowcat_memory.core.chunks import CHUNK, chunk_id, turn_of
+from slowcat_memory.core.pack import memory_line, shorten
+from slowcat_memory.core.text import clean, estimate_tokens, neutralise
+from slowcat_memory.core.when import WhenOptions, times
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.records import Forget, Hit, Memory
+from slowcat_memory.tool_arguments import (
+    KINDS,
+    AsOf,
+    ForgetWhat,
+    Nothing,
+    Read,
+    Remember,
+    Search,
+)
+
+MOST, TOKENS = 8, 400  # memories of an answer, and their estimated size
+FEW = 5  # memories that one call may forget
+AGREED = 3  # turns of a person within which they may agree
+LONGEST = 2000  # characters of a statement to remember
+FLUSH_S = 2.0  # what was just said may still be on its way to the disk
+PINNED = "pinned"
+NOTHING = "Nothing found. Say that you do not remember; do not guess."
+NOBODY = "There is no memory for whoever speaks now."
+OFF_RECORD = "The user is off the record: nothing is kept."
+UNSURE = "None of these surely answers it. Do not guess."
+
+
+class Speaking(Protocol):
+    """Who lets the LLM ask: the processor."""
+
+    @property
+    def engine(self) -> MemoryEngine | None:
+        """The engine, None where memory does not work."""
+
+    def scope_now(self) -> str:
+        """Tell whose memory it is, "" where nothing may be read or kept: of guests, of several."""
+
+    def stays_local(self) -> bool:
+        """Tell whether the LLM that asks is on this machine."""
+
+    def keeps(self) -> bool:
+        """Tell whether what is said is kept: it is not off the record."""
+
+    def user_turn(self) -> int:
+        """Number the turn of a person that is being answered."""
+
+    def answering(self) -> int:
+        """Tell the log id of the turn that is being answered, 0 where it is not known yet."""
+
+    def in_context(self) -> frozenset[str]:
+        """Tell which memories are a person's words in the LLM's context."""
+
+
+class Unclear(Exception):
+    """The arguments make no sense; its words are for the model."""
+
+
+class Asked(Struct, frozen=True):
+    """What somebody may forget once the user has agreed.
+
+    Attributes:
+        turn: Number of the person's turn that asked for it.
+        said: Its log id, 0 where it was not known yet.
+        memories: Ids of what would be forgotten.
+        told: The same, in words.
+    """
+
+    turn: int
+    said: int
+    memories: tuple[str, ...]
+    told: tuple[str, ...]
+
+
+class Call(Struct, frozen=True):
+    """One call, as of the moment when it came.
+
+    Attributes:
+        engine: The memory.
+        scope: Whose.
+        turn: Number of the person's turn that is being answered.
+        said: Its log id, 0 where it is not known yet.
+        now: The time.
+        hidden: Memories that the LLM reads in its context as the person's own words.
+        local: Whether the LLM is on this machine.
+        keeps: Whether what is said is kept.
+    """
+
+    engine: MemoryEngine
+    scope: str
+    turn: int
+    said: int
+    now: datetime
+    hidden: frozenset[str]
+    local: bool = False
+    keeps: bool = True
+
+
+class ToolCalls:
+    """Answers the LLM's calls for one conversation."""
+
+    def __init__(self) -> None:
+        """Start with nothing asked for."""
+        self._asked: dict[str, Asked] = {}  # by scope
+
+    def answer(self, name: str, arguments: Any, call: Call) -> dict[str, Any]:
+        """Answer a call. Blocks, and never raises.
+
+        Args:
+            name: The tool's.
+            arguments: As the LLM gave them.
+            call: What is known of the moment.
+
+        Returns:
+            What to tell the LLM, small and plain.
+        """
+        kind = KINDS[name]
+        if not call.scope:
+            return {"error": NOBODY}
+        try:
+            if not isinstance(arguments, Mapping):
+                raise Unclear("The arguments must be an object.")
+            given = {key: value for key, value in arguments.items() if value is not None}
+            work: Callable[..., dict[str, Any]] = getattr(self, name)
+            return work(call, msgspec.convert(given, kind, strict=False))
+        except msgspec.ValidationError as error:
+            return {"error": f"Wrong arguments: {error}."}
+        except Unclear as error:
+            return {"error": str(error)}
+        except Exception as error:  # the conversation goes on without an answer
+            call.engine.metrics.count("failures")
+            logger.error(f"the tool {name} failed: {type(error).__name__}")
+            return {"error": "The memory cannot be used right now."}
+
+    def search_memory(self, call: Call, asked: Search) -> dict[str, Any]:
+        """Search what was said.
+
+        Args:
+            call: The call.
+            asked: Its arguments.
+
+        Returns:
+            Lines, and what to think of them.
+        """
+        query = _words(asked.query, "query")
+        since = self._time(call, asked.since, "since")
+        until = self._time(call, asked.until, "until")
+        hits = call.engine.search_within(
+            query,
+            call.scope,
+            MOST,
+            speaker=asked.speaker,
+            since=since[0] if since else None,
+            until=until[1] if until else None,
+            exclude=call.hidden,
+            local=call.local,
+        )
+        return self._found(call, hits)
+
+    def remember(self, call: Call, asked: Remember) -> dict[str, Any]:
+        """Keep a statement.
+
+        Args:
+            call: The call.
+            asked: Its arguments.
+
+        Returns:
+            What is kept.
+        """
+        if not call.keeps:
+            raise Unclear(OFF_RECORD)
+        text = _words(asked.text, "text")
+        if len(text) > LONGEST:
+            raise Unclear("That is too long. Keep one sentence at a time.")
+        kept = call.engine.remember(text, call.scope)
+        return {"kept": neutralise(kept.text)}
+
+    def forget(self, call: Call, asked: ForgetWhat) -> dict[str, Any]:
+        """Say what would be forgotten; forget it once the user has agreed in a turn of their own.
+
+        Args:
+            call: The call.
+            asked: Its arguments.
+
+        Returns:
+            What is gone, or what to ask.
+        """
+        if asked.confirm:
+            return self._confirmed(call)
+        what = _words(asked.what, "what")
+        found = call.engine.search(
+            what,
+            call.scope,
+            FEW,
+            floor=call.engine.config.recall.floor,
+            exclude=call.hidden,
+            local=call.local,
+        )
+        best = [hit for hit in found.hits if hit.coverage >= found.hits[0].coverage / 2]
+        if not best:
+            return {"would_forget": [], "note": "Nothing like that is stored."}
+        lines = self._lines(call, [hit.memory for hit in best])
+        told = best[: len(lines)]
+        ids = tuple(hit.memory.id for hit in told)
+        self._asked[call.scope] = Asked(call.turn, call.said, ids, tuple(lines))
+        return {
+            "would_forget": lines,
+            "note": "Nothing is forgotten yet. Tell the user what it is and ask whether to forget "
+            "it. After they agree, call forget again with confirm true.",
+        }
+
+    def _confirmed(self, call: Call) -> dict[str, Any]:
+        asked = self._asked.get(call.scope)
+        if asked is None or call.turn > asked.turn + AGREED:
+            return {"forgotten": [], "note": "First call forget without confirm, then ask."}
+        if asked.turn >= call.turn:
+            return {
+                "forgotten": [],
+                "note": "The user has not agreed yet. Ask, and wait for the answer.",
+            }
+        del self._asked[call.scope]
+        gone = dict.fromkeys((*asked.memories, *_talk_about(call, asked.said)))
+        call.engine.forget(Forget(scope=call.scope, memories=tuple(gone)))
+        return {
+            "forgotten": list(asked.told),
+            "note": "It is gone for good, with what was just said about it.",
+        }
+
+    def facts_list(self, call: Call, asked: Nothing) -> dict[str, Any]:
+        """Count what is known, by type.
+
+        Args:
+            call: The call.
+            asked: Its arguments.
+
+        Returns:
+            Types with their counts.
+        """
+        found = Counter(kind for memory in self._facts(call) for kind in _types(memory))
+        return {"types": dict(sorted(found.items()))}
+
+    def facts_read(self, call: Call, asked: Read) -> dict[str, Any]:
+        """Read what is known of one type.
+
+        Args:
+            call: The call.
+            asked: Its arguments.
+
+        Returns:
+            Lines, the latest first, as many as fit.
+        """
+        every = self._facts(call)
+        name = asked.name.strip().casefold()
+        facts = [memory for memory in every if name in _types(memory)]
+        if not facts:
+            types = ", ".join(sorted({kind for memory in every for kind in _types(memory)}))
+            known = f"There are: {types}." if types else "There are none at all."
+            raise Unclear(f"There are no facts of that type. {known}")
+        facts.sort(key=lambda memory: memory.valid_from, reverse=True)
+        lines = self._lines(call, facts)
+        left = len(facts) - len(lines)
+        return {"facts": lines, **({"note": f"{left} more are not shown."} if left else {})}
+
+    def memory_as_of(self, call: Call, asked: AsOf) -> dict[str, Any]:
+        """Search what was believed at a time.
+
+        Args:
+            call: The call.
+            asked: Its arguments.
+
+        Returns:
+            Lines, and what to think of them.
+        """
+        query = _words(asked.query, "query")
+        time = self._time(call, asked.date, "date")
+        if time is None:
+            raise Unclear("Which date? Write it like 2024-05-31.")
+        at = min(time[1] - timedelta(microseconds=1), call.now)
+        hits = [
+            hit
+            for hit in call.engine.as_of(query, call.scope, at, MOST, local=call.local)
+            if hit.memory.id not in call.hidden
+        ]
+        return {"as_of": f"{at.astimezone(call.engine.zone):%-d %B %Y}", **self._found(call, hits)}
+
+    def _facts(self, call: Call) -> list[Memory]:
+        with call.engine.store.snapshot() as snapshot:
+            every = snapshot.memories(call.scope)
+            seen = (m for m in every if call.local or not m.local_only)
+            return [m for m in seen if _types(m) and believed(m, call.now)]
+
+    def _found(self, call: Call, hits: Sequence[Hit]) -> dict[str, Any]:
+        if not hits:
+            return {"memories": [], "note": NOTHING}
+        lines = self._lines(call, [hit.memory for hit in hits])
+        sure = among(np.array([hit.probability for hit in hits]))
+        doubt = {} if sure >= call.engine.config.recall.floor else {"note": UNSURE}
+        return {"memories": lines, **doubt}
+
+    def _lines(self, call: Call, memories: Sequence[Memory]) -> list[str]:
+        """Write memories as lines, as many as fit into an answer."""
+        limit, zone = call.engine.config.pack.memory_tokens, call.engine.zone
+        lines: list[str] = []
+        used = 0
+        for memory in memories:
+            line = memory_line(memory, call.now, zone, limit, shorten).removeprefix("- ")
+            used += estimate_tokens(line)
+            if used > TOKENS:
+                break
+            lines.append(line)
+        return lines
+
+    def _time(self, call: Call, text: str, name: str) -> tuple[datetime, datetime] | None:
+        """Read a date, or words for a time; None for none.
+
+        Returns:
+            Its first moment, and the first after it.
+        """
+        if not text.strip():
+            return None
+        zone = call.engine.zone
+        try:
+            day = datetime.combine(date.fromisoformat(text.strip()[:10]), datetime.min.time(), zone)
+            return day.astimezone(UTC), (day + timedelta(days=1)).astimezone(UTC)
+        except (ValueError, OverflowError):
+            options = WhenOptions(language=call.engine.config.index.language)
+            found = times(text, call.now, zone, options)
+        if not found:
+            raise Unclear(f"The {name} is not clear. Write it like 2024-05-31.")
+        return found[0].start, found[0].end
+
+
+def _words(text: str, name: str) -> str:
+    kept, _ = clean(text)
+    if not kept:
+        raise Unclear(f"The {name} is empty. Give a few words.")
+    return kept
+
+
+def _talk_about(call: Call, since: int) -> list[str]:
+    """Name what was said from the wish to forget something up to the consent: it repeats it."""
+    if not since or not call.said:
+        return []
+    call.engine.store.flush(FLUSH_S)
+    with call.engine.store.snapshot() as snapshot:
+        said = snapshot.turns(call.scope, after=since - 1, upto=call.said - 1)
+        return [chunk_id(turn.id) for turn in said]
+
+
+def _types(memory: Memory) -> tuple[str, ...]:
+    """Say under which types a memory is listed; a chunk that nobody pinned is under none."""
+    kind = memory.kind.partition("/")[2] or memory.kind
+    own = () if memory.kind == CHUNK or turn_of(memory.id) else (kind,)
+    return (*own, PINNED) if memory.pinned else own

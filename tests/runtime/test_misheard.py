@@ -1,0 +1,85 @@
+"""A misheard name finds what was said of the name, in an engine of its own."""
+
+import contextlib
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.records import Forget, Turn
+from slowcat_memory.testing import FixedClock, memory_config
+
+NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
+SAID = (
+    ("Hannah", "Then Isaura painted the boat."),
+    ("Hannah", "The soup was cold."),
+    ("Ben", "We saw the boat at the lake."),
+    ("Ben", "My garden needs rain."),
+)
+
+
+@contextlib.contextmanager
+def opened(path: Path, **ask: object) -> Iterator[MemoryEngine]:
+    config = memory_config(path, memory={"time_zone": "UTC"}, ask=ask)
+    with contextlib.closing(MemoryEngine(config, clock=FixedClock(NOW))) as engine:
+        engine.prepare("anna")
+        yield engine
+
+
+def tell(engine: MemoryEngine) -> None:
+    for n, (who, text) in enumerate(SAID):
+        turn = Turn(session=f"s{n}", scope="anna", speaker=who, role="user", text=text, at=NOW)
+        engine.append(turn)
+    engine.drain()
+    engine.store.flush()
+
+
+def texts(engine: MemoryEngine, query: str) -> list[str]:
+    return [hit.memory.text for hit in engine.search(query, "anna").hits]
+
+
+@pytest.fixture(params=["just said", "loaded anew", "sealed"])
+def told(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryEngine]:
+    with opened(tmp_path / "memory") as engine:
+        tell(engine)
+        if request.param == "sealed":
+            engine.seal("anna")
+        if request.param != "loaded anew":
+            yield engine
+            return
+    with opened(tmp_path / "memory") as engine:
+        yield engine
+
+
+@pytest.mark.parametrize("query", ["who is ysaura", "is aura", "Isora?"])
+def test_a_misheard_name_is_found(told: MemoryEngine, query: str) -> None:
+    assert texts(told, query)[:1] == [SAID[0][1]]
+
+
+def test_a_misheard_speaker_is_a_speaker(told: MemoryEngine) -> None:
+    found = told.search("what did hanna say about the boat", "anna").hits
+    assert found[0].memory.speaker == "Hannah"
+
+
+def test_it_can_be_switched_off(tmp_path: Path) -> None:
+    with opened(tmp_path / "memory", sounds=False) as engine:
+        tell(engine)
+        assert texts(engine, "who is ysaura") == []
+
+
+def test_names_that_were_forgotten_are_gone_from_the_list(told: MemoryEngine) -> None:
+    assert "Isaura" in {one.word for one in told.hotwords("anna")}
+    (hit,) = [h for h in told.search("Isaura", "anna", 1).hits if "Isaura" in h.memory.text]
+    told.forget(Forget(scope="anna", memories=(hit.memory.id,)))
+    assert "Isaura" not in {one.word for one in told.hotwords("anna")}
+    told.drain()
+    left = {one.word for one in told.hotwords("anna")}
+    assert "Isaura" not in left and "Hannah" in left
+    assert not any(b"Isaura" in p.read_bytes() for p in told.store.path.rglob("names.msgpack"))
+
+
+def test_a_list_belongs_to_one_scope(told: MemoryEngine) -> None:
+    assert told.hotwords("ben") == []
+    assert told.search("who is ysaura", "ben").hits == []
