@@ -89,7 +89,7 @@ def prefix(written: dict[str, Any]) -> str:
         Markdown.
     """
     columns = (
-        "placement",
+        "turns: placement",
         "new a turn",
         "max",
         "without blocks",
@@ -99,24 +99,22 @@ def prefix(written: dict[str, Any]) -> str:
         "prefix broken",
         "last prompt",
     )
-    parts = []
-    for result in written["results"]:
-        rows = [
-            (
-                name,
-                arm["new"]["mean"],
-                arm["new"]["max"],
-                arm["new_words"]["mean"],
-                f"{arm['difference_percent']:+.0f} %",
-                arm["block"]["mean"],
-                arm["block"]["mean_when_any"],
-                f"{arm['broken']} times",
-                arm["prompt"],
-            )
-            for name, arm in result["arms"].items()
-        ]
-        parts += [f"**{result['turns']} turns**, tokens:", table(columns, rows)]
-    return "\n\n".join(parts)
+    rows = [
+        (
+            f"{result['turns']}: {name}",
+            arm["new"]["mean"],
+            arm["new"]["max"],
+            arm["new_words"]["mean"],
+            f"{arm['difference_percent']:+.0f} %",
+            arm["block"]["mean"],
+            arm["block"]["mean_when_any"],
+            f"{arm['broken']} times",
+            arm["prompt"],
+        )
+        for result in written["results"]
+        for name, arm in result["arms"].items()
+    ]
+    return f"Tokens:\n\n{table(columns, rows)}"
 
 
 def peers(written: Sequence[dict[str, Any]]) -> str:

@@ -28,6 +28,7 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.providers import EmbedderOptions
 from slowcat_memory.runtime.namespaces import check_scope
+from slowcat_memory.runtime.prefix import PrefixOptions
 from slowcat_memory.runtime.query import RecallOptions
 from slowcat_memory.runtime.tracker import SessionOptions
 from slowcat_memory.runtime.zones import zone_of
@@ -116,6 +117,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         embedding: Which model makes vectors.
         store: How memories are kept.
         tiers: How old texts are kept.
+        prefix: When the LLM reads the prompt ahead.
         llm: The server for ``chat``.
     """
 
@@ -132,6 +134,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     embedding: EmbedderOptions = field(default_factory=EmbedderOptions)
     store: StoreOptions = field(default_factory=StoreOptions)
     tiers: TierOptions = field(default_factory=TierOptions)
+    prefix: PrefixOptions = field(default_factory=PrefixOptions)
     llm: LLMOptions = field(default_factory=LLMOptions)
 
     @property

@@ -28,6 +28,7 @@ class Messages:
         self._handled: dict[int, Message] = {}  # no longer new: recalled for, or history
         self._turns: dict[int, tuple[Message, Turn | None]] = {}
         self._newest: Message | None = None  # the latest of those
+        self._typed: dict[int, Message] = {}  # appended by themselves, and not yet logged
 
     def new(self, messages: Sequence[Any]) -> Message | None:
         """Find the last message of a person if nothing was done for it yet.
@@ -50,12 +51,44 @@ class Messages:
         """Tell whether the application replaced the messages by equal copies."""
         newest = self._newest
         text = inject.message_text(message)
-        if newest is None or id(newest) in present or self._was_spoken(text):
+        if (
+            self.is_typed(message)
+            or newest is None
+            or id(newest) in present
+            or self._was_spoken(text)
+        ):
             return False
         same = inject.without_block(inject.message_text(newest)) == text
         if same:
             self._handled[id(message)] = self._newest = message
         return same
+
+    def typed(self, messages: Sequence[Any]) -> None:
+        """Take messages that are appended for new ones, whatever they say.
+
+        Args:
+            messages: What an application appends.
+        """
+        waiting = messages[inject.answered(messages) :]
+        people = (m for m in waiting if isinstance(m, dict) and m.get("role") == "user")
+        self._typed |= {id(m): m for m in people if not inject.block_of(m)}
+
+    def take_typed(self) -> list[Message]:
+        """Hand over what was appended and is not logged yet.
+
+        Returns:
+            Messages of people, in order.
+        """
+        waiting, self._typed = self._typed, {}
+        return [message for message in waiting.values() if not self.is_logged(message)]
+
+    def is_typed(self, message: Message) -> bool:
+        """Tell whether a message was appended by itself and is not logged yet.
+
+        Args:
+            message: The message.
+        """
+        return id(message) in self._typed
 
     def handle(self, message: Message) -> None:
         """Note that all is done for a message.
@@ -109,6 +142,18 @@ class Messages:
         self.known(messages[:count])
         if count and inject.last_user_message(messages[count:]) is None:
             self._newest = None  # a copy of it is among them
+
+    def summarised(self, messages: Sequence[Any]) -> None:
+        """Take a summary that stands where the conversation began for nobody's turn.
+
+        Args:
+            messages: The context's messages; the summary is the first that looks like a person's.
+        """
+        first = next((m for m in messages if isinstance(m, dict) and m.get("role") == "user"), None)
+        if first is not None and not self.is_logged(first):
+            self.handle(first)
+        if not any(message is self._newest for message in messages):
+            self._newest = None  # nothing that comes can be a copy of it
 
     def known(self, messages: Sequence[Any]) -> None:
         """Take messages for handled.

@@ -37,6 +37,7 @@ from pipecat.frames.frames import (
     LLMContextFrame,
     LLMMessagesAppendFrame,
     LLMMessagesUpdateFrame,
+    StartFrame,
     TranscriptionFrame,
     UserSpeakingFrame,
 )
@@ -63,6 +64,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import SlowcatError, StoreError
 from slowcat_memory.processor.arguments import override, read
 from slowcat_memory.processor.messages import Messages
+from slowcat_memory.processor.warming import Warming, is_local
 from slowcat_memory.records import Channel, Turn
 from slowcat_memory.runtime import inject
 from slowcat_memory.runtime.dialogue import Dialogue
@@ -146,6 +148,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._speaker_names = speaker_names
         self._add_instruction = add_instruction
         self._users: LLMUserAggregator | None = None
+        self._llm: LLMService | None = None
+        self._warming = Warming()
         self._dialogue: Dialogue | None = None
         self._messages = Messages(self._own_messages, self._was_spoken)
         self._visible = inject.Visible()
@@ -190,6 +194,21 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         except SlowcatError as error:
             logger.warning(f"{self}: no session context: {error}")
             return ""
+
+    async def rewarm(self, *, again: bool = False) -> bool:
+        """Make a local LLM read the conversation ahead, after something else has used it.
+
+        Costs a request for one token. It is dropped the moment somebody speaks.
+
+        Args:
+            again: Send it for a conversation that was read ahead before and has not changed.
+
+        Returns:
+            Whether the LLM has read it; False also while somebody speaks, or when it failed.
+        """
+        if self._llm is None or self._users is None:
+            return False
+        return await self._warming.warm(self._llm, self._users.context, again=again)
 
     def disconnected(self) -> None:
         """Say that the client has gone: the session ends, and goes on if it comes back soon."""
@@ -246,6 +265,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
     async def cleanup(self) -> None:
         """Take the agent's last words, end the session, save."""
         await super().cleanup()
+        self._warming.stop()
         if self._timer:
             await self.cancel_task(self._timer)
         if self._dialogue and not self._reply_done.is_set():
@@ -266,6 +286,12 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         if self._telling:
             await asyncio.wait(self._telling, timeout=_LAST_EVENTS_S)
 
+    async def _warm_at_start(self) -> None:
+        wanted, llm = self._config.prefix.warm_at_start, self._llm
+        if llm and wanted != "never":
+            if wanted == "always" or await asyncio.to_thread(is_local, llm):
+                await self.rewarm()
+
     async def _watch_silence(self) -> None:
         step = max(0.05, min(5.0, self._config.sessions.silence_s / 10))
         while True:
@@ -281,18 +307,21 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             self._users = users
             self._messages.known(users.context.messages)
             users.add_event_handler("on_before_process_frame", self._on_user_frame)
+            users.add_event_handler("on_after_process_frame", self._on_user_frame_done)
             users.add_event_handler("on_user_turn_message_added", self._on_user_message)
         if assistants:
             self._has_assistant = True
             assistants.add_event_handler("on_assistant_turn_started", self._on_assistant_began)
             assistants.add_event_handler("on_assistant_turn_stopped", self._on_assistant_turn)
+            assistants.add_event_handler("on_summary_applied", self._on_summary)
         if not (users and assistants):
             logger.warning(
                 f"{self}: found no context aggregators next to me; hand them over with "
                 "aggregators=, or speakers and the agent's words may be missed"
             )
-        if self._add_instruction and (llm := self._find(LLMService, "next")):
-            llm.append_system_instruction(INSTRUCTION)
+        self._llm = self._find(LLMService, "next")
+        if self._add_instruction and self._llm:
+            self._llm.append_system_instruction(INSTRUCTION)
 
     def _neighbours(self) -> tuple[LLMUserAggregator | None, LLMAssistantAggregator | None]:
         return self._find(LLMUserAggregator, "previous"), self._find(LLMAssistantAggregator, "next")
@@ -316,6 +345,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         if isinstance(frame, InputAudioRawFrame):  # fifty a second: the shortest way
             await self.push_frame(frame, direction)
             return
+        self._warming.see(frame)
         took = None
         if self._dialogue and isinstance(frame, LLMContextFrame):
             if direction is FrameDirection.DOWNSTREAM:
@@ -323,6 +353,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         elif self._dialogue:
             self._guard(self._observe, frame)
         await self.push_frame(frame, direction)
+        if isinstance(frame, StartFrame):
+            self._tell(self._warm_at_start())
         if took:
             await self.start_processing_metrics(start_time=took[0])
             await self.stop_processing_metrics(end_time=took[1])
@@ -372,8 +404,9 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._speculating, self._speculated = message if speculation else None, None
         if not speculation:
             self._messages.handle(message)
-            turn = self._guard(self._keep, message, text)
-            self._spoken = False
+            typed = self._messages.is_typed(message)
+            turn = self._guard(self._keep, message, text, "text" if typed else None)
+            self._spoken = self._spoken and typed
         if not self._injects or not clean(text)[0]:
             return False
         found, packed = await self._recall(text, context, turn)
@@ -429,11 +462,12 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         assert self._dialogue is not None  # asked for by the caller
         if self._messages.is_logged(message):
             return self._messages.turn_of(message)
-        turns = self._dialogue.user_said(text, "voice" if self._spoken else channel)
+        turns = self._dialogue.user_said(text, channel or ("voice" if self._spoken else None))
         turn = turns[-1] if turns else None
         self._messages.became(message, turn)
         self._visible.logged(message, (chunk_id(turn.id) for turn in turns))
-        self._spoken = False
+        if channel != "text":
+            self._spoken = False
         self._reply_done.clear()
         return turn
 
@@ -460,6 +494,19 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             self._dialogue.heard(frame.user_id or "", frame.text)
         elif isinstance(frame, (LLMMessagesUpdateFrame, LLMMessagesAppendFrame)):
             self._guard(self._messages.history, frame.messages)
+            if self._dialogue and isinstance(frame, LLMMessagesAppendFrame):
+                self._guard(self._messages.typed, frame.messages)
+
+    async def _on_user_frame_done(self, aggregator: LLMUserAggregator, frame: Frame) -> None:
+        """Log typed words that are in the context now, whether or not the LLM is to answer them."""
+        if not self._dialogue or not isinstance(frame, LLMMessagesAppendFrame):
+            return
+        for message in self._messages.take_typed():
+            if clean(text := inject.message_text(message))[0]:
+                self._guard(self._keep, message, text, "text")
+
+    async def _on_summary(self, aggregator: LLMAssistantAggregator, *_: Any) -> None:
+        self._guard(self._messages.summarised, aggregator.context.messages)
 
     async def _on_user_message(
         self, aggregator: LLMUserAggregator, message: UserTurnMessageAddedMessage
@@ -479,10 +526,13 @@ class HybridContextualMemoryProcessor(FrameProcessor):
     async def _on_assistant_turn(
         self, aggregator: LLMAssistantAggregator, message: AssistantTurnStoppedMessage
     ) -> None:
+        tools = bool(self._dialogue and self._dialogue.uses_tools)
+        if message.content or not tools:  # a tool's round is not the end
+            self._warming.answered()
         if self._dialogue and message.content:
             self._guard(self._take_reply, message.content, interrupted=message.interrupted)
-        elif not (self._dialogue and self._dialogue.uses_tools):
-            self._reply_done.set()  # cut off before a word; a tool's round is not the end
+        elif not tools:
+            self._reply_done.set()  # cut off before a word
 
     def _take_reply(self, text: str, *, interrupted: bool) -> None:
         assert self._dialogue is not None  # asked for by the callers

@@ -164,6 +164,8 @@ class Dialogue:
         return [part for part, mark in marks if mark and mark in whole]
 
     def _take_heard(self, text: str, channel: Channel | None) -> list[tuple[str, str]]:
+        if channel == "text":
+            return []  # what was heard belongs to a turn that is being spoken
         heard = self._inside(text) or (list(self._heard) if channel == "voice" else [])
         if heard:
             self._heard.clear()
