@@ -23,7 +23,6 @@ import argparse
 import asyncio
 import importlib.metadata
 import os
-import shutil
 import sys
 import time
 from collections.abc import Awaitable, Callable

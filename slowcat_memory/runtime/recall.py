@@ -170,7 +170,8 @@ class Recall:
         return Recollection(hits=hits, stage=stage, timings=watch.laps, words=lexical.weights)
 
     def _hits(self, query: Query, scored: Scored, order: np.ndarray) -> list[Hit]:
-        ids = scored.found.ids
+        ids, scores = scored.found.ids, scored.scores
+        least = -np.inf  # of the best that is not heard: what stands in the context hides nothing
         places: list[int] = []
         memories: dict[str, Memory] = {}
         texts: list[str] = []
@@ -182,17 +183,21 @@ class Recall:
             memories |= self._fetch(query.scope, [ids[n] for n in wanted])
             for n in wanted:
                 memory = memories.get(ids[n])
-                if memory is not None and not _heard(memory.text, query.exclude_words):
+                if memory is None or _heard(memory.text, query.exclude_words):
+                    continue
+                if not places and query.keep_share > 0:
+                    least = query.keep_share * scores[n]
+                if scores[n] >= least:
                     places.append(n)
                     texts.append(memory.text)
             kept = fuse.distinct(texts, self._duplicate, query.k)
-            if len(kept) == query.k:
+            if len(kept) == query.k or scores[wanted[-1]] < least:
                 break
         return [scored.hit(n, memories[ids[n]]) for n in (places[i] for i in kept)]
 
 
 def _order(scored: Scored, query: Query) -> np.ndarray:
-    """Order the candidates that are good enough, best first, with some to spare.
+    """Order the candidates, best first, if any is good enough.
 
     The floor asks whether anything answers, not whether each does: what answers is often said in
     other words than the question's, next to a turn that repeats them.
@@ -200,8 +205,6 @@ def _order(scored: Scored, query: Query) -> np.ndarray:
     order = np.argsort(-scored.scores, kind="stable")
     if calibrate.among(scored.probability[order]) < query.floor:
         order = order[scored.found.pinned[order]]
-    if len(order) and query.keep_share > 0:
-        order = order[scored.scores[order] >= query.keep_share * scored.scores[order[0]]]
     return order
 
 

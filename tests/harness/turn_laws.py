@@ -58,7 +58,8 @@ class Laws:
         self.blocks += bool(block_of(last))
         if any(block_of(message) for message in earlier if self._before):
             self.fault("wrong", "a block on an older message")
-        if said.topic and not _times(TOPICS[said.topic], messages):
+        told = block_of(last) or (said.topic and _times(TOPICS[said.topic], messages))
+        if said.topic and not told:  # what people said before may come to mind first
             self.fault("missing", f"nothing comes to mind of {said.topic}")
         self.continued(messages, context)
 

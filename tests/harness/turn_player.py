@@ -190,12 +190,13 @@ class Player:
     async def _eager_held(self, step: Step) -> None:
         await self._begin()
         before = len(self.stage.asked)
-        await self._predict(step.first.text, before + 1)
+        said = step.first.alone()  # Pipecat compares finals joined without a space
+        await self._predict(said.text, before + 1)
         provisional = self._request(before + 1)
         self.laws.continued(provisional, None)
-        await self._utter(step.first)
+        await self._utter(said)
         await self.stage.answered(before + 1)
-        self.laws.new_turn(provisional, step.first, self.stage.context.messages)
+        self.laws.new_turn(provisional, said, self.stage.context.messages)
         self.laws.held(provisional, self.stage.context.messages)
 
     async def _eager_withdrawn(self, step: Step) -> None:
@@ -304,7 +305,8 @@ class Player:
     async def _summary(self, step: Step) -> None:
         messages = self.stage.context.messages
         if step.way == "by hand":
-            rest = messages[-KEPT:] if messages[-KEPT].get("role") == "user" else []
+            whole = len(messages) > KEPT and messages[-KEPT].get("role") == "user"
+            rest = messages[-KEPT:] if whole else []
             notes = {"role": "developer", "content": "They talked before."}
             await self._queue(LLMMessagesUpdateFrame(messages=[notes, *rest]))
             await self.stage.until(lambda: self.stage.context.messages[0] is notes)

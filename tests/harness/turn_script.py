@@ -74,6 +74,10 @@ class Utterance(Struct, frozen=True):
         """All of its words."""
         return " ".join(words for _, words in self.parts)
 
+    def alone(self) -> "Utterance":
+        """The same, said by one person in one go."""
+        return Utterance(((self.parts[0][0], self.text),), self.topic)
+
 
 class Step(Struct, frozen=True):
     """One thing that happens.

@@ -66,7 +66,14 @@ async def play(engine: MemoryEngine, script: Script, control: str = "") -> Laws:
 def _learn(engine: MemoryEngine, scope: str) -> None:
     at = datetime.now(UTC) - timedelta(days=3)
     facts = [
-        Turn(session="earlier", scope=scope, speaker="anna", role="user", text=fact(topic), at=at)
+        Turn(
+            session=f"earlier {topic}",
+            scope=scope,
+            speaker="anna",
+            role="user",
+            text=fact(topic),
+            at=at,
+        )
         for topic in TOPICS
     ]
     engine.append_all(facts)
@@ -77,7 +84,7 @@ def _log(engine: MemoryEngine, scope: str) -> list[Turn]:
     engine.store.flush(5)
     with engine.store.snapshot() as snapshot:
         events = [e for e in snapshot.events(scope) if isinstance(e, Turn)]
-    return [turn for turn in events if turn.session != "earlier"]
+    return [turn for turn in events if not turn.session.startswith("earlier")]
 
 
 def run(seeds: list[int], control: str = "", tell: bool = False) -> Counter[str]:
