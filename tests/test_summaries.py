@@ -115,25 +115,25 @@ def test_a_context_that_is_summarised_again_and_again(engine, config):
     assert people(engine) == said  # each once, and no summary among them
     for request in voice.asked:
         assert all(blocks(words) <= 1 for words in contents(request)[1:])
-        assert sum("called Max" in words for words in contents(request)) <= 1
+        assert sum("dog is called Max" in words for words in contents(request)) <= 1
 
 
 def test_memories_come_back_when_a_summary_took_them_away(engine, config):
     async def scenario():
         async with Summarised(memory(config, engine=engine), keep=2) as voice:
-            await voice.exchange(QUESTION)
-            await voice.exchange("and what is my dog called now")
+            await voice.exchange("say something about a dog")
+            await voice.exchange("who was called Max")
             await voice.exchange("thank you")
             await voice.summarise()
             assert not any(blocks(m["content"]) for m in voice.context.messages)
-            await voice.exchange("so what was my dog called")
+            await voice.exchange("tell me who was called Max")
             return voice
 
     voice = run(scenario())
-    offered = ["called Max" in contents(request)[-1] for request in voice.asked]
+    offered = ["dog is called Max" in contents(request)[-1] for request in voice.asked]
     assert offered == [True, False, False, True]
     assert contents(voice.asked[-1])[1] == f"Conversation summary: {SUMMARY}"
-    assert people(engine)[-1] == "so what was my dog called" and len(people(engine)) == 4
+    assert len(people(engine)) == 4
 
 
 def test_a_summary_is_nobodys_turn_though_nothing_else_is_left(engine, config):

@@ -436,13 +436,18 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         assert engine is not None  # there is a dialogue, so there is an engine
         start = time.perf_counter()
         self._visible.refresh(context.messages)
-        found = await engine.recall(
-            clean(text)[0],
-            self._scope,
-            exclude=self._visible.memories,
-            exclude_words=self._visible.words,
-            dialogue=self._dialogue.before(turn) if self._dialogue else (),
-        )
+        for _ in range(2):  # a summary may take away, meanwhile, what was visible
+            visible = self._visible.memories
+            found = await engine.recall(
+                clean(text)[0],
+                self._scope,
+                exclude=visible,
+                exclude_words=self._visible.words,
+                dialogue=self._dialogue.before(turn) if self._dialogue else (),
+            )
+            self._visible.refresh(context.messages)
+            if visible <= self._visible.memories:
+                break
         packed = engine.pack(found)
         waited = (time.perf_counter() - start) * 1e3
         found = replace(found, timings={**found.timings, "wait": round(waited, 4)})
