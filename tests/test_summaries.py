@@ -126,7 +126,7 @@ def test_memories_come_back_when_a_summary_took_them_away(engine, config):
             await voice.exchange("thank you")
             await voice.summarise()
             assert not any(blocks(m["content"]) for m in voice.context.messages)
-            await voice.exchange("tell me who was called Max")
+            await voice.exchange("tell me of a dog called Max")
             return voice
 
     voice = run(scenario())

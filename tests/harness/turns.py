@@ -38,7 +38,7 @@ from tests.harness.turn_player import Held, Player
 from tests.harness.turn_script import TOPICS, Script, fact, write
 from tests.harness.turn_stage import Stage
 
-AT_ONCE = 3  # scripts of one process: while one waits for a timer, another goes on
+AT_ONCE = 6  # scripts of one process: while one waits for a timer, another goes on
 
 
 async def play(engine: MemoryEngine, script: Script, control: str = "") -> Laws:
