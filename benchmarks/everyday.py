@@ -349,6 +349,7 @@ TALK: list[Exchange] = [
 ]
 
 
+WRITTEN = len(TALK)  # turns that repeat nothing
 AGAIN = ("", "Once more, please. ", "I lost my notes. ", "Say that again tomorrow. ")
 
 

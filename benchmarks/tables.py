@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from benchmarks import everyday
 from benchmarks.common import number
 from benchmarks.scoring import ALL
 
@@ -216,7 +217,8 @@ def figures(results: Mapping[str, Sequence[dict[str, Any]]]) -> str:
     """
     timed = results["latency"][0]
     large = timed["results"][-1]
-    long = results["prefix"][0]["results"][-1]
+    # Of the longer conversations, those that do not repeat themselves.
+    long = next(r for r in results["prefix"][0]["results"] if r["turns"] == everyday.WRITTEN)
     ours, theirs = long["arms"]["ours"], long["arms"]["Mem0's"]
     measured = [result for written in results["quality"] for result in written["results"]]
     store = large["store"]

@@ -30,11 +30,12 @@ class Messages:
         self._newest: Message | None = None  # the latest of those
         self._typed: dict[int, Message] = {}  # appended by themselves, and not yet logged
 
-    def new(self, messages: Sequence[Any]) -> Message | None:
+    def new(self, messages: Sequence[Any], *, predicted: bool = False) -> Message | None:
         """Find the last message of a person if nothing was done for it yet.
 
         Args:
             messages: The context's messages.
+            predicted: Whether it is of a turn that is being spoken, and so no copy.
 
         Returns:
             The message itself, or None.
@@ -45,7 +46,7 @@ class Messages:
         message = inject.last_user_message(messages)
         if message is None or id(message) in self._handled or inject.block_of(message):
             return None
-        return None if self._is_copy(message, present) else message
+        return None if not predicted and self._is_copy(message, present) else message
 
     def _is_copy(self, message: Message, present: set[int]) -> bool:
         """Tell whether the application replaced the messages by equal copies."""
@@ -150,10 +151,11 @@ class Messages:
             messages: The context's messages; the summary is the first that looks like a person's.
         """
         first = next((m for m in messages if isinstance(m, dict) and m.get("role") == "user"), None)
+        self.known(messages[: inject.answered(messages)])
         if first is not None and not self.is_logged(first):
             self.handle(first)
-        if not any(message is self._newest for message in messages):
-            self._newest = None  # nothing that comes can be a copy of it
+            if inject.last_user_message(messages) is first:
+                self._newest = first  # what comes next may be a copy of it
 
     def known(self, messages: Sequence[Any]) -> None:
         """Take messages for handled.

@@ -397,7 +397,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
 
     async def _recall_into(self, frame: LLMContextFrame) -> bool:
         context, speculation = frame.context, getattr(frame, "speculation", False)
-        message = self._messages.new(context.messages)
+        message = self._messages.new(context.messages, predicted=speculation)
         if message is None:
             return False
         text, turn = inject.message_text(message), None
