@@ -142,7 +142,7 @@ class Messages:
         count = inject.answered(messages)
         self.known(messages[:count])
         if count and inject.last_user_message(messages[count:]) is None:
-            self._newest = None  # a copy of it is among them
+            self._newest = inject.last_user_message(messages)  # a copy of it
 
     def summarised(self, messages: Sequence[Any]) -> None:
         """Take a summary that stands where the conversation began for nobody's turn.

@@ -371,8 +371,9 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         elif isinstance(frame, EagerEndOfTurnCancelFrame):
             self._speculating = self._speculated = None
         elif _USER_TURN and isinstance(frame, _USER_TURN):
-            self._spoken = True
             self._confirm()
+            said = inject.last_user_message(self._own_messages())
+            self._spoken = said is None or not self._messages.is_logged(said)
         elif _LLM_METADATA and isinstance(frame, _LLM_METADATA) and frame.is_realtime_service:
             if self._injects:
                 logger.info(f"{self}: the LLM is a realtime service: turns are kept, not prefixed")

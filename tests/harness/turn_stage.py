@@ -6,6 +6,7 @@ a turn's beginning and end, a frame that has come through, a request, a summary.
 
 import asyncio
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from pipecat.frames.frames import Frame, InterruptionFrame, LLMTextFrame
@@ -26,6 +27,7 @@ from pipecat.utils.context.llm_context_summarization import (
 from slowcat_memory.scripted import Reply, ToolCall
 from tests.rig import FunctionSchema, VoicePipeline
 
+PATIENCE_S = 30.0
 STORY = "There was a cat. " * 12
 SUMMARY = "They talked."
 _EMPTY = {"empty_user_turn": None} if hasattr(universal, "EmptyUserTurnConfig") else {}
@@ -86,6 +88,10 @@ class Stage(VoicePipeline):
         if kind == "tool":
             return ToolCall("look_up", {})
         return STORY if kind == "story" else f"Noted {len(self.asked)}."
+
+    async def until(self, condition: Callable[[], bool], timeout_s: float = PATIENCE_S) -> None:
+        """Wait until something holds, on the busiest machine."""
+        await super().until(condition, timeout_s)
 
     async def answered(self, request: int) -> None:
         """Wait until the agent has said its reply to a request, counted from one."""
