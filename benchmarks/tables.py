@@ -118,6 +118,19 @@ def prefix(written: dict[str, Any]) -> str:
     return f"Tokens:\n\n{table(columns, rows)}"
 
 
+def unrepeated(written: dict[str, Any]) -> dict[str, Any]:
+    """Choose, of what ``benchmarks.prefix`` measured, the longest talk that says nothing twice.
+
+    Args:
+        written: Its JSON.
+
+    Returns:
+        One of its results.
+    """
+    short = [result for result in written["results"] if result["turns"] <= everyday.WRITTEN]
+    return max(short or written["results"], key=lambda result: result["turns"])
+
+
 def peers(written: Sequence[dict[str, Any]]) -> str:
     """Write what ``benchmarks.peers`` measured.
 
@@ -217,8 +230,7 @@ def figures(results: Mapping[str, Sequence[dict[str, Any]]]) -> str:
     """
     timed = results["latency"][0]
     large = timed["results"][-1]
-    # Of the longer conversations, those that do not repeat themselves.
-    long = next(r for r in results["prefix"][0]["results"] if r["turns"] == everyday.WRITTEN)
+    long = unrepeated(results["prefix"][0])
     ours, theirs = long["arms"]["ours"], long["arms"]["Mem0's"]
     measured = [result for written in results["quality"] for result in written["results"]]
     store = large["store"]
