@@ -6,7 +6,7 @@
 #   make bench        a selection of benchmarks; writes docs/performance.md
 #
 #   make test-oldest  the test suite on the oldest supported Pipecat
-#   make test-long    the crash and damage harnesses with larger counts
+#   make test-long    the crash, damage and turn harnesses with larger counts
 #   make test-audio   one spoken round trip, offline
 #   make docs         what is generated: config.toml and the tables in docs/performance.md
 #   make clean        forget the environments
@@ -39,6 +39,7 @@ test-long: $(VENV)/ready
 	$(RUN) -m tests.harness.powerloss --images 3000
 	$(RUN) -m tests.harness.damage
 	$(RUN) -m tests.harness.isolation --operations 10000 --seed 1
+	$(RUN) -m tests.harness.turns --scripts 1000
 	$(RUN) -m pytest -m "slow and not audio"
 
 test-audio: $(VENV)/audio

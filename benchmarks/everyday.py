@@ -1,5 +1,7 @@
 """A made-up life, told to an assistant: sessions of the past, and a conversation of fifty turns.
 
+A longer one goes through the same fifty again, each time with other opening words.
+
 Written for the prefix benchmark. Many of the fifty turns touch something that was said before, some
 touch nothing at all; each line of ``TALK`` and of a session in ``PAST`` is what Nora says, and what
 the assistant answers.
@@ -345,6 +347,28 @@ TALK: list[Exchange] = [
         "Good night, Nora, and good night to Imre and Biscuit.",
     ),
 ]
+
+
+WRITTEN = len(TALK)  # turns that repeat nothing
+AGAIN = ("", "Once more, please. ", "I lost my notes. ", "Say that again tomorrow. ")
+
+
+def talk(turns: int) -> list[Exchange]:
+    """Return a conversation of so many turns.
+
+    Args:
+        turns: At most four times fifty.
+
+    Returns:
+        What is said and answered, in order.
+
+    Raises:
+        ValueError: More turns than there are words for.
+    """
+    rounds = [(f"{opening}{said}", answer) for opening in AGAIN for said, answer in TALK]
+    if turns > len(rounds):
+        raise ValueError(f"a conversation has {len(rounds)} turns at most")
+    return rounds[:turns]
 
 
 def past() -> list[list[Turn | SessionEdge]]:

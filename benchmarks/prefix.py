@@ -10,7 +10,10 @@ once for each placement. The requests as they arrived are written out as a ChatM
 estimated, the same way for all. The first turn, which every server reads whole, is not counted; with
 memory its prompt is longer by the one line that explains the blocks.
 
-    python -m benchmarks.prefix --turns 20 50
+    python -m benchmarks.prefix --turns 20 50 200
+
+The conversation has fifty turns; a longer one goes through them again in slightly other words, so that
+less and less is left to recall that is not visible yet.
 
 The JSON: ``machine``, and ``results``, one a length: ``turns``, and ``arms`` by placement, in tokens:
 ``new``, ``new_words`` and ``block`` (mean and max over the turns), ``broken`` (turns that changed what
@@ -91,7 +94,10 @@ def main() -> None:
                     shutil.copytree(folder / "past", folder / f"{turns} {name}")
                     requests = asyncio.run(_talk(folder / f"{turns} {name}", arm, turns))
                 first = estimate_tokens(render(requests[0]))
-                arms[name] = {**summarise(steps(requests, everyday.TALK)), "first_prompt": first}
+                arms[name] = {
+                    **summarise(steps(requests, everyday.talk(turns))),
+                    "first_prompt": first,
+                }
             results.append({"turns": turns, "arms": _compared(arms)})
             _show(results[-1])
     common.write_json(options.json, {"machine": common.machine(), "results": results})
@@ -208,7 +214,8 @@ def _fill(path: Path) -> None:
 async def _talk(path: Path, arm: Arm | None, turns: int) -> list[list[Message]]:
     """Hold the conversation; the messages of each request as the server got them."""
     engine = await asyncio.to_thread(MemoryEngine, _config(path), clock=lambda: everyday.NOW)
-    answers = iter(answer for _, answer in everyday.TALK)
+    exchanges = everyday.talk(turns)
+    answers = iter(answer for _, answer in exchanges)
     try:
         await asyncio.to_thread(engine.prepare, everyday.SCOPE)
         async with ScriptedServer(reply=lambda _: next(answers)) as server:
@@ -216,7 +223,7 @@ async def _talk(path: Path, arm: Arm | None, turns: int) -> list[list[Message]]:
             async with HeadlessConversation(
                 llm_url=server.url, memory=memory, speaker=everyday.PERSON
             ) as talk:
-                for said, _ in everyday.TALK[:turns]:
+                for said, _ in exchanges:
                     await talk.say(said)
             return [request["messages"] for request in server.requests]
     finally:
@@ -260,7 +267,7 @@ def _show(result: dict[str, Any]) -> None:
 def _arguments() -> argparse.Namespace:
     parser = common.arguments(__doc__)
     parser.add_argument(
-        "--turns", type=int, nargs="+", default=[20, 50], help="lengths, up to 50 (default 20 50)"
+        "--turns", type=int, nargs="+", default=[20, 50, 200], help="lengths (default 20 50 200)"
     )
     return parser.parse_args()
 

@@ -67,7 +67,7 @@ PARTS = {
     ),
     "prefix": Part(
         lambda written: tables.prefix(written[0]),
-        lambda written, path: plots.prefix(written[0]["results"][-1], path),
+        lambda written, path: plots.prefix(tables.unrepeated(written[0]), path),
     ),
     "footprint": Part(
         lambda written: tables.footprint(written[0]),

@@ -32,6 +32,7 @@ from slowcat_memory.providers import EmbedderOptions
 from slowcat_memory.runtime.audience import Audience, PeopleOptions
 from slowcat_memory.runtime.orders import CommandOptions
 from slowcat_memory.runtime.prefetch import PrefetchOptions
+from slowcat_memory.runtime.prefix import PrefixOptions
 from slowcat_memory.runtime.query import RecallOptions
 from slowcat_memory.runtime.tracker import SessionOptions
 from slowcat_memory.runtime.zones import zone_of
@@ -125,6 +126,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         store: How memories are kept.
         tiers: How old texts are kept.
         commands: What people order the memory to do.
+        prefix: When the LLM reads the prompt ahead.
         llm: The server for ``chat``.
     """
 
@@ -146,6 +148,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     store: StoreOptions = field(default_factory=StoreOptions)
     tiers: TierOptions = field(default_factory=TierOptions)
     commands: CommandOptions = field(default_factory=CommandOptions)
+    prefix: PrefixOptions = field(default_factory=PrefixOptions)
     llm: LLMOptions = field(default_factory=LLMOptions)
 
     @property

@@ -66,7 +66,8 @@ def import_(
         searchable = engine.embedding.state in ("ready", "endpoint") and not trouble
     if as_json:
         return print_json({"files": told, "scopes": scopes, "vectors": searchable and embed})
-    total = {key: sum(entry[key] for entry in told) for key in ("turns", "sessions", "known_turns")}
+    keys = ("turns", "sessions", "known_turns", "notes")
+    total = {key: sum(entry[key] for entry in told) for key in keys}
     _summary(total, scopes, time.monotonic() - begun)
     if any(entry["unreadable"] and not entry["read"] for entry in told):
         raise typer.Exit(1)
@@ -162,15 +163,17 @@ def _tidy(engine: "MemoryEngine", scopes: list[str], quiet: bool) -> str:
 
 
 def _summary(total: dict[str, int], scopes: list[str], seconds: float) -> None:
-    new, known = total["turns"], total["known_turns"]
+    new, known, notes = total["turns"], total["known_turns"], total["notes"]
     where = f"scope {scopes[0]}" if len(scopes) == 1 else f"scopes {listed(scopes)}"
+    if notes:
+        out().print(f"[green]✓[/] {count(notes, 'note')}, {where}")
     if not new and known:
         out().print(f"Nothing new: all {count(known, 'turn')} were in {where} already.")
-    elif not new:
+    elif not new and not notes:
         err().print(
             "[red]No turn could be read.[/] [bold]slowcat-memory import --help[/] shows how."
         )
-    else:
+    elif new:
         before = f"; {known:,} were there already" if known else ""
         out().print(
             f"[green]✓[/] {count(new, 'turn')} in {count(total['sessions'], 'session')}, "

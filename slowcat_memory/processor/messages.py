@@ -28,12 +28,14 @@ class Messages:
         self._handled: dict[int, Message] = {}  # no longer new: recalled for, or history
         self._turns: dict[int, tuple[Message, Turn | None]] = {}
         self._newest: Message | None = None  # the latest of those
+        self._typed: dict[int, Message] = {}  # appended by themselves, and not yet logged
 
-    def new(self, messages: Sequence[Any]) -> Message | None:
+    def new(self, messages: Sequence[Any], *, predicted: bool = False) -> Message | None:
         """Find the last message of a person if nothing was done for it yet.
 
         Args:
             messages: The context's messages.
+            predicted: Whether it is of a turn that is being spoken, and so no copy.
 
         Returns:
             The message itself, or None.
@@ -44,18 +46,50 @@ class Messages:
         message = inject.last_user_message(messages)
         if message is None or id(message) in self._handled or inject.block_of(message):
             return None
-        return None if self._is_copy(message, present) else message
+        return None if not predicted and self._is_copy(message, present) else message
 
     def _is_copy(self, message: Message, present: set[int]) -> bool:
         """Tell whether the application replaced the messages by equal copies."""
         newest = self._newest
         text = inject.message_text(message)
-        if newest is None or id(newest) in present or self._was_spoken(text):
+        if (
+            self.is_typed(message)
+            or newest is None
+            or id(newest) in present
+            or self._was_spoken(text)
+        ):
             return False
         same = inject.without_block(inject.message_text(newest)) == text
         if same:
             self._handled[id(message)] = self._newest = message
         return same
+
+    def typed(self, messages: Sequence[Any]) -> None:
+        """Take messages that are appended for new ones, whatever they say.
+
+        Args:
+            messages: What an application appends.
+        """
+        waiting = messages[inject.answered(messages) :]
+        people = (m for m in waiting if isinstance(m, dict) and m.get("role") == "user")
+        self._typed |= {id(m): m for m in people if not inject.block_of(m)}
+
+    def take_typed(self) -> list[Message]:
+        """Hand over what was appended and is not logged yet.
+
+        Returns:
+            Messages of people, in order.
+        """
+        waiting, self._typed = self._typed, {}
+        return [message for message in waiting.values() if not self.is_logged(message)]
+
+    def is_typed(self, message: Message) -> bool:
+        """Tell whether a message was appended by itself and is not logged yet.
+
+        Args:
+            message: The message.
+        """
+        return id(message) in self._typed
 
     def handle(self, message: Message) -> None:
         """Note that all is done for a message.
@@ -108,7 +142,20 @@ class Messages:
         count = inject.answered(messages)
         self.known(messages[:count])
         if count and inject.last_user_message(messages[count:]) is None:
-            self._newest = None  # a copy of it is among them
+            self._newest = inject.last_user_message(messages)  # a copy of it
+
+    def summarised(self, messages: Sequence[Any]) -> None:
+        """Take a summary that stands where the conversation began for nobody's turn.
+
+        Args:
+            messages: The context's messages; the summary is the first that looks like a person's.
+        """
+        first = next((m for m in messages if isinstance(m, dict) and m.get("role") == "user"), None)
+        self.known(messages[: inject.answered(messages)])
+        if first is not None and not self.is_logged(first):
+            self.handle(first)
+            if inject.last_user_message(messages) is first:
+                self._newest = first  # what comes next may be a copy of it
 
     def known(self, messages: Sequence[Any]) -> None:
         """Take messages for handled.

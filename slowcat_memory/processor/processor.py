@@ -37,6 +37,7 @@ from pipecat.frames.frames import (
     LLMContextFrame,
     LLMMessagesAppendFrame,
     LLMMessagesUpdateFrame,
+    StartFrame,
     TranscriptionFrame,
     UserSpeakingFrame,
     UserStartedSpeakingFrame,
@@ -69,6 +70,7 @@ from slowcat_memory.processor.commanding import Commanding
 from slowcat_memory.processor.listening import Listening
 from slowcat_memory.processor.locality import Locality, locate
 from slowcat_memory.processor.messages import Messages
+from slowcat_memory.processor.warming import Warming
 from slowcat_memory.processor.withdrawing import withdraw
 from slowcat_memory.records import Channel, Memory, Turn
 from slowcat_memory.runtime import inject
@@ -173,6 +175,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._stripped_for: tuple[str, ...] | None = None  # the scopes whose blocks may stand
         self._add_instruction, self._instruction = add_instruction, INSTRUCTION
         self._users: LLMUserAggregator | None = None
+        self._llm: LLMService | None = None
+        self._warming = Warming()
         self._dialogue: Conversation | None = None
         self._listening: Listening | None = None
         self._commanding: Commanding | None = None
@@ -342,6 +346,21 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         """Keep what is said again."""
         self._record.go_on()
 
+    async def rewarm(self, *, again: bool = False) -> bool:
+        """Make a local LLM read the conversation ahead, after something else has used it.
+
+        Costs a request for one token. It is dropped the moment somebody speaks.
+
+        Args:
+            again: Send it for a conversation that was read ahead before and has not changed.
+
+        Returns:
+            Whether the LLM has read it; False also while somebody speaks, or when it failed.
+        """
+        if self._llm is None or self._users is None:
+            return False
+        return await self._warming.warm(self._llm, self._users.context, again=again)
+
     def disconnected(self) -> None:
         """Say that the client has gone: the session ends, and goes on if it comes back soon."""
         if self._dialogue:
@@ -453,6 +472,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         await super().cleanup()
         if self._listening:
             self._listening.prefetch.drop()
+        self._warming.stop()
         if self._timer:
             await self.cancel_task(self._timer)
         if self._dialogue and not self._reply_done.is_set():
@@ -476,6 +496,11 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         if self._telling:
             await asyncio.wait(self._telling, timeout=_LAST_EVENTS_S)
 
+    async def _warm_at_start(self) -> None:
+        wanted, llm = self._config.prefix.warm_at_start, self._llm
+        if llm and (wanted == "always" or wanted == "local" and self._locality.local):
+            await self.rewarm()
+
     async def _watch_silence(self) -> None:
         step = max(0.05, min(5.0, self._config.sessions.silence_s / 10))
         while True:
@@ -492,18 +517,21 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             self._users = users
             self._messages.known(users.context.messages)
             users.add_event_handler("on_before_process_frame", self._on_user_frame)
+            users.add_event_handler("on_after_process_frame", self._on_user_frame_done)
             users.add_event_handler("on_user_turn_message_added", self._on_user_message)
         if assistants:
             self._has_assistant = True
             assistants.add_event_handler("on_assistant_turn_started", self._on_assistant_began)
             assistants.add_event_handler("on_assistant_turn_stopped", self._on_assistant_turn)
+            assistants.add_event_handler("on_summary_applied", self._on_summary)
         if not (users and assistants):
             logger.warning(
                 f"{self}: found no context aggregators next to me; hand them over with "
                 "aggregators=, or speakers and the agent's words may be missed"
             )
-        if self._add_instruction and (llm := self._find(LLMService, "next")):
-            llm.append_system_instruction(self._instruction)
+        self._llm = self._find(LLMService, "next")
+        if self._add_instruction and self._llm:
+            self._llm.append_system_instruction(self._instruction)
 
     def _neighbours(self) -> tuple[LLMUserAggregator | None, LLMAssistantAggregator | None]:
         return self._find(LLMUserAggregator, "previous"), self._find(LLMAssistantAggregator, "next")
@@ -527,6 +555,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         if isinstance(frame, InputAudioRawFrame):  # fifty a second: the shortest way
             await self.push_frame(frame, direction)
             return
+        self._warming.see(frame)
         took = None
         if self._dialogue and isinstance(frame, LLMContextFrame):
             if direction is FrameDirection.DOWNSTREAM:
@@ -538,6 +567,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         await self.push_frame(frame, direction)
         if self._commanding and _USER_TURN and isinstance(frame, _USER_TURN):
             await self._commanding.confirmed(self._own_messages())
+        if isinstance(frame, StartFrame):
+            self._tell(self._warm_at_start())
         if took:
             await self.start_processing_metrics(start_time=took[0])
             await self.stop_processing_metrics(end_time=took[1])
@@ -558,8 +589,9 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             if self._commanding:
                 self._commanding.withdrawn()
         elif _USER_TURN and isinstance(frame, _USER_TURN):
-            self._spoken = True
             self._confirm()
+            said = inject.last_user_message(self._own_messages())
+            self._spoken = said is None or not self._messages.is_logged(said)
         elif _LLM_METADATA and isinstance(frame, _LLM_METADATA) and frame.is_realtime_service:
             if self._injects:
                 logger.info(f"{self}: the LLM is a realtime service: turns are kept, not prefixed")
@@ -586,15 +618,16 @@ class HybridContextualMemoryProcessor(FrameProcessor):
 
     async def _recall_into(self, frame: LLMContextFrame) -> bool:
         context, speculation = frame.context, getattr(frame, "speculation", False)
-        message = self._messages.new(context.messages)
+        message = self._messages.new(context.messages, predicted=speculation)
         if message is None:
             return False
         text, turn = inject.message_text(message), None
         self._speculating, self._speculated = message if speculation else None, None
         if not speculation:
             self._messages.handle(message)
-            turn = self._guard(self._keep, message, text)
-            self._spoken = False
+            typed = self._messages.is_typed(message)
+            turn = self._guard(self._keep, message, text, "text" if typed else None)
+            self._spoken = self._spoken and typed
         if not self._injects or not clean(text)[0]:
             return False
         found, packed = await self._recall(text, context, turn, self._who(text, speculation))
@@ -650,16 +683,21 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._visible.refresh(context.messages)
         if not scopes:
             return Recollection(), Packed("", (), 0)
-        found = await engine.recall(
-            clean(text)[0],
-            scopes[0],
-            also=scopes[1:],
-            local=self._locality.local,
-            exclude=self._visible.memories,
-            exclude_words=self._visible.words,
-            dialogue=self._dialogue.before(turn) if self._dialogue else (),
-            prefetch=self._listening.prefetch if self._listening else None,
-        )
+        for _ in range(2):  # a summary may take away, meanwhile, what was visible
+            visible = self._visible.memories
+            found = await engine.recall(
+                clean(text)[0],
+                scopes[0],
+                also=scopes[1:],
+                local=self._locality.local,
+                exclude=visible,
+                exclude_words=self._visible.words,
+                dialogue=self._dialogue.before(turn) if self._dialogue else (),
+                prefetch=self._listening.prefetch if self._listening else None,
+            )
+            self._visible.refresh(context.messages)
+            if visible <= self._visible.memories:
+                break
         packed = engine.pack(found)
         waited = (time.perf_counter() - start) * 1e3
         found = replace(found, timings={**found.timings, "wait": round(waited, 4)})
@@ -680,14 +718,15 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         if self._messages.is_logged(message):
             return self._messages.turn_of(message)
         order = self._commanding.recognise(text) if self._commanding else None
-        channel = "voice" if self._spoken else channel
+        channel = channel or ("voice" if self._spoken else None)
         keep = order is None or order.kind != "off_record"
         turns = self._dialogue.user_said(text, channel, aside=order is not None, keep=keep)
         turn = turns[-1] if turns else None
         self._turns += self._injects
         self._messages.became(message, turn)
         self._visible.logged(message, (chunk_id(turn.id) for turn in turns))
-        self._spoken = False
+        if channel != "text":
+            self._spoken = False
         self._reply_done.clear()
         return turn
 
@@ -716,6 +755,19 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             self._dialogue.heard(frame.user_id or "", frame.text)
         elif isinstance(frame, (LLMMessagesUpdateFrame, LLMMessagesAppendFrame)):
             self._guard(self._messages.history, frame.messages)
+            if self._dialogue and isinstance(frame, LLMMessagesAppendFrame):
+                self._guard(self._messages.typed, frame.messages)
+
+    async def _on_user_frame_done(self, aggregator: LLMUserAggregator, frame: Frame) -> None:
+        """Log typed words that are in the context now, whether or not the LLM is to answer them."""
+        if not self._dialogue or not isinstance(frame, LLMMessagesAppendFrame):
+            return
+        for message in self._messages.take_typed():
+            if clean(text := inject.message_text(message))[0]:
+                self._guard(self._keep, message, text, "text")
+
+    async def _on_summary(self, aggregator: LLMAssistantAggregator, *_: Any) -> None:
+        self._guard(self._messages.summarised, aggregator.context.messages)
 
     async def _on_user_message(
         self, aggregator: LLMUserAggregator, message: UserTurnMessageAddedMessage
@@ -735,10 +787,13 @@ class HybridContextualMemoryProcessor(FrameProcessor):
     async def _on_assistant_turn(
         self, aggregator: LLMAssistantAggregator, message: AssistantTurnStoppedMessage
     ) -> None:
+        tools = bool(self._dialogue and self._dialogue.uses_tools)
+        if message.content or not tools:  # a tool's round is not the end
+            self._warming.answered()
         if self._dialogue and message.content:
             self._guard(self._take_reply, message.content, interrupted=message.interrupted)
-        elif not (self._dialogue and self._dialogue.uses_tools):
-            self._reply_done.set()  # cut off before a word; a tool's round is not the end
+        elif not tools:
+            self._reply_done.set()  # cut off before a word
 
     def _take_reply(self, text: str, *, interrupted: bool) -> None:
         assert self._dialogue is not None  # asked for by the callers

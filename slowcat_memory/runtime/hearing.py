@@ -50,6 +50,8 @@ class Hearing(Generic[Speaker]):
         Returns:
             Its parts, in order; none for a turn that was typed.
         """
+        if channel == "text":
+            return []  # what was heard belongs to a turn that is being spoken
         return self.inside(text) or (list(self._heard) if channel == "voice" else [])
 
     def around(self, text: str, channel: Channel | None) -> list[tuple[Speaker, str]]:

@@ -26,9 +26,10 @@ from slowcat_memory.records import Hit, Memory
 from slowcat_memory.runtime.breaker import Embed
 from slowcat_memory.runtime.query import Query, Recollection, Stage
 from slowcat_memory.runtime.scoring import FetchTokens, Scored, Scoring
-from slowcat_memory.runtime.weighed import DUPLICATE, GONE, HEARD, Weighed
+from slowcat_memory.runtime.weighed import DUPLICATE, GONE, HEARD, SHARE, Weighed
 
 Fetch = Callable[[str, Sequence[str]], dict[str, Memory]]
+TOLD = 20  # memories that are too weak, of which the ledger may tell
 Understand = Callable[[Query, Searcher], Ask]
 
 
@@ -199,7 +200,8 @@ class Recall:
 
     def _hits(self, query: Query, weighed: Weighed, fetch: Fetch) -> list[Hit]:
         scored, order, reasons = weighed.scored, weighed.order, weighed.reasons
-        ids = scored.found.ids
+        ids, scores = scored.found.ids, scored.scores
+        least = -np.inf  # of the best that is not heard: what stands in the context hides nothing
         places: list[int] = []
         memories: dict[str, Memory] = {}
         texts: list[str] = []
@@ -213,21 +215,27 @@ class Recall:
                 memory = memories.get(ids[n])
                 if memory is None:
                     reasons[ids[n]] = GONE
-                elif _heard(memory.text, query.exclude_words):
+                    continue
+                if _heard(memory.text, query.exclude_words):
                     reasons[ids[n]] = HEARD
-                else:
+                    continue
+                if not places and query.keep_share > 0:
+                    least = query.keep_share * scores[n]
+                if scores[n] >= least:
                     places.append(n)
                     texts.append(memory.text)
             kept = fuse.distinct(texts, self._duplicate, query.k)
-            if len(kept) == query.k:
+            if len(kept) == query.k or scores[wanted[-1]] < least:
                 break
+        weak = order[scores[order] < least][:TOLD].tolist()
+        reasons |= {ids[n]: SHARE for n in weak if ids[n] not in reasons}
         judged = len(texts) if len(kept) < query.k else max(kept, default=0)
         reasons |= {ids[places[i]]: DUPLICATE for i in set(range(judged)).difference(kept)}
         return [scored.hit(n, memories[ids[n]]) for n in (places[i] for i in kept)]
 
 
 def _order(scored: Scored, query: Query) -> Weighed:
-    """Order the candidates that are good enough, best first, with some to spare.
+    """Order the candidates, best first, if any is good enough.
 
     The floor asks whether anything answers, not whether each does: what answers is often said in
     other words than the question's, next to a turn that repeats them.
@@ -236,8 +244,6 @@ def _order(scored: Scored, query: Query) -> Weighed:
     floored = calibrate.among(scored.probability[order]) < query.floor
     if floored:
         order = order[scored.found.pinned[order]]
-    if len(order) and query.keep_share > 0:
-        order = order[scored.scores[order] >= query.keep_share * scored.scores[order[0]]]
     return Weighed(scored, order, floored)
 
 

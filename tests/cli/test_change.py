@@ -25,6 +25,15 @@ def test_import_says_what_came_in_and_twice_is_once(sm) -> None:
     assert "Nothing new: all 2 turns were in scope user already." in sm.ok("import", "chat.txt")
 
 
+def test_import_of_notes_alone_says_so(sm) -> None:
+    (sm.folder / "notes.jsonl").write_text(
+        '{"note": "Allergic to nuts."}\n{"note": "Likes tea."}\n'
+    )
+    result = sm("import", "notes.jsonl")
+    assert result.exit_code == 0 and "2 notes, scope user" in result.stdout
+    assert "No turn" not in result.stderr
+
+
 def test_import_names_unreadable_lines_and_takes_the_rest(sm) -> None:
     rows = ['{"text": "fine"}', "nonsense", '{"text": ""}', '{"text": "fine too"}']
     (sm.folder / "chat.jsonl").write_text("\n".join(rows))

@@ -1,4 +1,4 @@
-"""Crash harnesses: they kill, cut the power of, and look into real stores.
+"""Harnesses: they kill, cut the power of, and look into real stores; or play real conversations.
 
 Each is a command, prints one line of JSON, and has a ``--control`` in which the fault that it looks
 for is planted::
@@ -8,4 +8,5 @@ for is planted::
     python -m tests.harness.powerloss --images 3000
 
 ``isolation`` is no crash: it looks for one person's words in another's memory.
+    python -m tests.harness.turns --scripts 1000
 """

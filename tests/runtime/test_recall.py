@@ -403,3 +403,10 @@ def test_a_model_without_tokens_answers_by_the_other_views() -> None:
         found = mind.recall.run(query("What is my dog called?"))
         assert found.stage == "full" and found.hits[0].memory.id == "dog"
         assert "tokens" not in found.hits[0].views and mind.fetched_tokens == []
+
+
+def test_what_stands_in_the_context_hides_nothing_else() -> None:
+    echo = "what is my dog called please"
+    mind = Mind(memory("echo", echo), *SAID)
+    assert mind.ids(echo, keep_share=0.9) == ["echo"]
+    assert mind.ids(echo, keep_share=0.9, exclude_words=frozenset({fingerprint(echo)})) == ["dog"]

@@ -1,0 +1,154 @@
+"""Is each turn given its memories once, and kept once, whatever happens around it?
+
+Random scripts (interims, finals, interruptions, tools, eager ends of turns, typed text, re-runs,
+summaries, copies, two speakers, repeated words, empty turns) are played through Pipecat's aggregators,
+its OpenAI service and the real processor, against a scripted LLM on loopback. A plain model of the
+conversation says what must have reached the LLM and the log::
+
+    python -m tests.harness.turns --scripts 1000
+
+Prints one line of JSON: scripts, turns and blocks, and how often each law was broken.
+"""
+
+import argparse
+import asyncio
+import json
+import multiprocessing
+import os
+import random
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+from loguru import logger
+
+from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
+from slowcat_memory.core.text import clean
+from slowcat_memory.records import Turn
+from slowcat_memory.testing import memory_config
+from tests.harness.turn_faults import CONTROLS, IN_CONTEXT, Engine, Spoiler
+from tests.harness.turn_laws import NAMES, Laws
+from tests.harness.turn_player import Held, Player
+from tests.harness.turn_script import TOPICS, Script, fact, write
+from tests.harness.turn_stage import Stage
+
+AT_ONCE = 6  # scripts of one process: while one waits for a timer, another goes on
+
+
+async def play(engine: MemoryEngine, script: Script, control: str = "") -> Laws:
+    """Play a script in a namespace of its own, and judge it."""
+    scope = f"s{script.seed}"
+    _learn(engine, scope)
+    door = Held()
+    memory = HybridContextualMemoryProcessor(
+        engine=Engine(engine, door, control),  # type: ignore[arg-type]
+        user_id=scope,
+    )
+    spoilers = [Spoiler(control)] if control in IN_CONTEXT else []
+    stage = Stage(script.eager, [memory, *spoilers])
+    player = Player(script, stage, door)
+    try:
+        async with stage:
+            await player.play()
+    except TimeoutError:
+        player.laws.fault("stuck", "the pipeline did not end")
+    spoken = [(clean(t.content)[0], t.interrupted) for t in stage.turns if t.content]
+    player.laws.logged(_log(engine, scope), player.people, spoken)
+    return player.laws
+
+
+def _learn(engine: MemoryEngine, scope: str) -> None:
+    at = datetime.now(UTC) - timedelta(days=3)
+    facts = [
+        Turn(
+            session=f"earlier {topic}",
+            scope=scope,
+            speaker="anna",
+            role="user",
+            text=fact(topic),
+            at=at,
+        )
+        for topic in TOPICS
+    ]
+    engine.append_all(facts)
+    engine.drain()
+
+
+def _log(engine: MemoryEngine, scope: str) -> list[Turn]:
+    engine.store.flush(5)
+    with engine.store.snapshot() as snapshot:
+        events = [e for e in snapshot.events(scope) if isinstance(e, Turn)]
+    return [turn for turn in events if not turn.session.startswith("earlier")]
+
+
+def run(seeds: list[int], control: str = "", tell: bool = False) -> Counter[str]:
+    """Play scripts in this process.
+
+    Args:
+        seeds: Of the scripts.
+        control: A fault to plant, "" for none.
+        tell: Whether to write what went wrong to standard error.
+
+    Returns:
+        What was counted, faults by their names.
+    """
+    logger.disable("pipecat")
+    logger.disable("slowcat_memory")
+    folder = Path(tempfile.mkdtemp(prefix="turns-"))
+    try:
+        return asyncio.run(_run(folder, seeds, control, tell))
+    finally:
+        shutil.rmtree(folder)
+        logger.enable("pipecat")
+        logger.enable("slowcat_memory")
+
+
+async def _run(folder: Path, seeds: list[int], control: str, tell: bool) -> Counter[str]:
+    config = memory_config(folder, recall={"floor": 0.005}, tiers={"ageing_interval_s": 0.0})
+    engine, free = MemoryEngine(config), asyncio.Semaphore(AT_ONCE)
+    count: Counter[str] = Counter()
+
+    async def one(seed: int) -> None:
+        async with free:
+            script = write(seed)
+            laws = await play(engine, script, control)
+        count.update(laws.faults)
+        count.update(scripts=1, steps=len(script.steps), turns=laws.turns, blocks=laws.blocks)
+        for tale in laws.tales if tell else ():
+            print(f"seed {seed}{' eager' * script.eager}: {tale}", file=sys.stderr)
+
+    try:
+        await asyncio.gather(*(one(seed) for seed in seeds))
+    finally:
+        await asyncio.to_thread(engine.close)
+    return count
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--scripts", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--control", choices=CONTROLS, default="")
+    args = parser.parse_args()
+    seeds = list(range(args.seed, args.seed + args.scripts))
+    began, total = time.perf_counter(), Counter[str]()
+    shares = [seeds[n :: args.jobs] for n in range(args.jobs)]
+    spawn = multiprocessing.get_context("spawn")  # threads and a fork do not mix
+    with ProcessPoolExecutor(args.jobs, mp_context=spawn) as pool:
+        for count in pool.map(partial(run, control=args.control, tell=True), shares):
+            total.update(count)
+    counted = {name: total[name] for name in ("scripts", "steps", "turns", "blocks")}
+    found = {name: total[name] for name in NAMES}
+    seconds = round(time.perf_counter() - began, 1)
+    print(json.dumps({**counted, **found, "seed": args.seed, "seconds": seconds}))
+
+
+if __name__ == "__main__":
+    main()

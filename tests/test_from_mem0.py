@@ -1,0 +1,102 @@
+"""The page for who comes from Mem0: its parameters, its snippet, its figures."""
+
+import ast
+import asyncio
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from stores import configured
+from test_examples import members, source_of
+
+from benchmarks import common, everyday, mem0
+from slowcat_memory import HybridContextualMemoryProcessor
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.replay import import_file
+from slowcat_memory.testing import HashEmbedder
+
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "docs" / "from-mem0.md").read_text()
+
+
+def test_every_parameter_of_both_is_on_the_page():
+    source = source_of("pipecat.services.mem0.memory")
+    taken = members("Mem0MemoryService", source) - {"self"}
+    params = {
+        node.target.id
+        for cls in ast.walk(ast.parse(source.read_text()))
+        if isinstance(cls, ast.ClassDef) and cls.name == "InputParams"
+        for node in cls.body
+        if isinstance(node, ast.AnnAssign)
+    }
+    assert {"search_limit", "position"} <= params
+    for name in (taken - {"params"}) | {f"params.{name}" for name in params}:
+        assert f"`{name}`" in PAGE, name
+    ours = HybridContextualMemoryProcessor.__init__.__kwdefaults__
+    for name in ("user_id", "config", "path", "engine", "aggregators", "speaker_names"):
+        assert name in ours and f"`{name}`" in PAGE
+    assert "add_instruction" in ours
+
+
+def test_the_snippet_brings_memories_over(tmp_path, monkeypatch):
+    (snippet,) = (b for b in re.findall(r"```python\n(.*?)```", PAGE, re.S) if "get_all" in b)
+    kept = [
+        {"memory": "Allergic to walnuts.", "created_at": "2026-01-02T03:04:05+00:00"},
+        {"memory": "Has a dog.", "created_at": None},
+    ]
+
+    class Memory:
+        @classmethod
+        def from_config(cls, config):
+            return cls()
+
+        def get_all(self, *, filters, top_k):
+            assert filters == {"user_id": "anna"}
+            return {"results": kept}
+
+    module = ModuleType("mem0")
+    module.Memory = Memory
+    monkeypatch.setitem(sys.modules, "mem0", module)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(snippet, "snippet", "exec"), {"local_config": {}})
+    engine = MemoryEngine(configured(tmp_path / "store"))
+    try:
+        faults = []
+        for _ in range(2):
+            done = import_file(
+                engine, tmp_path / "mem0.jsonl", scope="anna", on_error=faults.append
+            )
+        assert done.notes == 2 and not faults
+        found = engine.search("what am I allergic to, walnuts?", "anna").hits
+        assert [hit.memory.text for hit in found][:1] == ["Allergic to walnuts."]
+        assert found[0].memory.valid_from.year == 2026
+    finally:
+        engine.close()
+
+
+def test_the_figures_are_those_of_the_committed_run():
+    written = common.read_json(common.RESULTS / "mem0.json")
+    assert mem0.page(written) in PAGE
+    assert written["turns"] == 50
+
+
+@pytest.mark.parametrize("service", ["mem0", "ours"])
+def test_the_comparison_runs(tmp_path, monkeypatch, service):
+    """Six turns, with a stand-in for mem0's client and another for the model."""
+    stub = ModuleType("mem0")
+    stub.Memory = stub.MemoryClient = mem0.StubMemory
+    monkeypatch.setitem(sys.modules, "mem0", stub)
+    monkeypatch.delitem(sys.modules, "pipecat.services.mem0.memory", raising=False)
+    if service == "ours":
+        config = configured(tmp_path)
+        monkeypatch.setattr(common, "configuration", lambda _: config)
+        found = asyncio.run(mem0._ours(tmp_path, 6))
+        assert found["broken"] == 0 and found["added"] == found["distinct"] == 12
+    else:
+        found = asyncio.run(mem0._mem0(tmp_path, HashEmbedder(), 6))
+        assert found["blocks"] == 6 and found["broken"] == 5
+        assert found["added"] == 36 and found["distinct"] == 11  # the last answer is not there yet
+    assert found["wait"]["n"] == 6 and found["prompt"][1] > found["prompt"][0]
+    assert len(everyday.talk(200)) == 200

@@ -1,0 +1,178 @@
+"""Beside Pipecat's own context summarizer: nothing is lost, nothing twice, and memories come back."""
+
+import asyncio
+import contextlib
+
+import pytest
+from pipecat.frames.frames import LLMRunFrame, LLMSummarizeContextFrame
+from pipecat.processors.aggregators.llm_response_universal import (
+    LLMAssistantAggregatorParams,
+    LLMContextAggregatorPair,
+    LLMUserAggregatorParams,
+)
+from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
+from pipecat.turns.user_turn_strategies import UserTurnStrategies
+from pipecat.utils.context.llm_context_summarization import (
+    LLMAutoContextSummarizationConfig,
+    LLMContextSummaryConfig,
+)
+from recorded import remember
+from rig import VoicePipeline, run
+from test_processor import MAX, QUESTION, Gate, blocks, memory
+from test_special_turns import contents, session_turns
+
+from slowcat_memory import MemoryEngine
+
+SUMMARY = "They spoke of tea."
+LINES = ("good morning", QUESTION, "i see", "now for something else", "what else is there", "fine")
+
+
+@pytest.fixture
+def engine(config):
+    remember(config, MAX)
+    engine = MemoryEngine(config)
+    with contextlib.closing(engine):
+        yield engine
+
+
+class Summarised(VoicePipeline):
+    """A voice pipeline whose context Pipecat summarises, by itself or when it is told to."""
+
+    def __init__(self, processor, *, keep: int, after: int | None = None):
+        super().__init__(self._reply, memory=processor, speed=50)
+        stop = SpeechTimeoutUserTurnStopStrategy(user_speech_timeout=0.02)
+        config = LLMAutoContextSummarizationConfig(
+            max_context_tokens=None if after else 10**6,
+            max_unsummarized_messages=after,
+            summary_config=LLMContextSummaryConfig(min_messages_after_summary=keep),
+        )
+        self.aggregators = LLMContextAggregatorPair(
+            self.context,
+            user_params=LLMUserAggregatorParams(
+                user_turn_strategies=UserTurnStrategies(stop=[stop])
+            ),
+            assistant_params=LLMAssistantAggregatorParams(
+                enable_auto_context_summarization=after is not None,
+                auto_context_summarization_config=config,
+            ),
+        )
+        self.applied = 0
+        self.may_come = asyncio.Event()
+        self.may_come.set()
+        self.aggregators.assistant().add_event_handler("on_summary_applied", self._on_summary)
+
+    async def _reply(self, request):
+        if request.get("stream"):
+            return "Indeed."
+        await self.may_come.wait()
+        return SUMMARY
+
+    async def _on_summary(self, *_):
+        self.applied += 1
+        await self._tell()
+
+    async def ask_for_summary(self):
+        before = len(self.asked_for)
+        await self.worker.queue_frame(LLMSummarizeContextFrame())
+        await self.server.wait_until(lambda: len(self.asked_for) > before)
+
+    async def summarise(self):
+        before = self.applied
+        await self.ask_for_summary()
+        await self.until(lambda: self.applied > before)
+
+    @property
+    def asked_for(self):
+        """The requests for a summary."""
+        return [request for request in self.server.requests if not request.get("stream")]
+
+    @property
+    def asked(self):
+        """The requests of the conversation."""
+        return [request for request in self.server.requests if request.get("stream")]
+
+
+def people(engine):
+    return [turn.text for turn in session_turns(engine) if turn.role == "user"]
+
+
+def test_a_context_that_is_summarised_again_and_again(engine, config):
+    async def scenario():
+        async with Summarised(memory(config, engine=engine), keep=2, after=5) as voice:
+            for number in range(12):
+                before = voice.applied
+                await voice.exchange(f"{LINES[number % len(LINES)]} number {number}")
+                if len(voice.asked_for) > before:
+                    await voice.until(lambda: voice.applied > before)  # noqa: B023
+            return voice
+
+    voice = run(scenario(), 60)
+    said = [f"{LINES[number % len(LINES)]} number {number}" for number in range(12)]
+    assert voice.applied >= 3
+    covered = "\n".join("\n".join(contents(request)) for request in voice.asked_for)
+    present = "\n".join(message["content"] for message in voice.context.messages)
+    assert [line for line in said if line not in covered and line not in present] == []
+    assert people(engine) == said  # each once, and no summary among them
+    for request in voice.asked:
+        assert all(blocks(words) <= 1 for words in contents(request)[1:])
+        assert sum("dog is called Max" in words for words in contents(request)) <= 1
+
+
+def test_memories_come_back_when_a_summary_took_them_away(engine, config):
+    async def scenario():
+        async with Summarised(memory(config, engine=engine), keep=2) as voice:
+            await voice.exchange("say something about a dog")
+            await voice.exchange("who was called Max")
+            await voice.exchange("thank you")
+            await voice.summarise()
+            assert not any(blocks(m["content"]) for m in voice.context.messages)
+            await voice.exchange("tell me of a dog called Max")
+            return voice
+
+    voice = run(scenario())
+    offered = ["dog is called Max" in contents(request)[-1] for request in voice.asked]
+    assert offered == [True, False, False, True]
+    assert contents(voice.asked[-1])[1] == f"Conversation summary: {SUMMARY}"
+    assert len(people(engine)) == 4
+
+
+def test_a_summary_is_nobodys_turn_though_nothing_else_is_left(engine, config):
+    async def scenario():
+        async with Summarised(memory(config, engine=engine), keep=0) as voice:
+            await voice.exchange("my tea is green")
+            await voice.summarise()
+            assert len(voice.context.messages) == 1
+            before = len(voice.turns)
+            await voice.worker.queue_frame(LLMRunFrame())
+            await voice.answer(before)
+            return voice
+
+    voice = run(scenario())
+    assert contents(voice.asked[-1])[1:] == [f"Conversation summary: {SUMMARY}"]
+    assert people(engine) == ["my tea is green"]
+
+
+def test_a_summary_that_comes_while_memories_are_recalled(engine, config):
+    async def scenario():
+        async with Summarised(memory(config, engine=engine), keep=2) as voice:
+            for line in LINES[:4]:
+                await voice.exchange(line)
+            voice.may_come.clear()
+            await voice.ask_for_summary()
+            gate = Gate(engine)
+            before = len(voice.turns)
+            await voice.speak("so what was my dog called")
+            await asyncio.wait_for(gate.begun.wait(), 5)
+            voice.may_come.set()
+            await voice.until(lambda: voice.applied == 1)
+            gate.open.set()
+            await voice.answer(before)
+            return voice
+
+    voice = run(scenario())
+    words = contents(voice.asked[-1])[1:]
+    assert words[0].startswith("Conversation summary") and "now for something else" in words[1]
+    assert words[-1].endswith("so what was my dog called") and blocks(words[-1]) == 1
+    covered = "\n".join(contents(voice.asked_for[0]))
+    assert all(line in covered for line in LINES[:3])
+    assert people(engine) == [*LINES[:4], "so what was my dog called"]

@@ -1,0 +1,32 @@
+"""Random turn scripts, a few of them: `python -m tests.harness.turns --scripts 1000` plays many."""
+
+import random
+
+import pytest
+
+from tests.harness import turns
+from tests.harness.turn_faults import CONTROLS
+from tests.harness.turn_laws import NAMES
+from tests.harness.turn_script import ALWAYS, EAGER, write
+
+
+def faults(found) -> dict[str, int]:
+    return {name: found[name] for name in NAMES if found[name]}
+
+
+def test_every_turn_is_given_its_memories_once_and_kept_once(capfd):
+    seed = random.randrange(1 << 30)
+    found = turns.run(list(range(seed, seed + 12)), tell=True)
+    assert not faults(found), capfd.readouterr().err
+    assert found["turns"] > 30 and found["blocks"] > 10
+
+
+@pytest.mark.parametrize("control", CONTROLS)
+def test_control_a_planted_fault_is_found(control):
+    assert faults(turns.run(list(range(3)), control=control)).keys() - {"stuck"}
+
+
+def test_scripts_follow_from_their_seeds_and_hold_everything():
+    assert write(7) == write(7) != write(8)
+    kinds = {step.kind for seed in range(200) for step in write(seed).steps}
+    assert kinds == {*ALWAYS, *EAGER}

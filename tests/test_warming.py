@@ -1,0 +1,185 @@
+"""The LLM reads the conversation ahead: at the start, and after somebody else has used it."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+import pytest
+from pipecat.frames.frames import (
+    InterruptionFrame,
+    LLMMessagesAppendFrame,
+    VADUserStartedSpeakingFrame,
+)
+from recorded import remember
+from rig import FunctionSchema, VoicePipeline, run
+from stores import configured
+from test_processor import MAX, QUESTION, memory, user
+
+from slowcat_memory.scripted import Failure
+
+
+def ahead(voice) -> list[dict]:
+    """The requests for a single token."""
+    return [request for request in voice.server.requests if not request.get("stream")]
+
+
+def begins_with(request, earlier) -> bool:
+    return request["messages"][: len(earlier["messages"])] == earlier["messages"]
+
+
+@contextlib.asynccontextmanager
+async def talking(config, reply=None, **how) -> AsyncIterator[tuple[VoicePipeline, object]]:
+    processor = memory(config)
+    async with VoicePipeline(reply, memory=processor, speed=50, **how) as voice:
+        yield voice, processor
+
+
+class Held:
+    """A server that answers a request for one token when it is told to."""
+
+    def __init__(self):
+        self.open = asyncio.Event()
+
+    async def __call__(self, request):
+        if not request.get("stream"):
+            await self.open.wait()
+        return "I see."
+
+
+def test_the_next_request_begins_with_exactly_what_was_read_ahead(config):
+    remember(config, MAX)
+    tool = FunctionSchema("look_up", "Looks something up.", {}, [])
+
+    async def scenario():
+        async with talking(config, tools=[tool]) as (voice, processor):
+            await voice.exchange(QUESTION)
+            assert await processor.rewarm()
+            await voice.exchange("thank you")
+            return voice.server.requests
+
+    first, warmed, then = run(scenario())
+    assert begins_with(warmed, first) and begins_with(then, warmed)
+    assert [m["role"] for m in then["messages"][len(warmed["messages"]) :]] == ["user"]
+    assert warmed["messages"][0] == then["messages"][0]  # the system instruction
+    assert warmed["tools"] == then["tools"] and warmed["model"] == then["model"]
+    assert 1 in (warmed.get("max_completion_tokens"), warmed.get("max_tokens"))
+
+
+def test_what_was_read_is_not_read_again_unless_it_was_lost(config):
+    async def scenario():
+        async with talking(config) as (voice, processor):
+            await voice.exchange("hello")
+            told = [await processor.rewarm() for _ in range(3)]
+            told.append(await processor.rewarm(again=True))
+            await voice.exchange("hello again")
+            told.append(await processor.rewarm())
+            assert told == [True, False, False, True, True]
+            assert len(ahead(voice)) == 3
+
+    run(scenario())
+
+
+def test_two_who_ask_at_once_are_one_request(config):
+    async def scenario():
+        async with talking(config) as (voice, processor):
+            await voice.exchange("hello")
+            assert sorted(await asyncio.gather(processor.rewarm(), processor.rewarm())) == [0, 1]
+            assert len(ahead(voice)) == 1
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("how", ["speaks", "interrupts", "types"])
+def test_whoever_speaks_stops_it_at_once(config, how):
+    async def scenario():
+        async with talking(config, Held()) as (voice, processor):
+            await voice.exchange("hello")
+            warming = asyncio.create_task(processor.rewarm())
+            await voice.server.wait_for_requests(2)
+            typed = LLMMessagesAppendFrame(messages=[user("stop")], run_llm=True)
+            frame = {
+                "speaks": VADUserStartedSpeakingFrame(start_secs=0.2),
+                "interrupts": InterruptionFrame(),
+                "types": typed,
+            }[how]
+            await voice.worker.queue_frame(frame)
+            await voice.server.wait_until(lambda: voice.server.cancelled == 1)
+            assert await warming is False
+            assert voice.errors == []
+
+    run(scenario())
+
+
+def test_nothing_is_sent_while_somebody_speaks_or_is_answered(config):
+    async def scenario():
+        go_on = asyncio.Event()
+
+        async def reply(request):
+            await go_on.wait()
+            return "I see."
+
+        async with talking(config, reply) as (voice, processor):
+            await voice.speak("hello")
+            await voice.server.wait_for_requests(1)
+            assert await processor.rewarm() is False  # it is being answered
+            go_on.set()
+            await voice.answer()
+            began = asyncio.Event()
+
+            async def begin(*_):
+                began.set()
+
+            voice.aggregators.user().add_event_handler("on_user_turn_started", begin)
+            await voice.worker.queue_frame(VADUserStartedSpeakingFrame(start_secs=0.2))
+            await asyncio.wait_for(began.wait(), 5)
+            assert await processor.rewarm() is False
+            assert ahead(voice) == []
+
+    run(scenario())
+
+
+def test_a_server_that_fails_costs_nothing(config):
+    async def scenario():
+        def reply(request):
+            return "I see." if request.get("stream") else Failure(500, "broken")
+
+        async with talking(config, reply) as (voice, processor):
+            await voice.exchange("hello")
+            assert await processor.rewarm() is False
+            assert await voice.exchange("are you there")
+            assert voice.errors == []
+
+    run(scenario())
+
+
+def test_a_pipeline_that_ends_does_not_wait_for_it(config):
+    async def scenario():
+        async with talking(config, Held()) as (voice, processor):
+            await voice.exchange("hello")
+            warming = asyncio.create_task(processor.rewarm())
+            await voice.server.wait_for_requests(2)
+            await voice.end()
+            assert await warming is False
+
+    run(scenario())
+
+
+def test_without_a_pipeline_there_is_nobody_to_ask(config):
+    assert asyncio.run(memory(config).rewarm()) is False
+
+
+@pytest.mark.parametrize("wanted", ["never", "local", "always"])
+def test_the_start(tmp_path, wanted):
+    config = configured(tmp_path / "memory", prefix={"warm_at_start": wanted})
+
+    async def scenario():
+        async with talking(config) as (voice, _):
+            if wanted != "never":
+                await voice.server.wait_for_requests(1)
+                await voice.server.wait_until(lambda: voice.server.completed == 1)
+            await voice.exchange("hello")
+            return voice.server.requests
+
+    *warmed, first = run(scenario())
+    assert len(warmed) == (wanted != "never")
+    assert all(begins_with(first, request) for request in warmed)
