@@ -21,6 +21,7 @@ from slowcat_memory.core.ageing import HOT, TierOptions
 from slowcat_memory.core.ask import AskOptions
 from slowcat_memory.core.extract import ExtractOptions
 from slowcat_memory.core.fuse import FuseOptions
+from slowcat_memory.core.gate import GateOptions
 from slowcat_memory.core.pack import PackOptions
 from slowcat_memory.core.rank import RankOptions
 from slowcat_memory.core.text import Tokenizer
@@ -107,6 +108,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         memory: Where the memory is, and whose.
         sessions: When a session ends.
         recall: What a recall may cost, and what is good enough.
+        gate: Which turns need no memory.
         ask: What is read out of a query.
         pack: How much goes before the LLM.
         extract: How a long memory is cut to what was asked for.
@@ -123,6 +125,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     memory: MemoryOptions = field(default_factory=MemoryOptions)
     sessions: SessionOptions = field(default_factory=SessionOptions)
     recall: RecallOptions = field(default_factory=RecallOptions)
+    gate: GateOptions = field(default_factory=GateOptions)
     ask: AskOptions = field(default_factory=AskOptions)
     pack: PackOptions = field(default_factory=PackOptions)
     extract: ExtractOptions = field(default_factory=ExtractOptions)

@@ -21,6 +21,7 @@ from slowcat_memory.core.head import head
 from slowcat_memory.core.pack import Cut, Packed, pack
 from slowcat_memory.core.queries import Said
 from slowcat_memory.core.text import clean
+from slowcat_memory.core.validity import holds
 from slowcat_memory.errors import StoreError
 from slowcat_memory.index import Searcher, mapped
 from slowcat_memory.metrics import Metrics
@@ -496,7 +497,16 @@ class MemoryEngine:
         Returns:
             The block, inside the budget.
         """
-        return pack(found.hits, now or self.clock(), self.zone, self.config.pack, self._cut(found))
+        return pack(
+            found.hits,
+            now or self.clock(),
+            self.zone,
+            self.config.pack,
+            self._cut(found),
+            language=self.config.index.language,
+            unknown=found.unknown,
+            asks_time=found.asks_time,
+        )
 
     def _cut(self, found: Recollection) -> Cut:
         """Cut a long memory to what was asked for."""
@@ -552,9 +562,10 @@ class MemoryEngine:
         Returns:
             A few lines, "" when there is nothing to say.
         """
+        now = self.clock()
         with self.store.snapshot() as snapshot:
             sessions = [s for s in snapshot.sessions(scope) if s.ended is not None]
-            pinned = [m for m in snapshot.memories(scope) if m.pinned and not m.retired_at]
+            pinned = [m for m in snapshot.memories(scope) if m.pinned and holds(m, now)]
         last = max((session.last for session in sessions), default=None)
         return head(len(sessions), last, pinned, self.zone)
 
@@ -730,6 +741,7 @@ def retrieval_options(config: Config) -> RetrievalOptions:
         ask=config.ask,
         fuse=config.fuse,
         rank=config.rank,
+        gate=config.gate,
         language=config.index.language,
     )
 

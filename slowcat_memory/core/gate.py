@@ -32,12 +32,9 @@ class GateOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     Attributes:
         enabled: Skip recall for "okay", thanks, laughter and pure commands, and look up what follows
             a greeting without it. Off: everything is looked up as it was said.
-        tell_unknown: Say so in the block when a question asks for a memory and there is none (see
-            ``recall.unknown_below``): what is not told is made up.
     """
 
     enabled: bool = True
-    tell_unknown: bool = True
 
 
 class Need(Struct, frozen=True, kw_only=True):
@@ -45,6 +42,7 @@ class Need(Struct, frozen=True, kw_only=True):
 
     Attributes:
         query: What to look up; "" for nothing.
+        asks: Whether it asks anything, but for advice or about the world in general.
         asks_memory: Whether it asks for a memory of the people here, or of what was talked about.
         asks_somebody: Whether it asks about somebody by name, and not about the world in general.
         asks_time: Whether it asks for the time or the date, or for what depends on it ("how long
@@ -52,6 +50,7 @@ class Need(Struct, frozen=True, kw_only=True):
     """
 
     query: str
+    asks: bool = False
     asks_memory: bool = False
     asks_somebody: bool = False
     asks_time: bool = False
@@ -82,6 +81,7 @@ def judge(text: str, language: str = "english") -> Need:
     asked = [one for one in _SENTENCE.findall(query[-10 * MOST_CHARS :]) if _asks(one, table)]
     return Need(
         query=query,
+        asks=any(_not_general(one, table) for one in asked),
         asks_memory=any(_for_memory(one, table) for one in asked),
         asks_somebody=any(_about_somebody(one, table) for one in asked),
         asks_time=any(table.about_now.search(_line(one, table)) for one in asked),
@@ -157,4 +157,9 @@ def _for_memory(sentence: str, table: GateWords) -> bool:
 
 def _about_somebody(sentence: str, table: GateWords) -> bool:
     named = table.named.search(sentence[-MOST_CHARS:])
-    return bool(named) and not table.general.search(_line(sentence, table))
+    return bool(named) and _not_general(sentence, table)
+
+
+def _not_general(sentence: str, table: GateWords) -> bool:
+    line = _line(sentence, table)
+    return not table.general.search(line) and not table.advice.match(line)

@@ -10,6 +10,7 @@ from datetime import datetime, tzinfo
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from slowcat_memory.core.queries import content_words
 from slowcat_memory.core.spoken import (
@@ -115,7 +116,10 @@ def pack(
     for hit in hits:
         if len(kept) == options.memories:
             break
-        line = memory_line(hit.memory, now, zone, options, cut, words)
+        memory = hit.memory
+        if options.speakable:
+            memory = replace(memory, text=speakable(memory.text, words))
+        line = memory_line(memory, now, zone, options.memory_tokens, cut, words)
         cost = estimate_tokens(line) + 1
         if used + cost <= options.memory_token_budget:
             kept.append((hit, line))
@@ -130,7 +134,7 @@ def memory_line(
     memory: Memory,
     now: datetime,
     zone: tzinfo,
-    options: PackOptions,
+    limit: int,
     cut: Cut | None = None,
     words: SpokenWords = ENGLISH,
 ) -> str:
@@ -140,7 +144,7 @@ def memory_line(
         memory: The memory.
         now: The time of the question.
         zone: The user's time zone.
-        options: The size of its text, and whether it is made speakable.
+        limit: Size of its text in tokens.
         cut: Cuts its text; None for its beginning.
         words: For dates.
 
@@ -151,8 +155,7 @@ def memory_line(
     if memory.valid_to is not None and memory.valid_to <= now:
         when = spoken_until(memory.valid_to, now, zone, words)
     who = "You" if memory.role == "assistant" else neutralise(memory.speaker)
-    text = neutralise(speakable(memory.text, words) if options.speakable else memory.text)
-    return f"- ({when}) {who}: {(cut or shorten)(text, options.memory_tokens)}"
+    return f"- ({when}) {who}: {(cut or shorten)(neutralise(memory.text), limit)}"
 
 
 def _newest_last(lines: list[tuple[Hit, str]]) -> list[tuple[Hit, str]]:

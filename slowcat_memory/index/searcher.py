@@ -403,7 +403,7 @@ class Searcher:
         with self._lock:
             self._scored = None
             rows = {name: self._sources[name].vocabulary.rows(asked[name]) for name in asked}
-            best, ceiling, weights = {}, 0.0, dict[str, float]()
+            best, ceiling, weights, heard = {}, 0.0, dict[str, float](), 1.0
             for view in self._chosen:
                 found, idf = self._views[view.name].search(
                     asked[view.source],
@@ -414,8 +414,27 @@ class Searcher:
                 best[view.name] = found
                 if view is WINDOW:
                     ceiling, weights = sum(idf), dict(zip(asked[view.source], idf, strict=True))
-            self._scored = Lexical(text, sealed, best, ceiling, weights, len(self._ids))
+                    held = map(self._views[view.name].frequency, weights, rows[view.source])
+                    said = sum(weight for weight, n in zip(idf, held, strict=True) if n)
+                    heard = said / ceiling if ceiling else 1.0
+            self._scored = Lexical(text, sealed, best, ceiling, weights, len(self._ids), heard)
             return self._scored
+
+    def knows(self, word: str) -> bool:
+        """Tell whether a word was ever said here.
+
+        Args:
+            word: A word of a query.
+
+        Returns:
+            Whether a living document, or the one next to it, holds it; True for a stop word.
+        """
+        source = self._sources[WINDOW.source]
+        terms = SOURCES[WINDOW.source](self._tokenizer, word)
+        with self._lock:
+            rows = source.vocabulary.rows(terms)
+            frequency = self._views[WINDOW.name].frequency
+            return not terms or any(map(frequency, terms, rows))
 
     def postings(self, text: str) -> int:
         """Count the sealed postings that a query walks over, in all lexical views.

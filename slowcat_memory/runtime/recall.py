@@ -15,9 +15,11 @@ from msgspec.structs import replace
 from slowcat_memory.core import calibrate, fuse
 from slowcat_memory.core.ask import Ask
 from slowcat_memory.core.fuse import FuseOptions
+from slowcat_memory.core.known import Signs, names_in, outstanding, probability
 from slowcat_memory.core.queries import Said
 from slowcat_memory.core.rank import RankOptions
 from slowcat_memory.core.text import fingerprint
+from slowcat_memory.core.validity import holds
 from slowcat_memory.index import Searcher
 from slowcat_memory.index.searcher import Lexical
 from slowcat_memory.providers import Encoded
@@ -152,9 +154,40 @@ class Recall:
         encoded: Encoded | None,
         watch: "_Stopwatch",
     ) -> Recollection:
-        own = turned = encoded.vector if encoded else None
-        if own is not None and query.dialogue and self._dialogue:
-            turned = self._turned(own, query)
+        turned = encoded.vector if encoded else None
+        if turned is not None and query.dialogue and self._dialogue:
+            turned = self._turned(turned, query)
+        scored = self._score(query, ask, lexical, encoded, turned, watch)
+        signs = self._signs(ask, lexical, scored)
+        if query.exclude and probability(signs) < query.doubt:
+            # What answers may stand before the LLM already.
+            whole = replace(query, exclude=frozenset())
+            seen = self._score(whole, ask, lexical, encoded, turned, _Stopwatch())
+            signs = max(signs, self._signs(ask, lexical, seen), key=probability)
+            watch.lap("doubt")
+        hits = self._hits(query, ask, scored, _order(scored, query))
+        watch.lap("fetch")
+        stage: Stage = "full" if "dense" in scored.found.views else "lexical"
+        return Recollection(
+            hits=hits,
+            stage=stage,
+            timings=watch.laps,
+            words=lexical.weights,
+            signs=signs if stage == "full" or not len(self._searcher.dense) else None,
+            names_speaker=bool(ask.named),
+        )
+
+    def _score(
+        self,
+        query: Query,
+        ask: Ask,
+        lexical: Lexical,
+        encoded: Encoded | None,
+        turned: np.ndarray | None,
+        watch: "_Stopwatch",
+    ) -> Scored:
+        """Find the candidates and score them, by vectors and tokens as far as there are any."""
+        own = encoded.vector if encoded else None
         found = self._searcher.candidates(
             lexical, turned, query.exclude, own if turned is not own else None
         )
@@ -164,12 +197,23 @@ class Recall:
         if encoded is not None and encoded.tokens is not None:
             scored = self._scoring.rerank(scored, encoded.tokens, query.scope)
             watch.lap("tokens")
-        hits = self._hits(query, scored, _order(scored, query))
-        watch.lap("fetch")
-        stage: Stage = "full" if "dense" in found.views else "lexical"
-        return Recollection(hits=hits, stage=stage, timings=watch.laps, words=lexical.weights)
+        return scored
 
-    def _hits(self, query: Query, scored: Scored, order: np.ndarray) -> list[Hit]:
+    def _signs(self, ask: Ask, lexical: Lexical, scored: Scored) -> Signs:
+        """Gather what speaks for anything answering."""
+        names = names_in(ask.words)
+        strangers = [name for name in names if not self._searcher.knows(name)]
+        return Signs(
+            coverage=float(scored.coverage.max(initial=0.0)),
+            gap=outstanding(scored.found.cosine),
+            near=scored.near,
+            heard=lexical.heard,
+            strange=len(strangers) / max(1, len(names)),
+            words=len(lexical.weights),
+            memories=len(self._searcher),
+        )
+
+    def _hits(self, query: Query, ask: Ask, scored: Scored, order: np.ndarray) -> list[Hit]:
         ids = scored.found.ids
         places: list[int] = []
         memories: dict[str, Memory] = {}
@@ -182,7 +226,11 @@ class Recall:
             memories |= self._fetch(query.scope, [ids[n] for n in wanted])
             for n in wanted:
                 memory = memories.get(ids[n])
-                if memory is not None and not _heard(memory.text, query.exclude_words):
+                if (
+                    memory is not None
+                    and holds(memory, query.now, ask.times)
+                    and not _heard(memory.text, query.exclude_words)
+                ):
                     places.append(n)
                     texts.append(memory.text)
             kept = fuse.distinct(texts, self._duplicate, query.k)

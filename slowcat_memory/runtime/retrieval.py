@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from slowcat_memory.core.ask import Ask, AskOptions, understand
 from slowcat_memory.core.fuse import FuseOptions
+from slowcat_memory.core.gate import GateOptions
 from slowcat_memory.core.rank import RankOptions
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded
@@ -21,6 +23,7 @@ from slowcat_memory.runtime.indexer import Indexer
 from slowcat_memory.runtime.namespaces import Namespaces, check_scope
 from slowcat_memory.runtime.query import Query, RecallOptions, Recollection
 from slowcat_memory.runtime.recall import Progress, Recall
+from slowcat_memory.runtime.reply import answered, need_of
 from slowcat_memory.runtime.residence import Residence
 from slowcat_memory.store import Store
 
@@ -33,13 +36,15 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
         ask: What is read out of a query.
         fuse: How views become one score.
         rank: The priors.
-        language: Of the words for time.
+        gate: Which turns need no memory.
+        language: Of the words for time, and of the gate's.
     """
 
     recall: RecallOptions = field(default_factory=RecallOptions)
     ask: AskOptions = field(default_factory=AskOptions)
     fuse: FuseOptions = field(default_factory=FuseOptions)
     rank: RankOptions = field(default_factory=RankOptions)
+    gate: GateOptions = field(default_factory=GateOptions)
     language: str = "english"
 
 
@@ -80,13 +85,22 @@ class Retrieval:
             query: What is asked.
 
         Returns:
-            The hits, and how far recall came.
+            The hits, and how far recall came; nothing for what needs no memory.
 
         Raises:
             ConfigError: That is not a scope's name.
         """
-        found = await self._in_time(query)
+        options = self._options
+        need = need_of(query, options.language, options.gate)
+        if not need.query:
+            self._metrics.count("recall_skipped")
+            return Recollection(asks_time=need.asks_time)
+        doubt = options.recall.unknown_below if need.asks or need.asks_memory else 0.0
+        found = await self._in_time(replace(query, text=need.query, doubt=doubt))
         self._metrics.count(f"recall_{found.stage}")
+        found = answered(found, need, options.recall.unknown_below)
+        if found.unknown:
+            self._metrics.count("told_unknown")
         return found
 
     async def _in_time(self, query: Query) -> Recollection:
