@@ -138,11 +138,11 @@ def unknown(written: dict[str, Any]) -> str:
     """
     parts = []
     if fits := written["fits"]:
-        names = list(fits["full"]["coefficients"])
+        names = list(fits["tokens"]["coefficients"])
         rows = [
             (
                 label.upper(),
-                *(f"{fitted['coefficients'].get(name, 0.0):.2f}" for name in names),
+                *(f"{value:.2f}" for value in fitted["coefficients"].values()),
                 fitted["n"],
                 f"{fitted['auc']:.3f}",
             )

@@ -2,8 +2,9 @@
 
 *Fit* (free data only): each question of the data sets where it belongs, and once more of the next
 conversation's memory, where nothing answers; the latter also of its first one to eight sessions (see
-benchmarks.related). A logistic regression of ``known.Signs`` tells the two apart: FULL of all of them,
-WORDS of those that need no vectors. Each data set is also judged by what the others teach.
+benchmarks.related). A logistic regression of ``known.Signs`` tells the two apart: TOKENS of how near the
+nearest tokens come and how strange the names are, WORDS of what is held of the words in place of the
+former. Each data set is also judged by what the others teach.
 
 *Judge*: LoCoMo, which is never fitted, on the product's own way: the gate, whether a question asks for
 a memory, and the threshold ``recall.unknown_below``.
@@ -21,7 +22,7 @@ asks for no memory ("asks none"), or something is near enough ("known").
 
 With LoCoMo alone, nothing is fitted and the package's coefficients are judged.
 
-The JSON: ``machine``, ``load``, ``fits`` (``full`` and ``words``: ``coefficients`` and ``used`` by name, ``n``,
+The JSON: ``machine``, ``load``, ``fits`` (``tokens`` and ``words``: ``coefficients`` and ``used`` by name, ``n``,
 ``auc``; empty when nothing was fitted), ``fitted_on``, ``left_out`` (AUC by the data set left out), and
 ``judged``, null without the data: ``data``, ``below``, ``kinds`` (by kind: ``n`` and the share of each outcome),
 ``auc`` by kind, ``thresholds`` (``below``, and the share that is told by kind), ``signs_alone`` (the same where
@@ -36,7 +37,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from benchmarks import common, datasets, logistic, quality, related
 from benchmarks.calibration import JUDGE
@@ -109,33 +110,38 @@ def fits(asked: Sequence[Asked]) -> dict[str, Any]:
     Returns:
         ``fits`` and ``left_out``.
     """
-    rows = [one for one in asked if one.kind != "adversarial" and one.found.signs]
-    measured = np.array([known.features(one.found.signs) for one in rows if one.found.signs])
-    own = np.array([one.kind == "own" for one in rows], float)
-    sets = np.array([one.id.partition("/")[0].partition("-")[0] for one in rows])
-    some = len(known.WORDS) - 1
-    left_out = {}
-    for name in sorted(set(sets.tolist())) if len(set(sets.tolist())) > 1 else ():
-        out = sets == name
-        predicted = logistic.predict(logistic.fit(measured[~out], own[~out]), measured[out])
-        left_out[name] = logistic.roc(predicted[own[out] == 1], predicted[own[out] == 0])["auc"]
+    pairs = [(one, one.found.signs) for one in asked if one.kind != "adversarial"]
+    rows = [(one, signs) for one, signs in pairs if signs is not None]
+    own = np.array([one.kind == "own" for one, _ in rows], float)
+    tokens = np.array([(signs.near, signs.strange) for _, signs in rows])
+    words = np.array([(signs.coverage, signs.strange) for _, signs in rows])
+    sets = np.array([one.id.partition("/")[0].partition("-")[0] for one, _ in rows])
     return {
         "fits": {
-            "full": _fit(measured, own, known.FULL),
-            "words": _fit(measured[:, :some], own, known.WORDS),
+            "tokens": _fit(tokens, own, known.TOKENS),
+            "words": _fit(words, own, known.WORDS),
         },
-        "left_out": left_out,
+        "left_out": {
+            name: _carried(words if np.isnan(tokens).any() else tokens, own, sets == name)
+            for name in (sorted(set(sets.tolist())) if len(set(sets.tolist())) > 1 else ())
+        },
     }
 
 
-def _fit(measured: np.ndarray, own: np.ndarray, used: Sequence[float]) -> dict[str, Any]:
+def _carried(measured: np.ndarray, own: np.ndarray, out: np.ndarray) -> float:
+    """Judge what was left out by what the others teach."""
+    predicted = logistic.predict(logistic.fit(measured[~out], own[~out]), measured[out])
+    return logistic.roc(predicted[own[out] == 1], predicted[own[out] == 0])["auc"]
+
+
+def _fit(measured: np.ndarray, own: np.ndarray, used: known.Fit) -> dict[str, Any]:
     usable = ~np.isnan(measured).any(axis=1)
     found = logistic.fit(measured[usable], own[usable])
     predicted = logistic.predict(found, measured[usable])
     yes = own[usable] == 1
     return {
-        "coefficients": dict(zip(known.NAMES, map(float, found), strict=False)),
-        "used": dict(zip(known.NAMES, used, strict=False)),
+        "coefficients": dict(zip(asdict(used), map(float, found), strict=True)),
+        "used": asdict(used),
         "n": int(usable.sum()),
         "auc": logistic.roc(predicted[yes], predicted[~yes])["auc"],
     }
@@ -267,10 +273,10 @@ def _speakers(transcript: replay.Transcript) -> list[str]:
 def _show_fits(written: dict[str, Any]) -> None:
     for name, fitted in written["fits"].items():
         found, used = fitted["coefficients"], fitted["used"]
-        values = ", ".join(f"{value:.2f}" for value in found.values())
+        values = ", ".join(f"{key}={value:.2f}" for key, value in found.items())
         moved = any(abs(found[key] - used[key]) > MOVED * abs(found[key]) for key in found)
         common.console.print(
-            f"{name.upper()} = ({values})  # {', '.join(found)}; {fitted['n']} questions, "
+            f"{name.upper()} = Fit({values})  # {fitted['n']} questions, "
             f"AUC {fitted['auc']:.3f}; {'the package has others' if moved else 'as in the package'}"
         )
     for name, auc in written["left_out"].items():

@@ -242,6 +242,9 @@ ENGLISH = GateWords(
         r"(?i:\b(?:did|does|do|has|have|had|is|are|was|were|would|will|can|could|might|should|isn't|"
         r"doesn't|didn't|hasn't|where's|who's|what's)\s+)(?=[^\W\d_a-z])(?!I\b)"
         r"|(?<=\s)(?=[^\W\d_a-z][^\W\d_]+['’]s?\b)"
+        r"|(?i:\b(?:[^\W_]{2,}(?:[^s\W]s|ed)|that|who|made|gave|told|met|saw|when|important to|"
+        r"according to|gift to|letter to|mean to|happened to|good for|reason for|help for|shared by|"
+        r"made by|written by|given by|organized by|chosen by)\s+)(?=[^\W\d_a-z])(?!I\b)"
         r"|(?<=\s)(?=[^\W\d_a-z][^\W\d_]+ (?i:and) [^\W\d_a-z])"
     ),
 )

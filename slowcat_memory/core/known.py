@@ -2,27 +2,24 @@
 
 Another question than which memory is the likeliest (see `calibrate`): whether to say that there is
 none. Being wrong costs more here: who is told "I do not remember" about what they said themselves
-will not ask again. So it looks at more: at how near the best memory comes by words, by its vector
-and by its tokens, at how far it stands out from the others, and above all at what was never said
-here. Somebody asked about by a name that nobody ever mentioned is not remembered.
+will not ask again. Two signs tell most: how near the nearest memory's tokens come (MaxSim; the words
+that it shares with the question, where there are no tokens), and what was *never* said. Somebody who
+is asked about by a name that nobody ever mentioned is not remembered. What else was tried (cosines,
+how far the nearest stands out, the share of unheard words, lengths, the store's size) tells the
+fitted sets apart better, and carries over worse: docs/decisions/0021-when-nothing-is-remembered.md.
 
 A logistic regression, fitted by ``python -m benchmarks.unknown`` on RealMem and MADial: each of their
 questions asked where it belongs, and of somebody else's memory, where nothing answers, of all sizes
-from one session up. LoCoMo never fits, and judges (docs/performance.md). What asks about something
-near to what was said, and not said itself, cannot be told by it: LoCoMo's adversarial questions.
+from one session up. LoCoMo never fits, and judges (docs/performance.md).
 """
 
 import math
 import re
 
-import numpy as np
 from msgspec import Struct
 
-from slowcat_memory.core.calibrate import largeness
 from slowcat_memory.core.queries import EMPTY
 
-Array = np.ndarray
-OTHERS = 60  # of the nearest memories, what the best one is compared with
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _BEGINNING = re.compile(r"(?:^|[.!?…:;。！？؟\n*\"“(])\s*$")
 _POSSESSIVE = re.compile(r"['’]s?$")
@@ -34,46 +31,33 @@ class Signs(Struct, frozen=True, kw_only=True):
     Attributes:
         coverage: Share of the query's weight in words that the best candidate by words and its
             neighbours hold.
-        gap: The best cosine above the median of the ``OTHERS`` nearest; NaN without vectors.
         near: MaxSim of the nearest candidate's tokens; NaN without tokens.
-        heard: Share of the query's weight in words that were ever said.
-        strange: Share of the query's names that never were; 0 for no names.
-        words: How many words of it are searched for.
+        strange: Share of the query's names that nobody ever said; 0 for no names.
         memories: How many are searched.
     """
 
     coverage: float
-    gap: float
     near: float
-    heard: float
     strange: float
-    words: int
     memories: int
 
 
-NAMES = ("bias", "coverage", "heard", "strange", "words", "size", "gap", "near")
-FULL: tuple[float, ...] = (0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-WORDS: tuple[float, ...] = (0.0, 1.0, 1.0, 0.0, 0.0, 0.0)  # where there are no vectors, or none of tokens
+class Fit(Struct, frozen=True):
+    """Coefficients of a logistic regression.
 
-
-def features(signs: Signs) -> tuple[float, ...]:
-    """Lay out what the regression is of.
-
-    Args:
-        signs: Of a query.
-
-    Returns:
-        In the order of ``NAMES``, without the bias; NaN for what is missing.
+    Attributes:
+        bias: The constant.
+        best: Of ``Signs.near``, or of ``Signs.coverage``.
+        strange: Of ``Signs.strange``.
     """
-    return (
-        signs.coverage,
-        signs.heard,
-        signs.strange,
-        math.log1p(signs.words),
-        largeness(signs.memories) - 1.0,
-        signs.gap,
-        signs.near,
-    )
+
+    bias: float
+    best: float
+    strange: float
+
+
+TOKENS = Fit(bias=-6.52, best=11.89, strange=-2.23)
+WORDS = Fit(bias=-1.19, best=6.30, strange=-2.21)  # where no tokens are compared
 
 
 def probability(signs: Signs) -> float:
@@ -87,23 +71,8 @@ def probability(signs: Signs) -> float:
     """
     if not signs.memories:
         return 0.0
-    measured = features(signs)
-    fit = WORDS if math.isnan(signs.gap + signs.near) else FULL
-    sum_ = fit[0] + sum(a * b for a, b in zip(fit[1:], measured, strict=False))
-    return 1.0 / (1.0 + math.exp(-max(-60.0, min(60.0, sum_))))
-
-
-def outstanding(cosines: Array | None) -> float:
-    """Measure how far the nearest memory stands out.
-
-    Args:
-        cosines: Of the candidates, shape (n,), NaN where one has no vector; None for no vectors.
-
-    Returns:
-        See ``Signs.gap``.
-    """
-    held = np.sort(cosines[~np.isnan(cosines)])[::-1][:OTHERS] if cosines is not None else ()
-    return float(held[0] - np.median(held)) if len(held) else math.nan
+    fit, best = (WORDS, signs.coverage) if math.isnan(signs.near) else (TOKENS, signs.near)
+    return 1.0 / (1.0 + math.exp(-(fit.bias + fit.best * best + fit.strange * signs.strange)))
 
 
 def names_in(text: str) -> list[str]:

@@ -55,7 +55,6 @@ class Lexical(Struct, frozen=True, eq=False):
         ceiling: What no score of the widest view can exceed: every word, over and over.
         weights: The query's words, each with its idf.
         known: How many numbers were given by then: later documents are not proposed.
-        heard: Share of the query's weight in words that any document holds; 1 for no words.
     """
 
     text: str
@@ -64,4 +63,3 @@ class Lexical(Struct, frozen=True, eq=False):
     ceiling: float
     weights: dict[str, float]
     known: int
-    heard: float = 1.0

@@ -403,7 +403,7 @@ class Searcher:
         with self._lock:
             self._scored = None
             rows = {name: self._sources[name].vocabulary.rows(asked[name]) for name in asked}
-            best, ceiling, weights, heard = {}, 0.0, dict[str, float](), 1.0
+            best, ceiling, weights = {}, 0.0, dict[str, float]()
             for view in self._chosen:
                 found, idf = self._views[view.name].search(
                     asked[view.source],
@@ -414,10 +414,7 @@ class Searcher:
                 best[view.name] = found
                 if view is WINDOW:
                     ceiling, weights = sum(idf), dict(zip(asked[view.source], idf, strict=True))
-                    held = map(self._views[view.name].frequency, weights, rows[view.source])
-                    said = sum(weight for weight, n in zip(idf, held, strict=True) if n)
-                    heard = said / ceiling if ceiling else 1.0
-            self._scored = Lexical(text, sealed, best, ceiling, weights, len(self._ids), heard)
+            self._scored = Lexical(text, sealed, best, ceiling, weights, len(self._ids))
             return self._scored
 
     def knows(self, word: str) -> bool:

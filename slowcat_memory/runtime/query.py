@@ -33,7 +33,7 @@ class RecallOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     warn_ms: float = 8.0
     floor: float = 0.12
     keep_share: float = 0.75
-    unknown_below: float = 0.2
+    unknown_below: float = 0.18
 
 
 class Query(Struct, frozen=True, kw_only=True):

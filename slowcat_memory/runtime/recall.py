@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from slowcat_memory.core import calibrate, fuse
 from slowcat_memory.core.ask import Ask
 from slowcat_memory.core.fuse import FuseOptions
-from slowcat_memory.core.known import Signs, names_in, outstanding, probability
+from slowcat_memory.core.known import Signs, names_in, probability
 from slowcat_memory.core.queries import Said
 from slowcat_memory.core.rank import RankOptions
 from slowcat_memory.core.text import fingerprint
@@ -128,7 +128,8 @@ class Recall:
             return self._finish(query, ask, progress.lexical, None, watch)
         tail = self._searcher.lexical(ask.words, sealed=False)
         watch.lap("lexical")
-        return replace(self._finish(query, ask, tail, None, watch), stage="tail")
+        found = self._finish(query, ask, tail, None, watch)
+        return replace(found, stage="tail", signs=None)  # what was sealed was not looked at
 
     def _turned(self, vector: np.ndarray, query: Query) -> np.ndarray:
         """Turn a query's vector towards what was just talked about, as far as that has vectors."""
@@ -158,12 +159,12 @@ class Recall:
         if turned is not None and query.dialogue and self._dialogue:
             turned = self._turned(turned, query)
         scored = self._score(query, ask, lexical, encoded, turned, watch)
-        signs = self._signs(ask, lexical, scored)
+        signs = self._signs(ask, scored)
         if query.exclude and probability(signs) < query.doubt:
             # What answers may stand before the LLM already.
             whole = replace(query, exclude=frozenset())
             seen = self._score(whole, ask, lexical, encoded, turned, _Stopwatch())
-            signs = max(signs, self._signs(ask, lexical, seen), key=probability)
+            signs = max(signs, self._signs(ask, seen), key=probability)
             watch.lap("doubt")
         hits = self._hits(query, ask, scored, _order(scored, query))
         watch.lap("fetch")
@@ -173,7 +174,7 @@ class Recall:
             stage=stage,
             timings=watch.laps,
             words=lexical.weights,
-            signs=signs if stage == "full" or not len(self._searcher.dense) else None,
+            signs=signs,
             names_speaker=bool(ask.named),
         )
 
@@ -199,17 +200,14 @@ class Recall:
             watch.lap("tokens")
         return scored
 
-    def _signs(self, ask: Ask, lexical: Lexical, scored: Scored) -> Signs:
+    def _signs(self, ask: Ask, scored: Scored) -> Signs:
         """Gather what speaks for anything answering."""
         names = names_in(ask.words)
         strangers = [name for name in names if not self._searcher.knows(name)]
         return Signs(
             coverage=float(scored.coverage.max(initial=0.0)),
-            gap=outstanding(scored.found.cosine),
             near=scored.near,
-            heard=lexical.heard,
             strange=len(strangers) / max(1, len(names)),
-            words=len(lexical.weights),
             memories=len(self._searcher),
         )
 

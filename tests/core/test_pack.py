@@ -238,6 +238,8 @@ def test_what_is_over_is_marked_so() -> None:
 
 
 def test_nothing_is_in_a_block_that_a_voice_would_spell_out() -> None:
-    said = hit("**Look**: https://www.example.org/a?b=1 \U0001f600 on 2026-05-01, call 0170 5551234")
+    said = hit(
+        "**Look**: https://www.example.org/a?b=1 \U0001f600 on 2026-05-01, call 0170 5551234"
+    )
     assert "- (today) Anna: Look: example.org on 1 May 2026, call 0170 5551234" in block(said)
     assert "https://www.example.org/a?b=1" in block(said, speakable=False)

@@ -59,7 +59,9 @@ def test_a_day_is_a_day_where_the_user_lives() -> None:
 
 
 @given(DAYS, DAYS, st.sampled_from(list(SPOKEN_WORDS.values())))
-def test_a_date_has_no_digits_but_of_the_day_and_the_year(at: datetime, now: datetime, words) -> None:  # type: ignore[no-untyped-def]
+def test_a_date_has_no_digits_but_of_the_day_and_the_year(
+    at: datetime, now: datetime, words
+) -> None:  # type: ignore[no-untyped-def]
     for said in (spoken_date(at, now, UTC, words), spoken_until(at, now, UTC, words)):
         assert all(len(part) in (1, 2, 4) for part in re.findall(r"\d+", said))
         assert not set(said) & set("-/:") and len(said) < 30

@@ -15,8 +15,8 @@ from slowcat_memory.runtime.query import Query, Recollection
 from slowcat_memory.runtime.reply import answered, need_of
 from slowcat_memory.testing import FixedClock, memory_config
 
-NOTHING = Signs(coverage=0, gap=0, near=0, heard=0, strange=1, words=3, memories=500)
-EVERYTHING = Signs(coverage=1, gap=1, near=1, heard=1, strange=0, words=3, memories=500)
+NOTHING = Signs(coverage=0, near=0, strange=1, memories=500)
+EVERYTHING = Signs(coverage=1, near=1, strange=0, memories=500)
 PLAIN = Hit(memory=memory("plain", "Max is a dog"), score=1.0)
 PINNED = Hit(memory=memory("pin", "Speak slowly", pinned=True), score=0.5)
 ASKS = Need(query="what's my dog called", asks=True, asks_memory=True)
