@@ -18,7 +18,9 @@ from msgspec import Struct
 from slowcat_memory.core.gate_words import GATE_WORDS, GateWords, Phrases
 
 MOST_WORDS = 16  # of an utterance that is no more than fillers or a command
+MOST_COURTESY = 6  # words behind a command
 MOST_CHARS = 300  # of a question, read for what it asks for
+MOST_READ = 3000  # of an utterance, from its end: questions come last
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _SENTENCE = re.compile(r"[^.!?…;。！？؟\n]+[.!?…;。！？؟]*")
 _LAUGHTER = re.compile(
@@ -69,22 +71,40 @@ def judge(text: str, language: str = "english") -> Need:
     table = GATE_WORDS.get(language)
     if table is None:
         return Need(query=text)
-    found = list(_WORD.finditer(text))
+    found = list(_WORD.finditer(text[:MOST_CHARS]))
     words = [_folded(match[0]) for match in found]
-    if len(words) <= MOST_WORDS:
-        if table.time.intersection(_readings(words, table)):
+    if len(words) <= MOST_WORDS and len(text) <= MOST_CHARS:
+        readings = _readings(words, table)
+        if not table.time.isdisjoint(readings):
             return Need(query="", asks_time=True)
-        if _after(words, table.fillers) == len(words) or _is_command(words, table):
+        if _after(words, table.fillers) == len(words) or _is_command(readings, table):
             return Need(query="")
     start = _after(words, table.greetings, laughter=False)
     query = text[found[start].start() :] if 0 < start < len(found) else text
-    asked = [one for one in _SENTENCE.findall(query[-10 * MOST_CHARS :]) if _asks(one, table)]
+    return _asked(query, table)
+
+
+def _asked(query: str, table: GateWords) -> Need:
+    """Read what the questions of a query ask for."""
+    asked = [one for one in _SENTENCE.findall(query[-MOST_READ:]) if _asks(one, table)]
+    lines = [_line(one, table) for one in asked]
+    for_advice = [bool(table.advice.match(line)) for line in lines]
+    open_ = [
+        not advice and not table.general.search(line)
+        for line, advice in zip(lines, for_advice, strict=True)
+    ]
     return Need(
         query=query,
-        asks=any(_not_general(one, table) for one in asked),
-        asks_memory=any(_for_memory(one, table) for one in asked),
-        asks_somebody=any(_about_somebody(one, table) for one in asked),
-        asks_time=any(table.about_now.search(_line(one, table)) for one in asked),
+        asks=any(open_),
+        asks_memory=any(
+            not advice and table.memory.search(line)
+            for line, advice in zip(lines, for_advice, strict=True)
+        ),
+        asks_somebody=any(
+            is_open and table.named.search(one[-MOST_CHARS:])
+            for one, is_open in zip(asked, open_, strict=True)
+        ),
+        asks_time=any(table.about_now.search(line) for line in lines),
     )
 
 
@@ -110,29 +130,29 @@ def _readings(words: list[str], table: GateWords) -> set[str]:
     """Take greeting and courtesy off in front and behind, in every way."""
     words = [word for word in words if word not in table.please] or words
     first = _after(words, table.greetings)
-    front = [first, first + _after(words[first:], table.courtesy), _after(words, table.courtesy)]
-    made = set()
-    for start in {0, *front}:
-        for end in range(start + 1, len(words) + 1):
-            if _after(words[end:], table.courtesy) == len(words) - end:
-                made.add(" ".join(words[start:end]))
-    return made
+    starts = {0, first, _after(words, table.courtesy)}
+    starts.add(first + _after(words[first:], table.courtesy))
+    size = len(words)
+    ends = [
+        end
+        for end in range(max(1, size - MOST_COURTESY), size + 1)
+        if _after(words[end:], table.courtesy) == size - end
+    ]
+    return {" ".join(words[start:end]) for start in starts for end in ends if start < end}
 
 
-def _is_command(words: list[str], table: GateWords) -> bool:
-    readings = _readings(words, table)
-    return bool(table.commands & readings) or any(_of_devices(one, table) for one in readings)
+def _is_command(readings: set[str], table: GateWords) -> bool:
+    if not table.commands.isdisjoint(readings):
+        return True
+    return any(_of_devices(one.split(), table) for one in readings)
 
 
-def _of_devices(reading: str, table: GateWords) -> bool:
+def _of_devices(words: Sequence[str], table: GateWords) -> bool:
     """Tell whether an utterance is a verb and a device, and words that go with them alone."""
-    words = reading.split()
-    known = table.verbs | table.devices | table.other
-    return (
-        not table.verbs.isdisjoint(words)
-        and not table.devices.isdisjoint(words)
-        and all(word in known or word.isdecimal() for word in words)
-    )
+    if table.verbs.isdisjoint(words) or table.devices.isdisjoint(words):
+        return False
+    known = (table.verbs, table.devices, table.other)
+    return all(word.isdecimal() or any(word in some for some in known) for word in words)
 
 
 def _asks(sentence: str, table: GateWords) -> bool:
@@ -148,18 +168,3 @@ def _line(sentence: str, table: GateWords) -> str:
     """Fold a sentence, without the fillers that it begins with."""
     words = [_folded(match[0]) for match in _WORD.finditer(sentence[-MOST_CHARS:])]
     return " ".join(words[_after(words, table.fillers) :] or words)
-
-
-def _for_memory(sentence: str, table: GateWords) -> bool:
-    line = _line(sentence, table)
-    return bool(table.memory.search(line)) and not table.advice.match(line)
-
-
-def _about_somebody(sentence: str, table: GateWords) -> bool:
-    named = table.named.search(sentence[-MOST_CHARS:])
-    return bool(named) and _not_general(sentence, table)
-
-
-def _not_general(sentence: str, table: GateWords) -> bool:
-    line = _line(sentence, table)
-    return not table.general.search(line) and not table.advice.match(line)

@@ -99,3 +99,10 @@ def test_questions_that_need_the_time_are_told_apart(said: str, asks: bool) -> N
 def test_anything_can_be_said(text: str, language: str) -> None:
     need = judge(text, language)
     assert need.query == "" or text.endswith(need.query)
+
+
+def test_only_the_beginning_and_the_end_of_a_long_text_are_read() -> None:
+    long = "okay " * 50_000
+    assert judge(long).query == long  # whatever so long says
+    assert judge(f"hello, {long} what's my sister's name?").query.startswith("okay")
+    assert judge(f"hello, {long}. What's my sister's name?").asks_memory
