@@ -57,6 +57,11 @@ class Need(Struct, frozen=True, kw_only=True):
     asks_somebody: bool = False
     asks_time: bool = False
 
+    @property
+    def asks_at_all(self) -> bool:
+        """Whether it may have to be told that nothing is remembered."""
+        return self.asks or self.asks_memory or self.asks_somebody
+
 
 def judge(text: str, language: str = "english") -> Need:
     """Judge an utterance.

@@ -27,6 +27,20 @@ def need_of(query: Query, language: str, options: GateOptions) -> Need:
     return need if options.enabled else replace(need, query=query.text)
 
 
+def looked_up(query: Query, need: Need, unknown_below: float) -> Query:
+    """Ask for what a turn needs; the same before its end and at it, so that the two compare.
+
+    Args:
+        query: The turn, as it was said.
+        need: What it needs.
+        unknown_below: As in ``answered``.
+
+    Returns:
+        The query to recall with.
+    """
+    return replace(query, text=need.query, doubt=unknown_below if need.asks_at_all else 0.0)
+
+
 def answered(found: Recollection, need: Need, unknown_below: float) -> Recollection:
     """Say so where a question asks for a memory and there is none.
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from slowcat_memory.core.ask import Ask, AskOptions, understand
 from slowcat_memory.core.fuse import FuseOptions
@@ -23,7 +22,7 @@ from slowcat_memory.runtime.indexer import Indexer
 from slowcat_memory.runtime.namespaces import Namespaces, check_scope
 from slowcat_memory.runtime.query import Query, RecallOptions, Recollection
 from slowcat_memory.runtime.recall import Progress, Recall
-from slowcat_memory.runtime.reply import answered, need_of
+from slowcat_memory.runtime.reply import answered, looked_up, need_of
 from slowcat_memory.runtime.residence import Residence
 from slowcat_memory.store import Store
 
@@ -95,10 +94,10 @@ class Retrieval:
         if not need.query:
             self._metrics.count("recall_skipped")
             return Recollection(asks_time=need.asks_time)
-        doubt = options.recall.unknown_below if need.asks or need.asks_memory else 0.0
-        found = await self._in_time(replace(query, text=need.query, doubt=doubt))
+        below = options.recall.unknown_below
+        found = await self._in_time(looked_up(query, need, below))
         self._metrics.count(f"recall_{found.stage}")
-        found = answered(found, need, options.recall.unknown_below)
+        found = answered(found, need, below)
         if found.unknown:
             self._metrics.count("told_unknown")
         return found

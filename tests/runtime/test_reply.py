@@ -12,13 +12,14 @@ from slowcat_memory.core.known import Signs
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Hit, Memory, Turn, WriteBatch
 from slowcat_memory.runtime.query import Query, Recollection
-from slowcat_memory.runtime.reply import answered, need_of
+from slowcat_memory.runtime.reply import answered, looked_up, need_of
 from slowcat_memory.testing import FixedClock, memory_config
 
 NOTHING = Signs(coverage=0, near=0, strange=1, memories=500)
 EVERYTHING = Signs(coverage=1, near=1, strange=0, memories=500)
 PLAIN = Hit(memory=memory("plain", "Max is a dog"), score=1.0)
 PINNED = Hit(memory=memory("pin", "Speak slowly", pinned=True), score=0.5)
+ON = GateOptions()
 ASKS = Need(query="what's my dog called", asks=True, asks_memory=True)
 
 
@@ -35,6 +36,15 @@ def test_the_gate_can_be_switched_off() -> None:
     assert off.query == "okay, thanks"
     hello = need_of(ask("hi, did I tell you?"), "english", GateOptions(enabled=False))
     assert hello.query == "hi, did I tell you?" and hello.asks_memory
+
+
+def test_only_what_asks_is_doubted() -> None:
+    asks = looked_up(
+        ask("hi, where is Max?"), need_of(ask("hi, where is Max?"), "english", ON), 0.2
+    )
+    assert (asks.text, asks.doubt, asks.scope) == ("where is Max?", 0.2, "anna")
+    tells = looked_up(ask("Max is here."), need_of(ask("Max is here."), "english", ON), 0.2)
+    assert (tells.text, tells.doubt) == ("Max is here.", 0.0)
 
 
 @pytest.mark.parametrize(
