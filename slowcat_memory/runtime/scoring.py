@@ -31,7 +31,8 @@ class Scored(Struct, frozen=True):
         scores: All of it in one, shape (n,); comparable within one query.
         coverage: Share of the query's weight in words that the candidate holds, shape (n,).
         probability: That it answers, shape (n,).
-        near: MaxSim of the nearest one's tokens with the query's; NaN where none was scored so.
+        near: MaxSim of the nearest one's tokens with the query's; NaN where not all of the best
+            have tokens: one without may be nearer.
         weigh: Adds the priors to fused scores of shape (n,).
     """
 
@@ -153,7 +154,7 @@ class Scoring:
             scored,
             views=views,
             scores=scored.weigh(self._fused(views, scored.found)),
-            near=float(np.nanmax(raw)),
+            near=float(raw[best].max()),
         )
 
     def _fused(self, views: dict[str, np.ndarray], found: Candidates) -> np.ndarray:

@@ -1,14 +1,16 @@
 import asyncio
+import math
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from minds import NOW, Mind, memory, query
+from minds import EMBEDDER, NOW, SAID, Mind, memory, query
 from msgspec.structs import replace
 
 from slowcat_memory.core.gate import GateOptions, Need
 from slowcat_memory.core.known import Signs
+from slowcat_memory.core.maxsim import quantise
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Hit, Memory, Turn, WriteBatch
 from slowcat_memory.runtime.query import Query, Recollection
@@ -82,6 +84,17 @@ def test_what_stands_before_the_llm_already_is_known() -> None:
     doubting = mind.recall.run(replace(hidden, doubt=1.0))
     assert doubting.signs == whole
     assert [hit.memory.id for hit in doubting.hits] == [hit.memory.id for hit in blind.hits]
+
+
+def test_how_near_the_nearest_is_is_told_when_all_have_tokens() -> None:
+    tokens = {m.id: quantise(EMBEDDER.encode_query_tokens(m.text).tokens) for m in SAID}
+    mind = Mind(tokens=tokens, embed=EMBEDDER.encode_query_tokens)
+    asked = query("is my dog called Max")
+    signs = mind.recall.run(asked).signs
+    assert signs and signs.near > 0.6
+    del tokens["tea"]
+    signs = mind.recall.run(asked).signs
+    assert signs and math.isnan(signs.near)
 
 
 def test_a_name_that_was_never_said_is_a_sign() -> None:
