@@ -56,8 +56,8 @@ class Fit(Struct, frozen=True):
     strange: float
 
 
-TOKENS = Fit(bias=-6.52, best=11.89, strange=-2.23)
-WORDS = Fit(bias=-1.19, best=6.30, strange=-2.21)  # where no tokens are compared
+TOKENS = Fit(bias=-8.48, best=15.12, strange=-2.20)
+WORDS = Fit(bias=-1.96, best=9.45, strange=-1.96)  # where no tokens are compared
 
 
 def probability(signs: Signs) -> float:

@@ -11,7 +11,7 @@ from slowcat_memory.core.queries import Said
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Hit
 
-Stage = Literal["full", "lexical", "tail", "none"]
+Stage = Literal["full", "lexical", "tail", "none", "skipped"]
 
 
 class RecallOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -33,7 +33,7 @@ class RecallOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     warn_ms: float = 8.0
     floor: float = 0.12
     keep_share: float = 0.75
-    unknown_below: float = 0.18
+    unknown_below: float = 0.15
 
 
 class Query(Struct, frozen=True, kw_only=True):
@@ -71,7 +71,7 @@ class Recollection(Struct, frozen=True, kw_only=True):
 
     Attributes:
         hits: Best first.
-        stage: How far recall came.
+        stage: How far recall came; "skipped" where there was no need of one.
         timings: Milliseconds by stage; "wait", once a turn took it, is all that the turn waited.
         words: The query's weight by token, for who cuts the hits' texts to what was asked.
         signs: What speaks for anything remembered answering, or standing in the context that the

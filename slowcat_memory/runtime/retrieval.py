@@ -93,7 +93,7 @@ class Retrieval:
         need = need_of(query, options.language, options.gate)
         if not need.query:
             self._metrics.count("recall_skipped")
-            return Recollection(asks_time=need.asks_time)
+            return Recollection(stage="skipped", asks_time=need.asks_time)
         below = options.recall.unknown_below
         found = await self._in_time(looked_up(query, need, below))
         self._metrics.count(f"recall_{found.stage}")

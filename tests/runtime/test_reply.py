@@ -141,7 +141,7 @@ def recalled(engine: MemoryEngine, text: str) -> tuple[Recollection, str]:
 
 def test_thanks_are_not_looked_up_and_counted(engine: MemoryEngine) -> None:
     found, block = recalled(engine, "Okay, thank you!")
-    assert found == Recollection() and block == ""
+    assert found == Recollection(stage="skipped") and block == ""
     assert engine.metrics.counts() == {"recall_skipped": 1}
 
 
