@@ -191,3 +191,13 @@ def test_what_is_over_leaves_the_head(engine: MemoryEngine) -> None:
     engine.store.apply("person", WriteBatch(memories=(over,))).wait(None)
     engine._indexer.put(over)
     assert "diet" not in engine.session_context("anna")
+
+
+def test_a_word_is_known_as_long_as_a_memory_holds_it(engine: MemoryEngine) -> None:
+    searcher = engine.searcher("anna")
+    assert searcher.knows("Max") and searcher.knows("max's") and searcher.knows("the")
+    assert not searcher.knows("Konstantin")
+    engine.seal("anna")
+    searcher = engine.searcher("anna")
+    assert searcher.knows("Max") and searcher.remove("chunk/1")
+    assert not searcher.knows("Max")
