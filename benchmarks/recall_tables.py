@@ -150,6 +150,50 @@ def calibration(written: dict[str, Any]) -> str:
     return "\n\n".join([*parts, *(_judged(judged) if judged else ())])
 
 
+def unknown(written: dict[str, Any]) -> str:
+    """Write what ``benchmarks.unknown`` measured.
+
+    Args:
+        written: Its JSON.
+
+    Returns:
+        Markdown: the fits, what is told by kind of question and why not, and by threshold.
+    """
+    parts = []
+    if fits := written["fits"]:
+        names = list(fits["tokens"]["coefficients"])
+        rows = [
+            (
+                label.upper(),
+                *(f"{value:.2f}" for value in fitted["coefficients"].values()),
+                fitted["n"],
+                f"{fitted['auc']:.3f}",
+            )
+            for label, fitted in fits.items()
+        ]
+        columns = (f"fitted on {', '.join(written['fitted_on'])}", *names, "questions", "AUC")
+        left = (f"{name} {auc:.3f}" for name, auc in written["left_out"].items())
+        parts += [table(columns, rows), f"AUC of a data set by the others: {', '.join(left)}."]
+    if judged := written["judged"]:
+        kinds = list(judged["kinds"])
+        outcomes = [name for name in judged["kinds"][kinds[0]] if name != "n"]
+        shares = [
+            (
+                kind,
+                *(percent(judged["kinds"][kind][name]) for name in outcomes),
+                f"{judged['auc'][kind]:.3f}",
+                judged["kinds"][kind]["n"],
+            )
+            for kind in kinds
+        ]
+        title = f"{judged['data']}, never fitted, below {judged['below']}"
+        parts.append(table((title, *(f"{n} %" for n in outcomes), "AUC", "questions"), shares))
+        for name, label in (("thresholds", "told, % below"), ("signs_alone", "by signs alone")):
+            cells = [(row["below"], *(percent(row[k]) for k in kinds)) for row in judged[name]]
+            parts.append(table((label, *kinds), cells))
+    return "\n\n".join(parts)
+
+
 def _judged(judged: dict[str, Any]) -> list[str]:
     found = judged["reliability"]["asked"]
     bins = [

@@ -49,11 +49,11 @@ class Part(Struct, frozen=True):
 
     Attributes:
         write: Its tables.
-        draw: Its plot.
+        draw: Its plot; None for none.
     """
 
     write: Callable[[Written], str]
-    draw: Callable[[Written, Path], None]
+    draw: Callable[[Written, Path], None] | None = None
 
 
 PARTS = {
@@ -89,6 +89,7 @@ PARTS = {
         lambda written: recall_tables.calibration(written[0]),
         lambda written, path: recall_plots.calibration(written[0], path),
     ),
+    "unknown": Part(lambda written: recall_tables.unknown(written[0])),
     "contextual": Part(
         lambda written: recall_tables.contextual(written[0]),
         lambda written, path: recall_plots.contextual(written[0]["results"], path),
@@ -152,7 +153,7 @@ def plan(data: Path, cache: Path, *, every: bool) -> Iterator[Step]:
 def _of_data(data: Path, vectors: Sequence[str], *, every: bool) -> Iterator[Step]:
     """Say what to run on real conversations."""
     if not data.is_dir():
-        for name in ("quality", "ablation", "calibration", "mangled", "contextual"):
+        for name in ("quality", "ablation", "calibration", "unknown", "mangled", "contextual"):
             yield Step(name, skipped="the evaluation data is not here (see --data)")
         return
     chosen = []
@@ -168,11 +169,13 @@ def _of_data(data: Path, vectors: Sequence[str], *, every: bool) -> Iterator[Ste
     if (data / CHAT).is_dir():  # it judges; what is fitted on is among those that take long
         asked = chosen if every else ("--data", str(data / CHAT))
         yield Step("calibration", (*asked, *vectors), "calibration.json")
+        yield Step("unknown", (*asked, *vectors), "unknown.json")
         chat = ("--data", str(data / CHAT))
         yield Step("mangled", (*chat, *vectors), "mangled-locomo.json")
         yield Step("mangled", (*chat, *vectors, "--no-vectors"), "mangled-locomo-words.json")
     else:
         yield Step("calibration", skipped=f"{CHAT} is not here")
+        yield Step("unknown", skipped=f"{CHAT} is not here")
         yield Step("mangled", skipped=f"{CHAT} is not here")
     if (data / CHAT / contextual.NOTES).is_file():
         yield Step("contextual", ("--data", str(data / CHAT), *vectors), "contextual.json")
@@ -198,7 +201,8 @@ def render() -> None:
     results = kept()
     parts = {name: PARTS[name].write(written) for name, written in results.items()}
     for name, written in results.items():
-        PARTS[name].draw(written, PAGE.parent / f"{name}.png")
+        if draw := PARTS[name].draw:
+            draw(written, PAGE.parent / f"{name}.png")
     _fill(PAGE, parts)
     if all(name in results for name in README_NEEDS):
         _fill(README, {"figures": tables.figures(results)})

@@ -21,6 +21,7 @@ from slowcat_memory.core.ageing import HOT, TierOptions
 from slowcat_memory.core.ask import AskOptions
 from slowcat_memory.core.extract import ExtractOptions
 from slowcat_memory.core.fuse import FuseOptions
+from slowcat_memory.core.gate import GateOptions
 from slowcat_memory.core.head import HeadOptions
 from slowcat_memory.core.icebreakers import IcebreakerOptions
 from slowcat_memory.core.pack import PackOptions
@@ -114,6 +115,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         sessions: When a session ends.
         recall: What a recall may cost, and what is good enough.
         prefetch: What is recalled while a person still speaks.
+        gate: Which turns need no memory.
         ask: What is read out of a query.
         pack: How much goes before the LLM.
         extract: How a long memory is cut to what was asked for.
@@ -136,6 +138,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     sessions: SessionOptions = field(default_factory=SessionOptions)
     recall: RecallOptions = field(default_factory=RecallOptions)
     prefetch: PrefetchOptions = field(default_factory=PrefetchOptions)
+    gate: GateOptions = field(default_factory=GateOptions)
     ask: AskOptions = field(default_factory=AskOptions)
     pack: PackOptions = field(default_factory=PackOptions)
     extract: ExtractOptions = field(default_factory=ExtractOptions)

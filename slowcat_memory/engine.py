@@ -805,7 +805,16 @@ class MemoryEngine:
         Returns:
             The block, inside the budget.
         """
-        return pack(found.hits, now or self.clock(), self.zone, self.config.pack, self._cut(found))
+        return pack(
+            found.hits,
+            now or self.clock(),
+            self.zone,
+            self.config.pack,
+            self._cut(found),
+            language=self.config.index.language,
+            unknown=found.unknown,
+            asks_time=found.asks_time,
+        )
 
     def _cut(self, found: Recollection) -> Cut:
         """Cut a long memory to what was asked for."""
@@ -1077,6 +1086,7 @@ def retrieval_options(config: Config) -> RetrievalOptions:
         ask=config.ask,
         fuse=config.fuse,
         rank=config.rank,
+        gate=config.gate,
         language=config.index.language,
     )
 

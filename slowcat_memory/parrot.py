@@ -73,9 +73,9 @@ def parrot(request: dict[str, Any], *, trusting: bool = False) -> str:
 
 
 def _remembered(text: str) -> list[re.Match[str]]:
-    """Return the lines of a message's blocks."""
+    """Return the lines of a message's blocks that are memories."""
     found = (_LINE.match(line) for block in _BLOCK.findall(text) for line in block.splitlines())
-    return [line for line in found if line]
+    return [line for line in found if line and line["when"] != "now" and line["what"][:1] != "("]
 
 
 def _content_words(text: str) -> set[str]:

@@ -103,16 +103,26 @@ def test_a_greeting_without_a_user_message_passes(config):
     assert len(turns(config)) == 1 and ledger(config) == []
 
 
-def test_a_memory_with_nothing_in_it_prefixes_nothing(config):
-    context = LLMContext(messages=[user(QUESTION)])
+def test_a_memory_with_nothing_in_it_prefixes_nothing_but_that(config):
+    context = LLMContext(messages=[user("My dog is called Max.")])
     through(memory(config), LLMContextFrame(context))
-    assert context.messages == [user(QUESTION)]
+    assert context.messages == [user("My dog is called Max.")]
     (entry,) = ledger(config)
     assert (entry.offers, entry.tokens) == ((), 0)
 
 
+def test_that_nothing_is_remembered_is_said_once(config):
+    context = LLMContext(messages=[user(QUESTION)])
+    through(memory(config), *(LLMContextFrame(context) for _ in range(3)))
+    content = context.messages[0]["content"]
+    assert blocks(content) == 1 and content.endswith(f"\n{CLOSE}\n\n{QUESTION}")
+    assert content.count("nothing about this is remembered") == 1
+    (entry,) = ledger(config)
+    assert entry.offers == () and 0 < entry.tokens < 40
+
+
 def test_a_turn_for_which_nothing_comes_to_mind_is_recalled_once(config):
-    context, recalls = LLMContext(messages=[user(QUESTION)]), []
+    context, recalls = LLMContext(messages=[user("I have a dog.")]), []
     processor = memory(config)
 
     async def recalled(_, found, packed):

@@ -23,6 +23,7 @@ WORDS = {
     "duplicate": "says what a better one says",
     "enough": "others were better",
     "room": "no room in the block",
+    "over": "no longer true then",
     "gone": "forgotten meanwhile",
 }
 WIDTH = 20  # of a column of verdicts, so that 80 columns leave room for the memory
@@ -30,6 +31,7 @@ STAGES = {
     "full": "by words and vectors",
     "lexical": "by words alone: no vector, or no time for one",
     "tail": "out of time: only the words of what was said lately",
+    "skipped": "nothing in it needs a memory",
     "none": "out of time, or the memory was not loaded yet",
 }
 

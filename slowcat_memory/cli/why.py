@@ -56,7 +56,13 @@ def _asked(engine: "MemoryEngine", entry: "LedgerEntry") -> str:
 
     with engine.store.snapshot() as snapshot:
         turn = snapshot.turn(entry.turn)
-        return asked(snapshot, turn, engine.config.ask) if turn else ""
+        return (
+            asked(
+                snapshot, turn, engine.config.ask, engine.config.gate, engine.config.index.language
+            )
+            if turn
+            else ""
+        )
 
 
 def _print(

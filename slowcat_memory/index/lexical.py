@@ -221,8 +221,19 @@ class LexicalView:
             return touched
         return touched[np.argpartition(-scores[touched], k - 1)[:k]]
 
-    def _idf(self, term: str, row: int) -> float:
+    def frequency(self, term: str, row: int) -> int:
+        """Count the living documents that hold a term.
+
+        Args:
+            term: The term.
+            row: Its row in the sealed vocabulary, -1 for none.
+
+        Returns:
+            How many.
+        """
         found = self._tail.frequency(term)
-        if row >= 0:
-            found += self._sealed.frequency(row) - self._gone[row]
+        return found if row < 0 else found + self._sealed.frequency(row) - self._gone[row]
+
+    def _idf(self, term: str, row: int) -> float:
+        found = self.frequency(term, row)
         return math.log(1 + (self._living - found + 0.5) / (found + 0.5))

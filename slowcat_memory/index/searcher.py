@@ -491,6 +491,22 @@ class Searcher:
         asked[:] = shares
         return list(shares.values())
 
+    def knows(self, word: str) -> bool:
+        """Tell whether a word was ever said here.
+
+        Args:
+            word: A word of a query.
+
+        Returns:
+            Whether a living document, or the one next to it, holds it; True for a stop word.
+        """
+        source = self._sources[WINDOW.source]
+        terms = SOURCES[WINDOW.source](self._tokenizer, word)
+        with self._lock:
+            rows = source.vocabulary.rows(terms)
+            frequency = self._views[WINDOW.name].frequency
+            return not terms or any(map(frequency, terms, rows))
+
     def postings(self, text: str) -> int:
         """Count the sealed postings that a query walks over, in all lexical views.
 

@@ -61,7 +61,9 @@ def replay_turn(engine: MemoryEngine, number: int) -> Replayed:
         turn = _turn(snapshot, number)
         then = snapshot.ledger(number)
         dialogue = ledger.dialogue_before(snapshot, turn)
-        asked = ledger.asked(snapshot, turn, engine.config.ask)
+        asked = ledger.asked(
+            snapshot, turn, engine.config.ask, engine.config.gate, engine.config.index.language
+        )
         visible = then.visible if then else _said_in_session(snapshot, turn)
         heard = frozenset(_heard(snapshot, then)) if then else frozenset[str]()
     query = Query(
@@ -75,7 +77,7 @@ def replay_turn(engine: MemoryEngine, number: int) -> Replayed:
         keep_share=engine.config.recall.keep_share,
         dialogue=dialogue,
     )
-    found = engine.retrieval_before(turn).run(query)
+    found = engine.retrieval_before(turn).answer(query)
     now = ledger.entry(turn, found, engine.pack(found, turn.at))
     with engine.store.snapshot() as snapshot:
         memories = {memory.id: memory for memory in _memories(snapshot, then, now)}

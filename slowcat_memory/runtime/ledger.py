@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.ask import AskOptions
 from slowcat_memory.core.chunks import chunk_id
+from slowcat_memory.core.gate import GateOptions, judge
 from slowcat_memory.core.pack import Packed
 from slowcat_memory.core.queries import Said, with_context
 from slowcat_memory.records import LedgerEntry, Offer, Turn
@@ -78,16 +79,22 @@ def dialogue_before(snapshot: Snapshot, turn: Turn) -> tuple[Said, ...]:
     return tuple(reversed(said))
 
 
-def asked(snapshot: Snapshot, turn: Turn, options: AskOptions) -> str:
+def asked(
+    snapshot: Snapshot, turn: Turn, options: AskOptions, gate: GateOptions, language: str
+) -> str:
     """Make again what was searched for at a turn.
 
     Args:
         snapshot: The store.
         turn: The turn that asked.
         options: What is read out of a query.
+        gate: Which turns need no memory.
+        language: Of the gate's words.
 
     Returns:
-        The turn's words, with those that a follow-up leans on.
+        The turn's words without a greeting, with those that a follow-up leans on; "" for a turn
+        that needs no memory.
     """
+    text = judge(turn.text, language).query if gate.enabled else turn.text
     dialogue = dialogue_before(snapshot, turn) if options.follow_up else ()
-    return with_context(turn.text, dialogue, turn.at)[0].text if dialogue else turn.text
+    return with_context(text, dialogue, turn.at)[0].text if text and dialogue else text

@@ -87,6 +87,7 @@ class Attempt(Struct, frozen=True, eq=False):
             all(n.version == v for n, v in zip(self.namespaces, self.versions, strict=True))
             and (own.scope, own.also, own.local) == (query.scope, query.also, query.local)
             and (own.k, own.floor, own.keep_share) == (query.k, query.floor, query.keep_share)
+            and own.doubt == query.doubt
             and own.dialogue == query.dialogue
             and query.now - own.now < timedelta(seconds=KEEP_S)
             and not any(self._knows(memory) for memory in own.exclude ^ query.exclude)
@@ -139,6 +140,7 @@ class Prefetch:
         self._begin, self._options = begin, options
         self._clock, self._later = clock, later
         self._attempt: Attempt | None = None
+        self._tried = ""  # the words that it was begun for
         self._waiting = ""  # words that come too soon after the last ones
         self._again: Timer | None = None
         self._end: Timer | None = None
@@ -152,7 +154,7 @@ class Prefetch:
             whole: The recogniser will not change them: they begin a recall at once.
         """
         words = fingerprint(text)
-        if self._attempt and fingerprint(self._attempt.query.text) == words:
+        if self._attempt and self._tried == words:
             self._wait_no_more()
             return
         if not words or not whole and _count(words) < self._options.min_words:
@@ -182,13 +184,13 @@ class Prefetch:
             self._end = None
         if self._attempt:
             self._attempt.abandon()
-            self._attempt = None
+        self._attempt, self._tried = None, ""
 
     def _go(self) -> None:
         text = self._waiting
         self.drop()
         self._began = self._clock()
-        self._attempt = self._begin(text)
+        self._attempt, self._tried = self._begin(text), fingerprint(text)
         self._end = self._later(KEEP_S, self.drop)
 
     def _wait_no_more(self) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, Optional
 import numpy as np
 from msgspec import Struct
 
+from slowcat_memory.core.known import Signs
 from slowcat_memory.core.queries import Said
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Hit
@@ -13,7 +14,7 @@ from slowcat_memory.records import Hit
 if TYPE_CHECKING:
     from slowcat_memory.runtime.weighed import Weighed
 
-Stage = Literal["full", "lexical", "tail", "none"]
+Stage = Literal["full", "lexical", "tail", "none", "skipped"]
 
 
 class RecallOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -28,6 +29,9 @@ class RecallOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         floor: Least probability that one of the best memories answers (see `core.calibrate`); below
             it, nothing is offered but what is pinned. 0 offers the best of nothing too.
         keep_share: A memory is offered if its score is at least this share of the best one's.
+        unknown_below: When a question asks for a memory (see `core.gate`) and the probability that
+            anything answers it (see `core.known`) is below this, the block says that nothing is
+            remembered, and offers nothing but what is pinned. 0 never says so.
     """
 
     deadline_ms: float = 10.0
@@ -35,6 +39,7 @@ class RecallOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     warn_ms: float = 8.0
     floor: float = 0.12
     keep_share: float = 0.75
+    unknown_below: float = 0.15
 
 
 class Query(Struct, frozen=True, kw_only=True):
@@ -49,6 +54,7 @@ class Query(Struct, frozen=True, kw_only=True):
         exclude_words: Fingerprints of texts not to return.
         floor: Least probability of the likeliest of the best hits; below it, only pinned ones.
         keep_share: Least share of the best hit's score.
+        doubt: Where less than this speaks for an answer, what is excluded is looked at as well.
         vector: The text's vector, or all that the embedder told, when it was embedded ahead.
         dialogue: The turns before, oldest first.
         also: Other namespaces that are read beside it.
@@ -63,6 +69,7 @@ class Query(Struct, frozen=True, kw_only=True):
     exclude_words: frozenset[str] = frozenset()
     floor: float = 0.0
     keep_share: float = 0.0
+    doubt: float = 0.0
     vector: Encoded | np.ndarray | None = None
     dialogue: tuple[Said, ...] = ()
     also: tuple[str, ...] = ()
@@ -74,10 +81,15 @@ class Recollection(Struct, frozen=True, kw_only=True):
 
     Attributes:
         hits: Best first.
-        stage: How far recall came.
+        stage: How far recall came; "skipped" where there was no need of one.
         timings: Milliseconds by stage; "wait", once a turn took it, is all that the turn waited.
         words: The query's weight by token, for who cuts the hits' texts to what was asked.
         weighed: What the hits were chosen from, for the ledger; None when nothing was.
+        signs: What speaks for anything remembered answering, or standing in the context that the
+            LLM sees; None when recall did not come far enough to tell.
+        names_speaker: Whether the query names somebody who speaks in the namespace.
+        unknown: It asks for a memory, and there is none: to be said.
+        asks_time: It asks for the time, or for what depends on it.
     """
 
     hits: list[Hit] = []
@@ -85,3 +97,7 @@ class Recollection(Struct, frozen=True, kw_only=True):
     timings: dict[str, float] = {}
     words: dict[str, float] = {}
     weighed: Optional["Weighed"] = None
+    signs: Signs | None = None
+    names_speaker: bool = False
+    unknown: bool = False
+    asks_time: bool = False

@@ -16,9 +16,11 @@ from msgspec.structs import replace
 from slowcat_memory.core import calibrate, fuse
 from slowcat_memory.core.ask import Ask
 from slowcat_memory.core.fuse import FuseOptions
+from slowcat_memory.core.known import Signs, names_in, probability
 from slowcat_memory.core.queries import Said
 from slowcat_memory.core.rank import RankOptions
 from slowcat_memory.core.text import fingerprint
+from slowcat_memory.core.validity import holds
 from slowcat_memory.index import Searcher
 from slowcat_memory.index.searcher import Lexical
 from slowcat_memory.providers import Encoded
@@ -26,7 +28,7 @@ from slowcat_memory.records import Hit, Memory
 from slowcat_memory.runtime.breaker import Embed
 from slowcat_memory.runtime.query import Query, Recollection, Stage
 from slowcat_memory.runtime.scoring import FetchTokens, Scored, Scoring
-from slowcat_memory.runtime.weighed import DUPLICATE, GONE, HEARD, SHARE, Weighed
+from slowcat_memory.runtime.weighed import DUPLICATE, GONE, HEARD, OVER, SHARE, Weighed
 
 Fetch = Callable[[str, Sequence[str]], dict[str, Memory]]
 TOLD = 20  # memories that are too weak, of which the ledger may tell
@@ -136,23 +138,28 @@ class Recall:
         watch = _Stopwatch()
         progress.abandoned = True
         ask, lexical = self._understand(query, self._searcher), progress.lexical
-        scored, words = self._by_words(query, ask, lexical, watch)
-        at_hand = self._hits(query, _order(scored, query), self._recent)
-        watch.lap("fetch")
-        progress.settled = Recollection(hits=at_hand, stage="tail", timings=watch.laps, words=words)
-        weighed = _order(scored, query)
-        hits = self._hits(query, weighed, self._fetch)
-        stage: Stage = "tail" if lexical is None else "lexical"
-        return replace(progress.settled, hits=hits, stage=stage, weighed=weighed)
-
-    def _by_words(
-        self, query: Query, ask: Ask, lexical: Lexical | None, watch: "_Stopwatch"
-    ) -> tuple[Scored, dict[str, float]]:
-        """Score by words alone: what they found, or the tail when they did not come that far."""
+        stage: Stage = "lexical" if lexical is not None else "tail"
         lexical = lexical or self._searcher.lexical(ask.words, also=ask.also, sealed=False)
         watch.lap("lexical")
         found = self._searcher.candidates(lexical, None, query.exclude)
-        return self._scoring.first(found, ask, lexical.ceiling, query), lexical.weights
+        scored = self._scoring.first(found, ask, lexical.ceiling, query)
+        at_hand = self._hits(query, ask, _order(scored, query), self._recent)
+        watch.lap("fetch")
+        progress.settled = Recollection(
+            hits=at_hand, stage="tail", timings=watch.laps, words=lexical.weights
+        )
+        weighed = _order(scored, query)
+        hits = self._hits(query, ask, weighed, self._fetch)
+        # Of the tail alone nobody can tell that nothing answers: what was sealed was not looked at.
+        signs = self._signs(ask, scored) if stage == "lexical" else None
+        return replace(
+            progress.settled,
+            hits=hits,
+            stage=stage,
+            weighed=weighed,
+            signs=signs,
+            names_speaker=bool(ask.named),
+        )
 
     def _turned(self, vector: np.ndarray, query: Query) -> np.ndarray:
         """Turn a query's vector towards what was just talked about, as far as that has vectors."""
@@ -178,9 +185,42 @@ class Recall:
         encoded: Encoded | None,
         watch: "_Stopwatch",
     ) -> Recollection:
-        own = turned = encoded.vector if encoded else None
-        if own is not None and query.dialogue and self._dialogue:
-            turned = self._turned(own, query)
+        turned = encoded.vector if encoded else None
+        if turned is not None and query.dialogue and self._dialogue:
+            turned = self._turned(turned, query)
+        scored = self._score(query, ask, lexical, encoded, turned, watch)
+        signs = self._signs(ask, scored)
+        if query.exclude and probability(signs) < query.doubt:
+            # What answers may stand before the LLM already.
+            whole = replace(query, exclude=frozenset())
+            seen = self._score(whole, ask, lexical, encoded, turned, _Stopwatch())
+            signs = max(signs, self._signs(ask, seen), key=probability)
+            watch.lap("doubt")
+        weighed = _order(scored, query)
+        hits = self._hits(query, ask, weighed, self._fetch)
+        watch.lap("fetch")
+        stage: Stage = "full" if "dense" in scored.found.views else "lexical"
+        return Recollection(
+            hits=hits,
+            stage=stage,
+            timings=watch.laps,
+            words=lexical.weights,
+            weighed=weighed,
+            signs=signs,
+            names_speaker=bool(ask.named),
+        )
+
+    def _score(
+        self,
+        query: Query,
+        ask: Ask,
+        lexical: Lexical,
+        encoded: Encoded | None,
+        turned: np.ndarray | None,
+        watch: "_Stopwatch",
+    ) -> Scored:
+        """Find the candidates and score them, by vectors and tokens as far as there are any."""
+        own = encoded.vector if encoded else None
         found = self._searcher.candidates(
             lexical, turned, query.exclude, own if turned is not own else None
         )
@@ -190,15 +230,20 @@ class Recall:
         if encoded is not None and encoded.tokens is not None:
             scored = self._scoring.rerank(scored, encoded.tokens, query.scope)
             watch.lap("tokens")
-        weighed = _order(scored, query)
-        hits = self._hits(query, weighed, self._fetch)
-        watch.lap("fetch")
-        stage: Stage = "full" if "dense" in found.views else "lexical"
-        return Recollection(
-            hits=hits, stage=stage, timings=watch.laps, words=lexical.weights, weighed=weighed
+        return scored
+
+    def _signs(self, ask: Ask, scored: Scored) -> Signs:
+        """Gather what speaks for anything answering."""
+        names = names_in(ask.words)
+        strangers = [name for name in names if not self._searcher.knows(name)]
+        return Signs(
+            coverage=float(scored.coverage.max(initial=0.0)),
+            near=scored.near,
+            strange=len(strangers) / max(1, len(names)),
+            memories=len(self._searcher),
         )
 
-    def _hits(self, query: Query, weighed: Weighed, fetch: Fetch) -> list[Hit]:
+    def _hits(self, query: Query, ask: Ask, weighed: Weighed, fetch: Fetch) -> list[Hit]:
         scored, order, reasons = weighed.scored, weighed.order, weighed.reasons
         ids, scores = scored.found.ids, scored.scores
         least = -np.inf  # of the best that is not heard: what stands in the context hides nothing
@@ -213,11 +258,8 @@ class Recall:
             memories |= fetch(query.scope, [ids[n] for n in wanted])
             for n in wanted:
                 memory = memories.get(ids[n])
-                if memory is None:
-                    reasons[ids[n]] = GONE
-                    continue
-                if _heard(memory.text, query.exclude_words):
-                    reasons[ids[n]] = HEARD
+                if (reason := _amiss(memory, query, ask)) or memory is None:
+                    reasons[ids[n]] = reason
                     continue
                 if not places and query.keep_share > 0:
                     least = query.keep_share * scores[n]
@@ -245,6 +287,15 @@ def _order(scored: Scored, query: Query) -> Weighed:
     if floored:
         order = order[scored.found.pinned[order]]
     return Weighed(scored, order, floored)
+
+
+def _amiss(memory: Memory | None, query: Query, ask: Ask) -> str:
+    """Say why a memory cannot be offered, "" when it can."""
+    if memory is None:
+        return GONE
+    if not holds(memory, query.now, ask.times):
+        return OVER
+    return HEARD if _heard(memory.text, query.exclude_words) else ""
 
 
 def _heard(text: str, words: frozenset[str]) -> bool:

@@ -16,6 +16,8 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.ask import Ask, AskOptions, understand
 from slowcat_memory.core.fuse import FuseOptions
+from slowcat_memory.core.gate import GateOptions, Need
+from slowcat_memory.core.known import probability
 from slowcat_memory.core.rank import RankOptions
 from slowcat_memory.core.union import union
 from slowcat_memory.index import Searcher
@@ -28,6 +30,7 @@ from slowcat_memory.runtime.namespaces import Namespaces, check_scope
 from slowcat_memory.runtime.prefetch import Attempt, Prefetch, PrefetchOptions, overlap
 from slowcat_memory.runtime.query import Query, RecallOptions, Recollection
 from slowcat_memory.runtime.recall import Progress, Recall
+from slowcat_memory.runtime.reply import answered, looked_up, need_of
 from slowcat_memory.runtime.residence import Residence
 from slowcat_memory.store import Store
 
@@ -41,7 +44,8 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
         ask: What is read out of a query.
         fuse: How views become one score.
         rank: The priors.
-        language: Of the words for time.
+        gate: Which turns need no memory.
+        language: Of the words for time, and of the gate's.
     """
 
     recall: RecallOptions = field(default_factory=RecallOptions)
@@ -49,6 +53,7 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
     ask: AskOptions = field(default_factory=AskOptions)
     fuse: FuseOptions = field(default_factory=FuseOptions)
     rank: RankOptions = field(default_factory=RankOptions)
+    gate: GateOptions = field(default_factory=GateOptions)
     language: str = "english"
 
 
@@ -91,9 +96,11 @@ class Retrieval:
         Returns:
             The recall, under way; None while its scope is not loaded.
         """
+        need = need_of(query, self._options.language, self._options.gate)
         scopes = self._readable(query)
-        if not scopes or any(scope not in self._namespaces for scope in scopes):
+        if not need.query or not scopes or any(name not in self._namespaces for name in scopes):
             return None
+        query = looked_up(query, need, self._options.recall.unknown_below)
         self._metrics.count("prefetch_begun")
         namespaces = tuple(self._namespaces.get(scope) for scope in scopes)
         versions = tuple(namespace.version for namespace in namespaces)
@@ -110,14 +117,43 @@ class Retrieval:
             prefetch: What was recalled ahead for it, if anything: it is taken.
 
         Returns:
-            The hits, and how far recall came. Without suspending when all was recalled ahead.
+            The hits, and how far recall came; nothing for what needs no memory. Without suspending
+            when all was recalled ahead.
 
         Raises:
             ConfigError: That is not a scope's name.
         """
-        found = await self._in_time(query, prefetch)
+        need = need_of(query, self._options.language, self._options.gate)
+        if not need.query:
+            if prefetch:
+                prefetch.drop()
+            return self._skipped(need)
+        below = self._options.recall.unknown_below
+        found = await self._in_time(looked_up(query, need, below), prefetch)
         self._metrics.count(f"recall_{found.stage}")
+        found = answered(found, need, below)
+        if found.unknown:
+            self._metrics.count("told_unknown")
         return found
+
+    def answer(self, query: Query) -> Recollection:
+        """Recall in one scope as a turn does, without a deadline, on the thread of the caller.
+
+        Args:
+            query: What is asked.
+
+        Returns:
+            As ``recall``.
+        """
+        need = need_of(query, self._options.language, self._options.gate)
+        if not need.query:
+            return self._skipped(need)
+        below = self._options.recall.unknown_below
+        return answered(self.run(looked_up(query, need, below)), need, below)
+
+    def _skipped(self, need: Need) -> Recollection:
+        self._metrics.count("recall_skipped")
+        return Recollection(stage="skipped", asks_time=need.asks_time)
 
     async def _in_time(self, query: Query, prefetch: Prefetch | None) -> Recollection:
         scopes = self._readable(query)
@@ -225,7 +261,15 @@ class Retrieval:
                 timings[lap] = round(timings.get(lap, 0.0) + ms, 4)
             words |= {word: max(weight, words.get(word, 0.0)) for word, weight in one.words.items()}
         hits = union([one.hits for one in found], query.k, self._options.fuse.duplicate)
-        return replace(first, hits=hits, timings=timings, words=words)
+        told = [one.signs for one in found if one.signs is not None]
+        return replace(
+            first,
+            hits=hits,
+            timings=timings,
+            words=words,
+            signs=max(told, key=probability) if len(told) == len(found) else None,
+            names_speaker=any(one.names_speaker for one in found),
+        )
 
     def search(self, query: Query) -> Recollection:
         """Recall without a deadline, once all of the index is open. Blocks.

@@ -31,6 +31,8 @@ class Scored(Struct, frozen=True):
         scores: All of it in one, shape (n,); comparable within one query.
         coverage: Share of the query's weight in words that the candidate holds, shape (n,).
         probability: That it answers, shape (n,).
+        near: MaxSim of the nearest one's tokens with the query's; NaN where not all of the best
+            have tokens: one without may be nearer.
         weigh: Adds the priors to fused scores of shape (n,).
     """
 
@@ -40,6 +42,7 @@ class Scored(Struct, frozen=True):
     coverage: np.ndarray
     probability: np.ndarray
     weigh: Callable[[np.ndarray], np.ndarray]
+    near: float = math.nan
 
     def hit(self, n: int, memory: Memory) -> Hit:
         """Make a hit of a candidate.
@@ -147,7 +150,12 @@ class Scoring:
         if np.isnan(raw).all():
             return scored
         views = {**scored.views, "tokens": fuse.by_tokens(raw)}
-        return replace(scored, views=views, scores=scored.weigh(self._fused(views, scored.found)))
+        return replace(
+            scored,
+            views=views,
+            scores=scored.weigh(self._fused(views, scored.found)),
+            near=float(raw[best].max()),
+        )
 
     def _fused(self, views: dict[str, np.ndarray], found: Candidates) -> np.ndarray:
         scores = fuse.fuse(views, self._fusing)

@@ -19,6 +19,7 @@ HEARD = "heard"  # the same words stand in the context
 DUPLICATE = "duplicate"  # says what a better one says
 ENOUGH = "enough"  # as many as may be offered were better
 ROOM = "room"  # no room in the block
+OVER = "over"  # no longer true at the time of the question
 GONE = "gone"  # forgotten meanwhile
 
 

@@ -1,5 +1,4 @@
-from datetime import UTC, datetime, timedelta, timezone
-from zoneinfo import ZoneInfo
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -13,8 +12,8 @@ from slowcat_memory.core.pack import (
     memory_line,
     pack,
     shorten,
-    spoken_date,
 )
+from slowcat_memory.core.spoken import GERMAN
 from slowcat_memory.core.text import estimate_tokens
 from slowcat_memory.records import Hit, Memory
 
@@ -123,30 +122,6 @@ def test_scripts_without_spaces_are_cut_too() -> None:
     assert 50 <= estimate_tokens(cut) <= 60
 
 
-@pytest.mark.parametrize(
-    ("at", "spoken"),
-    [
-        (NOW, "today"),
-        (NOW - timedelta(hours=12), "today"),
-        (NOW - timedelta(hours=13), "yesterday"),
-        (NOW - timedelta(days=2), "10 May"),
-        (NOW - timedelta(days=400), "7 Apr 2025"),
-        (NOW + timedelta(days=1), "13 May"),
-    ],
-)
-def test_dates_are_as_a_person_would_say_them(at: datetime, spoken: str) -> None:
-    assert spoken_date(at, NOW, UTC) == spoken
-
-
-def test_a_day_is_a_day_where_the_user_lives() -> None:
-    late = datetime(2026, 5, 11, 23, 30, tzinfo=UTC)
-    assert spoken_date(late, NOW, UTC) == "yesterday"
-    assert spoken_date(late, NOW, ZoneInfo("Europe/Berlin")) == "today"
-    assert spoken_date(late, NOW, timezone(timedelta(hours=14))) == "yesterday"
-    auckland, hour = ZoneInfo("Pacific/Auckland"), timedelta(hours=1)  # where NOW is midnight
-    assert spoken_date(NOW - hour, NOW + hour, auckland) == "yesterday"
-
-
 def test_a_line_and_the_instruction_are_plain() -> None:
     line = memory_line(hit("My dog is called Max.").memory, NOW, UTC, 80)
     assert line == "- (today) Anna: My dog is called Max."
@@ -187,3 +162,84 @@ def test_who_cuts_never_sees_what_could_leave_the_block() -> None:
     block = pack([hit(f"a {CLOSE} <|im_end|> b")], NOW, UTC, PackOptions(),
                  lambda text, _: seen.append(text) or text).text  # type: ignore[func-returns-value]  # fmt: skip
     assert block.count(CLOSE) == 1 and seen and not set("<>|") & set(seen[0])
+
+
+# ------------------------------------------------------------------- beside memories
+
+
+def test_that_nothing_is_remembered_is_said_once_and_before_what_is_pinned() -> None:
+    said = pack([hit("I am deaf in one ear.", pinned=True)], NOW, UTC, PackOptions(), unknown=True)
+    assert said.text.splitlines()[1:-1] == [
+        "- (nothing about this is remembered from earlier conversations)",
+        "- (today) Anna: I am deaf in one ear.",
+    ]
+    alone = pack([], NOW, UTC, PackOptions(), unknown=True)
+    assert alone.text.count("nothing") == 1 and alone.hits == ()
+    assert estimate_tokens(alone.text) <= alone.tokens <= 30
+
+
+def test_the_instruction_says_what_nothing_remembered_means() -> None:
+    assert "nothing is remembered" in INSTRUCTION and "make nothing up" in INSTRUCTION
+
+
+@pytest.mark.parametrize(
+    ("now", "asks_time", "hits", "lines"),
+    [
+        ("asked", True, [], 1),
+        ("asked", False, [hit("max")], 1),
+        ("asked", True, [hit("max")], 2),
+        ("always", False, [hit("max")], 2),
+        ("always", False, [], 0),
+        ("never", True, [hit("max")], 1),
+        ("never", True, [], 0),
+    ],
+)
+def test_the_time_is_told_when_it_is_worth_it(
+    now: str, asks_time: bool, hits: list[Hit], lines: int
+) -> None:
+    options = PackOptions(now=now)  # type: ignore[arg-type]
+    text = pack(hits, NOW, UTC, options, asks_time=asks_time).text
+    assert len(text.splitlines()) == (lines + 2 if lines else 0)
+    assert ("- (now) Tuesday 12 May, 12:00" in text) == (lines > len(hits))
+
+
+def test_no_budget_no_word() -> None:
+    options = PackOptions(memory_token_budget=0, now="always")
+    assert pack([hit("max")], NOW, UTC, options, unknown=True).text == ""
+
+
+def test_a_german_block_has_german_dates() -> None:
+    text = pack([hit("Max")], NOW, UTC, PackOptions(), language="german", unknown=True).text
+    assert "(heute)" in text and "nichts in Erinnerung" in text
+
+
+# ------------------------------------------------------------------- old and new
+
+
+def test_of_two_on_the_same_matter_the_newer_comes_last() -> None:
+    old = hit("My sister Clara lives in Rome.", valid_from=NOW - timedelta(days=90))
+    other = hit("The dentist is in Rome.", valid_from=NOW - timedelta(days=30))
+    new = hit("My sister Clara lives in Oslo now.", valid_from=NOW - timedelta(days=3))
+    for hits in ([old, other, new], [new, other, old]):
+        lines = pack(hits, NOW, UTC, PackOptions()).text.splitlines()[1:-1]
+        assert ["Rome." in lines[0], "dentist" in lines[1], "Oslo" in lines[2]] == [True] * 3
+
+
+def test_what_is_over_is_marked_so() -> None:
+    over = hit("I live in Rome.", valid_to=datetime(2025, 3, 4, tzinfo=UTC)).memory
+    assert memory_line(over, NOW, UTC, 80) == "- (until March 2025) Anna: I live in Rome."
+    line = memory_line(over, NOW, UTC, 80, words=GERMAN)
+    assert line == "- (bis März 2025) Anna: I live in Rome."
+    future = hit("I live in Rome.", valid_to=NOW + timedelta(days=1)).memory
+    assert memory_line(future, NOW, UTC, 80).startswith("- (today)")
+
+
+# ------------------------------------------------------------------- read aloud
+
+
+def test_nothing_is_in_a_block_that_a_voice_would_spell_out() -> None:
+    said = hit(
+        "**Look**: https://www.example.org/a?b=1 \U0001f600 on 2026-05-01, call 0170 5551234"
+    )
+    assert "- (today) Anna: Look: example.org on 1 May 2026, call 0170 5551234" in block(said)
+    assert "https://www.example.org/a?b=1" in block(said, speakable=False)

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.ask import AskOptions
 from slowcat_memory.core.chunks import chunk_id
+from slowcat_memory.core.gate import GateOptions
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, LedgerEntry, SessionEdge, Turn
 from slowcat_memory.runtime import ledger, weighed
@@ -149,8 +150,11 @@ def test_what_was_asked_is_made_again_from_the_log(engine: MemoryEngine) -> None
             "Where does my brother Moritz work?",
             "He brews beer.",
         ]
-        assert "Moritz" in ledger.asked(snapshot, follow, AskOptions())
-        assert ledger.asked(snapshot, follow, AskOptions(follow_up=False)) == follow.text
+        assert "Moritz" in ledger.asked(snapshot, follow, AskOptions(), GateOptions(), "english")
+        assert (
+            ledger.asked(snapshot, follow, AskOptions(follow_up=False), GateOptions(), "english")
+            == follow.text
+        )
 
 
 def test_a_turn_does_not_pay_for_its_row(

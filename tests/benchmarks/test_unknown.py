@@ -1,0 +1,93 @@
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from benchmarks import common, datasets, related, unknown
+from benchmarks import recall_tables as tables
+from slowcat_memory.core.known import Signs
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.runtime.query import Recollection
+from slowcat_memory.testing import HashEmbedder
+from tests.benchmarks import made_up
+
+NOW = datetime(2024, 5, 1, tzinfo=UTC)
+
+
+def asked(kind: str, lift: float, n: int, chance: np.random.Generator) -> related.Asked:
+    signs = Signs(
+        coverage=chance.uniform(0, 0.5) + lift,
+        near=chance.uniform(0.2, 0.6) + lift,
+        strange=float(chance.uniform() > 0.5 + lift),
+        memories=int(chance.integers(20, 600)),
+    )
+    id_ = f"{'one' if n % 2 else 'two'}-a/q{n}"
+    found = Recollection(signs=signs)
+    return related.Asked(id=id_, conversation="a", kind=kind, found=found, at=NOW)  # type: ignore[arg-type]
+
+
+def some() -> list[related.Asked]:
+    chance = np.random.default_rng(common.SEED)
+    lifts = {"own": 0.2, "unrelated": 0.0, "adversarial": 0.15}
+    return [asked(kind, lift, n, chance) for n in range(120) for kind, lift in lifts.items()]
+
+
+def test_what_is_fitted_tells_the_kinds_apart() -> None:
+    pytest.importorskip("sklearn")
+    written = unknown.fits(some())
+    for name in ("tokens", "words"):
+        fitted = written["fits"][name]
+        assert list(fitted["coefficients"]) == list(fitted["used"]) and fitted["n"] == 240
+        assert fitted["auc"] > 0.7 and fitted["coefficients"]["best"] > 0
+    assert set(written["left_out"]) == {"one", "two"} and min(written["left_out"].values()) > 0.7
+
+
+@pytest.mark.parametrize(
+    ("text", "below", "expected"),
+    [
+        ("okay, thanks", 1.01, "skipped"),
+        ("what is my sister's name", 1.01, "told"),
+        ("what is my sister's name", 0.0, "known"),
+        ("tell me a joke", 1.01, "asks none"),
+        ("where does Ada live", 1.01, "told"),
+    ],
+)
+def test_every_question_that_is_not_told_has_a_cause(
+    text: str, below: float, expected: str
+) -> None:
+    assert unknown.outcome(some()[0], text, below) == expected
+
+
+def test_people_get_the_names_of_those_who_are_asked() -> None:
+    swap = unknown._with_names
+    assert swap("When did Ada call Ben?", ["Ada", "Ben"], ["Ben", "Cleo"]) == (
+        "When did Ben call Cleo?"
+    )
+    assert swap("Adam met Ada's aunt", ["Ada"], ["Cleo"]) == "Adam met Cleo's aunt"
+
+
+def test_a_report_is_written(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    data = datasets.load(made_up.write(tmp_path / "talk"))
+    other = datasets.load(made_up.write_list(tmp_path / "list"))
+    engine = MemoryEngine(
+        common.configuration(tmp_path / "store"), embedder=HashEmbedder(token_dim=32)
+    )
+    try:
+        found = related.ask(engine, [data, other], HashEmbedder(token_dim=32))
+        texts = {q.id: q.text for each in (data, other) for q in each.questions}
+        judged = unknown.judged([(one.kind, one, texts[one.id]) for one in found])
+    finally:
+        engine.close()
+    for kind, shares in judged["kinds"].items():
+        assert sum(shares[name] for name in unknown.OUTCOMES) == pytest.approx(1), kind
+    for kind in judged["kinds"]:
+        told = [row[kind] for row in judged["thresholds"]]
+        alone = [row[kind] for row in judged["signs_alone"]]
+        assert told == sorted(told) and all(a <= b for a, b in zip(told, alone, strict=True))
+    fitted = unknown.fits(some())
+    written = {"judged": {"data": "Made-up", "below": 0.2, **judged}, "fitted_on": ["x"], **fitted}
+    unknown._show_fits(written)
+    unknown._show_judged(written["judged"])
+    text = tables.unknown(written)
+    assert "| TOKENS |" in text and "| unrelated |" in text and "asks none" in text
+    assert "TOKENS" not in tables.unknown({**written, "fits": {}, "fitted_on": [], "left_out": {}})
