@@ -174,7 +174,8 @@ def test_what_is_forgotten_while_somebody_speaks_is_not_offered(engine, config):
     with engine.store.snapshot() as snapshot:
         assert "earlier-3" in {turn.session for turn in snapshot.turns("user")}
     voice = played(config, engine, scenario)
-    assert contents(voice.server.requests[0])[1:] == [QUESTION]
+    (asked,) = contents(voice.server.requests[0])[1:]
+    assert asked.endswith(QUESTION) and "Max" not in asked
 
 
 def test_words_that_were_only_heard_are_kept_nowhere(engine, config):

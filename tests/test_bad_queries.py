@@ -100,7 +100,8 @@ ODD = {
 @pytest.mark.parametrize("text", ODD.values(), ids=ODD)
 def test_any_query_is_answered(full: MemoryEngine, text: str) -> None:
     for found in both(full, text):
-        assert found.stage in ("full", "lexical")
+        nothing_said = not any(character.isalnum() for character in text)
+        assert found.stage in ("full", "lexical") or (found.stage == "skipped" and nothing_said)
         assert len({hit.memory.id for hit in found.hits}) == len(found.hits) <= 10
         full.pack(found)
 

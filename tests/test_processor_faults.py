@@ -140,10 +140,10 @@ def test_a_recall_that_is_late_gives_what_it_has(config):
     with engine_of(hasty) as engine:
         run_all = engine._retrieval.run
 
-        def late(query, progress=None):
+        def late(query, progress=None, embed=None):
             if progress is not None:
                 done.wait(5)
-            return run_all(query, progress)
+            return run_all(query, progress, embed)
 
         engine._retrieval.run = late
         down, up = through(memory(hasty, engine=engine), LLMContextFrame(context))

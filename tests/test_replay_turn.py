@@ -58,10 +58,10 @@ def engine(tmp_path: Path) -> Iterator[MemoryEngine]:
 
 
 def opened(folder: Path, **sections: dict) -> MemoryEngine:
-    embedder = HashEmbedder(256, token_dim=64)
-    engine = MemoryEngine(
-        memory_config(folder / "memory", **sections), clock=FixedClock(), embedder=embedder
-    )
+    embedder = HashEmbedder(256, token_dim=64)  # whose tokens are near nothing: all is unknown
+    recall = {"unknown_below": 0.0, **sections.pop("recall", {})}
+    config = memory_config(folder / "memory", recall=recall, **sections)
+    engine = MemoryEngine(config, clock=FixedClock(), embedder=embedder)
     engine.prepare("anna")
     return engine
 

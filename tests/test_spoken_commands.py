@@ -231,11 +231,16 @@ def test_what_takes_long_is_said_and_done_all_the_same(tmp_path, monkeypatch):
     assert told == [("remember", True)] and commands(config) == [("remember", "done")]
 
 
-def test_nothing_is_promised_off_the_record_that_is_not_kept(config):
-    """Without a state to go to, going off the record is refused, and said so."""
-    answers, requests, told, _ = converse(config, "off the record")
-    assert answers == ["I'm sorry, my memory could not do that."]
-    assert told == [("off_record", False)] and requests == []
+def test_off_the_record_nothing_is_kept_until_it_is_on_again(config):
+    said = ("off the record", "my secret is zanzibar", "back on the record", "I like tea")
+    answers, requests, told, _ = converse(config, *said)
+    assert "off the record" in answers[0] and told == [("off_record", True), ("on_record", True)]
+    assert len(requests) == 2  # the two that are no orders
+    with Store.open(config.folder, readonly=True) as store, store.snapshot() as snapshot:
+        kept = [turn.text for turn in snapshot.turns()]
+    assert "I like tea" in kept and not any("zanzibar" in text for text in kept)
+    files = [file for file in config.folder.rglob("*") if file.is_file()]
+    assert not any(b"zanzibar" in file.read_bytes() for file in files)
 
 
 def test_an_order_is_spoken_by_the_voice(config):

@@ -6,7 +6,7 @@ will not ask again. Two signs tell most: how near the nearest memory's tokens co
 that it shares with the question, where there are no tokens), and what was *never* said. Somebody who
 is asked about by a name that nobody ever mentioned is not remembered. What else was tried (cosines,
 how far the nearest stands out, the share of unheard words, lengths, the store's size) tells the
-fitted sets apart better, and carries over worse: docs/decisions/0021-when-nothing-is-remembered.md.
+fitted sets apart better, and carries over worse: docs/decisions/0018-when-nothing-is-remembered.md.
 
 A logistic regression, fitted by ``python -m benchmarks.unknown`` on RealMem and MADial: each of their
 questions asked where it belongs, and of somebody else's memory, where nothing answers, of all sizes

@@ -8,7 +8,6 @@ half: sounds alone would make "Aaron" of "Erin" and "Tom" of "Tim", spelling alo
 
 import re
 import unicodedata
-from functools import lru_cache
 
 import jellyfish
 from msgspec import Struct
@@ -68,7 +67,6 @@ class Sound(Struct, frozen=True):
     rough: str
 
 
-@lru_cache(maxsize=16_384)
 def sound(word: str) -> Sound | None:
     """Work out how a word sounds in English.
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 from slowcat_memory.core.common_words import is_common
 from slowcat_memory.core.lexicon import MOST_LETTERS, worth_knowing
 from slowcat_memory.core.names import ROLES
-from slowcat_memory.core.sounds import LEAST, LEAST_OF_WORDS, Heard, closeness, keys, sound
+from slowcat_memory.core.sounds import LEAST, LEAST_OF_WORDS, Heard, Sound, closeness, keys, sound
 from slowcat_memory.records import Hotword
 
 FILE = "names.msgpack"
@@ -55,7 +55,7 @@ class Names:
         """
         self._file = sealed / FILE if sealed is not None else None
         self._held: dict[str, Known] = {}
-        self._filed: dict[str, set[str]] | None = None  # words by the keys of their sound
+        self._filed: dict[str, dict[str, Sound]] | None = None  # words by the keys of their sound
         self._waiting: list[tuple[str, str]] = []
 
     def add(self, text: str, speaker: str) -> None:
@@ -140,7 +140,7 @@ class Names:
         heard = sound(bare)
         if heard is not None and self._filed is not None:
             for key in keys(heard):
-                self._filed.setdefault(key, set()).add(bare)
+                self._filed.setdefault(key, {})[bare] = heard
 
     def most(self, n: int) -> list[Hotword]:
         """List the names, and the words that are said often and are not everyday ones.
@@ -222,11 +222,13 @@ class Names:
         said = sound(word) if len(word) <= MOST_LETTERS else None
         if said is None or self._filed is None:
             return None
-        near = {bare for key in keys(said) for bare in self._filed.get(key, ())}
+        near: dict[str, Sound] = {}
+        for key in keys(said):
+            near |= self._filed.get(key, {})
         best: tuple[float, int, str] | None = None
-        for bare in near:
-            other, known = sound(bare), self._held.get(bare)
-            if other is None or known is None:
+        for bare, other in near.items():
+            known = self._held.get(bare)
+            if known is None:
                 continue
             alike = closeness(said, other)
             if alike >= (least if known.named else max(least, LEAST_OF_WORDS)):

@@ -426,7 +426,7 @@ class Searcher:
             return self.names.most(n)
 
     def _unknown(self, words: Sequence[str]) -> list[bool]:
-        made = [self._tokenizer(word) for word in words]
+        made = [self._asking(word) for word in words]
         tokens = list(dict.fromkeys(token for each in made for token in each))
         rows = self._sources["words"].vocabulary.rows(tokens)
         tail = self._views[WINDOW.name]
@@ -486,7 +486,7 @@ class Searcher:
             return []
         shares = dict.fromkeys(asked, 1.0)
         for word, share in also:
-            for token in self._tokenizer(word):
+            for token in self._asking(word):
                 shares.setdefault(token, share)
         asked[:] = shares
         return list(shares.values())
@@ -501,7 +501,7 @@ class Searcher:
             Whether a living document, or the one next to it, holds it; True for a stop word.
         """
         source = self._sources[WINDOW.source]
-        terms = SOURCES[WINDOW.source](self._tokenizer, word)
+        terms = SOURCES[WINDOW.source](self._asking, word)
         with self._lock:
             rows = source.vocabulary.rows(terms)
             frequency = self._views[WINDOW.name].frequency
@@ -518,7 +518,7 @@ class Searcher:
         """
         total = 0
         for view in self._chosen:
-            terms = list(dict.fromkeys(SOURCES[view.source](self._tokenizer, text)))
+            terms = list(dict.fromkeys(SOURCES[view.source](self._asking, text)))
             rows = self._sources[view.source].vocabulary.rows(terms)
             total += sum(self._views[view.name].sealed_frequency(row) for row in rows)
         return total

@@ -5,6 +5,7 @@ from datetime import datetime, tzinfo
 
 from slowcat_memory.core.head import HeadOptions, Past, head
 from slowcat_memory.core.kinds import SESSION_SUMMARY
+from slowcat_memory.core.validity import holds
 from slowcat_memory.records import Memory, Session
 from slowcat_memory.runtime.icebreakers import HOLD, Icebreakers
 from slowcat_memory.store import Store
@@ -59,7 +60,11 @@ class Heads:
             talks=len(ended),
             last=last.last if last else None,
             summary=_summary(memories, last),
-            memories=[m for m in memories if _holds(m, moment, len(ended) < len(sessions))],
+            memories=[
+                m
+                for m in memories
+                if holds(m, self._clock()) and _is_due(m, moment, len(ended) < len(sessions))
+            ],
             icebreaker=icebreaker,
             user=self._user_name,
         )
@@ -76,13 +81,11 @@ class Heads:
         return at
 
 
-def _holds(memory: Memory, moment: datetime, going: bool) -> bool:
+def _is_due(memory: Memory, moment: datetime, going: bool) -> bool:
     """Tell whether a memory belongs into the head; what was noted since waits for the next one.
 
     What is pinned does not wait: a person who pins something in a session wants it at once.
     """
-    if memory.valid_to is not None and memory.valid_to <= moment:
-        return False
     return memory.pinned or not going or (memory.recorded_at or memory.valid_from) <= moment
 
 

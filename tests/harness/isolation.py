@@ -174,9 +174,9 @@ def shared_cache() -> Iterator[None]:
     found: dict[str, Any] = {}
     run = retrieval.Retrieval.run
 
-    def cached(self: Any, query: Any, progress: Any = None) -> Any:
+    def cached(self: Any, query: Any, progress: Any = None, embed: Any = None) -> Any:
         key = " ".join(query.text.split()[:4])
-        return found.setdefault(key, run(self, query, progress))
+        return found.setdefault(key, run(self, query, progress, embed))
 
     with mock.patch.object(retrieval.Retrieval, "run", cached):
         yield

@@ -98,7 +98,8 @@ def run(kills: int, seed: int, control: str, path: Path) -> dict:
     for kill in range(kills):
         child = Child(lambda into: work(path, into, control))
         child.wait_first()
-        child.kill_after(rng.uniform(0.001, 0.12))
+        # The planted fault of ageing kills itself, as soon as it has come so far.
+        child.kill_after(1.0 if control == "ageing" else rng.uniform(0.001, 0.12))
         said, died = child.finish()
         assert died, "the child ended by itself"
         fresh = {n for (n,) in ACK.iter_unpack(said[: len(said) // 8 * 8])} - {0}

@@ -79,7 +79,7 @@ class Ear:
 
     def begin(self, text: str) -> Attempt:
         self.begun.append((self.time.now, text))
-        self.attempts.append(Attempt(asking(text), Progress(), Future(), None, 0))  # type: ignore[arg-type]
+        self.attempts.append(Attempt(asking(text), (Progress(),), Future(), (), ()))
         return self.attempts[-1]
 
     @property
@@ -133,7 +133,7 @@ def test_the_same_words_begin_nothing_again() -> None:
     ear.prefetch.hear(ASKED)
     ear.time.advance(1)
     ear.prefetch.hear("What is my dog called?", whole=True)
-    assert ear.texts == [ASKED] and not ear.attempts[0].progress.abandoned
+    assert ear.texts == [ASKED] and not ear.attempts[0].progress[0].abandoned
 
 
 def test_words_that_are_taken_back_begin_nothing_later() -> None:
@@ -151,9 +151,9 @@ def test_a_newer_recall_stops_the_one_before() -> None:
     ear.time.advance(0.2)
     ear.prefetch.hear(ASKED)
     first, second = ear.attempts
-    assert first.progress.abandoned and first.running.cancelled()
-    assert not second.progress.abandoned and ear.prefetch.take() is second
-    assert not second.progress.abandoned
+    assert first.progress[0].abandoned and first.running.cancelled()
+    assert not second.progress[0].abandoned and ear.prefetch.take() is second
+    assert not second.progress[0].abandoned
 
 
 def test_what_was_taken_is_gone_and_nothing_of_it_begins_again() -> None:
@@ -169,9 +169,9 @@ def test_a_turn_that_never_comes_is_dropped() -> None:
     ear = Ear()
     ear.prefetch.hear(ASKED)
     ear.time.advance(KEEP_S - 1)
-    assert not ear.attempts[0].progress.abandoned
+    assert not ear.attempts[0].progress[0].abandoned
     ear.time.advance(1)
-    assert ear.attempts[0].progress.abandoned and ear.prefetch.take() is None
+    assert ear.attempts[0].progress[0].abandoned and ear.prefetch.take() is None
 
 
 @pytest.mark.parametrize(
@@ -462,7 +462,7 @@ def test_a_turn_cut_off_while_it_waits_stops_what_was_begun(scene: Scene) -> Non
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting
-        assert attempt is not None and attempt.progress.abandoned
+        assert attempt is not None and attempt.progress[0].abandoned
         assert ahead.take() is None
 
     asyncio.run(scenario())

@@ -39,7 +39,7 @@ def test_control_a_receipt_before_the_commit_is_found_out():
 
 
 def test_control_a_block_that_comes_after_its_rows_went_is_found_out():
-    found = harness("kill9", "--kills", "12", "--control", "ageing")
+    found = harness("kill9", "--kills", "4", "--control", "ageing")
     assert found["lost"] + found["torn"] > 0
 
 
