@@ -586,7 +586,7 @@ class MemoryEngine:
 
         def begin(text: str) -> Attempt | None:
             query = ask(text)
-            return None if query is None else self._retrieval.begin(query)
+            return None if query is None else self._retrieval.begin(query, self.pack)
 
         return Prefetch(begin, self.config.prefetch, loop.time, loop.call_later)
 

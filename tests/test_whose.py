@@ -288,7 +288,6 @@ def test_off_the_record_leaves_nothing_in_caches_and_files(home):
 
     async def off(voice):
         assert engine._embedding._cached.cache_info().currsize
-        assert "zanzibarin" in str(engine._tokenizer._known)
 
     async def scenario():
         async with VoicePipeline(lambda _: "Hush.", memory=processor) as voice:

@@ -684,7 +684,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         if not scopes:
             return Recollection(), Packed("", (), 0)
         for _ in range(2):  # a summary may take away, meanwhile, what was visible
-            visible = self._visible.memories
+            visible, standing = self._visible.memories, list(map(id, context.messages))
             found = await engine.recall(
                 clean(text)[0],
                 scopes[0],
@@ -695,10 +695,12 @@ class HybridContextualMemoryProcessor(FrameProcessor):
                 dialogue=self._dialogue.before(turn) if self._dialogue else (),
                 prefetch=self._listening.prefetch if self._listening else None,
             )
+            if standing == list(map(id, context.messages)):
+                break
             self._visible.refresh(context.messages)
             if visible <= self._visible.memories:
                 break
-        packed = engine.pack(found)
+        packed = found.packed or engine.pack(found)
         waited = (time.perf_counter() - start) * 1e3
         found = replace(found, timings={**found.timings, "wait": round(waited, 4)})
         engine.metrics.observe("turn_wait", waited)

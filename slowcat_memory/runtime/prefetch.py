@@ -19,6 +19,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from slowcat_memory.core.gate import Need
 from slowcat_memory.core.text import fingerprint
 from slowcat_memory.runtime.namespace import Namespace
 from slowcat_memory.runtime.query import Query, Recollection
@@ -50,6 +51,8 @@ class Attempt(Struct, frozen=True, eq=False):
     """A recall that was begun ahead.
 
     Attributes:
+        heard: The words that it was begun for.
+        need: What they need.
         query: What it asks.
         progress: How far it is, by namespace.
         running: Its end.
@@ -57,11 +60,21 @@ class Attempt(Struct, frozen=True, eq=False):
         versions: Theirs, when it began.
     """
 
+    heard: str
+    need: Need
     query: Query
     progress: Sequence[Progress]
     running: "Future[Recollection]"
     namespaces: Sequence[Namespace]
     versions: Sequence[int]
+
+    def is_for(self, text: str) -> bool:
+        """Tell whether these are the words that it was begun for.
+
+        Args:
+            text: A turn's words.
+        """
+        return fingerprint(self.heard) == fingerprint(text)
 
     def holds(self, query: Query) -> bool:
         """Tell whether it recalls what a turn asks for, or has recalled it.
@@ -140,7 +153,6 @@ class Prefetch:
         self._begin, self._options = begin, options
         self._clock, self._later = clock, later
         self._attempt: Attempt | None = None
-        self._tried = ""  # the words that it was begun for
         self._waiting = ""  # words that come too soon after the last ones
         self._again: Timer | None = None
         self._end: Timer | None = None
@@ -154,7 +166,7 @@ class Prefetch:
             whole: The recogniser will not change them: they begin a recall at once.
         """
         words = fingerprint(text)
-        if self._attempt and self._tried == words:
+        if self._attempt and self._attempt.is_for(text):
             self._wait_no_more()
             return
         if not words or not whole and _count(words) < self._options.min_words:
@@ -184,13 +196,13 @@ class Prefetch:
             self._end = None
         if self._attempt:
             self._attempt.abandon()
-        self._attempt, self._tried = None, ""
+            self._attempt = None
 
     def _go(self) -> None:
         text = self._waiting
         self.drop()
         self._began = self._clock()
-        self._attempt, self._tried = self._begin(text), fingerprint(text)
+        self._attempt = self._begin(text)
         self._end = self._later(KEEP_S, self.drop)
 
     def _wait_no_more(self) -> None:

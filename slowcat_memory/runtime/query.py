@@ -7,6 +7,7 @@ import numpy as np
 from msgspec import Struct
 
 from slowcat_memory.core.known import Signs
+from slowcat_memory.core.pack import Packed
 from slowcat_memory.core.queries import Said
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Hit
@@ -90,6 +91,7 @@ class Recollection(Struct, frozen=True, kw_only=True):
         names_speaker: Whether the query names somebody who speaks in the namespace.
         unknown: It asks for a memory, and there is none: to be said.
         asks_time: It asks for the time, or for what depends on it.
+        packed: The block of just these hits, where it was written ahead.
     """
 
     hits: list[Hit] = []
@@ -101,3 +103,4 @@ class Recollection(Struct, frozen=True, kw_only=True):
     names_speaker: bool = False
     unknown: bool = False
     asks_time: bool = False
+    packed: Packed | None = None

@@ -6,8 +6,8 @@ no wait at all: see ``prefetch``.
 """
 
 import asyncio
-from collections.abc import Sequence
-from datetime import tzinfo
+from collections.abc import Callable, Sequence
+from datetime import datetime, tzinfo
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from slowcat_memory.core.ask import Ask, AskOptions, understand
 from slowcat_memory.core.fuse import FuseOptions
 from slowcat_memory.core.gate import GateOptions, Need
 from slowcat_memory.core.known import probability
+from slowcat_memory.core.pack import Packed
 from slowcat_memory.core.rank import RankOptions
 from slowcat_memory.core.union import union
 from slowcat_memory.index import Searcher
@@ -33,6 +34,8 @@ from slowcat_memory.runtime.recall import Progress, Recall
 from slowcat_memory.runtime.reply import answered, looked_up, need_of
 from slowcat_memory.runtime.residence import Residence
 from slowcat_memory.store import Store
+
+Pack = Callable[[Recollection, datetime], Packed]
 
 
 class RetrievalOptions(Struct, frozen=True, kw_only=True):
@@ -87,16 +90,17 @@ class Retrieval:
         self._store, self._metrics, self._residence = store, metrics, residence
         self._zone, self._options = zone, options
 
-    def begin(self, query: Query) -> Attempt | None:
+    def begin(self, query: Query, pack: Pack) -> Attempt | None:
         """Begin a recall ahead of the turn that may ask for it. Neither blocks nor waits.
 
         Args:
             query: What may be asked.
+            pack: Writes the block.
 
         Returns:
             The recall, under way; None while its scope is not loaded.
         """
-        need = need_of(query, self._options.language, self._options.gate)
+        heard, need = query.text, need_of(query, self._options.language, self._options.gate)
         scopes = self._readable(query)
         if not need.query or not scopes or any(name not in self._namespaces for name in scopes):
             return None
@@ -106,8 +110,8 @@ class Retrieval:
         versions = tuple(namespace.version for namespace in namespaces)
         asked = self._each(query, scopes)
         progress = tuple(Progress() for _ in asked)
-        running = self._indexer.ahead.submit(self._ahead, query, asked, progress)
-        return Attempt(query, progress, running, namespaces, versions)
+        running = self._indexer.ahead.submit(self._ahead, query, need, asked, progress, pack)
+        return Attempt(heard, need, query, progress, running, namespaces, versions)
 
     async def recall(self, query: Query, prefetch: Prefetch | None = None) -> Recollection:
         """Recall for a turn that waits: within the deadline, whatever is ready by then.
@@ -123,15 +127,20 @@ class Retrieval:
         Raises:
             ConfigError: That is not a scope's name.
         """
-        need = need_of(query, self._options.language, self._options.gate)
+        attempt = prefetch.take() if prefetch else None
+        if attempt and attempt.is_for(query.text):
+            need = attempt.need
+        else:
+            need = need_of(query, self._options.language, self._options.gate)
         if not need.query:
-            if prefetch:
-                prefetch.drop()
+            if attempt:
+                attempt.abandon()
             return self._skipped(need)
         below = self._options.recall.unknown_below
-        found = await self._in_time(looked_up(query, need, below), prefetch)
+        found = await self._in_time(looked_up(query, need, below), attempt)
         self._metrics.count(f"recall_{found.stage}")
-        found = answered(found, need, below)
+        if found.packed is None:
+            found = answered(found, need, below)
         if found.unknown:
             self._metrics.count("told_unknown")
         return found
@@ -155,13 +164,14 @@ class Retrieval:
         self._metrics.count("recall_skipped")
         return Recollection(stage="skipped", asks_time=need.asks_time)
 
-    async def _in_time(self, query: Query, prefetch: Prefetch | None) -> Recollection:
+    async def _in_time(self, query: Query, attempt: Attempt | None) -> Recollection:
         scopes = self._readable(query)
         for scope in (missing := [name for name in scopes if name not in self._namespaces]):
             self._indexer.talk.submit(self._load, check_scope(scope))
         asked = self._each(query, [scope for scope in scopes if scope not in missing])
-        attempt = prefetch.take() if prefetch else None
         if not asked:
+            if attempt:
+                attempt.abandon()
             return Recollection()
         if attempt and self._stands(attempt, query, scopes):
             self._metrics.count("prefetch_stood")
@@ -305,10 +315,20 @@ class Retrieval:
         return self._union(query, found)
 
     def _ahead(
-        self, query: Query, asked: Sequence[Query], progress: Sequence[Progress]
+        self,
+        query: Query,
+        need: Need,
+        asked: Sequence[Query],
+        progress: Sequence[Progress],
+        pack: Pack,
     ) -> Recollection:
-        """Recall what nobody may ever ask, on the thread of the caller: no cache takes its words."""
-        return self._run_each(query, asked, progress, self._embedding.passing)
+        """Recall what nobody may ever ask, on the thread of the caller: no cache takes its words.
+
+        What a turn would do with it is done as well, the block included.
+        """
+        found = self._run_each(query, asked, progress, self._embedding.passing)
+        found = answered(found, need, self._options.recall.unknown_below)
+        return replace(found, packed=pack(found, query.now))
 
     def run(
         self, query: Query, progress: Progress | None = None, embed: Embed | None = None

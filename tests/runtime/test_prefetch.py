@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from slowcat_memory.core.gate import judge
 from slowcat_memory.core.queries import Said
 from slowcat_memory.core.text import fingerprint
 from slowcat_memory.engine import MemoryEngine
@@ -79,7 +80,9 @@ class Ear:
 
     def begin(self, text: str) -> Attempt:
         self.begun.append((self.time.now, text))
-        self.attempts.append(Attempt(asking(text), (Progress(),), Future(), (), ()))
+        self.attempts.append(
+            Attempt(text, judge(text, "english"), asking(text), (Progress(),), Future(), (), ())
+        )
         return self.attempts[-1]
 
     @property
@@ -469,7 +472,8 @@ def test_a_turn_cut_off_while_it_waits_stops_what_was_begun(scene: Scene) -> Non
 
 
 def test_an_unloaded_scope_begins_nothing(scene: Scene) -> None:
-    assert scene.engine._retrieval.begin(replace(scene.ask(ASKED), scope="ben")) is None
+    unloaded = replace(scene.ask(ASKED), scope="ben")
+    assert scene.engine._retrieval.begin(unloaded, scene.engine.pack) is None
 
 
 # ---------------------------------------------------------------- nothing stays
