@@ -776,6 +776,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
     ) -> None:
         if not self._dialogue or not message.content:
             return
+        if self._commanding:  # before Pipecat 1.13 nothing else tells of a turn that holds
+            await self._commanding.confirmed(self._own_messages())
         self._guard(self._confirm)
         added = inject.message_saying(aggregator.context.messages, message.content)
         if added is not None and not self._messages.is_handled(added):

