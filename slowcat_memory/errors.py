@@ -16,7 +16,9 @@
     └── ProviderError            a model or an endpoint
         ├── ModelNotFoundError   no such embedding model here
         ├── EndpointRefusedError we refuse to talk to it (not on this machine)
-        └── EndpointError        it failed, timed out, or answered nonsense
+        ├── EndpointError        it failed, timed out, or answered nonsense
+        ├── BadAnswerError       an LLM answered, and its answer cannot be used
+        └── PromptTooLongError   more than an LLM reads at once: split it
 
 Each carries a ``hint``: what to do next. None of them ever reaches the frame path.
 """
@@ -110,3 +112,11 @@ class EndpointRefusedError(ProviderError):
 
 class EndpointError(ProviderError):
     """The endpoint failed, timed out, or answered something unusable."""
+
+
+class BadAnswerError(ProviderError):
+    """An LLM answered, and its answer cannot be used: cut off, no JSON, or not what was asked."""
+
+
+class PromptTooLongError(ProviderError):
+    """A prompt is longer than what an LLM reads at once, or was cut without a word."""

@@ -128,6 +128,8 @@ class Memory(Struct, frozen=True, kw_only=True, tag="memory", omit_defaults=True
         trust: Who vouches for it: "user" or "agent".
         role: Whose words they are, for chunks; "user" otherwise.
         local_only: Never put before an LLM on another machine.
+        facets: What a kind keeps beside its text, by name: "quote", "confidence", "topics", …
+        made: Which job made it; None for what a person said or kept.
     """
 
     id: str
@@ -146,6 +148,69 @@ class Memory(Struct, frozen=True, kw_only=True, tag="memory", omit_defaults=True
     trust: str = "user"
     role: Role = "user"
     local_only: bool = False
+    facets: dict[str, str] = {}
+    made: "Made | None" = None
+
+
+class Made(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Where something derived comes from.
+
+    Attributes:
+        job: The idle job that made it.
+        version: Of the job's prompt, or of its rule.
+        model: Fingerprint of the LLM, "" when a rule made it.
+    """
+
+    job: str
+    version: int = 1
+    model: str = ""
+
+
+class Context(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What places a chunk: who says what to whom, when, and what it refers to.
+
+    Kept apart from the chunk, which stays the person's own words.
+
+    Attributes:
+        scope: The chunk's namespace.
+        memory: The chunk's id.
+        text: One or two sentences; "" when there is nothing to add.
+        digest: Of what it was made from: the same words in the same place need no second answer.
+        sources: Log ids of the turns that it was made from, the chunk's own included.
+        made: Who wrote it.
+    """
+
+    scope: str
+    memory: str
+    text: str
+    digest: str = ""
+    sources: tuple[int, ...] = ()
+    made: Made | None = None
+
+
+class Key(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A short text that points back to a memory: found by it, the memory is what is injected.
+
+    Attributes:
+        scope: The memory's namespace.
+        memory: The memory's id.
+        id: ``<memory>?<name>``, deterministic; its vector is kept under this id.
+        kind: "question" (which it answers), "note", "fact" (it states), "asked" (a real query that
+            an LLM or a correction judged): an open set.
+        text: The text.
+        weight: 0 to 1; below 0 for what it does not answer.
+        sources: Log ids of the turns that it was made from, beside the memory's own.
+        made: Who wrote it.
+    """
+
+    scope: str
+    memory: str
+    id: str
+    kind: str
+    text: str
+    weight: float = 1.0
+    sources: tuple[int, ...] = ()
+    made: Made | None = None
 
 
 class Vector(Struct, frozen=True, kw_only=True):
@@ -229,28 +294,111 @@ class CommandEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     state: CommandState = "done"
 
 
+TaskState = Literal["waiting", "dead"]
+
+
+class Task(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A piece of idle work that is due, until it is done: a row that survives a kill.
+
+    Attributes:
+        id: ``<job>/<scope>/<key>``: the same work has the same id, and is there once.
+        job: Whose.
+        scope: The namespace it works on, "" for all of them.
+        key: What it is about, in the job's own words: a session's id, a turn's, a day.
+        created: When it fell due.
+        rank: Smaller ones first; within one rank the newest first.
+        note: What else the job must know; its own format.
+        sources: Log ids of the turns that it is about: it goes when one of them is forgotten.
+        attempts: How often its outcome could not be used.
+        not_before: When it may be tried again; None for at once.
+        error: Why it failed last, "" when it did not; never a text of a memory.
+        state: "dead" once it is given up; a person may have it tried again.
+    """
+
+    id: str
+    job: str
+    key: str
+    created: datetime
+    scope: str = ""
+    rank: int = 50
+    note: str = ""
+    sources: tuple[int, ...] = ()
+    attempts: int = 0
+    not_before: datetime | None = None
+    error: str = ""
+    state: TaskState = "waiting"
+
+
+RunOutcome = Literal["done", "retry", "dead", "interrupted", "away"]
+
+
+class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One step of an idle job, as the run log keeps it; never a text.
+
+    Attributes:
+        id: Position among the runs, from 1; 0 until the store has numbered it.
+        task: The task's id.
+        job: Whose.
+        at: When it began.
+        ms: How long it took.
+        outcome: "interrupted" by somebody who spoke; "away" while the LLM's server was.
+        model: Fingerprint of the LLM, "" without one.
+        tokens_in: Prompt tokens.
+        tokens_out: Tokens that it wrote.
+        made: How many records it put or retired.
+        error: Why it failed, "" when it did not.
+    """
+
+    task: str
+    job: str
+    at: datetime
+    ms: float
+    outcome: RunOutcome
+    id: int = 0
+    model: str = ""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    made: int = 0
+    error: str = ""
+
+
 class WriteBatch(Struct, frozen=True, kw_only=True):
     """Everything that one step changes, applied in one transaction.
 
     Attributes:
         memories: To put, by id; replaces a memory of the same scope and id.
         drop: (scope, id) of memories to take away. Not for forgetting: see ``Forget``.
+        contexts: To put; replaces the context of the same memory. An empty text takes it away.
+        keys: To put, by id.
+        drop_keys: (scope, id) of keys to take away, with their vectors.
         vectors: To put.
         embedder: Key of the embedder that made ``vectors``.
         tokens: To put.
         token_key: Key of the space of ``tokens``.
         cursor: Moved in the same transaction.
         command: The order that asked for it, put in the same transaction.
+        tasks: To put. One that is there already stays as it is, unless ``retask`` is set.
+        retask: Whether ``tasks`` replace those that are there.
+        done: Id of the task that this is the outcome of, taken away with it. When it is no longer
+            there (done before, or about something that was forgotten), nothing is written at all.
+        run: For the run log; written in any case.
     """
 
     memories: tuple[Memory, ...] = ()
     drop: tuple[tuple[str, str], ...] = ()
+    contexts: tuple[Context, ...] = ()
+    keys: tuple[Key, ...] = ()
+    drop_keys: tuple[tuple[str, str], ...] = ()
     vectors: tuple[Vector, ...] = ()
     embedder: str = ""
     tokens: tuple[TokenVectors, ...] = ()
     token_key: str = ""
     cursor: Cursor | None = None
     command: CommandEntry | None = None
+    tasks: tuple[Task, ...] = ()
+    retask: bool = False
+    done: str = ""
+    run: Run | None = None
 
 
 class Offer(Struct, frozen=True):

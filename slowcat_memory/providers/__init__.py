@@ -20,11 +20,14 @@ from slowcat_memory.providers.base import (
 )
 from slowcat_memory.providers.endpoint import check_loopback
 from slowcat_memory.providers.exporting import export_model
+from slowcat_memory.providers.llm import LLM, Answer, Prompt
 from slowcat_memory.providers.onnx import OnnxEmbedder
 from slowcat_memory.providers.open import open_document_embedder, open_query_embedder
 from slowcat_memory.providers.sentence import SentenceEmbedder
 
 __all__ = [
+    "LLM",
+    "Answer",
     "DocumentEmbedder",
     "Embedded",
     "Embedder",
@@ -32,6 +35,7 @@ __all__ = [
     "EmbedderReport",
     "Encoded",
     "OnnxEmbedder",
+    "Prompt",
     "QueryEmbedder",
     "SentenceEmbedder",
     "TokenEmbedder",

@@ -1,0 +1,1 @@
+"""Nobody speaks: make tomorrow's recall better."""

@@ -1,0 +1,1 @@
+"""One file = one job = prompt + reply type + options + step."""

@@ -1,0 +1,69 @@
+"""What an LLM is: a prompt in, a checked value out."""
+
+from typing import Generic, Protocol, TypeVar
+
+from msgspec import Struct
+
+T = TypeVar("T", bound=Struct)
+
+
+class Prompt(Struct, frozen=True, kw_only=True):
+    """What an LLM is asked. Memory text in it is neutralised already (see ``core.text``).
+
+    Attributes:
+        job: Who asks, and ``version``: of its words; for the run log and for recorded answers.
+        version: See ``job``.
+        system: The instruction: the same for all prompts of a job.
+        user: What it is about. What several prompts share comes first, so that a local server
+            reads it once.
+        max_tokens: Of the answer.
+        temperature: 0 to 1.
+    """
+
+    job: str
+    version: int
+    system: str
+    user: str
+    max_tokens: int = 512
+    temperature: float = 0.1
+
+
+class Answer(Struct, Generic[T], frozen=True, kw_only=True):
+    """What an LLM answered.
+
+    Attributes:
+        value: Of the type that was asked for, checked.
+        model: Fingerprint of the model that answered.
+        tokens_in: Prompt tokens.
+        tokens_out: Tokens that it wrote.
+    """
+
+    value: T
+    model: str
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+class LLM(Protocol):
+    """An LLM behind whatever server."""
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Tokens that a prompt may have, instruction included."""
+
+    async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
+        """Ask. Cancelling it closes the connection, so that the server stops at once.
+
+        Args:
+            prompt: The question.
+            into: Type of the answer: a struct that forbids unknown fields; its JSON schema is what
+                the LLM is told.
+
+        Returns:
+            The answer.
+
+        Raises:
+            EndpointError: The server is away, refuses, or took too long.
+            BadAnswerError: The answer cannot be used, after one repair.
+            PromptTooLongError: The prompt is longer than the server reads.
+        """
