@@ -9,7 +9,6 @@ from slowcat_memory.core.text import clean
 from slowcat_memory.engine.parts import Parts
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import Memory, WriteBatch
-from slowcat_memory.runtime.namespace import read_memory
 from slowcat_memory.runtime.namespaces import check_scope
 
 NOTED = 0.8  # importance of what a person asked to keep
@@ -108,7 +107,7 @@ class Keeping(Parts):
             The changed memory, or None when there is no such memory.
         """
         with self.store.snapshot() as snapshot:
-            memory = read_memory(snapshot, scope, memory_id)
+            memory = snapshot.read(scope, memory_id)
         return self._put(replace(memory, pinned=pinned)) if memory else None
 
     def keep_local(self, scope: str, memory_id: str, on: bool = True) -> Memory | None:
@@ -123,7 +122,7 @@ class Keeping(Parts):
             The changed memory, or None when there is no such memory.
         """
         with self.store.snapshot() as snapshot:
-            memory = read_memory(snapshot, scope, memory_id)
+            memory = snapshot.read(scope, memory_id)
         return self._put(replace(memory, local_only=on)) if memory else None
 
     def _put(self, memory: Memory) -> Memory:

@@ -7,7 +7,6 @@ from msgspec.structs import asdict
 
 from slowcat_memory.engine.parts import Parts
 from slowcat_memory.records import LedgerEntry, Memory, Session
-from slowcat_memory.runtime.namespace import read_memory
 
 
 class Looking(Parts):
@@ -86,8 +85,7 @@ class Looking(Parts):
                 return None
             elsewhere = {offer.memory: offer.scope for offer in entry.offers if offer.scope}
             read = (
-                (id_, read_memory(snapshot, elsewhere.get(id_, entry.scope), id_))
-                for id_ in entry.memories
+                (id_, snapshot.read(elsewhere.get(id_, entry.scope), id_)) for id_ in entry.memories
             )
             return entry, {id_: memory for id_, memory in read if memory}
 
