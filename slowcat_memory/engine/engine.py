@@ -16,6 +16,7 @@ from slowcat_memory.engine.looking import Looking
 from slowcat_memory.engine.saying import Saying
 from slowcat_memory.engine.searching import Searching
 from slowcat_memory.errors import StoreError
+from slowcat_memory.idle.gate import IdleGate
 from slowcat_memory.providers import QueryEmbedder
 from slowcat_memory.records import SessionEdge
 from slowcat_memory.runtime.indexer import CLOSE_S
@@ -28,7 +29,11 @@ _shared_lock = threading.Lock()
 
 
 class MemoryEngine(Saying, Keeping, Asking, Searching, Looking):
-    """One store, its indexes and its embedder; shareable by many processors of one process."""
+    """One store, its indexes and its embedder; shareable by many processors of one process.
+
+    Attributes:
+        gate: When may be thought; told by every conversation what goes on.
+    """
 
     def __init__(
         self,
@@ -55,6 +60,7 @@ class MemoryEngine(Saying, Keeping, Asking, Searching, Looking):
             ConfigError: The time zone does not exist.
         """
         super().__init__(config, readonly, on_trouble, clock, embedder)
+        self.gate = IdleGate()
         self._silence = Silence(
             0.0 if readonly else config.tiers.ageing_interval_s,
             lambda: self._indexer.later(self._age_in_silence),

@@ -12,6 +12,7 @@ from loguru import logger
 from pipecat.frames.frames import Frame
 
 from slowcat_memory.core.commands import Command
+from slowcat_memory.processor.activity import Activity
 from slowcat_memory.processor.commanding import Commanding
 from slowcat_memory.processor.keeping import Keeping
 from slowcat_memory.processor.listening import Listening
@@ -38,16 +39,21 @@ class Conversing:
         listening: What is heard before a turn comes; None where nothing is recalled ahead.
         commanding: Orders to the memory.
         turns: Each turn, before the LLM is asked.
+        activity: What goes on, for the idle gate.
     """
 
-    def __init__(self, setting: Setting, push: Callable[[Frame], Awaitable[None]]) -> None:
+    def __init__(
+        self, setting: Setting, name: str, push: Callable[[Frame], Awaitable[None]]
+    ) -> None:
         """Begin a conversation. May read the store: where each session was left.
 
         Args:
             setting: What it takes place in.
+            name: Its name at the idle gate, which no other conversation has.
             push: Sends a frame downstream.
         """
         self._setting = setting
+        self.activity = Activity(setting.engine.gate, name)
         self.commanding = Commanding(
             setting.engine,
             setting.messages,

@@ -150,6 +150,8 @@ class Observing:
         tools = bool(talk and talk.dialogue.uses_tools)
         if message.content or not tools:  # a tool's round is not the end
             self._warming.answered()
+            if talk:
+                self._guard(talk.activity.answered, message.content)
         if talk and message.content:
             self._guard(talk.replies.take, message.content, interrupted=message.interrupted)
         elif talk and not tools:

@@ -29,6 +29,7 @@ from slowcat_memory.config import Config
 from slowcat_memory.core.pack import INSTRUCTION
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import SlowcatError, StoreError
+from slowcat_memory.processor.activity import ActivityObserver
 from slowcat_memory.processor.arguments import override, read
 from slowcat_memory.processor.conversing import Conversing
 from slowcat_memory.processor.harmless import Harmless
@@ -331,6 +332,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             return
         self._talk = self._observing.talk = talk
         self._timer = self.create_task(talk.watch_silence(), "silence")
+        setup.pipeline_worker.add_observer(ActivityObserver(talk.activity))
 
     async def _begin(self) -> Conversing:
         engine = await self._opening.opened()
@@ -351,7 +353,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             visible=self._visible,
             harmless=self._harmless,
         )
-        talk = Conversing(setting, self.push_frame)
+        talk = Conversing(setting, f"{self.name}:{self.id}", self.push_frame)
         talk.dialogue.speaker(self._person)
         return talk
 
@@ -365,6 +367,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         if self._timer:
             await self.cancel_task(self._timer)
         if talk:
+            talk.activity.end()
             await talk.finish(_LAST_EVENTS_S)
         try:
             if talk:
@@ -407,6 +410,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             return
         self._warming.see(frame)
         talk, took = self._talk, None
+        if talk and not talk.activity.observed:
+            self._harmless.guard(talk.activity.see, frame, direction)
         if talk and isinstance(frame, LLMContextFrame):
             if direction is FrameDirection.DOWNSTREAM:
                 if await talk.commanding.take(frame):
