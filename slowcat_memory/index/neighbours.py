@@ -4,8 +4,11 @@ Each document knows the one said before and after it, because a window joins the
 sealed does not change: a sealed document that must is *lifted* into the tail, under a new number.
 """
 
+from collections.abc import Iterable
+
 from slowcat_memory.index.columns import Column
 from slowcat_memory.index.dense import DenseView
+from slowcat_memory.index.keys import KeyView
 from slowcat_memory.index.table import Table
 from slowcat_memory.index.words import Words
 
@@ -13,15 +16,18 @@ from slowcat_memory.index.words import Words
 class Neighbours:
     """Links between the documents of a namespace."""
 
-    def __init__(self, table: Table, words: Words, dense: DenseView) -> None:
+    def __init__(
+        self, table: Table, words: Words, dense: DenseView, keys: Iterable[KeyView]
+    ) -> None:
         """Wire the parts.
 
         Args:
             table: The documents.
             words: Their words.
             dense: Their vectors.
+            keys: What points to them.
         """
-        self._table, self._words, self._dense = table, words, dense
+        self._table, self._words, self._dense, self._keys = table, words, dense, tuple(keys)
 
     def around(self, before: int) -> tuple[int, int]:
         """Make room behind a document.
@@ -35,7 +41,7 @@ class Neighbours:
         return self.unlink(before, _at(self._table.after, before))
 
     def remove(self, number: int) -> tuple[int, int]:
-        """Take a document out of every view.
+        """Take a document out of every view. Its keys are still there, for who comes in its place.
 
         Args:
             number: Its number.
@@ -103,6 +109,8 @@ class Neighbours:
         if after >= 0:
             table.before[after] = lifted
         self._dense.move(number, lifted)
+        for keys in self._keys:
+            keys.move(number, lifted)
         return lifted
 
     def _kill(self, number: int) -> None:

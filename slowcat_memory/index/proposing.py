@@ -1,6 +1,6 @@
 """Which documents may answer a query: the best of each view, with everything known of them."""
 
-from collections.abc import Set
+from collections.abc import Mapping, Sequence, Set
 
 import numpy as np
 
@@ -8,6 +8,8 @@ from slowcat_memory.index.candidates import Candidates, Lexical
 from slowcat_memory.index.columns import split
 from slowcat_memory.index.dense import DenseView
 from slowcat_memory.index.ids import Named
+from slowcat_memory.index.key_file import ASKED, KEYS
+from slowcat_memory.index.keys import KeyView
 from slowcat_memory.index.lookup import Lookup
 from slowcat_memory.index.options import IndexOptions
 from slowcat_memory.index.table import Table
@@ -21,7 +23,12 @@ class Proposing:
     """Chooses candidates. Not safe to use from several threads."""
 
     def __init__(
-        self, table: Table, lookup: Lookup, dense: DenseView, options: IndexOptions
+        self,
+        table: Table,
+        lookup: Lookup,
+        dense: DenseView,
+        keys: Mapping[str, KeyView],
+        options: IndexOptions,
     ) -> None:
         """Wire the parts.
 
@@ -29,9 +36,11 @@ class Proposing:
             table: The documents.
             lookup: Scores by words.
             dense: Scores by vectors.
+            keys: Scores by the vectors of keys, by view.
             options: The index's options.
         """
-        self._table, self._lookup, self._dense, self._options = table, lookup, dense, options
+        self._table, self._lookup, self._options = table, lookup, options
+        self._dense, self._keys = dense, keys
 
     def candidates(
         self,
@@ -45,10 +54,20 @@ class Proposing:
         if vector is None or not len(dense):
             vector = None
         near = None if vector is None else dense.top(vector, self._options.candidates)
-        numbers, excluded = self._choose(lexical, near, exclude)
+        pointed = (
+            []
+            if vector is None
+            else [
+                keys.nearest(vector, self._options.candidates)
+                for keys in self._keys.values()
+                if len(keys.dense)
+            ]
+        )
+        numbers, excluded = self._choose(lexical, near, pointed, exclude)
         views = self._lookup.scores(lexical, numbers)
         if vector is not None and near is not None:
             views["dense"] = self._cosines(vector, numbers, near)
+            views |= self._by_keys(vector, numbers)
         cosine = views.get("dense")
         if own is not None and cosine is not None:
             cosine = dense.cosines(own, numbers)
@@ -70,6 +89,15 @@ class Proposing:
             excluded=Named(table.ids, excluded),
         )
 
+    def _by_keys(self, vector: np.ndarray, numbers: np.ndarray) -> dict[str, np.ndarray]:
+        """Score by keys, in the views that have any."""
+        views, written, asked = {}, self._keys[KEYS], self._keys[ASKED]
+        if len(written.dense):
+            views[KEYS] = written.best(vector, numbers)
+        if len(asked.dense):
+            views[ASKED] = asked.summed(vector, numbers, self._options.same)
+        return views
+
     def _cosines(self, vector: np.ndarray, numbers: np.ndarray, near: Found) -> np.ndarray:
         """Take the cosines that a search told, and work out the others."""
         cosines = np.full(len(numbers), np.nan, np.float32)
@@ -80,12 +108,16 @@ class Proposing:
         return cosines
 
     def _choose(
-        self, lexical: Lexical, near: Found | None, exclude: Set[str]
+        self,
+        lexical: Lexical,
+        near: Found | None,
+        pointed: Sequence[np.ndarray],
+        exclude: Set[str],
     ) -> tuple[np.ndarray, np.ndarray]:
         """Choose the documents to propose, and those that are only told to be excluded."""
         chosen = list(lexical.best.values())
         if near is not None:
-            chosen.append(near[0])
+            chosen += (near[0], *pointed)
         numbers = distinct(np.concatenate(chosen))
         wanted = self._table.alive.take(numbers)
         if near is not None:

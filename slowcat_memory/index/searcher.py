@@ -11,16 +11,20 @@ from slowcat_memory.core.lexicon import MOST_CHARS
 from slowcat_memory.core.sounds import Heard
 from slowcat_memory.core.text import Tokenizer
 from slowcat_memory.index import compiled
-from slowcat_memory.index.building import Document, digest, read_header
+from slowcat_memory.index.building import read_header
 from slowcat_memory.index.candidates import Candidates, Lexical
 from slowcat_memory.index.dense import DenseView
+from slowcat_memory.index.digest import digest
+from slowcat_memory.index.document import Document
+from slowcat_memory.index.key_file import VIEWS, key_id, parts
+from slowcat_memory.index.keys import KeyView
 from slowcat_memory.index.lookup import Lookup
 from slowcat_memory.index.names import Names
 from slowcat_memory.index.neighbours import Neighbours
 from slowcat_memory.index.options import IndexOptions
 from slowcat_memory.index.proposing import Proposing
 from slowcat_memory.index.table import Table
-from slowcat_memory.index.vectors import SealedVectors
+from slowcat_memory.index.vectors import VECTORS, SealedVectors
 from slowcat_memory.index.words import Words
 from slowcat_memory.records import Hotword
 
@@ -58,9 +62,11 @@ class Searcher:
         self.words = Words(tokenizer, options, sealed, header)
         self.names = Names(sealed)
         self.dense = DenseView(dim)
-        self._neighbours = Neighbours(self.table, self.words, self.dense)
+        self.keys = {name: KeyView(name, dim, sealed) for name in VIEWS}
+        self._key_vectors = header.keys if header else {}
+        self._neighbours = Neighbours(self.table, self.words, self.dense, self.keys.values())
         self._lookup = Lookup(self.words, tokenizer, options)
-        self._proposing = Proposing(self.table, self._lookup, self.dense, options)
+        self._proposing = Proposing(self.table, self._lookup, self.dense, self.keys, options)
         if sealed is not None and sealed_vectors and dim and header and header.vectors:
             self.attach_vectors(sealed)
 
@@ -71,8 +77,15 @@ class Searcher:
             sealed: Folder of the sealed index, checked.
         """
         opened = SealedVectors(sealed, self._options)
+        keys = {
+            name: SealedVectors(sealed, self._options, f"{VECTORS}.{name}")
+            for name, count in self._key_vectors.items()
+            if count
+        }
         with self._lock:
             self.dense.attach(opened)
+            for name, held in keys.items():
+                self.keys[name].dense.attach(held)
 
     def warm(self) -> None:
         """Have what makes recall faster loaded before it is needed."""
@@ -124,14 +137,20 @@ class Searcher:
 
         Args:
             document: What to index. When ``before`` already has a follower, the document goes
-                between the two. A known id with the same text keeps its vector, else it loses it.
+                between the two. A known id with the same text keeps its vector, else it loses it;
+                each of its keys likewise.
         """
-        counts, hashed = self.words.count(document.text), digest(document.text)
+        counts, hashed = self.words.count(document), digest(document.text)
         with self._lock:
             number = self.table.find(document.id)
             if number >= 0 and self.table.digest[number] == hashed:
                 self.table.describe(number, document)
+                if not self.words.has_keys(number, counts):
+                    number = self._neighbours.lift(number)
+                    self.words.set_keys(number, counts)
+                self._point(number, document)
                 return
+            replaced = number
             if number >= 0:
                 before, after = self._neighbours.remove(number)
             else:
@@ -139,13 +158,21 @@ class Searcher:
             self.names.add(document.text, document.speaker)
             added = self.table.append(document, hashed)
             self.words.add(added, counts)
+            if replaced >= 0:
+                for keys in self.keys.values():
+                    keys.move(replaced, added)
+            self._point(added, document)
             if (neighbour := before if before >= 0 else after) >= 0:
                 self.table.session[added] = self.table.session[neighbour]
             self._neighbours.link(before, added)
             self._neighbours.link(added, after)
 
+    def _point(self, number: int, document: Document) -> None:
+        for name, keys in self.keys.items():
+            keys.put(number, document.pointers(name))
+
     def remove(self, memory_id: str) -> bool:
-        """Take a document out of every view, and its words out of its neighbours' windows.
+        """Take a document out of every view, with its keys, and out of its neighbours' windows.
 
         Args:
             memory_id: The memory's id.
@@ -156,13 +183,25 @@ class Searcher:
         with self._lock:
             number = self.table.find(memory_id)
             if number >= 0:
+                for keys in self.keys.values():
+                    keys.remove(number)
                 self._neighbours.link(*self._neighbours.remove(number))
             return number >= 0
 
+    def _vectors_of(self, id_: str) -> tuple[DenseView, int]:
+        """Find where a document's vector is kept, or a key's, and under which number; -1 for none."""
+        number = self.table.find(id_)
+        if number < 0 and (owner := parts(id_)[0]) and (target := self.table.find(owner)) >= 0:
+            for keys in self.keys.values():
+                if (key := keys.find(target, parts(id_)[1])) >= 0:
+                    return keys.dense, key
+        return self.dense, number
+
     def has_vector(self, memory_id: str) -> bool:
-        """Tell whether a document has a vector."""
-        number = self.table.find(memory_id)
-        return number >= 0 and number in self.dense
+        """Tell whether a document, or a key, has a vector."""
+        with self._lock:
+            dense, number = self._vectors_of(memory_id)
+            return number >= 0 and number in dense
 
     def missing_vectors(self) -> list[str]:
         """Return the ids of the living documents that have no vector, in order."""
@@ -171,16 +210,23 @@ class Searcher:
             wanted = self.table.alive.take(numbers) & ~self.dense.held(len(numbers))
             return [self.table.ids[number] for number in np.flatnonzero(wanted).tolist()]
 
+    def missing_key_vectors(self) -> list[str]:
+        """Return the ids of the keys that have no vector, by document."""
+        with self._lock:
+            missing = (one for keys in self.keys.values() for one in keys.missing())
+            return [key_id(self.table.ids[target], name) for target, name in sorted(missing)]
+
     def put_vector(self, memory_id: str, vector: np.ndarray) -> None:
-        """Set a document's vector; one that is not there is passed over.
+        """Set the vector of a document, or of a key; one that is not there is passed over.
 
         Args:
-            memory_id: The memory's id.
+            memory_id: The memory's id, or the key's.
             vector: Shape (dim,), unit length.
         """
         with self._lock:
-            if (number := self.table.find(memory_id)) >= 0 and self.dense.dim:
-                self.dense.put(number, vector)
+            dense, number = self._vectors_of(memory_id)
+            if number >= 0 and dense.dim:
+                dense.put(number, vector)
 
     def vector(self, memory_id: str) -> np.ndarray | None:
         """Return a document's vector.

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from slowcat_memory.index.building import COLUMNS, NO_TIME, Document, Header
+from slowcat_memory.index.building import COLUMNS, Header
 from slowcat_memory.index.columns import Column
+from slowcat_memory.index.document import NO_TIME, Document
 from slowcat_memory.index.ids import Ids
 from slowcat_memory.index.mapped import open_array
 

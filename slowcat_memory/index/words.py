@@ -7,18 +7,27 @@ not change: a sealed document is only ever *buried*, which takes it out of ranki
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from slowcat_memory.core.text import Tokenizer
 from slowcat_memory.index.building import Header
+from slowcat_memory.index.document import Document
 from slowcat_memory.index.lexical import LexicalView
 from slowcat_memory.index.mapped import open_array
 from slowcat_memory.index.options import IndexOptions
 from slowcat_memory.index.postings import SealedPostings
 from slowcat_memory.index.source import Source
 from slowcat_memory.index.tail import Counts
-from slowcat_memory.index.views import SOURCES, sources, views
+from slowcat_memory.index.views import SOURCES, keyed, sources, views
+
+
+class Counted(NamedTuple):
+    """What one source counts of a document: its own terms, and those of its keys."""
+
+    own: Counts
+    keys: Counts
 
 
 class Words:
@@ -41,6 +50,7 @@ class Words:
         """
         self._tokenizer = tokenizer
         self.chosen = views(options)
+        self._keyed = keyed(self.chosen)
         self.sources = {name: Source(sealed, name) for name in sources(self.chosen)}
         self.views = {
             view.name: LexicalView(
@@ -54,19 +64,24 @@ class Words:
         self._before = open_array(sealed / "before.npy") if sealed else np.zeros(0, np.int32)
         self._after = open_array(sealed / "after.npy") if sealed else np.zeros(0, np.int32)
 
-    def count(self, text: str) -> dict[str, Counts]:
+    def count(self, document: Document) -> dict[str, Counted]:
         """Count what each source counts.
 
         Args:
-            text: A document's text.
+            document: A document.
 
         Returns:
             Occurrences by term, by source.
         """
-        return {name: Counter(SOURCES[name](self._tokenizer, text)) for name in self.sources}
+        return {name: self._counted(name, document) for name in self.sources}
 
-    def own(self, number: int) -> dict[str, Counts]:
-        """Return a document's own terms.
+    def _counted(self, source: str, document: Document) -> Counted:
+        own = Counter(SOURCES[source](self._tokenizer, document.text))
+        told = document.told if source in self._keyed else ""
+        return Counted(own, Counter(SOURCES[source](self._tokenizer, told)) if told else {})
+
+    def own(self, number: int) -> dict[str, Counted]:
+        """Return a document's terms.
 
         Args:
             number: Its number.
@@ -74,9 +89,12 @@ class Words:
         Returns:
             As ``count``.
         """
-        return {name: source.counts(number) for name, source in self.sources.items()}
+        return {
+            name: Counted(source.counts(number), source.keys(number))
+            for name, source in self.sources.items()
+        }
 
-    def add(self, number: int, counts: Mapping[str, Counts]) -> None:
+    def add(self, number: int, counts: Mapping[str, Counted]) -> None:
         """Add a document without neighbours to the tail.
 
         Args:
@@ -84,9 +102,40 @@ class Words:
             counts: From ``count``.
         """
         for name, source in self.sources.items():
-            source.add(number, counts[name])
+            source.add(number, *counts[name])
         for view in self.chosen:
-            self.views[view.name].add(number, counts[view.source])
+            own, keys = counts[view.source]
+            self.views[view.name].add(number, own)
+            if view.keys:
+                self.views[view.name].change(number, keys)
+
+    def has_keys(self, number: int, counts: Mapping[str, Counted]) -> bool:
+        """Tell whether the terms of a document's keys are what they are to be.
+
+        Args:
+            number: Its number.
+            counts: From ``count``.
+
+        Returns:
+            Whether nothing is to be done.
+        """
+        return all(
+            source.keys(number) == counts[name].keys for name, source in self.sources.items()
+        )
+
+    def set_keys(self, number: int, counts: Mapping[str, Counted]) -> None:
+        """Change the terms of a tail document's keys.
+
+        Args:
+            number: Its number.
+            counts: From ``count``.
+        """
+        for view in self.chosen:
+            if view.keys:
+                self.views[view.name].change(number, self.sources[view.source].keys(number), -1)
+                self.views[view.name].change(number, counts[view.source].keys)
+        for name, source in self.sources.items():
+            source.set_keys(number, counts[name].keys)
 
     def remove(self, number: int) -> None:
         """Take a document of the tail, who has no neighbours any more, out of every view.
@@ -104,7 +153,7 @@ class Words:
             number: Its number.
 
         Returns:
-            The terms that it had, its neighbours' included, by view.
+            The terms that it had, its keys' and neighbours' included, by view.
         """
         found: dict[str, Counts] = {}
         for view in self.chosen:
@@ -113,7 +162,9 @@ class Words:
                 lent.append(before)
             if view.after and (after := int(self._after[number])) >= 0:
                 lent.append(after)
-            found[view.name], rows = self.sources[view.source].joined(lent)
+            found[view.name], rows = self.sources[view.source].joined(
+                lent, [number] if view.keys else []
+            )
             self.views[view.name].bury(number, rows)
         return found
 
@@ -126,7 +177,7 @@ class Words:
         for source in self.sources.values():
             source.remove(number)
 
-    def lend(self, number: int, held: Mapping[str, Counts], own: Mapping[str, Counts]) -> None:
+    def lend(self, number: int, held: Mapping[str, Counts], own: Mapping[str, Counted]) -> None:
         """Give a document that was lifted out of the sealed part what its neighbours lent it there.
 
         Args:
@@ -136,7 +187,9 @@ class Words:
         """
         for view in self.chosen:
             lent = Counter(held[view.name])
-            lent.subtract(own[view.source])
+            lent.subtract(own[view.source].own)
+            if view.keys:
+                lent.subtract(own[view.source].keys)
             self.views[view.name].change(number, +lent)
 
     def share(self, before: int, after: int, sign: int) -> None:

@@ -214,7 +214,7 @@ def test_stored_counts_are_exact(tmp_path: Path) -> None:
     counting.finish(tmp_path, "words")
     source = Source(tmp_path, "words")
     assert [source.counts(number) for number in range(len(said))] == said
-    assert source.joined([0, 4])[0] == Counter(said[0]) + Counter(said[4])
+    assert source.joined([0, 4], [])[0] == Counter(said[0]) + Counter(said[4])
 
 
 def test_terms_of_equal_hash_are_told_apart(
