@@ -28,6 +28,7 @@ from slowcat_memory.core.pack import PackOptions
 from slowcat_memory.core.rank import RankOptions
 from slowcat_memory.core.text import Tokenizer
 from slowcat_memory.errors import ConfigError
+from slowcat_memory.idle.jobs.describable import ContextualizeOptions
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.providers import EmbedderOptions
 from slowcat_memory.runtime.audience import Audience, PeopleOptions
@@ -130,6 +131,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         commands: What people order the memory to do.
         prefix: When the LLM reads the prompt ahead.
         llm: The server for ``chat``.
+        contextualize: How an LLM describes what was said.
     """
 
     preset: Preset = "default"
@@ -153,6 +155,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     commands: CommandOptions = field(default_factory=CommandOptions)
     prefix: PrefixOptions = field(default_factory=PrefixOptions)
     llm: LLMOptions = field(default_factory=LLMOptions)
+    contextualize: ContextualizeOptions = field(default_factory=ContextualizeOptions)
 
     @property
     def folder(self) -> Path:
