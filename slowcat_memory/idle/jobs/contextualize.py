@@ -144,7 +144,7 @@ def _reread(
     with context.snapshot() as snapshot:
         said = snapshot.turn(asked.turns[0])
         session = snapshot.session(said.session) if said else None
-        turns = visible(snapshot, session) if session else []
+        turns = visible(snapshot, session, context) if session else []
         places = {turn.id: place for place, turn in enumerate(turns)}
         wanted = [places[id] for id in asked.turns if id in places]
         due = [place for place in wanted if stale(snapshot, turns, place, context)]

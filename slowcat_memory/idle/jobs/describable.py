@@ -73,24 +73,29 @@ class Looked(Struct, frozen=True, omit_defaults=True):
     open: dict[str, int] = {}
 
 
-def visible(snapshot: Snapshot, session: Session) -> list[Turn]:
-    """Read what may be thought about in a session.
+def visible(snapshot: Snapshot, session: Session, context: JobContext) -> list[Turn]:
+    """Read what the LLM may see of a session.
 
     Args:
         snapshot: To read from.
         session: The session.
+        context: What the job may use.
 
     Returns:
-        Its turns in order, without what was said to the memory and what was taken out of recall.
+        Its turns in order, without what was said to the memory, what was taken out of recall, and
+        what may not leave this machine when the LLM is on another.
     """
     events = snapshot.turns(session.scope, session.first_turn - 1, session.last_turn)
     turns = (turn for turn in events if turn.session == session.id and not turn.aside)
-    return [turn for turn in turns if not _hidden(snapshot, turn)]
+    remote = bool(getattr(context.llm, "remote", False))
+    return [turn for turn in turns if not _withheld(snapshot, turn, remote)]
 
 
-def _hidden(snapshot: Snapshot, turn: Turn) -> bool:
+def _withheld(snapshot: Snapshot, turn: Turn, remote: bool) -> bool:
     memory = snapshot.memory(turn.scope, chunk_id(turn.id))
-    return memory is not None and memory.retired_at is not None
+    if memory is None:
+        return False
+    return memory.retired_at is not None or (remote and memory.local_only)
 
 
 def stale(snapshot: Snapshot, turns: Sequence[Turn], place: int, context: JobContext) -> bool:
@@ -166,7 +171,7 @@ def tasks(
     Yields:
         A task for each call of the LLM.
     """
-    turns = visible(snapshot, session)
+    turns = visible(snapshot, session, context)
     fresh = [place for place, turn in enumerate(turns) if turn.id in new]
     if not fresh:
         return
