@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from slowcat_memory.config import Config
 from slowcat_memory.engine.asking import Asking
@@ -33,6 +34,7 @@ class MemoryEngine(Saying, Keeping, Asking, Searching, Looking):
 
     Attributes:
         gate: When may be thought; told by every conversation what goes on.
+        thinking: Thinks while nobody speaks; None where nothing does.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class MemoryEngine(Saying, Keeping, Asking, Searching, Looking):
         """
         super().__init__(config, readonly, on_trouble, clock, embedder)
         self.gate = IdleGate()
+        self.thinking: Any = None
         self._silence = Silence(
             0.0 if readonly else config.tiers.ageing_interval_s,
             lambda: self._indexer.later(self._age_in_silence),
