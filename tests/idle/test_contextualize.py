@@ -37,7 +37,7 @@ JOB = Contextualize()
 def reply(prompt: Prompt) -> dict[str, Any]:
     """Describe every turn that is asked about, by the words of the record."""
     lines = dict(re.findall(r"^\[(\d+)\] (.*)$", prompt.user, re.M))
-    asked = re.findall(r"\d+", prompt.user.splitlines()[-1])
+    [last] = re.findall(r"^Write about the turns (.*)\.$", prompt.user, re.M)
     return {
         "turns": [
             {
@@ -45,7 +45,7 @@ def reply(prompt: Prompt) -> dict[str, Any]:
                 "context": f"Somebody says: {lines[n]}",
                 "questions": [f"About {lines[n]}?"],
             }
-            for n in asked
+            for n in last.split(", ")
         ]
     }
 
