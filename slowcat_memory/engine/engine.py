@@ -5,7 +5,7 @@ writes belong to the store's thread, everything else to the two workers of ``run
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,14 +15,14 @@ from slowcat_memory.engine.keeping import Keeping
 from slowcat_memory.engine.looking import Looking
 from slowcat_memory.engine.saying import Saying
 from slowcat_memory.engine.searching import Searching
+from slowcat_memory.engine.thinking import Progress, Thinking
 from slowcat_memory.errors import StoreError
+from slowcat_memory.idle.events import OnMemory
 from slowcat_memory.idle.gate import IdleGate
 from slowcat_memory.providers import QueryEmbedder
 from slowcat_memory.records import SessionEdge
 from slowcat_memory.runtime.indexer import CLOSE_S
 from slowcat_memory.runtime.query import Query
-from slowcat_memory.runtime.retention import Retention
-from slowcat_memory.runtime.silence import Silence
 
 _shared: dict[Path, "tuple[MemoryEngine, int]"] = {}
 _shared_lock = threading.Lock()
@@ -57,26 +57,70 @@ class MemoryEngine(Saying, Keeping, Asking, Searching, Looking):
 
         Raises:
             StoreError: The store cannot be opened.
-            ConfigError: The time zone does not exist.
+            ConfigError: The time zone does not exist, or a server's URL is malformed.
+            EndpointRefusedError: A server is not on this machine, and that is not allowed.
         """
         super().__init__(config, readonly, on_trouble, clock, embedder)
-        self.gate = IdleGate()
-        self._silence = Silence(
-            0.0 if readonly else config.tiers.ageing_interval_s,
-            lambda: self._indexer.later(self._age_in_silence),
-        )
-        self._retention = Retention(
-            bool(self._guest) and not readonly,
-            self._silence.since,
-            lambda: self._indexer.later(self.erase_guests),
+        self._thinking = Thinking(
+            self._idle_parts(), config.idle, config.thinking, self.metrics, self._indexer.take
         )
         if not readonly:
             self._close_orphans()
-            if self._guest:
-                self._indexer.later(self.erase_guests)
             self._indexer.later(self.erase_due)
+            self._indexer.later(self.erase_expired)
             if self._embedding.needs_export:
                 self._indexer.later(self._export)
+            if config.idle.enabled:
+                self._thinking.start()
+
+    @property
+    def gate(self) -> IdleGate:
+        """When may be thought: told by whoever knows what goes on in a conversation."""
+        return self._thinking.gate
+
+    def on_burst_end(self, tell: Callable[[], object]) -> Callable[[], None]:
+        """Have somebody told each time that thinking pauses: nothing is due, or somebody speaks.
+
+        Args:
+            tell: Called on the idle thread; returns at once.
+
+        Returns:
+            Ends that.
+        """
+        return self._thinking.on_burst_end(tell)
+
+    def on_memory(self, tell: OnMemory) -> Callable[[], None]:
+        """Have somebody told of memories that idle work creates, updates or retires.
+
+        Args:
+            tell: Called on the idle thread; returns at once.
+
+        Returns:
+            Ends that.
+        """
+        return self._thinking.listen(tell)
+
+    def idle_until_done(
+        self,
+        jobs: Sequence[str] | None = None,
+        progress: Callable[[Progress], object] | None = None,
+    ) -> int:
+        """Do all idle work that is due, once nobody speaks. Blocks.
+
+        Args:
+            jobs: Names of the only jobs to do; None for every one.
+            progress: Told twice a second.
+
+        Returns:
+            How many tasks are left.
+
+        Raises:
+            StoreError: The store is only read.
+            KeyError: There is no such job.
+        """
+        if self.readonly:
+            raise StoreError("nothing is thought in a store that is only read")
+        return self._thinking.until_done(jobs, progress)
 
     @classmethod
     def acquire(
@@ -114,8 +158,7 @@ class MemoryEngine(Saying, Keeping, Asking, Searching, Looking):
 
     def close(self) -> None:
         """Save what waits, and close. Takes a few seconds at most; may be called twice."""
-        self._silence.stop()
-        self._retention.stop()
+        self._thinking.stop()
         self._residence.stop()
         self._indexer.close()
         self.store.close()

@@ -51,10 +51,29 @@ class Forgetting(Parts):
         due = oldest is not None and what.until is not None and oldest.at < what.until
         return self.forget(what) if due else Forgotten(erased=True)
 
+    def expired(self) -> bool:
+        """Tell whether anything is older than it may become.
+
+        Returns:
+            Whether ``erase_expired`` would erase any.
+        """
+        what = expired(self.config.people, self.clock())
+        with self.store.snapshot() as snapshot:
+            oldest = next(snapshot.turns(self._guest), None) if self._guest else None
+        return oldest is not None and what.until is not None and oldest.at < what.until
+
+    def erase_expired(self) -> Forgotten:
+        """Erase that. Blocks; cheap when there is nothing.
+
+        Returns:
+            What is gone.
+        """
+        return self.erase_guests()
+
     def erase_due(self) -> int:
         """Erase for good what was forgotten by order and can no longer be undone. Blocks.
 
-        Runs by itself when the store is opened, when a session ends, and in silence.
+        Runs by itself when the store is opened, and in idle time or else when a session ends.
 
         Returns:
             How many orders were finished.

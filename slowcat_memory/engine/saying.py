@@ -3,14 +3,19 @@
 import asyncio
 from collections.abc import Sequence
 
+from slowcat_memory.engine.thinking import Thinking
 from slowcat_memory.engine.upkeep import Upkeep
 from slowcat_memory.records import Cursor, Event, SessionEdge
 from slowcat_memory.runtime.namespaces import check_scope
 from slowcat_memory.store import Ack
 
+SAYING = "engine/said"  # to the gate
+
 
 class Saying(Upkeep):
     """Takes what is said."""
+
+    _thinking: Thinking
 
     def append(self, event: Event, *, draft: bool = True) -> Ack:
         """Log an event, and make a turn findable. Neither blocks nor waits.
@@ -28,14 +33,12 @@ class Saying(Upkeep):
         """
         if event.scope not in self._namespaces:
             check_scope(event.scope)
-        self._silence.broken()
+        self._spoken()
         ack = self.store.append(event, quiet=True)
         self._indexer.add((ack,), draft=draft)
         self._soon()
         if isinstance(event, SessionEdge) and event.kind == "end":
-            self._indexer.later(self.erase_due)
-            if event.reason == "silence":
-                self._indexer.later(self._seal_if_due, event.scope)
+            self._session_ended()
         return ack
 
     def append_all(
@@ -53,11 +56,22 @@ class Saying(Upkeep):
         """
         for event in events:
             check_scope(event.scope)
-        self._silence.broken()
+        self._spoken()
         acks = self.store.append_all(events, cursor)
         self._indexer.add(acks, draft=draft)
         self._soon()
         return acks
+
+    def _spoken(self) -> None:
+        """Stop thinking: somebody is there. The gate opens again after its grace."""
+        self._thinking.gate.busy(SAYING)
+        self._thinking.gate.free(SAYING)
+
+    def _session_ended(self) -> None:
+        """Erase what is due, where no idle job sees to it."""
+        if not self.config.idle.enabled:
+            self._indexer.later(self.erase_due)
+            self._indexer.later(self.erase_expired)
 
     def _soon(self) -> None:
         """Wake the writer and the indexer: on an event loop, once the caller has gone on.

@@ -35,7 +35,7 @@ from slowcat_memory.idle.spans import find_tracer, span
 from slowcat_memory.idle.step import Outcome, StepContext, attempt
 from slowcat_memory.idle.triggers import Triggers
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.records import Run, RunOutcome, Task, WriteBatch
+from slowcat_memory.records import Cursor, Run, RunOutcome, Task, WriteBatch
 from slowcat_memory.store import Store
 
 POLL_S = 0.5  # how often a closed gate is looked at: it opens without a word
@@ -95,6 +95,7 @@ class IdleLoop:
         self._triggers, self._away, self._tracer = Triggers(), Away(), find_tracer()
         self._listeners: list[OnMemory] = []
         self._queue: Queue | None = None
+        self._one_at_a_time = asyncio.Lock()  # ``run_until_done`` may be asked beside ``run``
         self._plans: dict[str, int] = {}  # in a row, by job
         self._broken: dict[str, tuple[int, datetime]] = {}  # plans that failed: how often, when
         with store.snapshot() as snapshot:
@@ -139,7 +140,7 @@ class IdleLoop:
                 server is away, the budget is spent) after which it gives up.
 
         Returns:
-            How many tasks are left that are not dead.
+            How many tasks are left that are neither dead nor in want of a model.
 
         Raises:
             StoreFullError: The disk is full.
@@ -151,9 +152,10 @@ class IdleLoop:
             if await self._round(chosen, unasked):
                 idle_since = self._clock()
                 continue
-            left = sum(task.job in chosen for task in self._waiting())
+            able = {name for name, job in chosen.items() if _has(job, self._context_of(job))}
+            left = sum(task.job in able for task in self._waiting())
             waited = (self._clock() - idle_since).total_seconds()
-            if not left or waited >= patience_s:
+            if not (left or unasked) or waited >= patience_s:
                 return left
             await self._sleep(self._options.rest_s)
 
@@ -172,12 +174,14 @@ class IdleLoop:
         Returns:
             Whether anything was due.
         """
-        while wait := self._gate.opens_in():
-            await self._sleep(min(wait, POLL_S))
-        asked = await self._plan(jobs, unasked if unasked is not None else set())
-        now = self._clock()
-        task = self._waiting().next(now, lambda task: self._may(task, jobs, now))
-        return await self._do(self._jobs[task.job], task) if task else asked
+        async with self._one_at_a_time:
+            while wait := self._gate.opens_in():
+                await self._sleep(min(wait, POLL_S))
+            asked = await self._plan(jobs, unasked if unasked is not None else set())
+            now = self._clock()
+            able = {name for name, job in jobs.items() if self._may(job, now)}
+            task = self._waiting().next(now, lambda task: task.job in able)
+            return await self._do(jobs[task.job], task) if task else asked
 
     def _waiting(self) -> Queue:
         queue = self._queue
@@ -186,14 +190,11 @@ class IdleLoop:
                 queue = self._queue = Queue(snapshot.tasks(state="waiting"))
         return queue
 
-    def _may(self, task: Task, jobs: dict[str, Job], now: datetime) -> bool:
-        job = jobs.get(task.job)
-        if job is None:
-            return False
+    def _may(self, job: Job, now: datetime) -> bool:
+        """Tell whether a job's steps may be done now."""
         context = self._context_of(job)
-        if job.needs == "llm" and not self._llm_ready(now):
-            return False
-        return _has(job, context) and not self._budget.holds(job.needs, now, context.zone)
+        ready = job.needs != "llm" or self._llm_ready(now)
+        return ready and _has(job, context) and not self._budget.holds(job.needs, now, context.zone)
 
     def _llm_ready(self, now: datetime) -> bool:
         return self._away.ready(now) and (self._breaker is None or self._breaker.ready())
@@ -213,24 +214,23 @@ class IdleLoop:
             with self._store.snapshot() as snapshot:
                 due = self._triggers.due(snapshot, job, now, context.zone)
             if due or job.name in unasked:
-                unasked.discard(job.name)
-                if await self._ask(job, context):
-                    unasked.add(job.name) if not due else None
-                    found = True
+                again = await self._ask(job, context)
+                found |= again
+                if not again:
+                    unasked.discard(job.name)
         return found
 
     async def _ask(self, job: Job, context: CountingContext) -> bool:
         """Have a job say what is due, and keep that; True when it is to be asked again at once."""
         with self._store.snapshot() as before:
             asked = Triggers.asked(before, job, self._clock(), context.zone)
-            epoch = before.cursor
-            try:
-                plan = job.plan(context)
-                moves = bool(plan and plan.cursor and plan.cursor != epoch(plan.cursor.name))
-            except Exception as error:  # a job's fault is the job's alone
-                self._plan_failed(job, error)
-                return False
+        try:
+            plan = job.plan(context)
+        except Exception as error:  # a job's fault is the job's alone
+            self._plan_failed(job, error)
+            return False
         self._broken.pop(job.name, None)
+        moves = plan is not None and plan.cursor is not None and self._is_new(plan.cursor)
         if plan is not None and (plan.tasks or moves):
             await self._apply(job.name, WriteBatch(tasks=plan.tasks, cursor=plan.cursor))
             self._queue = None
@@ -241,6 +241,10 @@ class IdleLoop:
         self._plans[job.name] = 0
         await self._apply(job.name, WriteBatch(cursor=asked))
         return False
+
+    def _is_new(self, cursor: Cursor) -> bool:
+        with self._store.snapshot() as snapshot:
+            return snapshot.cursor(cursor.name) != cursor
 
     def _plan_failed(self, job: Job, error: Exception) -> None:
         times = self._broken.get(job.name, (0, None))[0] + 1
@@ -303,10 +307,11 @@ class IdleLoop:
         return WriteBatch(done=task.id, tasks=(after,), retask=True)
 
     def _replan(self, task: Task, batch: WriteBatch) -> None:
-        if batch.tasks or self._queue is None:
+        queue = self._queue
+        if batch.tasks:
             self._queue = None
-        else:
-            self._queue.take(task.id)
+        elif queue is not None:
+            queue.take(task.id)
 
     async def _apply(self, job: str, batch: WriteBatch) -> None:
         """Write a batch and wait until it is on disk, then tell whoever listens."""

@@ -100,7 +100,10 @@ async def attempt(
 
 
 async def _call(job: Job, task: Task, context: JobContext) -> WriteBatch:
-    batch = await job.step(task, context)
+    try:
+        batch = await job.step(task, context)
+    except (SystemExit, KeyboardInterrupt) as error:  # asyncio would end the thread with it
+        raise RuntimeError(f"{job.name}.step raised {type(error).__name__}") from None
     if not isinstance(batch, WriteBatch):
         raise TypeError(f"{job.name}.step returned no WriteBatch")
     return batch

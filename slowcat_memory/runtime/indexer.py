@@ -16,10 +16,10 @@ from loguru import logger
 
 from slowcat_memory.core.chunks import chunk, chunk_id
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.records import Memory, Turn
+from slowcat_memory.records import Memory, Turn, WriteBatch
 from slowcat_memory.runtime.documents import DocumentVectors
 from slowcat_memory.runtime.namespaces import Namespaces
-from slowcat_memory.store import Ack
+from slowcat_memory.store import Ack, Store
 
 CLOSE_S = 2.0  # how long each worker may finish what it has at the end
 
@@ -27,15 +27,19 @@ CLOSE_S = 2.0  # how long each worker may finish what it has at the end
 class Indexer:
     """Takes turns and memories into the indexes."""
 
-    def __init__(self, namespaces: Namespaces, vectors: DocumentVectors, metrics: Metrics) -> None:
+    def __init__(
+        self, namespaces: Namespaces, vectors: DocumentVectors, store: Store, metrics: Metrics
+    ) -> None:
         """Start the workers.
 
         Args:
             namespaces: The indexes.
             vectors: Makes drafts.
+            store: Where memories are read.
             metrics: Where failures are counted.
         """
-        self._namespaces, self._vectors, self._metrics = namespaces, vectors, metrics
+        self._namespaces, self._vectors = namespaces, vectors
+        self._store, self._metrics = store, metrics
         self._waiting: deque[tuple[Turn, Ack, bool]] = deque()  # see ``release``
         self.closing = threading.Event()
         self.talk = ThreadPoolExecutor(1, "slowcat-recall")
@@ -83,6 +87,15 @@ class Indexer:
         self.release()
         self.talk.submit(self._take_memory, memory).result()
 
+    def take(self, batch: WriteBatch) -> None:
+        """Take what was made in idle time into the indexes that are loaded. Blocks.
+
+        Args:
+            batch: As it was stored.
+        """
+        self.release()
+        self.talk.submit(self._take_batch, batch).result()
+
     def _take(self, turns: list[tuple[Turn, Ack, bool]]) -> None:
         for turn, ack, draft in turns:
             namespace = self._namespaces.get(turn.scope)
@@ -94,6 +107,26 @@ class Indexer:
     def _take_memory(self, memory: Memory) -> None:
         self._namespaces.get(memory.scope).put_memory(memory)
         self.later(self._vectors.draft, memory.scope, [memory])
+
+    def _take_batch(self, batch: WriteBatch) -> None:
+        for memory in self._changed(batch):
+            self._take_memory(memory)
+        for scope, memory_id in batch.drop:
+            if scope in self._namespaces:
+                self._namespaces.get(scope).forget([memory_id])
+        for vector in batch.vectors:
+            if vector.scope in self._namespaces:
+                namespace = self._namespaces.get(vector.scope)
+                if namespace.space.key == batch.embedder:
+                    namespace.put_vector(vector.memory, vector.values)
+
+    def _changed(self, batch: WriteBatch) -> list[Memory]:
+        """Read the memories that a batch changed, those that got a context included."""
+        ids = [(m.scope, m.id) for m in batch.memories]
+        ids += [(context.scope, context.memory) for context in batch.contexts]
+        with self._store.snapshot() as snapshot:
+            found = [snapshot.read(*at) for at in dict.fromkeys(ids) if at[0] in self._namespaces]
+        return [memory for memory in found if memory is not None]
 
     def reload(self, scope: str) -> None:
         """Make a namespace anew from the store, behind the turns that it still takes. Blocks.
