@@ -23,7 +23,7 @@ from slowcat_memory.records import Turn
 
 NEAR_DAYS = 8  # what a day may be off: "last Saturday" is one of two
 ENGLISH = 0.15  # share of words that English cannot do without
-SHARED = 4  # letters that two forms of a name begin with: Sweden, Swedish
+SHARED = 4  # letters that two forms of a name begin with: Sweden, Swedish; Mel, Melanie
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _POSSESSIVE = re.compile(r"['’]s?$")
@@ -153,7 +153,7 @@ def _known(name: str, ground: Ground) -> bool:
     if word in ground.words:
         return True
     root = word[:SHARED]
-    return len(root) == SHARED and any(said.startswith(root) for said in ground.words)
+    return len(root) > 2 and any(said.startswith(root) for said in ground.words)
 
 
 def _bare(word: str) -> str:

@@ -18,6 +18,7 @@ from slowcat_memory.idle.events import MemoryEvent, OnMemory
 from slowcat_memory.idle.gate import IdleGate
 from slowcat_memory.idle.job import Job
 from slowcat_memory.idle.jobs.ageing import Ageing
+from slowcat_memory.idle.jobs.contextualize import Contextualize
 from slowcat_memory.idle.jobs.erase import Erase
 from slowcat_memory.idle.jobs.reembed import Reembed
 from slowcat_memory.idle.jobs.retention import Retention
@@ -30,6 +31,7 @@ from slowcat_memory.providers import ThinkingOptions, open_llm
 from slowcat_memory.records import WriteBatch
 
 UPKEEP: tuple[Job, ...] = (Erase(), Retention(), Seal(), Reembed(), Ageing())
+JOBS: tuple[Job, ...] = (*UPKEEP, Contextualize())
 TELL_S = 0.5  # between two words about progress
 STEPS = ("done", "retry", "dead", "interrupted")  # as the loop counts them
 
@@ -65,7 +67,7 @@ class Thinking:
         llm: ThinkingOptions,
         metrics: Metrics,
         take: Callable[[WriteBatch], None],
-        jobs: Sequence[Job] = UPKEEP,
+        jobs: Sequence[Job] = JOBS,
     ) -> None:
         """Wire it; ``start`` starts it.
 
