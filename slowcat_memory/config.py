@@ -135,8 +135,6 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         thinking: The LLM that thinks while nobody speaks.
         contextualize: How an LLM describes what was said.
         idle: When, and how much.
-        idle: When, and how much.
-        contextualize: How an LLM describes what was said.
     """
 
     preset: Preset = "default"
@@ -163,8 +161,6 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     thinking: ThinkingOptions = field(default_factory=ThinkingOptions)
     contextualize: ContextualizeOptions = field(default_factory=ContextualizeOptions)
     idle: IdleOptions = field(default_factory=IdleOptions)
-    idle: IdleOptions = field(default_factory=IdleOptions)
-    contextualize: ContextualizeOptions = field(default_factory=ContextualizeOptions)
 
     @property
     def folder(self) -> Path:

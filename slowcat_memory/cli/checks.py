@@ -112,7 +112,9 @@ def records(engine: "MemoryEngine") -> Finding:
                     pass
     bad = len(engine.store.quarantined)
     if not bad:
-        return Finding(what="store", state="fine", found=f"{count(turns, 'turn')}, all records readable")
+        return Finding(
+            what="store", state="fine", found=f"{count(turns, 'turn')}, all records readable"
+        )
     return Finding(
         what="store",
         state="wrong",
