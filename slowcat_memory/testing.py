@@ -18,11 +18,20 @@ from slowcat_memory.config import Config, build
 from slowcat_memory.core.maxsim import SCALE, maxsim, quantise
 from slowcat_memory.core.text import fingerprint
 from slowcat_memory.providers import Embedded, Embedder, Encoded, TokenEmbedder, token_key_of
+from slowcat_memory.testing_jobs import check_job, think
 
 if TYPE_CHECKING:
     from slowcat_memory.scripted import ScriptedServer
 
-__all__ = ["FixedClock", "HashEmbedder", "ScriptedServer", "check_embedder", "memory_config"]
+__all__ = [
+    "FixedClock",
+    "HashEmbedder",
+    "ScriptedServer",
+    "check_embedder",
+    "check_job",
+    "memory_config",
+    "think",
+]
 
 ODD_TEXTS = (
     "",
