@@ -151,7 +151,7 @@ async def _interrupt(
         memory = HybridContextualMemoryProcessor(engine=engine)
         talk = HeadlessConversation(llm_url=servers[0].url, memory=memory)
         await stack.enter_async_context(talk)
-        with thinkers.thinking(gate, thinks.url, engine.store):
+        with thinkers.thinking(gate, thinks.url, engine, thinkers.Dream()):
             for _ in range(interruptions):
                 await thinks.wait_until(lambda: _under_way(thinks), 10.0)
                 await asyncio.sleep(chance.uniform(0.0, MOST_WAIT_S))
