@@ -1056,6 +1056,15 @@ class MemoryEngine:
         self.store.flush(None)
         self._vectors.embed(scope, progress or _tell_nobody, embedder)
 
+    def describe(self, scope: str, memory_ids: Sequence[str]) -> None:
+        """Take into the index what was stored about memories: contexts, keys, vectors of both. Blocks.
+
+        Args:
+            scope: The scope.
+            memory_ids: Their ids; those that are not there are passed over.
+        """
+        self._indexer.put_description(scope, memory_ids)
+
     def seal(self, scope: str) -> None:
         """Rebuild a scope's sealed index from the log and the vectors there are. Blocks, for seconds.
 
