@@ -133,8 +133,8 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         prefix: When the LLM reads the prompt ahead.
         llm: The server for ``chat``.
         thinking: The LLM that thinks while nobody speaks.
-        idle: When, and how much.
         contextualize: How an LLM describes what was said.
+        idle: When, and how much.
     """
 
     preset: Preset = "default"
@@ -159,8 +159,8 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     prefix: PrefixOptions = field(default_factory=PrefixOptions)
     llm: LLMOptions = field(default_factory=LLMOptions)
     thinking: ThinkingOptions = field(default_factory=ThinkingOptions)
-    idle: IdleOptions = field(default_factory=IdleOptions)
     contextualize: ContextualizeOptions = field(default_factory=ContextualizeOptions)
+    idle: IdleOptions = field(default_factory=IdleOptions)
 
     @property
     def folder(self) -> Path:

@@ -29,11 +29,7 @@ _shared_lock = threading.Lock()
 
 
 class MemoryEngine(Saying, Keeping, Asking, Searching, Looking):
-    """One store, its indexes and its embedder; shareable by many processors of one process.
-
-    Attributes:
-        gate: When may be thought; told by every conversation what goes on.
-    """
+    """One store, its indexes and its embedder; shareable by many processors of one process."""
 
     def __init__(
         self,

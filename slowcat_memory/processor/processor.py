@@ -6,8 +6,10 @@ told in ``turns``; a turn whose frame never comes here is logged when the user a
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +35,11 @@ from slowcat_memory.processor.activity import ActivityObserver
 from slowcat_memory.processor.arguments import override, read
 from slowcat_memory.processor.conversing import Conversing
 from slowcat_memory.processor.harmless import Harmless
-from slowcat_memory.processor.locality import Locality, locate
+from slowcat_memory.processor.locality import Locality, base_url, locate, same_server
 from slowcat_memory.processor.messages import Messages
 from slowcat_memory.processor.observing import USER_TURN, Observing
 from slowcat_memory.processor.opening import Opening
+from slowcat_memory.processor.rereading import reread_after
 from slowcat_memory.processor.setting import Setting
 from slowcat_memory.processor.warming import Warming
 from slowcat_memory.processor.wiring import Neighbours, neighbours
@@ -133,6 +136,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._observing: Observing | None = None
         self._talk: Conversing | None = None  # while the memory is open
         self._timer: asyncio.Task | None = None
+        self._alone: Callable[[], None] | None = None  # ends what `_share` began
         self._register_event_handler("on_memory_trouble")
         self._register_event_handler("on_record_changed")
         for event in ("on_memory_recalled", "on_exchange_stored", "on_command"):
@@ -304,7 +308,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         llm, users = self._around.llm, self._around.users
         if llm is None or users is None:
             return False
-        return await self._warming.warm(llm, users.context, again=again)
+        reading = self._talk.activity.reading if self._talk else nullcontext
+        return await self._warming.warm(llm, users.context, again=again, reading=reading)
 
     def disconnected(self) -> None:
         """Say that the client has gone: the session ends, and goes on if it comes back soon."""
@@ -333,6 +338,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._talk = self._observing.talk = talk
         self._timer = self.create_task(talk.watch_silence(), "silence")
         setup.pipeline_worker.add_observer(ActivityObserver(talk.activity))
+        await self._share(self._opening.engine)
 
     async def _begin(self) -> Conversing:
         engine = await self._opening.opened()
@@ -357,12 +363,22 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         talk.dialogue.speaker(self._person)
         return talk
 
+    async def _share(self, engine: MemoryEngine | None) -> None:
+        """Read the conversation again after idle work, where both ask one server."""
+        if engine and engine.thinking:
+            url, other = base_url(self._around.llm), engine.config.thinking.url
+            if await asyncio.to_thread(same_server, url, other):
+                reread = partial(self.rewarm, again=True)
+                self._alone = reread_after(engine.thinking, reread, self._harmless.begin)
+
     async def cleanup(self) -> None:
         """Take the agent's last words, end the session, save."""
         await super().cleanup()
         talk = self._talk
         if talk and talk.listening:
             talk.listening.prefetch.drop()
+        if self._alone:
+            self._alone()
         self._warming.stop()
         if self._timer:
             await self.cancel_task(self._timer)
