@@ -9,7 +9,7 @@ adds and what the words and the ranking add by themselves:
 - *+ BM25*: the lexical views as well, fused as configured, no smoothing;
 - *+ reranking*: everything that the configuration asks for.
 
-The text is one description a turn (``Memory.context``), embedded and indexed together with the turn.
+The text is one description a turn (``Context``), embedded and indexed together with the turn.
 It comes from a file in the form of ``llm_notes.jsonl.gz``: one line a session with
 ``conversation_id`` and ``contexts``, a text by turn id. Only the conversations in that file are asked
 about. Without such a file the arms that need it say so. No model runs here.

@@ -44,7 +44,6 @@ def _fetch(engine: Any, scope: str) -> dict[str, Any]:
     """Read texts of random turns, as a recall does that found them."""
     from benchmarks.common import SEED, percentiles
     from slowcat_memory.core.chunks import chunk_id
-    from slowcat_memory.runtime.namespace import read_memory
 
     chance = random.Random(SEED)
     with engine.store.snapshot() as snapshot:
@@ -57,7 +56,7 @@ def _fetch(engine: Any, scope: str) -> dict[str, Any]:
             began = time.perf_counter()
             with engine.store.snapshot() as snapshot:
                 for id_ in wanted:
-                    read_memory(snapshot, scope, id_)
+                    snapshot.read(scope, id_)
             took.append((time.perf_counter() - began) * 1e3)
         found[str(count)] = percentiles(took)
     return found

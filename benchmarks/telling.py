@@ -9,11 +9,11 @@ from msgspec.structs import replace
 from benchmarks import datasets
 from benchmarks.datasets import Question
 from slowcat_memory import replay
-from slowcat_memory.core.chunks import chunk
+from slowcat_memory.core.chunks import chunk_id
 from slowcat_memory.core.queries import Said
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import DocumentEmbedder
-from slowcat_memory.records import Turn, WriteBatch
+from slowcat_memory.records import Context, Turn, WriteBatch
 from slowcat_memory.replay import Transcript, TranscriptSession
 from slowcat_memory.runtime.query import Recollection
 
@@ -132,9 +132,13 @@ class Teller:
         self._fresh = True
         described = [turn for turn in turns if self._contexts.get(turn.origin)]
         if described:
-            memories = (replace(chunk(t), context=self._contexts[t.origin]) for t in described)
-            self._engine.store.apply("benchmark", WriteBatch(memories=tuple(memories)))
+            made = (self._context(turn) for turn in described)
+            self._engine.store.apply("benchmark", WriteBatch(contexts=tuple(made)))
             self._placed = True
+
+    def _context(self, turn: Turn) -> Context:
+        text = self._contexts[turn.origin]
+        return Context(scope=turn.scope, memory=chunk_id(turn.id), text=text, sources=(turn.id,))
 
     def ask(self, questions: list[Question], k: int, run: Rankings, ms: list[float]) -> None:
         """Ask when everything told so far is indexed and embedded.

@@ -50,7 +50,6 @@ from slowcat_memory.runtime.heads import Heads
 from slowcat_memory.runtime.hiding import Hiding
 from slowcat_memory.runtime.icebreakers import Icebreakers
 from slowcat_memory.runtime.indexer import CLOSE_S, Indexer
-from slowcat_memory.runtime.namespace import read_memory
 from slowcat_memory.runtime.namespaces import Namespaces, check_scope
 from slowcat_memory.runtime.prefetch import Attempt, Prefetch
 from slowcat_memory.runtime.query import Query, Recollection
@@ -400,7 +399,7 @@ class MemoryEngine:
             The changed memory, or None when there is no such memory.
         """
         with self.store.snapshot() as snapshot:
-            memory = read_memory(snapshot, scope, memory_id)
+            memory = snapshot.read(scope, memory_id)
         return self._put(replace(memory, pinned=pinned)) if memory else None
 
     def keep_local(self, scope: str, memory_id: str, on: bool = True) -> Memory | None:
@@ -415,7 +414,7 @@ class MemoryEngine:
             The changed memory, or None when there is no such memory.
         """
         with self.store.snapshot() as snapshot:
-            memory = read_memory(snapshot, scope, memory_id)
+            memory = snapshot.read(scope, memory_id)
         return self._put(replace(memory, local_only=on)) if memory else None
 
     def _put(self, memory: Memory) -> Memory:
@@ -919,8 +918,7 @@ class MemoryEngine:
                 return None
             elsewhere = {offer.memory: offer.scope for offer in entry.offers if offer.scope}
             read = (
-                (id_, read_memory(snapshot, elsewhere.get(id_, entry.scope), id_))
-                for id_ in entry.memories
+                (id_, snapshot.read(elsewhere.get(id_, entry.scope), id_)) for id_ in entry.memories
             )
             return entry, {id_: memory for id_, memory in read if memory}
 

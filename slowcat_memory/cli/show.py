@@ -105,10 +105,9 @@ def find_memory(snapshot: "Snapshot", scope: str, id_: str) -> "Memory | None":
         The memory, None when there is none.
     """
     from slowcat_memory.core.chunks import turn_of
-    from slowcat_memory.runtime.namespace import read_memory
 
     turn = snapshot.turn(turn_of(id_)) if turn_of(id_) else None
-    return read_memory(snapshot, turn.scope if turn else scope, id_)
+    return snapshot.read(turn.scope if turn else scope, id_)
 
 
 def _memory(memory: "Memory", sources: "list[Turn]", zone: "tzinfo") -> None:

@@ -69,7 +69,8 @@ def _scope(snapshot: "Snapshot", scope: str, embedder: str) -> dict[str, Any]:
     sessions = snapshot.sessions(scope)
     derived = (m for m in snapshot.memories(scope) if findable(m))
     notes = [m for m in derived if not m.id.startswith("chunk/")]
-    vectors = [v.draft for v in snapshot.vectors(embedder, scope)] if embedder else []
+    made = snapshot.vectors(embedder, scope) if embedder else ()
+    vectors = [v.draft for v in made if "?" not in v.memory]  # not those of keys
     manifest = snapshot.manifest(scope)
     return {
         "turns": sum(session.turns for session in sessions),

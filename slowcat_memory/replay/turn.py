@@ -16,7 +16,6 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import LedgerEntry, Memory, Turn
 from slowcat_memory.runtime import ledger
-from slowcat_memory.runtime.namespace import read_memory
 from slowcat_memory.runtime.query import Query
 from slowcat_memory.runtime.weighed import HEARD
 from slowcat_memory.store import Snapshot
@@ -100,7 +99,7 @@ def _turn(snapshot: Snapshot, number: int) -> Turn:
 def _heard(snapshot: Snapshot, row: LedgerEntry) -> Iterator[str]:
     """Tell which words stood in the context then, as far as they kept a memory out."""
     for one in row.left_out:
-        if one.reason == HEARD and (memory := read_memory(snapshot, row.scope, one.memory)):
+        if one.reason == HEARD and (memory := snapshot.read(row.scope, one.memory)):
             yield fingerprint(memory.text)
 
 
@@ -115,5 +114,5 @@ def _said_in_session(snapshot: Snapshot, turn: Turn) -> list[str]:
 def _memories(snapshot: Snapshot, *rows: LedgerEntry | None) -> Iterator[Memory]:
     for row in filter(None, rows):
         for memory_id in row.memories:
-            if memory := read_memory(snapshot, row.scope, memory_id):
+            if memory := snapshot.read(row.scope, memory_id):
                 yield memory

@@ -1,9 +1,9 @@
 """A store as it was before a turn: for who asks an earlier memory a question.
 
 What was logged at that turn or later, and what was recorded later, is not there; what was
-superseded since, holds. Two things the store does not keep, and they are as they are today: what a
-memory said before it was changed under the same id (pinning is such a change), and a draft vector
-that an exact one replaced. What was forgotten since is gone then, too.
+superseded since, holds. Three things the store does not keep, and they are as they are today: what
+a memory said before it was changed under the same id (pinning is such a change), what places it, and
+a draft vector that an exact one replaced. What was forgotten since is gone then, too.
 """
 
 from collections.abc import Iterator
@@ -61,6 +61,7 @@ class SnapshotAsOf:
         self.forget_epoch = snapshot.forget_epoch
         self.tokens = snapshot.tokens
         self.turn_before = snapshot.turn_before
+        self.in_context = snapshot.in_context
 
     def manifest(self, scope: str) -> Manifest | None:
         """Return None: a sealed index holds what came later."""
@@ -77,6 +78,11 @@ class SnapshotAsOf:
     def memory(self, scope: str, id: str) -> Memory | None:
         """Return a memory as it was; see ``Snapshot``."""
         memory = self._snapshot.memory(scope, id)
+        return None if memory is None else self._as_was(memory)
+
+    def read(self, scope: str, id: str) -> Memory | None:
+        """Return a memory as it was, its context included; see ``Snapshot``."""
+        memory = self._snapshot.read(scope, id)
         return None if memory is None else self._as_was(memory)
 
     def memories(self, scope: str) -> Iterator[Memory]:

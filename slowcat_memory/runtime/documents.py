@@ -146,7 +146,7 @@ class DocumentVectors:
             notes = [m for m in snapshot.memories(scope) if not m.retired_at]
             chunks = (chunk(turn) for turn in snapshot.turns(scope) if not turn.aside)
             every = {memory.id: memory for memory in (*chunks, *notes)}
-        return [memory for id_, memory in every.items() if id_ not in done]
+            return [snapshot.in_context(m) for id_, m in every.items() if id_ not in done]
 
     def _keep(
         self,

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.chunks import chunk_id, turn_of
 from slowcat_memory.records import CommandEntry, Forget, Memory, Turn, WriteBatch
-from slowcat_memory.runtime.namespace import read_memory
 from slowcat_memory.store import Snapshot, Store
 
 UNDOABLE = frozenset(("remember", "forget_that", "forget_about", "correct"))
@@ -145,7 +144,7 @@ class Hiding:
                 present = next((e for e in snapshot.commands() if e.id == entry.id), None)
                 if present is None or present.state != "done" or present.kind not in UNDOABLE:
                     return None
-                found = [read_memory(snapshot, present.scope, id_) for id_ in present.hidden]
+                found = [snapshot.read(present.scope, id_) for id_ in present.hidden]
             back = [replace(m, retired_at=None, valid_to=None) for m in found if m]
             in_order = sorted(back, key=lambda memory: (turn_of(memory.id), memory.id))
             made = self._retired(present.scope, present.made, now)
@@ -194,7 +193,7 @@ class Hiding:
 
     def _retired(self, scope: str, memories: Iterable[str], now: datetime) -> list[Memory]:
         with self._store.snapshot() as snapshot:
-            found = [read_memory(snapshot, scope, id_) for id_ in memories]
+            found = [snapshot.read(scope, id_) for id_ in memories]
         current = (memory for memory in found if memory and memory.retired_at is None)
         return [replace(memory, retired_at=now, valid_to=now) for memory in current]
 

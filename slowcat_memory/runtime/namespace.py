@@ -142,7 +142,7 @@ class Namespace:
     def _take_changes(self, searcher: Searcher, snapshot: Snapshot, manifest: Manifest) -> None:
         """Bring an index up to what was derived after it was built."""
         for memory_id in snapshot.changed(self.scope, manifest.changes):
-            memory = read_memory(snapshot, self.scope, memory_id)
+            memory = snapshot.read(self.scope, memory_id)
             if memory is None:
                 searcher.remove(memory_id)
                 continue
@@ -206,7 +206,7 @@ class Namespace:
             earlier = snapshot.turn_before(self.scope, turn.session, turn.id)
             before = chunk_id(earlier) if earlier else ""
         self._latest[turn.session] = chunk_id(turn.id)
-        return document(chunk(turn), self._reading, before)
+        return document(snapshot.in_context(chunk(turn)), self._reading, before)
 
     # ---------------------------------------------------------------- changes
 
@@ -336,7 +336,7 @@ class Namespace:
         if missing:
             with self._store.snapshot() as snapshot:
                 for memory_id in missing:
-                    if memory := read_memory(snapshot, self.scope, memory_id):
+                    if memory := snapshot.read(self.scope, memory_id):
                         found[memory_id] = memory
         return found
 
@@ -419,20 +419,3 @@ class Namespace:
     def _stale(self, manifest: Manifest) -> bool:
         with self._store.snapshot() as snapshot:
             return snapshot.forget_epoch() != manifest.forget_epoch
-
-
-def read_memory(snapshot: Snapshot, scope: str, memory_id: str) -> Memory | None:
-    """Read a memory, or make a chunk from its turn.
-
-    Args:
-        snapshot: The store.
-        scope: The memory's namespace.
-        memory_id: Its id.
-
-    Returns:
-        The memory, or None when it is not there.
-    """
-    if memory := snapshot.memory(scope, memory_id):
-        return memory
-    turn = snapshot.turn(turn_of(memory_id)) if turn_of(memory_id) else None
-    return chunk(turn) if turn is not None and turn.scope == scope else None

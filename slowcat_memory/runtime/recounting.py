@@ -7,7 +7,6 @@ from typing import Protocol
 from slowcat_memory.core.chunks import CHUNK, chunk, chunk_id
 from slowcat_memory.records import LedgerEntry, Memory, Turn
 from slowcat_memory.runtime.hiding import last_exchange
-from slowcat_memory.runtime.namespace import read_memory
 from slowcat_memory.store import Snapshot
 
 LATELY = 2000  # log positions among which a person's own statements are looked for
@@ -127,11 +126,7 @@ def meant(
     current = [m for m in offered if m and not m.retired_at and m.scope == here.scope]
     if current:
         return max(current, key=lambda memory: len(heard.intersection(tokenize(memory.text))))
-    return (
-        None
-        if asked.text.rstrip().endswith("?")
-        else read_memory(snapshot, here.scope, chunk_of(asked))
-    )
+    return None if asked.text.rstrip().endswith("?") else snapshot.read(here.scope, chunk_of(asked))
 
 
 def known_of(snapshot: Snapshot, scope: str, own: str) -> list[Memory]:

@@ -92,7 +92,7 @@ def said_between(
             if turn.session == session.id and not turn.aside:
                 memory = snapshot.memory(scope, chunk_id(turn.id)) or chunk(turn)
                 if not memory.retired_at:
-                    yield memory
+                    yield snapshot.in_context(memory)
                 read += 1
         if read >= MOST:
             return

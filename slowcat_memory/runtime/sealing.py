@@ -124,14 +124,14 @@ def inventory(snapshot: Snapshot, scope: str, reading: Reading) -> Iterator[Docu
             continue
         memory = snapshot.memory(scope, chunk_id(turn.id)) or chunk(turn)
         if not memory.retired_at:
-            yield document(memory, reading, latest.get(turn.session, ""))
+            yield document(snapshot.in_context(memory), reading, latest.get(turn.session, ""))
             latest[turn.session] = memory.id
     for memory in snapshot.memories(scope):
         if memory.retired_at or not findable(memory):
             continue
         said = snapshot.turn(turn_of(memory.id)) if turn_of(memory.id) else None
         if said is None or said.scope != scope:
-            yield document(memory, reading)
+            yield document(snapshot.in_context(memory), reading)
 
 
 def _build(folder: Path, order: Order) -> None:

@@ -30,7 +30,14 @@ from slowcat_memory.store.folder import (
 from slowcat_memory.store.mending import spans
 from slowcat_memory.store.options import OpenReport
 from slowcat_memory.store.places import EVENTS, event_keys
-from slowcat_memory.store.schema import CREATED, DICTIONARIES, NEXT_ID, SCHEMA, SCHEMA_VERSION
+from slowcat_memory.store.schema import (
+    CREATED,
+    DICTIONARIES,
+    LAST_RUN,
+    NEXT_ID,
+    SCHEMA,
+    SCHEMA_VERSION,
+)
 from slowcat_memory.store.sessions import fold
 from slowcat_memory.store.shelf import BlockReader, DamagedRow, Shelf
 
@@ -40,6 +47,7 @@ WORKSHOP = "salvage.tmp"  # where the replacement of a damaged store is made
 CARRIED = (
     *("log", "places", "warm", "cold", "dictionaries"),
     *("memories", "meta", "tombstones", "cursors", "ledger", "vectors", "commands"),
+    *("contexts", "keys", "tasks", "runs"),
 )
 SALVAGE_SECONDS = 600.0  # for one run of the canary
 
@@ -183,6 +191,8 @@ def _rebuild_meta(edit: Edit, last: int, now: datetime) -> None:
     numbers = edit.txn.cursor(edit.handles["dictionaries"]).iternext(values=False)
     taken = max((keys.id_of(key) for key in numbers), default=0)
     edit.set_meta(DICTIONARIES, max(edit.meta(DICTIONARIES, 0), taken))
+    runs = edit.txn.cursor(edit.handles["runs"]).iternext(values=False)
+    edit.set_meta(LAST_RUN, max([edit.meta(LAST_RUN, 0), *map(keys.id_of, runs)]))
     known = {bytes.fromhex(digest) for digest in edit.meta("embedders", {})}
     for key in edit.txn.cursor(edit.handles["vectors"]).iternext(values=False):
         if key[: keys.HASH] not in known:  # forgetting would not find it

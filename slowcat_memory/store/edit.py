@@ -6,6 +6,7 @@ last one per key wins, and reading through an edit sees them.
 """
 
 from collections.abc import Callable
+from itertools import takewhile
 from typing import Any, TypeVar
 
 import lmdb
@@ -111,6 +112,30 @@ class Edit:
             Keys of this edit alone.
         """
         return {key for key, value in self._rows.get(table, {}).items() if value is not None}
+
+    def walk(self, table: str, prefix: bytes) -> list[bytes]:
+        """Return the keys that begin so, as they will be.
+
+        Args:
+            table: The table; one that an older store lacks is empty.
+            prefix: What they begin with; not empty.
+
+        Returns:
+            Keys, sorted.
+        """
+        found = (
+            self._walk(table, prefix) if self._under is None else self._under.walk(table, prefix)
+        )
+        rows = self._rows.get(table, {})
+        own = {key for key, value in rows.items() if value is not None and key.startswith(prefix)}
+        return sorted(own.union(key for key in found if key not in rows))
+
+    def _walk(self, table: str, prefix: bytes) -> list[bytes]:
+        db = self.handles.get(table)
+        cursor = None if db is None else self.txn.cursor(db)
+        if cursor is None or not cursor.set_range(prefix):
+            return []
+        return list(takewhile(lambda key: key.startswith(prefix), cursor.iternext(values=False)))
 
     # ------------------------------------------------------------------- change
 

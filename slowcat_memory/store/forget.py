@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from slowcat_memory.core.chunks import chunk_id, turn_of
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import (
     CommandEntry,
@@ -121,7 +122,7 @@ def find(what: Forget, edit: Edit) -> Doomed:
     wanted = _turn_test(what)
     doomed.turns = {e.id: e for e in events if isinstance(e, Turn) and wanted(e)}
     _find_sessions(what, events, doomed)
-    doomed.memories = {(t.scope, stage.chunk_id(t.id)) for t in doomed.turns.values()}
+    doomed.memories = {(t.scope, chunk_id(t.id)) for t in doomed.turns.values()}
     doomed.memories |= {
         (memory.scope, memory.id)
         for memory in doomed.readable(edit, "memories", Memory)
@@ -131,7 +132,7 @@ def find(what: Forget, edit: Edit) -> Doomed:
 
 
 def _turn_test(what: Forget) -> Callable[[Turn], bool]:
-    named = set(what.turns) | {stage.turn_of(memory) for memory in what.memories}
+    named = set(what.turns) | {turn_of(memory) for memory in what.memories}
     by_id = bool(what.turns or what.memories)
 
     def wanted(turn: Turn) -> bool:

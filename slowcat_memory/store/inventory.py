@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from slowcat_memory.core.ageing import Aging, Row, TierOptions
+from slowcat_memory.core.chunks import turn_of
 from slowcat_memory.core.importance import used
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Cursor, LedgerEntry, Memory, Session, Turn
@@ -16,7 +17,6 @@ from slowcat_memory.store.edit import Edit
 from slowcat_memory.store.environment import Handles, Txn
 from slowcat_memory.store.schema import EPOCH
 from slowcat_memory.store.shelf import BlockReader, Shelf
-from slowcat_memory.store.stage import turn_of
 from slowcat_memory.store.unblocking import block_of, read
 
 T = TypeVar("T")

@@ -146,6 +146,18 @@ def vector_key(embedder: str, scope: str, memory: str) -> bytes:
     return _checked(embedder_hash(embedder) + scoped_key(scope, memory))
 
 
+def owner_of(id: str) -> str:
+    """Return the memory that a key of it points back to.
+
+    Args:
+        id: ``<memory>?<name>``; or a memory's own id, which may hold no "?".
+
+    Returns:
+        The memory's id, "" when it is no key's.
+    """
+    return id.rpartition("?")[0]
+
+
 def turn_tombstone(position: int) -> bytes:
     """Return the key that says that a turn is forgotten.
 

@@ -22,8 +22,12 @@ def _to_commands(edit: Edit) -> None:
     """To 3: a table for orders, made on opening; and turns that may be marked as asides."""
 
 
+def _to_thinking(edit: Edit) -> None:
+    """To 4: tables for contexts, keys, tasks and runs, made on opening; all empty at first."""
+
+
 # From version n to n + 1, by n.
-STEPS: Mapping[int, Migration] = {1: _to_blocks, 2: _to_commands}
+STEPS: Mapping[int, Migration] = {1: _to_blocks, 2: _to_commands, 3: _to_thinking}
 
 
 def version(env: Environment) -> int | None:

@@ -28,6 +28,7 @@ class StoreOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             may take the very last transaction, never more, and a commit costs one flush of the
             disk instead of two; for SD cards.
         ledger_keep: How many turns' ledger rows are kept; older ones make room.
+        runs_keep: How many steps of idle jobs the run log tells of; older ones make room.
         backups_keep: How many backups are kept in the store's own ``backups`` folder.
         min_free_mb: Below this much free disk, derived work is refused and only turns are saved.
         allow_unsafe_fs: Open on a network file system all the same. Locks and memory maps do not
@@ -45,6 +46,7 @@ class StoreOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     durability: Durability = "full"
     ledger_keep: int = 1000
+    runs_keep: int = 1000
     backups_keep: int = 7
     min_free_mb: int = 200
     allow_unsafe_fs: bool = False

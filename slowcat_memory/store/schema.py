@@ -8,7 +8,7 @@ rows are about the other two. Keys are built in ``codec``; a value is a record i
 from dataclasses import dataclass
 from typing import Literal
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 Role = Literal["source", "derived", "bookkeeping"]
 
@@ -41,12 +41,16 @@ TABLES = (
     Table("sessions", "session id", "Session", "derived"),
     Table(
         "vectors",
-        r"8-byte hash of a space's key, scope \0 memory id",
+        r"8-byte hash of a space's key, scope \0 id of a memory or of a key",
         "flags u8, float16… | flags u8, token_dim u16, int8… in a space of token vectors",
         "derived",
     ),
+    Table("contexts", r"scope \0 memory id", "Context", "derived"),
+    Table("keys", r"scope \0 memory id ? name", "Key", "derived"),
     Table("ledger", "u64 id of the user's turn", "LedgerEntry", "bookkeeping"),
     Table("commands", "u64 id", "CommandEntry", "bookkeeping"),
+    Table("tasks", "task id", "Task", "bookkeeping"),
+    Table("runs", "u64 id", "Run", "bookkeeping"),
     Table("cursors", "name", "Cursor", "bookkeeping"),
     Table("manifest", "scope", "Manifest", "bookkeeping"),
     Table("changes", r"scope \0 u64 number", "ids of memories", "bookkeeping"),
@@ -63,6 +67,7 @@ NEXT_ID = "next_id"  # int: ids below it are taken for ever, forgotten ones too
 EPOCH = "forget_epoch"  # int: how often something was forgotten
 UNENDED = "unended"  # [str]: sessions that have not ended; missing in older stores
 LAST_CHANGE = "last_change"  # int: number of the last row of ``changes``
+LAST_RUN = "last_run"  # int: number of the last row of ``runs``
 ERASE_DUE = "erase_due"  # bool: deleted text may still be in free pages of the file
 COUNTS = "counts"  # {table: rows} of every table but ``meta``
 DICTIONARIES = "dictionaries"  # int: numbers of dictionaries up to it are taken for ever

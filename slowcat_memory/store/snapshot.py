@@ -2,20 +2,27 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
+from msgspec.structs import replace
 
+from slowcat_memory.core.chunks import chunk, turn_of
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import (
     CommandEntry,
+    Context,
     Cursor,
     Event,
     Held,
+    Key,
     LedgerEntry,
     Manifest,
     Memory,
+    Run,
     Session,
+    Task,
+    TaskState,
     Turn,
     Vector,
 )
@@ -24,6 +31,9 @@ from slowcat_memory.store.census import census
 from slowcat_memory.store.environment import Handles, Txn
 from slowcat_memory.store.schema import EPOCH, LAST_CHANGE, UNENDED
 from slowcat_memory.store.shelf import BlockReader, DamagedRow, Shelf
+
+if TYPE_CHECKING:
+    import lmdb
 
 T = TypeVar("T")
 OnBad = Callable[[str, bytes], None]
@@ -186,8 +196,36 @@ class Snapshot:
 
     # ------------------------------------------------------------------- derived
 
+    def read(self, scope: str, id: str) -> Memory | None:
+        """Return a memory as it is to be shown and found: its context included.
+
+        Args:
+            scope: Its namespace.
+            id: Its id.
+
+        Returns:
+            The memory, or the chunk that its turn makes; None when neither is there.
+        """
+        memory = self.memory(scope, id)
+        if memory is None:
+            turn = self.turn(turn_of(id)) if turn_of(id) else None
+            memory = chunk(turn) if turn is not None and turn.scope == scope else None
+        return None if memory is None else self.in_context(memory)
+
+    def in_context(self, memory: Memory) -> Memory:
+        """Join a memory with what places it.
+
+        Args:
+            memory: A memory as it is kept, or a chunk.
+
+        Returns:
+            The memory with its context, when it has one.
+        """
+        context = self.context(memory.scope, memory.id)
+        return replace(memory, context=context.text) if context else memory
+
     def memory(self, scope: str, id: str) -> Memory | None:
-        """Return a memory.
+        """Return a memory as it is kept: without what places it (see ``read``).
 
         Args:
             scope: Its namespace.
@@ -210,13 +248,50 @@ class Snapshot:
         """
         return self._scan(Memory, "memories", keys.scope_prefix(scope) + beginning.encode())
 
+    def context(self, scope: str, id: str) -> Context | None:
+        """Return what places a memory.
+
+        Args:
+            scope: Its namespace.
+            id: The memory's id.
+
+        Returns:
+            The context, None when there is none.
+        """
+        return self._get(Context, "contexts", keys.scoped_key(scope, id))
+
+    def contexts(self, scope: str) -> Iterator[Context]:
+        """Walk what places a namespace's memories.
+
+        Args:
+            scope: The namespace.
+
+        Yields:
+            Contexts by memory id.
+        """
+        return self._scan(Context, "contexts", keys.scope_prefix(scope))
+
+    def keys(self, scope: str, memory: str = "") -> Iterator[Key]:
+        """Walk the keys that point back to memories.
+
+        Args:
+            scope: The memories' namespace.
+            memory: Only those of this one; "" for all.
+
+        Yields:
+            Keys by id, so that those of one memory come together.
+        """
+        beginning = f"{memory}?".encode() if memory else b""
+        found: Iterator[Key] = self._scan(Key, "keys", keys.scope_prefix(scope) + beginning)
+        return (key for key in found if memory in ("", key.memory))
+
     def vector(self, embedder: str, scope: str, id: str) -> Vector | None:
-        """Return a memory's vector.
+        """Return a memory's vector, or a key's.
 
         Args:
             embedder: Key of the embedder that made it.
             scope: The memory's namespace.
-            id: The memory's id.
+            id: The memory's id, or the key's.
 
         Returns:
             The vector, None when there is none.
@@ -226,14 +301,14 @@ class Snapshot:
         return None if value is None else self._vector(key, value)
 
     def vectors(self, embedder: str, scope: str) -> Iterator[Vector]:
-        """Walk a namespace's vectors by one embedder.
+        """Walk a namespace's vectors by one embedder: those of memories, and of keys.
 
         Args:
             embedder: Its key.
             scope: The namespace.
 
         Yields:
-            Vectors by memory id.
+            Vectors by the id of their memory or key.
         """
         prefix = keys.embedder_hash(embedder) + keys.scope_prefix(scope)
         for key, value in self._rows("vectors", prefix):
@@ -342,11 +417,46 @@ class Snapshot:
         Returns:
             Rows, the latest first.
         """
-        if "commands" not in self._handles:  # read beside a writer of an older version
-            return []
-        rows = self._txn.cursor(self._handles["commands"]).iterprev()
-        entries = (self._decode(CommandEntry, "commands", *row) for row in rows)
+        entries = (self._decode(CommandEntry, "commands", *row) for row in self._latest("commands"))
         return list(islice((e for e in entries if e and scope in ("", e.scope)), n))
+
+    def task(self, id: str) -> Task | None:
+        """Return a piece of idle work.
+
+        Args:
+            id: Its id.
+
+        Returns:
+            The task, None when there is none, or it is done.
+        """
+        return self._get(Task, "tasks", keys.name_key(id))
+
+    def tasks(self, job: str = "", state: TaskState | Literal[""] = "") -> list[Task]:
+        """Return the idle work that is due, or given up.
+
+        Args:
+            job: Only this job's; "" for every one's.
+            state: Only what is in this state; "" for all.
+
+        Returns:
+            Tasks by rank; within one rank the newest first.
+        """
+        beginning = f"{job}/".encode() if job else b""
+        every: Iterator[Task] = self._scan(Task, "tasks", beginning)
+        found = [task for task in every if job in ("", task.job) and state in ("", task.state)]
+        return sorted(found, key=lambda task: (task.rank, -task.created.timestamp(), task.id))
+
+    def runs(self, n: int | None = None) -> list[Run]:
+        """Return what idle jobs did lately.
+
+        Args:
+            n: How many steps; None for all that are kept.
+
+        Returns:
+            Rows, the latest first.
+        """
+        entries = (self._decode(Run, "runs", *row) for row in self._latest("runs"))
+        return list(islice((entry for entry in entries if entry), n))
 
     def cursor(self, name: str) -> Cursor | None:
         """Return how far a reader has come.
@@ -388,8 +498,6 @@ class Snapshot:
         Returns:
             Ids of memories, each once; some may be gone.
         """
-        if "changes" not in self._handles:  # read beside a writer of an older version
-            return []
         prefix, found = keys.scope_prefix(scope), dict[str, None]()
         start = prefix + keys.id_key(after + 1)
         for key in self._keys("changes", prefix, start):
@@ -453,7 +561,7 @@ class Snapshot:
         return None if db is None else self._txn.get(key, db=db)
 
     def _get(self, kind: Any, table: str, key: bytes) -> Any:
-        value = self._txn.get(key, db=self._handles[table])
+        value = self._row(table, key)
         return None if value is None else self._decode(kind, table, key, value)
 
     def _decode(self, kind: Any, table: str, key: bytes, value: bytes) -> Any:
@@ -477,9 +585,17 @@ class Snapshot:
             self._on_bad("vectors", key)
             return None
 
+    def _cursor(self, table: str) -> "lmdb.Cursor[bytes] | None":
+        db = self._handles.get(table)
+        return None if db is None else self._txn.cursor(db)
+
+    def _latest(self, table: str) -> Iterator[tuple[bytes, bytes]]:
+        cursor = self._cursor(table)
+        return iter(()) if cursor is None else cursor.iterprev()
+
     def _rows(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
-        cursor = self._txn.cursor(self._handles[table])
-        if not cursor.set_range(prefix):
+        cursor = self._cursor(table)
+        if cursor is None or not cursor.set_range(prefix):
             return
         for key, value in cursor:
             if not key.startswith(prefix):
@@ -487,8 +603,8 @@ class Snapshot:
             yield key, value
 
     def _keys(self, table: str, prefix: bytes, start: bytes) -> Iterator[bytes]:
-        cursor = self._txn.cursor(self._handles[table])
-        if not cursor.set_range(start):
+        cursor = self._cursor(table)
+        if cursor is None or not cursor.set_range(start):
             return
         for key in cursor.iternext(values=False):
             if not key.startswith(prefix):

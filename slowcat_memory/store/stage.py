@@ -2,7 +2,7 @@
 
 Nothing here touches the disk. What is forgotten does not come back: a memory made from a forgotten
 turn, a vector or an offer of a forgotten memory is left out, because the step that made it may
-have begun before the forgetting.
+have begun before the forgetting (see ``subjects``).
 """
 
 from collections.abc import Callable, Sequence
@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from slowcat_memory.core.chunks import turn_of
 from slowcat_memory.errors import StoreError
 from slowcat_memory.records import (
     Cursor,
@@ -22,39 +23,13 @@ from slowcat_memory.records import (
     Vector,
     WriteBatch,
 )
-from slowcat_memory.store import changes, codec, keys, unended
+from slowcat_memory.store import changes, codec, keys, placing, thinking, unended
 from slowcat_memory.store.edit import Edit
-from slowcat_memory.store.places import EVENTS
 from slowcat_memory.store.schema import EMBEDDERS, EPOCH, NEXT_ID
 from slowcat_memory.store.sessions import fold
+from slowcat_memory.store.subjects import any_forgotten, drop_vectors, is_there, names_forgotten
 
-CHUNK = "chunk/"
 V = TypeVar("V", Vector, TokenVectors)
-
-
-def chunk_id(turn: int) -> str:
-    """Return the id of a turn's chunk.
-
-    Args:
-        turn: The turn's log id.
-
-    Returns:
-        The memory id.
-    """
-    return f"{CHUNK}{turn}"
-
-
-def turn_of(memory: str) -> int:
-    """Return the turn that a chunk stands for.
-
-    Args:
-        memory: A memory's id.
-
-    Returns:
-        The turn's log id, 0 when it is no chunk's id.
-    """
-    number = memory.removeprefix(CHUNK)
-    return int(number) if number != memory and number.isdecimal() else 0
 
 
 # ------------------------------------------------------------------- events
@@ -110,11 +85,16 @@ def apply(batch: WriteBatch, edit: Edit) -> None:
     Raises:
         ValueError: A key cannot be made, or a record is too large.
     """
+    done = thinking.done(batch, edit)
+    thinking.log(batch, done, edit)
+    if not done:
+        return
     for scope, memory in batch.drop:
         drop_memory(scope, memory, edit)
     for record in batch.memories:
         if not _is_forgotten(record, edit):
-            edit.write_record("memories", keys.scoped_key(record.scope, record.id), record)
+            _put_memory(record, edit)
+    placing.put(batch, edit)
     if batch.vectors:
         _put_vectors(batch.embedder, batch.vectors, codec.encode_vector, edit)
     if batch.tokens:
@@ -123,10 +103,17 @@ def apply(batch: WriteBatch, edit: Edit) -> None:
     move(batch.cursor, edit)
     if batch.command is not None:
         edit.write_record("commands", keys.id_key(batch.command.id), batch.command)
+    thinking.ask(batch, edit)
+
+
+def _put_memory(memory: Memory, edit: Edit) -> None:
+    """Put a memory. A chunk's context has a row of its own, and may be gone by tomorrow."""
+    kept = replace(memory, context="") if turn_of(memory.id) else memory
+    edit.write_record("memories", keys.scoped_key(memory.scope, memory.id), kept)
 
 
 def drop_memory(scope: str, memory: str, edit: Edit) -> None:
-    """Take a memory away with its vectors by every embedder.
+    """Take a memory away with what places it, its keys, and the vectors of it and of them.
 
     Args:
         scope: Its namespace.
@@ -134,20 +121,8 @@ def drop_memory(scope: str, memory: str, edit: Edit) -> None:
         edit: Takes the changes.
     """
     edit.drop("memories", keys.scoped_key(scope, memory))
-    for embedder in embedders(edit):
-        edit.drop("vectors", keys.vector_key(embedder, scope, memory))
-
-
-def embedders(edit: Edit) -> list[str]:
-    """Return the key of every embedder that ever made a vector here.
-
-    Args:
-        edit: To read from.
-
-    Returns:
-        Keys.
-    """
-    return list(edit.meta(EMBEDDERS, {}).values())
+    placing.drop(scope, memory, edit)
+    drop_vectors(scope, memory, edit)
 
 
 def _put_vectors(
@@ -166,33 +141,12 @@ def _put_vectors(
 
 def _has_subject(vector: Vector | TokenVectors, edit: Edit) -> bool:
     """Tell whether what the vector stands for is there: text can be guessed from a vector."""
-    turn = turn_of(vector.memory)
-    if turn and any(edit.get(table, keys.id_key(turn)) is not None for table in EVENTS):
-        return True
-    return edit.get("memories", keys.scoped_key(vector.scope, vector.memory)) is not None
+    scope, id = vector.scope, vector.memory
+    return is_there(scope, id, edit) or edit.get("keys", keys.scoped_key(scope, id)) is not None
 
 
 def _is_forgotten(memory: Memory, edit: Edit) -> bool:
-    return names_forgotten(memory.scope, memory.id, edit) or any(
-        edit.get("tombstones", keys.turn_tombstone(turn)) is not None for turn in memory.sources
-    )
-
-
-def names_forgotten(scope: str, memory: str, edit: Edit) -> bool:
-    """Tell whether an id names something forgotten.
-
-    Args:
-        scope: The memory's namespace.
-        memory: Its id.
-        edit: To read from.
-
-    Returns:
-        True for a forgotten memory, and for the chunk of a forgotten turn.
-    """
-    if edit.get("tombstones", keys.memory_tombstone(scope, memory)) is not None:
-        return True
-    turn = turn_of(memory)
-    return turn > 0 and edit.get("tombstones", keys.turn_tombstone(turn)) is not None
+    return names_forgotten(memory.scope, memory.id, edit) or any_forgotten(memory.sources, edit)
 
 
 # ------------------------------------------------------------------- bookkeeping
@@ -229,23 +183,24 @@ def without(entry: LedgerEntry, gone: Callable[[str], bool]) -> LedgerEntry:
     )
 
 
-def trim_ledger(keep: int, edit: Edit) -> None:
-    """Take away the oldest ledger rows when new ones exceed the ring.
+def trim(table: str, keep: int, edit: Edit) -> None:
+    """Take away a ring's oldest rows when new ones exceed it.
 
     Args:
+        table: The ring; its keys are numbers.
         keep: How many rows stay.
         edit: Everything else of the transaction is in it already.
     """
-    fresh = edit.puts("ledger")
+    fresh = edit.puts(table)
     if not fresh:
         return
-    cursor = edit.txn.cursor(edit.handles["ledger"])
-    rows = edit.txn.stat(edit.handles["ledger"])["entries"] + len(fresh)
+    cursor = edit.txn.cursor(edit.handles[table])
+    rows = edit.txn.stat(edit.handles[table])["entries"] + len(fresh)
     if rows <= keep:
         return
     oldest_first = sorted(fresh.union(cursor.iternext(values=False)))
     for key in oldest_first[: max(0, len(oldest_first) - keep)]:
-        edit.drop("ledger", key)
+        edit.drop(table, key)
 
 
 def publish(manifest: Manifest, edit: Edit) -> None:

@@ -161,7 +161,8 @@ class Writer:
                 raise
             except Exception as error:
                 failed[position] = error
-        stage.trim_ledger(self._options.ledger_keep, edit)
+        stage.trim("ledger", self._options.ledger_keep, edit)
+        stage.trim("runs", self._options.runs_keep, edit)
         return failed
 
     def _stage(self, write: Write, edit: Edit) -> None:

@@ -11,7 +11,7 @@ from slowcat_memory.core.chunks import chunk, chunk_id
 from slowcat_memory.core.text import Tokenizer
 from slowcat_memory.errors import IndexDamagedError, StoreError
 from slowcat_memory.index import IndexOptions
-from slowcat_memory.records import Forget, Memory, Turn, Vector, WriteBatch
+from slowcat_memory.records import Context, Forget, Memory, Turn, Vector, WriteBatch
 from slowcat_memory.runtime import namespace as module
 from slowcat_memory.runtime.namespace import Namespace, Space
 from slowcat_memory.store import Ack, Store
@@ -256,7 +256,10 @@ def test_a_pin_while_the_index_is_built_is_not_lost(
 
 def test_a_context_is_indexed_with_its_turn(scene: Scene) -> None:
     turns = scene.talk(4)
-    scene.put(replace(chunk(turns[1]), context="About a veterinarian"))
+    about = Context(scope="anna", memory=chunk_id(turns[1].id), text="About a veterinarian")
+    scene.store.apply("test", WriteBatch(contexts=(about,))).wait()
+    with scene.store.snapshot() as snapshot:
+        scene.namespace.put_memory(snapshot.read("anna", about.memory))
     for step in ("live", "loaded", "sealed"):
         if step == "sealed":
             scene.namespace.reseal()

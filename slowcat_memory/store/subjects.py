@@ -1,0 +1,84 @@
+"""What a derived row is about: whether that is there, whether it is forgotten, which vectors it has.
+
+What is forgotten does not come back: the step that made a row may have begun before the forgetting.
+"""
+
+from collections.abc import Iterable
+
+from slowcat_memory.core.chunks import turn_of
+from slowcat_memory.store import keys
+from slowcat_memory.store.edit import Edit
+from slowcat_memory.store.places import EVENTS
+from slowcat_memory.store.schema import EMBEDDERS
+
+
+def is_there(scope: str, memory: str, edit: Edit) -> bool:
+    """Tell whether a memory is there, or the turn that a chunk stands for.
+
+    Args:
+        scope: Its namespace.
+        memory: Its id.
+        edit: To read from.
+
+    Returns:
+        True when it is.
+    """
+    turn = turn_of(memory)
+    if turn and any(edit.get(table, keys.id_key(turn)) is not None for table in EVENTS):
+        return True
+    return edit.get("memories", keys.scoped_key(scope, memory)) is not None
+
+
+def names_forgotten(scope: str, memory: str, edit: Edit) -> bool:
+    """Tell whether an id names something forgotten.
+
+    Args:
+        scope: The memory's namespace.
+        memory: Its id.
+        edit: To read from.
+
+    Returns:
+        True for a forgotten memory, and for the chunk of a forgotten turn.
+    """
+    if edit.get("tombstones", keys.memory_tombstone(scope, memory)) is not None:
+        return True
+    turn = turn_of(memory)
+    return turn > 0 and edit.get("tombstones", keys.turn_tombstone(turn)) is not None
+
+
+def any_forgotten(turns: Iterable[int], edit: Edit) -> bool:
+    """Tell whether any of some turns is forgotten.
+
+    Args:
+        turns: Their log ids.
+        edit: To read from.
+
+    Returns:
+        True when one is.
+    """
+    buried = (edit.get("tombstones", keys.turn_tombstone(turn)) for turn in turns)
+    return any(row is not None for row in buried)
+
+
+def embedders(edit: Edit) -> list[str]:
+    """Return the key of every embedder that ever made a vector here.
+
+    Args:
+        edit: To read from.
+
+    Returns:
+        Keys.
+    """
+    return list(edit.meta(EMBEDDERS, {}).values())
+
+
+def drop_vectors(scope: str, id: str, edit: Edit) -> None:
+    """Take the vectors of a memory or of a key away, those of its tokens included.
+
+    Args:
+        scope: Its namespace.
+        id: Its id.
+        edit: Takes the changes.
+    """
+    for embedder in embedders(edit):
+        edit.drop("vectors", keys.vector_key(embedder, scope, id))

@@ -1,0 +1,249 @@
+"""Contexts, keys, tasks and runs: put, guarded, taken away with what they are about."""
+
+from datetime import timedelta
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from slowcat_memory.errors import StoreError
+from slowcat_memory.records import (
+    Context,
+    Forget,
+    Key,
+    Made,
+    Run,
+    Task,
+    TokenVectors,
+    Vector,
+    WriteBatch,
+)
+from slowcat_memory.store import Store, StoreOptions
+from tests.harness.samples import at, memory, turn
+
+SPACE, TOKENS = "e", "e~0/2"
+
+
+def context(n: int, text: str = "Anna about her dog", **fields: object) -> Context:
+    given = {"scope": "anna", "memory": f"chunk/{n}", "text": text, "sources": (n,)}
+    return Context(**{**given, **fields})  # type: ignore[arg-type]
+
+
+def key(n: int, name: str = "q1", **fields: object) -> Key:
+    made = {"scope": "anna", "memory": f"chunk/{n}", "id": f"chunk/{n}?{name}", "kind": "question"}
+    return Key(**{**made, "text": f"what about {n}", "sources": (n,), **fields})  # type: ignore[arg-type]
+
+
+def task(name: str = "1", **fields: object) -> Task:
+    given = {"id": f"place/anna/{name}", "job": "place", "scope": "anna", "key": name}
+    return Task(**{**given, "created": at(), **fields})  # type: ignore[arg-type]
+
+
+def run(name: str = "1") -> Run:
+    return Run(task=f"place/anna/{name}", job="place", at=at(), ms=1.5, outcome="done")
+
+
+def vectors(*ids: str) -> dict:
+    rows = tuple(Vector(scope="anna", memory=id, values=np.ones(2, np.float32)) for id in ids)
+    cells = tuple(
+        TokenVectors(scope="anna", memory=id, values=np.ones((1, 2), np.int8)) for id in ids
+    )
+    return {"vectors": rows, "embedder": SPACE, "tokens": cells, "token_key": TOKENS}
+
+
+def kept_vectors(store: Store) -> set[str]:
+    with store.snapshot() as snapshot:
+        dense = {vector.memory for vector in snapshot.vectors(SPACE, "anna")}
+        assert dense == snapshot.has_tokens(TOKENS, "anna", drafts=True)
+    return dense
+
+
+def apply(store: Store, **fields: object) -> None:
+    store.apply("test", WriteBatch(**fields)).wait()  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def told(store: Store) -> Store:
+    """Three turns, each with a context, two keys and vectors; and a fact with a key."""
+    for _ in range(3):
+        store.append(turn(1)).wait()
+    apply(
+        store,
+        memories=(memory("fact/1", sources=(1, 2)),),
+        contexts=tuple(context(n) for n in (1, 2, 3)),
+        keys=tuple(key(n, name) for n in (1, 2, 3) for name in ("q1", "q2"))
+        + (key(1, memory="fact/1", id="fact/1?q1"),),
+        **vectors("chunk/1", "chunk/2", "chunk/3", "chunk/1?q1", "chunk/2?q1", "fact/1?q1"),
+    )
+    return store
+
+
+def test_what_is_put_reads_back(told: Store) -> None:
+    with told.snapshot() as snapshot:
+        assert snapshot.context("anna", "chunk/2") == context(2)
+        assert [one.memory for one in snapshot.contexts("anna")] == [
+            "chunk/1",
+            "chunk/2",
+            "chunk/3",
+        ]
+        assert [one.id for one in snapshot.keys("anna", "chunk/2")] == ["chunk/2?q1", "chunk/2?q2"]
+        assert len(list(snapshot.keys("anna"))) == 7
+        assert not list(snapshot.keys("anna", "chunk")) + list(snapshot.keys("bob"))
+        assert snapshot.context("bob", "chunk/2") is None
+    assert {"chunk/1?q1", "fact/1?q1"} < kept_vectors(told)
+
+
+def test_facets_and_makers_read_back(store: Store) -> None:
+    made = Made(job="facts", version=2, model="m")
+    fact = memory("fact/1", facets={"quote": "I like it"}, made=made)
+    apply(store, memories=(fact,), contexts=(context(1, memory="fact/1", sources=(), made=made),))
+    with store.snapshot() as snapshot:
+        assert snapshot.memory("anna", "fact/1") == fact
+        assert snapshot.read("anna", "fact/1") == replace(fact, context="Anna about her dog")
+
+
+# ------------------------------------------------------------------- reading with the context
+
+
+def test_a_memory_is_read_with_its_context_and_kept_without(told: Store) -> None:
+    with told.snapshot() as snapshot:
+        read = snapshot.read("anna", "chunk/1")
+        assert (read.context, read.sources) == ("Anna about her dog", (1,))
+        assert snapshot.read("bob", "chunk/1") is None is snapshot.read("anna", "chunk/9")
+    apply(told, memories=(replace(read, pinned=True),))
+    with told.snapshot() as snapshot:
+        assert snapshot.memory("anna", "chunk/1") == replace(read, pinned=True, context="")
+    apply(told, contexts=(context(1, ""),))
+    with told.snapshot() as snapshot:
+        assert snapshot.read("anna", "chunk/1") == replace(read, pinned=True, context="")
+        assert snapshot.context("anna", "chunk/1") is None
+
+
+# ------------------------------------------------------------------- vectors of another text
+
+
+def test_a_new_text_takes_the_old_ones_vectors_away(told: Store) -> None:
+    before = kept_vectors(told)
+    apply(told, contexts=(context(1), context(2, "about her cat")), keys=(key(1, text="else"),))
+    assert kept_vectors(told) == before - {"chunk/2", "chunk/1?q1"}
+    apply(told, contexts=(context(3, ""),))
+    assert "chunk/3" not in kept_vectors(told)
+
+
+def test_the_same_step_may_bring_the_new_vectors(told: Store) -> None:
+    before = kept_vectors(told)
+    apply(told, contexts=(context(2, "about her cat"),), **vectors("chunk/2"))
+    assert kept_vectors(told) == before
+
+
+# ------------------------------------------------------------------- what has no subject
+
+
+def test_what_belongs_to_nothing_is_left_out(told: Store) -> None:
+    apply(
+        told,
+        contexts=(context(9), context(1, scope="anna", memory="fact/9")),
+        keys=(key(9), key(1, memory="fact/9", id="fact/9?q1")),
+        **vectors("chunk/9?q1", "fact/9", "chunk/1?q9"),
+    )
+    with told.snapshot() as snapshot:
+        assert (len(list(snapshot.contexts("anna"))), len(list(snapshot.keys("anna")))) == (3, 7)
+    assert not kept_vectors(told) & {"chunk/9?q1", "fact/9", "chunk/1?q9"}
+
+
+@pytest.mark.parametrize("id", ["chunk/1", "chunk/1?", "chunk/2?q1", "chunk/1?a?b", "q1"])
+def test_an_id_that_is_no_keys_is_refused(told: Store, id: str) -> None:
+    with pytest.raises(StoreError, match="question mark"):
+        apply(told, keys=(key(1, id=id),))
+
+
+def test_a_dropped_memory_takes_all_of_it_along(told: Store) -> None:
+    apply(told, memories=(memory("fact/11"),))
+    apply(told, keys=(key(1, memory="fact/11", id="fact/11?q1"),), **vectors("fact/11?q1"))
+    apply(told, drop=(("anna", "fact/1"), ("anna", "chunk/2")), drop_keys=(("anna", "chunk/1?q1"),))
+    with told.snapshot() as snapshot:
+        left = {one.id for one in snapshot.keys("anna")}
+        assert {one.memory for one in snapshot.contexts("anna")} == {"chunk/1", "chunk/3"}
+    assert left == {"chunk/1?q2", "chunk/3?q1", "chunk/3?q2", "fact/11?q1"}
+    assert kept_vectors(told) == {"chunk/1", "chunk/3", "fact/11?q1"}
+
+
+def test_an_index_hears_of_the_memory_that_they_belong_to(told: Store) -> None:
+    with told.snapshot() as snapshot:
+        before = snapshot.last_change()
+    apply(told, contexts=(context(1, "new"),), **vectors("chunk/2?q1"))
+    apply(told, keys=(key(3),), drop_keys=(("anna", "fact/1?q1"),))
+    with told.snapshot() as snapshot:
+        changed = snapshot.changed("anna", before)
+    assert changed == ["chunk/1", "chunk/2", "chunk/3", "fact/1"]
+
+
+# ------------------------------------------------------------------- tasks
+
+
+def test_a_task_is_there_once(store: Store) -> None:
+    apply(store, tasks=(task("1"), task("2", rank=10)))
+    apply(store, tasks=(task("1", attempts=2), task("3", created=at(9))))
+    with store.snapshot() as snapshot:
+        assert snapshot.task("place/anna/1") == task("1")
+        assert [one.key for one in snapshot.tasks()] == ["2", "3", "1"]
+    tried = task("1", attempts=1, not_before=at() + timedelta(hours=1), state="dead", error="E")
+    apply(store, tasks=(tried,), retask=True)
+    with store.snapshot() as snapshot:
+        assert snapshot.tasks("place", "dead") == [tried] == snapshot.tasks(state="dead")
+        assert len(snapshot.tasks("place", "waiting")) == 2
+        assert not snapshot.tasks("plac")
+
+
+def test_an_outcome_is_written_once(told: Store) -> None:
+    apply(told, tasks=(task("1"),))
+    outcome = {"done": task("1").id, "run": run("1"), "contexts": (context(1, "first"),)}
+    apply(told, **outcome)
+    apply(told, **{**outcome, "contexts": (context(1, "second"),), "tasks": (task("2"),)})
+    with told.snapshot() as snapshot:
+        assert snapshot.read("anna", "chunk/1").context == "first"
+        assert not snapshot.tasks()
+        assert [(one.id, one.task) for one in snapshot.runs()] == [(2, ""), (1, "place/anna/1")]
+
+
+def test_a_done_task_may_ask_for_itself_again(store: Store) -> None:
+    apply(store, tasks=(task("1"),))
+    apply(store, done=task("1").id, tasks=(task("1", note="more"),))
+    with store.snapshot() as snapshot:
+        assert [one.note for one in snapshot.tasks()] == ["more"]
+
+
+def test_the_run_log_is_a_ring(open_store) -> None:
+    store = open_store(options=StoreOptions(map_size_gib=0.0625, runs_keep=5, batch_limit=3))
+    for n in range(12):
+        store.apply("test", WriteBatch(run=run(str(n))))
+    store.flush()
+    with store.snapshot() as snapshot:
+        assert [one.id for one in snapshot.runs()] == [12, 11, 10, 9, 8]
+        assert [one.task for one in snapshot.runs(2)] == ["place/anna/11", "place/anna/10"]
+
+
+# ------------------------------------------------------------------- forgetting, and coming too late
+
+
+def test_what_comes_too_late_is_left_out(told: Store) -> None:
+    apply(told, tasks=(task("1"),))
+    told.forget(Forget(turns=(1,)))
+    apply(
+        told,
+        contexts=(context(1), context(2, "made of both", sources=(1, 2))),
+        keys=(key(1), key(3, "q3", sources=(1, 3))),
+        tasks=(task("5", sources=(1,)), task("6", sources=(2,))),
+        retask=True,
+        run=run("5"),
+        **vectors("chunk/1", "chunk/1?q1", "chunk/3?q3"),
+    )
+    with told.snapshot() as snapshot:
+        assert snapshot.context("anna", "chunk/1") is None
+        assert snapshot.context("anna", "chunk/2") == context(2)
+        assert not list(snapshot.keys("anna", "chunk/1"))
+        assert [one.id for one in snapshot.keys("anna", "chunk/3")] == ["chunk/3?q1", "chunk/3?q2"]
+        assert "place/anna/5" not in {one.id for one in snapshot.tasks()}
+        assert "place/anna/6" in {one.id for one in snapshot.tasks()}
+        assert snapshot.runs(1)[0].task == ""
+    assert not kept_vectors(told) & {"chunk/1", "chunk/1?q1", "chunk/3?q3"}
