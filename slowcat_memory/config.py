@@ -29,7 +29,7 @@ from slowcat_memory.core.rank import RankOptions
 from slowcat_memory.core.text import Tokenizer
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.index import IndexOptions
-from slowcat_memory.providers import EmbedderOptions
+from slowcat_memory.providers import EmbedderOptions, ThinkingOptions
 from slowcat_memory.runtime.audience import Audience, PeopleOptions
 from slowcat_memory.runtime.orders import CommandOptions
 from slowcat_memory.runtime.prefetch import PrefetchOptions
@@ -130,6 +130,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         commands: What people order the memory to do.
         prefix: When the LLM reads the prompt ahead.
         llm: The server for ``chat``.
+        thinking: The LLM that thinks while nobody speaks.
     """
 
     preset: Preset = "default"
@@ -153,6 +154,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     commands: CommandOptions = field(default_factory=CommandOptions)
     prefix: PrefixOptions = field(default_factory=PrefixOptions)
     llm: LLMOptions = field(default_factory=LLMOptions)
+    thinking: ThinkingOptions = field(default_factory=ThinkingOptions)
 
     @property
     def folder(self) -> Path:

@@ -20,7 +20,7 @@ HOMES = {
     "lmdb": ("store",),
     "faiss": ("index",),
     "bm25s": ("index",),
-    "openai": ("providers.openai",),
+    "openai": ("providers.connection", "providers.openai", "providers.openai_llm"),
     "onnxruntime": ("providers",),
     "tokenizers": ("providers",),
     # These take seconds and half a gigabyte: only child processes may have them.

@@ -7,6 +7,7 @@ Not useful for: finding the nearest vectors (``index/``), or keeping them (``sto
 Nothing here imports torch, transformers, or sentence-transformers: those live in child processes.
 """
 
+from slowcat_memory.providers.away import AwayAwareLLM
 from slowcat_memory.providers.base import (
     DocumentEmbedder,
     Embedded,
@@ -24,10 +25,12 @@ from slowcat_memory.providers.llm import LLM, Answer, Prompt
 from slowcat_memory.providers.onnx import OnnxEmbedder
 from slowcat_memory.providers.open import open_document_embedder, open_query_embedder
 from slowcat_memory.providers.sentence import SentenceEmbedder
+from slowcat_memory.providers.thinking import ThinkingOptions, open_llm
 
 __all__ = [
     "LLM",
     "Answer",
+    "AwayAwareLLM",
     "DocumentEmbedder",
     "Embedded",
     "Embedder",
@@ -38,10 +41,12 @@ __all__ = [
     "Prompt",
     "QueryEmbedder",
     "SentenceEmbedder",
+    "ThinkingOptions",
     "TokenEmbedder",
     "check_loopback",
     "export_model",
     "open_document_embedder",
+    "open_llm",
     "open_query_embedder",
     "token_key_of",
 ]

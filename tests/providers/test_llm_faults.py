@@ -1,0 +1,63 @@
+import asyncio
+import resource
+import sys
+import time
+from typing import Annotated
+
+import pytest
+from llm_faults import FAULTS, Fault, FaultServer
+from msgspec import Meta, Struct
+
+from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
+from slowcat_memory.providers import Prompt, ThinkingOptions
+from slowcat_memory.providers.openai_llm import OpenAILLM
+
+GOOD = '{"note": "Anna\'s dog is called Max.", "questions": ["Who is Max?"]}'
+SECRET = "marzipan"
+PROMPT = Prompt(job="test", version=1, system="Note it.", user=f"She likes {SECRET}. " * 80)
+ERRORS = {"endpoint": EndpointError, "bad": BadAnswerError, "long": PromptTooLongError}
+QUICK = {"first_token_s": 0.25, "between_tokens_s": 0.25, "total_s": 0.5, "connect_s": 0.5}
+
+
+class Note(Struct, frozen=True, forbid_unknown_fields=True):
+    note: Annotated[str, Meta(max_length=300)]
+    questions: Annotated[list[str], Meta(max_length=3)] = []
+
+
+def patient(server: FaultServer) -> OpenAILLM:
+    return OpenAILLM(ThinkingOptions(url=server.url, **QUICK))  # type: ignore[arg-type]
+
+
+def megabytes() -> float:
+    """The most memory that this process ever had."""
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_a_fault_is_one_of_three_errors_or_none(fault: Fault) -> None:
+    async def run() -> None:
+        async with FaultServer(GOOD) as server:
+            llm = patient(server)
+            assert await llm.probe()
+            server.fault = fault.name
+            before, began = megabytes(), time.perf_counter()
+            if fault.outcome == "ok":
+                assert (await llm.complete(PROMPT, Note)).value.questions == ["Who is Max?"]
+            else:
+                with pytest.raises(ERRORS[fault.outcome]) as caught:
+                    await llm.complete(PROMPT, Note)
+                assert type(caught.value) is ERRORS[fault.outcome]
+                assert SECRET not in str(caught.value) and "pred" not in str(caught.value)
+            assert time.perf_counter() - began < 3.0  # two requests, and a busy machine
+            assert megabytes() - before < 150
+            await server.until_closed()
+            server.fault = "none"
+            assert (await llm.complete(PROMPT, Note)).value.note.startswith("Anna")
+            await llm.close()
+
+    asyncio.run(run())
+
+
+def test_there_are_enough_faults_and_each_has_a_name() -> None:
+    assert len({fault.name for fault in FAULTS}) == len(FAULTS) >= 35
