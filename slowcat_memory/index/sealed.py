@@ -22,7 +22,7 @@ from typing import IO, Any, TypeVar
 import msgspec
 
 from slowcat_memory.errors import IndexDamagedError
-from slowcat_memory.index.building import VECTORS
+from slowcat_memory.index.vectors import VECTORS
 from slowcat_memory.records import IndexFile, Manifest
 
 T = TypeVar("T")
@@ -141,7 +141,7 @@ def check(root: Path, manifest: Manifest, *, vectors: bool) -> Path:
         IndexDamagedError: A file is missing, or is not the one that was built.
     """
     folder = root / manifest.generation
-    wanted = [file for file in manifest.files if file.name.startswith(VECTORS) == vectors]
+    wanted = [file for file in manifest.files if file.name.startswith(f"{VECTORS}.") == vectors]
     # The largest first: beside a busy thread each step between two pieces waits for the interpreter.
     piece = memoryview(bytearray(PIECE))
     for file in sorted(wanted, key=lambda file: -file.size):

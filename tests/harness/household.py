@@ -201,7 +201,7 @@ class Household:
         self.engine.drain()
         known = {*PEOPLE, HOME, GUEST}
         self.clean([*self.engine._tokenizer._known], known, "the tokenizer's cache")
-        last = [namespace.searcher._scored for namespace in self.engine._namespaces]
+        last = [namespace.searcher._lookup._scored for namespace in self.engine._namespaces]
         self.clean(last, known, "the last query of an index")
         if self.between_us and self.engine._embedding._cached.cache_info().currsize:
             raise Leak("queries of off the record are in the embedder's cache")
