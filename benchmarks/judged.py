@@ -36,8 +36,7 @@ from benchmarks import common, datasets, quality
 from benchmarks.datasets import ADVERSARIAL, Dataset, Question
 from benchmarks.scoring import score
 from benchmarks.telling import Origins, dialogue_of
-from slowcat_memory.core import asked
-from slowcat_memory.core.asked import AskedOptions
+from slowcat_memory.core.asked import votes as bounded
 from slowcat_memory.core.fuse import VIEWS, FuseOptions, fuse
 from slowcat_memory.core.weigh import Learned, Ranked, WeighOptions, learn
 from slowcat_memory.engine import MemoryEngine, retrieval_options

@@ -1,75 +1,33 @@
 """What was asked before: judged queries move what they were about, when the like is asked again.
 
 A judged query says of one memory that it answers (above 0) or that it does not (below 0). A later
-query of the same sense hears all of them: each as loud as the two are near, fading with age, summed
-by memory, and never louder than ``most``. So votes reorder candidates and do no more: they propose
-none, drop none, and change no probability. They take nothing from what a person pinned.
+query hears those that are near enough to have its sense, each as loud as the two are near: the index
+adds that up by memory (the view "asked"). However many speak, what they say counts as a prior of 1 at
+most (``rank.asked`` weighs it). So votes reorder candidates and do no more: they drop none, change no
+probability, and take nothing from what a person pinned. What a memory answers does not go out of
+date; but newer judgements of it take the place of older ones.
 """
 
 import numpy as np
-from msgspec import Struct
 
 Array = np.ndarray
 
 
-class AskedOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What earlier queries, judged, weigh for later ones.
-
-    Attributes:
-        enabled: Let them weigh; off, they are only kept.
-        most: What they add to a score, or take from it, at most; scores are 0 to about 1.
-        near: Cosine of two queries from which they begin to have the same sense; at 1 they are
-            the same.
-        half_life_days: Age at which a judgement weighs half, in days; 0 for never.
-        kept: Judgements that are kept of a memory; the weakest and oldest go.
-    """
-
-    enabled: bool = True
-    most: float = 0.2
-    near: float = 0.6
-    half_life_days: float = 365.0
-    kept: int = 8
-
-
-def votes(
-    cosines: Array, places: Array, weights: Array, days: Array, size: int, options: AskedOptions
-) -> Array:
-    """Sum what judged queries say of candidates.
+def votes(summed: Array | None, pinned: Array) -> Array:
+    """Bound what judged queries say of candidates.
 
     Args:
-        cosines: Of each judged query with this one, shape (k,); NaN counts as unlike.
-        places: Position of the memory that each is about among the candidates, shape (k,), integer;
-            -1 where it is none of them.
-        weights: Judgements, -1 to 1, shape (k,).
-        days: Their ages in days, shape (k,).
-        size: How many candidates there are, n.
-        options: What they weigh.
+        summed: Judgements of the same sense, -1 to 1 each, times how near the two queries are,
+            0 to 1, added up by candidate, shape (n,); None where nothing was ever judged.
+        pinned: Whether a person pinned it, bool, shape (n,): it loses nothing.
 
     Returns:
         Shape (n,), -1 to 1; 0 for what was never judged for a query of this sense.
     """
-    sense = np.clip((np.nan_to_num(cosines, nan=-1.0) - options.near) / (1.0 - options.near), 0, 1)
-    said = sense * np.clip(weights, -1.0, 1.0)
-    if options.half_life_days > 0:
-        said = said * np.exp2(-np.maximum(days, 0.0) / options.half_life_days)
-    about = places >= 0
-    summed = np.bincount(places[about], weights=said[about], minlength=size)
-    return np.clip(summed, -1.0, 1.0)
-
-
-def swayed(scores: Array, votes: Array, pinned: Array, options: AskedOptions) -> Array:
-    """Move scores by votes.
-
-    Args:
-        scores: Shape (n,).
-        votes: From ``votes``, shape (n,).
-        pinned: Whether a person pinned it, bool, shape (n,): it loses nothing.
-        options: What they weigh.
-
-    Returns:
-        Shape (n,), each within ``most`` of what it was.
-    """
-    return scores + options.most * np.where(pinned, np.maximum(votes, 0.0), votes)
+    if summed is None:
+        return np.zeros(len(pinned))
+    bounded = np.clip(np.nan_to_num(summed, posinf=1.0, neginf=-1.0), -1.0, 1.0)
+    return np.where(pinned, np.maximum(bounded, 0.0), bounded)
 
 
 def surplus(weights: Array, made: Array, kept: int) -> Array:
@@ -77,7 +35,7 @@ def surplus(weights: Array, made: Array, kept: int) -> Array:
 
     Args:
         weights: Shape (k,).
-        made: When, or in which order, each was made, shape (k,); larger is later.
+        made: In which order each was made, shape (k,); larger is later.
         kept: How many stay.
 
     Returns:

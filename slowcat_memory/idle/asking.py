@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
+import numpy as np
+
 from slowcat_memory.core.asked import surplus
 from slowcat_memory.core.chunks import chunk_id
 from slowcat_memory.core.kinds import findable
@@ -123,12 +125,11 @@ async def keep(
         drop = tuple(one for key in keys for one in _surplus(snapshot, key, kept))
     gone = {id_ for _, id_ in drop}
     keys = tuple(key for key in keys if key.id not in gone)
-    vectors = ()
-    if len(embedded.vectors):
-        vectors = tuple(
-            Vector(scope=key.scope, memory=key.id, values=embedded.vectors[0], draft=True)
-            for key in keys
-        )
+    vectors = tuple(
+        Vector(scope=key.scope, memory=key.id, values=values, draft=True)
+        for values in embedded.vectors[:1]
+        for key in keys
+    )
     return WriteBatch(keys=keys, drop_keys=drop, vectors=vectors, embedder=context.space)
 
 
@@ -136,6 +137,7 @@ def _surplus(snapshot: Snapshot, key: Key, kept: int) -> Iterator[tuple[str, str
     """List the judgements of a memory that are too many with a new one."""
     there = [one for one in snapshot.keys(key.scope, key.memory) if one.kind == ASKED]
     every = [*(one for one in there if one.id != key.id), key]
-    asked = [max(one.sources, default=0) for one in every]
-    for place in surplus([one.weight for one in every], asked, kept).tolist():
+    weights = np.array([one.weight for one in every])
+    asked = np.array([max(one.sources, default=0) for one in every])
+    for place in surplus(weights, asked, kept).tolist():
         yield every[place].scope, every[place].id

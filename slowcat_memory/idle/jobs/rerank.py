@@ -9,7 +9,6 @@ does not is no news.
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
-from msgspec.structs import replace
 
 from slowcat_memory.core.text import estimate_tokens, neutralise
 from slowcat_memory.core.tuning import Tuning, tuning_name
@@ -17,7 +16,7 @@ from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.idle import asking
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.providers import Prompt
-from slowcat_memory.records import Cursor, Made, Memory, Run, Task, Turn, WriteBatch
+from slowcat_memory.records import Cursor, Made, Memory, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
 
 MOST = 12  # memories of a prompt; beyond them next to nothing answers
@@ -122,18 +121,7 @@ class Rerank:
             judged = {}  # told nothing apart: it moves nothing
         made = Made(job=self.name, version=self.version, model=answer.model)
         speakers = [memory.speaker for memory, _ in memories]
-        batch = await asking.keep(turn, judged, speakers, (turn.id,), made, options.kept, context)
-        run = Run(
-            task=task.id,
-            job=self.name,
-            at=context.now,
-            ms=0.0,
-            outcome="done",
-            model=answer.model,
-            tokens_in=answer.tokens_in,
-            tokens_out=answer.tokens_out,
-        )
-        return replace(batch, run=run)
+        return await asking.keep(turn, judged, speakers, (turn.id,), made, options.kept, context)
 
 
 def withdrawn(snapshot: Snapshot, scope: str) -> bool:
