@@ -1,7 +1,7 @@
 """How soon is the LLM free for who begins to speak?
 
-A thinker (``benchmarks/thinkers.py``) asks an LLM whenever the idle gate is open, with the client of
-idle thinking, on a thread of its own. Into a real Pipecat pipeline people begin to speak at random
+A thinker (``benchmarks/thinkers.py``) asks an LLM whenever the idle gate is open, with the loop and
+the client of idle thinking, on its thread. Into a real Pipecat pipeline people begin to speak at random
 moments while such a request is under way. Measured is the time from their first frame until the
 *server* has seen the request's connection go, and whether any request of the thinker was on a server
 while one of the conversation was. Speech is short here, a fifth of a second, which is less than any
@@ -97,10 +97,10 @@ def measure(name: str, folder: Path, interruptions: int, seed: int = common.SEED
         The figures; see the module.
     """
     servers, observed = ARMS[name]
-    config = common.configuration(folder / "store", embedding={"kind": "none"})
+    own = {"enabled": False, "grace_s": GRACE_S}  # the engine's upkeep stays out of it
+    config = common.configuration(folder / "store", embedding={"kind": "none"}, idle=own)
     engine = MemoryEngine(config)
-    heard = engine.gate = IdleGate(GateOptions(grace_s=GRACE_S))
-    gate = heard if observed else IdleGate(GateOptions(grace_s=GRACE_S))
+    gate = engine.gate if observed else IdleGate(GateOptions(grace_s=GRACE_S))
     chance = random.Random(f"{seed}/{name}")
     try:
         spoken, spans = asyncio.run(_interrupt(engine, gate, servers, interruptions, chance))
@@ -151,7 +151,7 @@ async def _interrupt(
         memory = HybridContextualMemoryProcessor(engine=engine)
         talk = HeadlessConversation(llm_url=servers[0].url, memory=memory)
         await stack.enter_async_context(talk)
-        with thinkers.thinking(gate, thinks.url):
+        with thinkers.thinking(gate, thinks.url, engine.store):
             for _ in range(interruptions):
                 await thinks.wait_until(lambda: _under_way(thinks), 10.0)
                 await asyncio.sleep(chance.uniform(0.0, MOST_WAIT_S))

@@ -1,22 +1,30 @@
-"""Who thinks while nobody speaks, for the benchmarks of what that costs the conversation."""
+"""Who thinks while nobody speaks, for the benchmarks of what that costs the conversation.
+
+The product's own idle loop, client and thread, with one job that is never done: it asks the LLM for
+an answer that takes longer than anybody is silent, so that a request is under way when they speak.
+"""
 
 import asyncio
 import contextlib
-import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
 
 from msgspec import Struct
 
-from slowcat_memory.errors import EndpointError, SlowcatError
+from slowcat_memory.idle.context import Contexts, Parts
 from slowcat_memory.idle.gate import IdleGate
-from slowcat_memory.providers import LLM, Prompt, ThinkingOptions
-from slowcat_memory.providers.openai_llm import OpenAILLM
+from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
+from slowcat_memory.idle.loop import IdleLoop
+from slowcat_memory.idle.options import IdleOptions
+from slowcat_memory.idle.thread import IdleThread
+from slowcat_memory.providers import Prompt, ThinkingOptions, open_llm
+from slowcat_memory.records import Task, WriteBatch
+from slowcat_memory.store import Store
 
 MARK = "This is idle work."
 LOOK_S = 0.002  # a closed gate is looked at as often, so that steps are begun at any moment
-WORDS = (
-    400  # of an answer: longer than anybody is silent here, so that it is under way when they speak
-)
+WORDS = 400  # of an answer
 
 
 class Answer(Struct, forbid_unknown_fields=True):
@@ -25,7 +33,30 @@ class Answer(Struct, forbid_unknown_fields=True):
     text: str
 
 
-def is_idle_work(request: dict) -> bool:
+class NoOptions(Struct, frozen=True, forbid_unknown_fields=True):
+    """Nothing may be tuned."""
+
+
+class Dream:
+    """A job that is always due, and changes nothing."""
+
+    name, version = "dream", 1
+    needs: Needs = "llm"
+    trigger = Trigger(every_s=LOOK_S)
+    Options: type[Struct] = NoOptions
+
+    def plan(self, context: JobContext) -> Plan:
+        """Dream again."""
+        return Plan(tasks=(Task(id="dream//again", job="dream", key="again", created=context.now),))
+
+    async def step(self, task: Task, context: JobContext) -> WriteBatch:
+        """Ask, and throw the answer away."""
+        assert context.llm
+        await context.llm.complete(Prompt(job="dream", version=1, system=MARK, user="…"), Answer)
+        return WriteBatch()
+
+
+def is_idle_work(request: dict[str, Any]) -> bool:
     """Tell whether a request is a thinker's.
 
     Args:
@@ -35,57 +66,36 @@ def is_idle_work(request: dict) -> bool:
 
 
 @contextlib.contextmanager
-def thinking(gate: IdleGate, url: str) -> Iterator[None]:
-    """Think whenever the gate is open, one request after another, on a thread with its own loop.
+def thinking(gate: IdleGate, url: str, store: Store) -> Iterator[None]:
+    """Think whenever the gate is open, one request after another.
 
     Args:
         gate: When.
         url: Of the LLM's server.
+        store: Keeps what is due.
     """
-    loop = asyncio.new_event_loop()
-    task = loop.create_task(_think(gate, url))
+    parts = Parts(
+        store=store,
+        upkeep=None,  # type: ignore[arg-type]  # nothing of it is asked for
+        clock=lambda: datetime.now(UTC),
+        zone=UTC,
+        scopes=list,
+        llm=open_llm(ThinkingOptions(url=url)),
+    )
+    contexts = Contexts(parts)
+    options = IdleOptions(backoff_s=LOOK_S)
 
-    def run() -> None:
-        with contextlib.suppress(asyncio.CancelledError):
-            loop.run_until_complete(task)
-        loop.close()
+    def make() -> IdleLoop:
+        return IdleLoop(store, [Dream()], gate, contexts, options=options, sleep=_rest)
 
-    thread = threading.Thread(target=run, name="thinker", daemon=True)
+    thread = IdleThread(make)
     thread.start()
     try:
         yield
     finally:
-        with contextlib.suppress(RuntimeError):  # it has ended by itself
-            loop.call_soon_threadsafe(task.cancel)
-        thread.join(5.0)
+        thread.stop()
+        contexts.close()
 
 
-async def _think(gate: IdleGate, url: str) -> None:
-    llm = OpenAILLM(ThinkingOptions(url=url))
-    try:
-        while True:
-            if gate.opens_in():
-                await asyncio.sleep(LOOK_S)
-            else:
-                await _step(gate, llm)
-    finally:
-        await llm.close()
-
-
-async def _step(gate: IdleGate, llm: LLM) -> None:
-    """Ask once; dropped the moment the gate closes."""
-    loop, prompt = asyncio.get_running_loop(), Prompt(job="think", version=1, system=MARK, user="…")
-    asking = loop.create_task(llm.complete(prompt, Answer))
-    end = gate.on_close(lambda: loop.call_soon_threadsafe(asking.cancel))
-    try:
-        if gate.opens_in():  # it closed before we listened
-            asking.cancel()
-        await asyncio.wait((asking,))
-    finally:
-        end()
-        asking.cancel()
-    if not asking.cancelled() and (error := asking.exception()):
-        if not isinstance(error, SlowcatError):
-            raise error
-        if isinstance(error, EndpointError):
-            await asyncio.sleep(0.05)
+async def _rest(seconds: float) -> None:
+    await asyncio.sleep(min(seconds, LOOK_S))

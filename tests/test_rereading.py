@@ -10,6 +10,7 @@ from rig import VoicePipeline, run
 from test_warming import ahead
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
+from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.processor.locality import same_server
 from slowcat_memory.providers import ThinkingOptions
 
@@ -17,15 +18,17 @@ from slowcat_memory.providers import ThinkingOptions
 class Bursts:
     """Idle thinking that works when it is told to."""
 
-    def __init__(self):
-        self.listeners = []
+    def __init__(self, engine):
+        self.listeners, self.metrics = [], engine.metrics
+        engine.on_burst_end = self.on_burst_end
 
     def on_burst_end(self, tell):
         self.listeners.append(tell)
         return lambda: self.listeners.remove(tell)
 
-    async def burst(self):
+    async def burst(self, tokens=100):
         """Tell of the end of one, from another thread."""
+        self.metrics.count("idle_tokens_in", tokens)
         told = threading.Thread(target=lambda: [tell() for tell in self.listeners])
         told.start()
         await asyncio.to_thread(told.join)
@@ -47,8 +50,8 @@ class Where(HybridContextualMemoryProcessor):
 
 def talking(config, scenario, url="{server}"):
     async def whole():
-        engine = MemoryEngine(config)
-        engine.thinking = bursts = Bursts()
+        engine = MemoryEngine(replace(config, idle=IdleOptions(enabled=False)))
+        bursts = Bursts(engine)
         try:
             processor = Where(engine=engine)
             processor.url = url
@@ -70,6 +73,14 @@ def test_each_burst_is_followed_by_one_request_for_one_token(config):
         for count in (1, 2):
             await bursts.burst()
             await voice.server.wait_until(lambda count=count: len(ahead(voice)) == count)
+
+    talking(config, scenario)
+
+
+def test_upkeep_asks_no_llm_and_so_spoils_nothing(config):
+    async def scenario(voice, bursts):
+        await bursts.burst(tokens=0)
+        assert bursts.listeners and not ahead(voice)
 
     talking(config, scenario)
 

@@ -54,7 +54,8 @@ def permissions(folder: Path) -> Finding:
     Returns:
         What was found.
     """
-    open_ = [path for path in (folder, *folder.rglob("*")) if _others_may(path)]
+    files = (path for path in folder.rglob("*") if path.is_file())
+    open_ = [path for path in (folder, *files) if _others_may(path)]
     if not open_:
         return Finding(what="permissions", state="fine", found="nobody else may read the memory")
     return Finding(
@@ -111,7 +112,9 @@ def records(engine: "MemoryEngine") -> Finding:
                     pass
     bad = len(engine.store.quarantined)
     if not bad:
-        return Finding(what="store", state="fine", found=f"{count(turns, 'turn')}, all readable")
+        return Finding(
+            what="store", state="fine", found=f"{count(turns, 'turn')}, all records readable"
+        )
     return Finding(
         what="store",
         state="wrong",

@@ -50,7 +50,7 @@ class Parts:
         self._tokenizer = tokenizer(config)
         self._namespaces = self._namespaces_of(self.store)
         self._vectors = DocumentVectors(self._embedding, self._namespaces, self.store)
-        self._indexer = Indexer(self._namespaces, self._vectors, self.store, self.metrics)
+        self._indexer = Indexer(self._namespaces, self._vectors, self.metrics)
         self._residence = Residence(
             config.memory.mapped_mb,
             config.memory.mapped_after_s,

@@ -338,7 +338,6 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._talk = self._observing.talk = talk
         self._timer = self.create_task(talk.watch_silence(), "silence")
         setup.pipeline_worker.add_observer(ActivityObserver(talk.activity))
-        await self._share(self._opening.engine)
 
     async def _begin(self) -> Conversing:
         engine = await self._opening.opened()
@@ -361,15 +360,15 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         )
         talk = Conversing(setting, f"{self.name}:{self.id}", self.push_frame)
         talk.dialogue.speaker(self._person)
+        await self._share(engine)
         return talk
 
-    async def _share(self, engine: MemoryEngine | None) -> None:
+    async def _share(self, engine: MemoryEngine) -> None:
         """Read the conversation again after idle work, where both ask one server."""
-        if engine and engine.thinking:
-            url, other = base_url(self._around.llm), engine.config.thinking.url
-            if await asyncio.to_thread(same_server, url, other):
-                reread = partial(self.rewarm, again=True)
-                self._alone = reread_after(engine.thinking, reread, self._harmless.begin)
+        url, other = base_url(self._around.llm), engine.config.thinking.url
+        if await asyncio.to_thread(same_server, url, other):
+            reread = partial(self.rewarm, again=True)
+            self._alone = reread_after(engine, reread, self._harmless.begin)
 
     async def cleanup(self) -> None:
         """Take the agent's last words, end the session, save."""

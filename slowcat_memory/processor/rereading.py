@@ -7,43 +7,39 @@ somebody speaks, whose turn reads it anyway.
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any, Protocol
+from typing import Any
 
-
-class Bursts(Protocol):
-    """Idle thinking, which works in bursts."""
-
-    def on_burst_end(self, tell: Callable[[], None]) -> Callable[[], None]:
-        """Have somebody told when a burst is over.
-
-        Args:
-            tell: Called on the idle thread; returns at once.
-
-        Returns:
-            Ends that.
-        """
-        ...
+from slowcat_memory.engine import MemoryEngine
 
 
 def reread_after(
-    bursts: Bursts,
+    engine: MemoryEngine,
     reread: Callable[[], Coroutine[Any, Any, Any]],
     begin: Callable[[Coroutine[Any, Any, Any]], None],
 ) -> Callable[[], None]:
-    """Have a conversation read again after every burst. To be called on its event loop.
+    """Have a conversation read again after every burst that asked the LLM.
+
+    To be called on the conversation's event loop.
 
     Args:
-        bursts: Idle thinking.
+        engine: Thinks while nobody speaks.
         reread: Reads, unless somebody speaks.
         begin: Does something on the loop without waiting for it.
 
     Returns:
         Ends that.
     """
-    loop = asyncio.get_running_loop()
-    return bursts.on_burst_end(lambda: _tell(loop, lambda: begin(reread())))
+    loop, spent = asyncio.get_running_loop(), _spent(engine)
+
+    def ended() -> None:  # on the idle thread
+        nonlocal spent
+        before, spent = spent, _spent(engine)
+        if spent != before and not loop.is_closed():
+            loop.call_soon_threadsafe(lambda: begin(reread()))
+
+    return engine.on_burst_end(ended)
 
 
-def _tell(loop: asyncio.AbstractEventLoop, tell: Callable[[], None]) -> None:
-    if not loop.is_closed():
-        loop.call_soon_threadsafe(tell)
+def _spent(engine: MemoryEngine) -> int:
+    """Count what idle work had the LLM read: upkeep asks it nothing."""
+    return engine.metrics.counts().get("idle_tokens_in", 0)

@@ -20,6 +20,7 @@ from slowcat_memory.errors import (
     ProviderError,
     TranscriptError,
 )
+from slowcat_memory.providers.away import AwayAwareLLM
 from slowcat_memory.providers.llm import LLM, Answer, Prompt
 from slowcat_memory.providers.parsing import parse
 
@@ -117,6 +118,19 @@ class RecordingLLM:
             )
         )
         return answer
+
+    async def ready(self) -> bool:
+        """Tell whether the LLM can be asked.
+
+        Returns:
+            What the LLM says, True when it does not know.
+        """
+        return await self._inner.ready() if isinstance(self._inner, AwayAwareLLM) else True
+
+    @property
+    def seconds_until_probe(self) -> float:
+        """Seconds until ``ready`` is worth asking again."""
+        return getattr(self._inner, "seconds_until_probe", 0.0)
 
     def close(self) -> None:
         """Close the file."""

@@ -19,7 +19,7 @@ from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Memory, Turn, WriteBatch
 from slowcat_memory.runtime.documents import DocumentVectors
 from slowcat_memory.runtime.namespaces import Namespaces
-from slowcat_memory.store import Ack, Store
+from slowcat_memory.store import Ack
 
 CLOSE_S = 2.0  # how long each worker may finish what it has at the end
 
@@ -27,19 +27,16 @@ CLOSE_S = 2.0  # how long each worker may finish what it has at the end
 class Indexer:
     """Takes turns and memories into the indexes."""
 
-    def __init__(
-        self, namespaces: Namespaces, vectors: DocumentVectors, store: Store, metrics: Metrics
-    ) -> None:
+    def __init__(self, namespaces: Namespaces, vectors: DocumentVectors, metrics: Metrics) -> None:
         """Start the workers.
 
         Args:
             namespaces: The indexes.
             vectors: Makes drafts.
-            store: Where memories are read.
             metrics: Where failures are counted.
         """
         self._namespaces, self._vectors = namespaces, vectors
-        self._store, self._metrics = store, metrics
+        self._metrics = metrics
         self._waiting: deque[tuple[Turn, Ack, bool]] = deque()  # see ``release``
         self.closing = threading.Event()
         self.talk = ThreadPoolExecutor(1, "slowcat-recall")
@@ -96,37 +93,47 @@ class Indexer:
         self.release()
         self.talk.submit(self._take_batch, batch).result()
 
+    def put_description(self, scope: str, memory_ids: Sequence[str]) -> None:
+        """Take in what was stored about memories: contexts and keys, and the vectors of both. Blocks.
+
+        What has no vector yet gets a draft.
+
+        Args:
+            scope: Their namespace.
+            memory_ids: Their ids.
+        """
+        self.release()
+        self.talk.submit(self._take_description, scope, memory_ids).result()
+
+    def _take_description(self, scope: str, memory_ids: Sequence[str]) -> None:
+        self._namespaces.get(scope).describe(memory_ids)
+        self.later(self._vectors.draft, scope, list(memory_ids))
+
     def _take(self, turns: list[tuple[Turn, Ack, bool]]) -> None:
         for turn, ack, draft in turns:
             namespace = self._namespaces.get(turn.scope)
             if chunk(turn).id not in namespace.searcher:  # the load may have read it already
                 namespace.add_turn(turn, ack)
             if draft:
-                self.later(self._vectors.draft, turn.scope, [chunk(turn)])
+                self.later(self._vectors.draft, turn.scope, [chunk_id(turn.id)])
 
     def _take_memory(self, memory: Memory) -> None:
         self._namespaces.get(memory.scope).put_memory(memory)
-        self.later(self._vectors.draft, memory.scope, [memory])
+        self.later(self._vectors.draft, memory.scope, [memory.id])
 
     def _take_batch(self, batch: WriteBatch) -> None:
-        for memory in self._changed(batch):
-            self._take_memory(memory)
-        for scope, memory_id in batch.drop:
-            if scope in self._namespaces:
-                self._namespaces.get(scope).forget([memory_id])
-        for vector in batch.vectors:
-            if vector.scope in self._namespaces:
-                namespace = self._namespaces.get(vector.scope)
-                if namespace.space.key == batch.embedder:
-                    namespace.put_vector(vector.memory, vector.values)
-
-    def _changed(self, batch: WriteBatch) -> list[Memory]:
-        """Read the memories that a batch changed, those that got a context included."""
-        ids = [(m.scope, m.id) for m in batch.memories]
-        ids += [(context.scope, context.memory) for context in batch.contexts]
-        with self._store.snapshot() as snapshot:
-            found = [snapshot.read(*at) for at in dict.fromkeys(ids) if at[0] in self._namespaces]
-        return [memory for memory in found if memory is not None]
+        """Take a batch into the loaded indexes; one that is loaded later reads it from the store."""
+        described = {(context.scope, context.memory): None for context in batch.contexts}
+        described |= {(key.scope, key.memory): None for key in batch.keys}
+        described |= {(scope, id_.rpartition("?")[0]): None for scope, id_ in batch.drop_keys}
+        for memory in batch.memories:
+            described.pop((memory.scope, memory.id), None)
+            if memory.scope in self._namespaces:
+                self._take_memory(memory)
+        for scope in {scope for scope, _ in described if scope in self._namespaces}:
+            self._take_description(scope, [id_ for at, id_ in described if at == scope])
+        for scope in {scope for scope, _ in batch.drop if scope in self._namespaces}:
+            self._namespaces.get(scope).forget([id_ for at, id_ in batch.drop if at == scope])
 
     def reload(self, scope: str) -> None:
         """Make a namespace anew from the store, behind the turns that it still takes. Blocks.

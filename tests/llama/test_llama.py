@@ -9,9 +9,8 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.providers import Prompt, ThinkingOptions, open_llm
+from slowcat_memory.providers.ladder import Rung
 from slowcat_memory.providers.openai_llm import OpenAILLM
-
-CALLS = 30
 
 
 class Fact(Struct, frozen=True, forbid_unknown_fields=True):
@@ -34,13 +33,14 @@ def asking(user: str = "Anna has a dog.", **more: int) -> Prompt:
     return Prompt(job="facts", version=1, system="Extract facts.", user=user, **more)  # type: ignore[arg-type]
 
 
-def test_answers_are_what_was_asked_for_or_bad(llama) -> None:
+@pytest.mark.parametrize("calls", [30, pytest.param(500, marks=pytest.mark.slow)])
+def test_answers_are_what_was_asked_for_or_bad(llama, calls: int) -> None:
     outcomes: list[str] = []
 
     async def run() -> None:
         llm = open_llm(ThinkingOptions(url=llama.url))
         assert llm and await llm.ready()
-        for n in range(CALLS):
+        for n in range(calls):
             try:
                 answer = await llm.complete(asking(f"Anna has {n} dogs.", max_tokens=700), Facts)
             except BadAnswerError:
@@ -51,10 +51,29 @@ def test_answers_are_what_was_asked_for_or_bad(llama) -> None:
                 outcomes.append("ok")
 
     asyncio.run(run())
-    assert len(outcomes) == CALLS
+    assert len(outcomes) == calls
     if llama.letters == "ascii":
-        assert outcomes.count("ok") >= CALLS * 0.9, outcomes
-    print(llama.letters, outcomes.count("ok"), "of", CALLS)
+        assert outcomes.count("ok") >= calls * 0.9, outcomes
+    print(llama.letters, outcomes.count("ok"), "of", calls)
+
+
+@pytest.mark.parametrize("form", ["json_object", "prompt"])
+def test_without_a_grammar_what_is_nonsense_is_bad(llama, form) -> None:
+    async def run() -> list[str]:
+        llm = OpenAILLM(ThinkingOptions(url=llama.url))
+        llm._ladder.rung = lambda server: Rung(form)  # type: ignore[method-assign]
+        outcomes = []
+        for n in range(5):
+            try:
+                await llm.complete(asking(f"Anna has {n} dogs.", max_tokens=100), Facts)
+            except BadAnswerError:
+                outcomes.append("bad")
+            else:
+                outcomes.append("ok")
+        return outcomes
+
+    outcomes = asyncio.run(run())
+    assert outcomes.count("bad") >= len(outcomes) - 1, "nonsense passed for facts"
 
 
 def test_the_server_tells_how_much_it_reads(llama) -> None:
