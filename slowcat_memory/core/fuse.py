@@ -43,6 +43,8 @@ class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         smooth_below_words: Mean words per chunk of a namespace below which smoothing applies:
             it helps chats of short turns and costs up to 3 points on long rounds.
         duplicate: Jaccard similarity of words from which two hits are the same.
+        learned: Use the weights that were learned from judged queries, where any were shown to be
+            better than these (see ``core.weigh``). Weights set by hand are left alone.
     """
 
     method: Literal["scores", "rrf"] = "scores"
@@ -61,6 +63,7 @@ class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     smoothing: float = 0.3
     smooth_below_words: float = 40.0
     duplicate: float = 0.8
+    learned: bool = True
 
     def weights(self, keyed: float = 0.0) -> dict[str, float]:
         """Spread the weight over the views.

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from slowcat_memory.config import Config
 from slowcat_memory.engine.asking import Asking
 from slowcat_memory.engine.keeping import Keeping
@@ -19,7 +21,7 @@ from slowcat_memory.engine.thinking import Progress, Thinking
 from slowcat_memory.errors import StoreError
 from slowcat_memory.idle.events import OnMemory
 from slowcat_memory.idle.gate import IdleGate
-from slowcat_memory.providers import QueryEmbedder
+from slowcat_memory.providers import LLM, QueryEmbedder
 from slowcat_memory.records import SessionEdge
 from slowcat_memory.runtime.indexer import CLOSE_S
 from slowcat_memory.runtime.query import Query
@@ -39,6 +41,7 @@ class MemoryEngine(Saying, Keeping, Asking, Searching, Looking):
         on_trouble: Callable[[StoreError], None] | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         embedder: QueryEmbedder | None = None,
+        llm: LLM | None = None,
     ) -> None:
         """Open the store, and the embedder if its model is at hand.
 
@@ -50,6 +53,7 @@ class MemoryEngine(Saying, Keeping, Asking, Searching, Looking):
             on_trouble: Told once when the store cannot save, and why.
             clock: The time, aware; for tests.
             embedder: Used for queries and documents, instead of the configured model.
+            llm: Thinks while nobody speaks, instead of the configured server's.
 
         Raises:
             StoreError: The store cannot be opened.
@@ -58,7 +62,11 @@ class MemoryEngine(Saying, Keeping, Asking, Searching, Looking):
         """
         super().__init__(config, readonly, on_trouble, clock, embedder)
         self._thinking = Thinking(
-            self._idle_parts(), config.idle, config.thinking, self.metrics, self._indexer.take
+            replace(self._idle_parts(), llm=llm),
+            config.idle,
+            config.thinking,
+            self.metrics,
+            self._indexer.take,
         )
         if not readonly:
             self._close_orphans()

@@ -162,7 +162,7 @@ class Thinking:
     # ------------------------------------------------------------------- inside
 
     def _hosted(self) -> IdleThread:
-        llm = open_llm(self._llm)
+        llm = self._parts.llm or open_llm(self._llm)
         parts = replace(self._parts, llm=llm)
 
         def make() -> IdleLoop:

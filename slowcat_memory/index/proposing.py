@@ -67,7 +67,7 @@ class Proposing:
         views = self._lookup.scores(lexical, numbers)
         if vector is not None and near is not None:
             views["dense"] = self._cosines(vector, numbers, near)
-            views |= self._by_keys(vector, numbers)
+            views |= self._by_keys(vector, numbers, vector if own is None else own)
         cosine = views.get("dense")
         if own is not None and cosine is not None:
             cosine = dense.cosines(own, numbers)
@@ -89,13 +89,15 @@ class Proposing:
             excluded=Named(table.ids, excluded),
         )
 
-    def _by_keys(self, vector: np.ndarray, numbers: np.ndarray) -> dict[str, np.ndarray]:
-        """Score by keys, in the views that have any."""
+    def _by_keys(
+        self, vector: np.ndarray, numbers: np.ndarray, own: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """Score by keys, in the views that have any; what was asked is compared by itself."""
         views, written, asked = {}, self._keys[KEYS], self._keys[ASKED]
         if len(written.dense):
             views[KEYS] = written.best(vector, numbers)
         if len(asked.dense):
-            views[ASKED] = asked.summed(vector, numbers, self._options.same)
+            views[ASKED] = asked.summed(own, numbers, self._options.same)
         return views
 
     def _cosines(self, vector: np.ndarray, numbers: np.ndarray, near: Found) -> np.ndarray:

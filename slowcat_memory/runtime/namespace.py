@@ -19,6 +19,7 @@ from msgspec import Struct
 from slowcat_memory.core.chunks import chunk, chunk_id, turn_of
 from slowcat_memory.core.kinds import findable
 from slowcat_memory.core.text import Tokenizer
+from slowcat_memory.core.tuning import Tuning, tuning_name
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import Document, IndexOptions, Searcher, sealed
 from slowcat_memory.records import Key, Manifest, Memory, Turn
@@ -88,6 +89,7 @@ class Namespace:
         self.version = 0
         with store.snapshot() as snapshot:
             self.searcher = self._load(snapshot)
+            self.tuning = tuning(snapshot, scope)  # as it was learned by then
 
     # ---------------------------------------------------------------- loading
 
@@ -439,3 +441,17 @@ class Namespace:
     def _stale(self, manifest: Manifest) -> bool:
         with self._store.snapshot() as snapshot:
             return snapshot.forget_epoch() != manifest.forget_epoch
+
+
+def tuning(snapshot: Snapshot, scope: str) -> Tuning:
+    """Read what was learned from a namespace's judged queries.
+
+    Args:
+        snapshot: The store.
+        scope: The namespace.
+
+    Returns:
+        What was learned; nothing where nothing was.
+    """
+    row = snapshot.cursor(tuning_name(scope))
+    return Tuning.read(row.note) if row else Tuning()

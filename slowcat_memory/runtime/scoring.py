@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core import fuse
 from slowcat_memory.core.ask import Ask
+from slowcat_memory.core.asked import votes
 from slowcat_memory.core.calibrate import probability
 from slowcat_memory.core.closeness import closeness, overlap
 from slowcat_memory.core.fuse import FuseOptions
@@ -98,7 +99,9 @@ class Scoring:
         Returns:
             Their scores.
         """
-        views = fuse.normalise(found.views, found.session)
+        raw = dict(found.views)
+        asked = votes(raw.pop("asked", None), found.pinned)
+        views = fuse.normalise(raw, found.session)
         named = np.isin(found.speaker, self._searcher.speaker_numbers(ask.named))
         when = np.zeros(len(named))
         if ask.times:
@@ -114,6 +117,7 @@ class Scoring:
                 agent=found.agent,
                 named=named,
                 when=when,
+                asked=asked,
                 now=query.now.timestamp(),
                 options=self._ranking,
             )

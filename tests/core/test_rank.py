@@ -17,6 +17,7 @@ def ranked(options: RankOptions = RankOptions(), **facts: list) -> list[float]:
         "agent": [False] * size,
         "named": [False] * size,
         "when": [0.0] * size,
+        "asked": [0.0] * size,
         **facts,
     }
     scores = np.array(given.pop("scores"))

@@ -1,0 +1,424 @@
+"""Does it help to judge the queries that were asked? Use is simulated, and asked again.
+
+Of each conversation's questions a random half is *used*: asked, and what recall told of them judged
+as the idle job would, with the gold evidence in the place of the LLM (``--noise`` turns a share of
+its grades over). Then three groups are asked:
+
+- *reworded*: the used ones again, a fifth of their words missing (the same sense, other words);
+- *others*: the other half, which nobody judged: nothing may be lost there;
+- *all* of both.
+
+Arms: ``default``; ``judged`` adds the votes of ``core.asked``; ``tuned`` uses the weights that
+``core.weigh`` learned from the used half of the other conversations, where it adopted any; ``both``.
+The negative control judges at random, as often well as the oracle: its weights must not be adopted,
+and its votes may not cost a point. ``change`` is the difference to the default in R@10, with the 95 %
+interval of a paired bootstrap over questions.
+
+    python -m benchmarks.judged --data DIR --cache CACHE
+
+The JSON: ``machine``, ``load``, ``asked`` (the knobs), and ``results``, one a data folder: ``data``,
+``queries`` (used ones that told anything apart), ``adopted`` (of how many conversations' weights, by
+judge), and ``groups``: by group and arm ``R@10``, ``change``, ``low``, ``high``, ``n``.
+"""
+
+import argparse
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from benchmarks import common, datasets, quality
+from benchmarks.datasets import ADVERSARIAL, Dataset, Question
+from benchmarks.scoring import score
+from benchmarks.telling import Origins, dialogue_of
+from slowcat_memory.core.asked import votes as bounded
+from slowcat_memory.core.fuse import VIEWS, FuseOptions, fuse
+from slowcat_memory.core.weigh import Learned, Ranked, WeighOptions, learn
+from slowcat_memory.engine import MemoryEngine, retrieval_options
+from slowcat_memory.runtime.query import Query, Recollection
+from slowcat_memory.runtime.retrieval import Retrieval
+
+DROPPED = 0.2  # of a question's words
+OFFERED, TOLD = 6, 20  # memories that a block holds; that a row of the ledger tells of
+JUDGED = 12  # that the LLM is asked about
+ROUNDS = 2000  # of the bootstrap
+ARMS = ("default", "judged", "tuned", "both", "judged at random")
+
+
+class Seen(Struct, frozen=True, eq=False):
+    """What recall made of a query.
+
+    Attributes:
+        documents: The candidates as the data calls them, n of them.
+        scores: Shape (n,).
+        views: Normalised scores by view, each of shape (n,).
+        pinned: Bool, shape (n,).
+        vector: The query's.
+    """
+
+    documents: list[str]
+    scores: np.ndarray
+    views: dict[str, np.ndarray]
+    pinned: np.ndarray
+    vector: np.ndarray
+
+
+class Vote(Struct, frozen=True, eq=False):
+    """One judgement: a query's vector, a document, and what was thought of it."""
+
+    vector: np.ndarray
+    document: str
+    weight: float
+
+
+class Using:
+    """Asks each question as it is and reworded, and keeps what recall made of both."""
+
+    def __init__(self, asking: Retrieval) -> None:
+        """Keep nothing yet.
+
+        Args:
+            asking: Recalls.
+        """
+        self._asking, self._origins = asking, Origins()
+        self.plain: dict[str, Seen] = {}
+        self.reworded: dict[str, Seen] = {}
+
+    def __call__(
+        self, engine: MemoryEngine, question: Question, scope: str, k: int, now: datetime | None
+    ) -> Recollection:
+        """Ask; see ``benchmarks.telling.Search``."""
+        at = now or engine.clock()
+        query = Query(
+            text=question.text, scope=scope, now=at, k=k, dialogue=dialogue_of(question, at)
+        )
+        found = self._ask(engine, query, question.id, self.plain)
+        other = replace(query, text=reworded(question))
+        self._ask(engine, other, question.id, self.reworded)
+        return found
+
+    def _ask(
+        self, engine: MemoryEngine, query: Query, id_: str, into: dict[str, Seen]
+    ) -> Recollection:
+        found, encoded = self._asking.search(query), self._asking.encode(query)
+        if found.weighed is None or encoded is None:
+            return found
+        scored = found.weighed.scored
+        best = np.argsort(-scored.scores, kind="stable")[: 4 * query.k]
+        ids = [scored.found.ids[n] for n in best.tolist()]
+        names = [self._origins.of(engine, [int(one.partition("/")[2])]) for one in ids]
+        into[id_] = Seen(
+            documents=[name[0] if name else "" for name in names],
+            scores=scored.scores[best],
+            views={name: values[best] for name, values in scored.views.items()},
+            pinned=scored.found.pinned[best],
+            vector=encoded.vector,
+        )
+        return found
+
+
+def reworded(question: Question) -> str:
+    """Leave out some of a question's words, always the same ones.
+
+    Args:
+        question: The question.
+
+    Returns:
+        What is left.
+    """
+    chance = np.random.default_rng([common.SEED, *question.id.encode()])
+    words = question.text.split()
+    kept = [word for word in words if chance.random() >= DROPPED]
+    return " ".join(kept if len(kept) > 1 else words)
+
+
+def judge(
+    used: Iterable[Question], seen: dict[str, Seen], grade: Callable[[Question, str], bool]
+) -> list[Vote]:
+    """Judge what was told of queries, as the job ``rerank`` does.
+
+    Args:
+        used: The queries.
+        seen: What recall made of them.
+        grade: Tells whether a document answers.
+
+    Returns:
+        The votes.
+    """
+    votes = []
+    for question in used:
+        one = seen[question.id]
+        for place, document in enumerate(one.documents[:JUDGED]):
+            if grade(question, document):
+                votes.append(Vote(one.vector, document, 1.0))
+            elif place < OFFERED:
+                votes.append(Vote(one.vector, document, -0.5))
+    return votes
+
+
+def swayed(seen: Seen, votes: Sequence[Vote], options: AskedOptions) -> np.ndarray:
+    """Score a query's candidates with the votes.
+
+    Args:
+        seen: What recall made of the query.
+        votes: Judgements, of the same conversation.
+        options: What they weigh.
+
+    Returns:
+        Shape (n,).
+    """
+    if not votes:
+        return seen.scores
+    place = {document: n for n, document in enumerate(seen.documents)}
+    said = asked.votes(
+        np.stack([vote.vector for vote in votes]) @ seen.vector,
+        np.array([place.get(vote.document, -1) for vote in votes]),
+        np.array([vote.weight for vote in votes]),
+        np.zeros(len(votes)),
+        len(seen.documents),
+        options,
+    )
+    return asked.swayed(seen.scores, said, seen.pinned, options)
+
+
+def ranked(seen: Seen, good: Callable[[str], bool]) -> Ranked:
+    """Make what weights are learned from.
+
+    Args:
+        seen: What recall made of a query.
+        good: Tells whether a document answers.
+
+    Returns:
+        As the job ``tune`` reads it from the ledger.
+    """
+    views = np.stack([seen.views.get(name, np.zeros(len(seen.scores))) for name in VIEWS], axis=1)
+    return Ranked(
+        views[:TOLD], seen.scores[:TOLD], np.array([good(one) for one in seen.documents[:TOLD]])
+    )
+
+
+def retuned(seen: Seen, scores: np.ndarray, weights: np.ndarray | None, base: FuseOptions) -> Any:
+    """Add to scores what other weights would change.
+
+    Args:
+        seen: What recall made of a query.
+        scores: Shape (n,).
+        weights: In the order of ``VIEWS``; None for those in use.
+        base: Those in use.
+
+    Returns:
+        Shape (n,).
+    """
+    if weights is None:
+        return scores
+    new = replace(base, **dict(zip(VIEWS, weights.tolist(), strict=True)))
+    return scores + fuse(seen.views, new) - fuse(seen.views, base)
+
+
+def main() -> None:
+    options = _arguments()
+    load, results = [common.load_average()], []
+    for folder in datasets.find(options.data):
+        results.append(measure(datasets.load(folder), options))
+        load.append(common.load_average())
+        _show(results[-1])
+    written = {"machine": common.machine(), "load": load, "results": results}
+    common.write_json(options.json, written)
+
+
+def measure(data: Dataset, options: argparse.Namespace) -> dict[str, Any]:
+    """Use a memory, judge, and ask again.
+
+    Args:
+        data: The data set.
+        options: From the command line.
+
+    Returns:
+        What the JSON says of a data folder.
+    """
+    with common.scratch() as folder:
+        config = common.configuration(folder, options.config)
+        with quality.opened(config, options.cache) as (engine, embedder):
+            using = Using(engine.retrieval(retrieval_options(config)))
+            quality.answer_all(engine, data, embedder, 50, options.limit, search=using)
+    return simulate(data, using, options, config.fuse)
+
+
+def simulate(
+    data: Dataset, using: Using, options: argparse.Namespace, base: FuseOptions
+) -> dict[str, Any]:
+    """Judge a random half, and score both halves in every arm.
+
+    Args:
+        data: The data set.
+        using: What recall made of its questions.
+        options: From the command line.
+        base: The weights in use.
+
+    Returns:
+        What the JSON says of a data folder.
+    """
+    chance = np.random.default_rng(common.SEED)
+    chats: dict[str, list[Question]] = defaultdict(list)
+    for question in data.questions:
+        known = question.id in using.plain and question.id in using.reworded
+        if known and question.evidence and question.category != ADVERSARIAL:
+            chats[question.conversation].append(question)
+    half = {q.id for each in chats.values() for q in each if chance.random() < 0.5}
+    used = {name: [q for q in each if q.id in half] for name, each in chats.items()}
+    share = _share_of_good(used, using.plain)
+
+    def oracle(question: Question, document: str) -> bool:
+        return (document in question.evidence) != (chance.random() < options.noise)
+
+    def dice(_: Question, __: str) -> bool:
+        return bool(chance.random() < share)
+
+    votes = {name: judge(each, using.plain, oracle) for name, each in used.items()}
+    false = {name: judge(each, using.plain, dice) for name, each in used.items()}
+    learned = _learned(used, using.plain, votes, base)
+    control = _learned(used, using.plain, false, base)
+    rows: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for name, each in chats.items():
+        own = learned[name]
+        weights = own.weights if own and own.adopted else None
+        for question in each:
+            group = "reworded" if question.id in half else "others"
+            seen = (using.reworded if question.id in half else using.plain)[question.id]
+            moved = swayed(seen, votes[name], options.asked)
+            scores = {
+                "default": seen.scores,
+                "judged": moved,
+                "tuned": retuned(seen, seen.scores, weights, base),
+                "both": retuned(seen, moved, weights, base),
+                "judged at random": swayed(seen, false[name], options.asked),
+            }
+            for arm, values in scores.items():
+                found = _recall(question, seen, values, data)
+                for into in (group, "all"):
+                    rows[into][arm].append(found)
+    return {
+        "data": data.name,
+        "noise": options.noise,
+        "used": len(half),
+        "adopted": {
+            "oracle": sum(bool(one and one.adopted) for one in learned.values()),
+            "dice": sum(bool(one and one.adopted) for one in control.values()),
+            "of": len(chats),
+        },
+        "weights": {
+            name: [round(float(w), 3) for w in one.weights] for name, one in learned.items() if one
+        },
+        "gain": {
+            name: [round(one.before, 4), round(one.after, 4), round(one.low, 4)]
+            for name, one in learned.items()
+            if one
+        },
+        "groups": {group: _arms(of_group) for group, of_group in rows.items()},
+    }
+
+
+def _learned(
+    used: dict[str, list[Question]],
+    seen: dict[str, Seen],
+    votes: dict[str, list[Vote]],
+    base: FuseOptions,
+) -> dict[str, Learned | None]:
+    """Learn for each conversation from the used questions of the others."""
+    good = {
+        (id(vote.vector), vote.document)
+        for each in votes.values()
+        for vote in each
+        if vote.weight > 0
+    }
+    weights = np.array([base.weights()[name] for name in VIEWS])
+    rows = {
+        name: [
+            ranked(one, lambda document, one=one: (id(one.vector), document) in good)
+            for one in (seen[q.id] for q in each)
+        ]
+        for name, each in used.items()
+    }
+    return {
+        name: learn(
+            [r for other in rows if other != name for r in rows[other]], weights, WeighOptions()
+        )
+        for name in rows
+    }
+
+
+def _share_of_good(used: dict[str, list[Question]], seen: dict[str, Seen]) -> float:
+    told = [
+        document in q.evidence
+        for each in used.values()
+        for q in each
+        for document in seen[q.id].documents[:JUDGED]
+    ]
+    return float(np.mean(told)) if told else 0.0
+
+
+def _recall(question: Question, seen: Seen, scores: np.ndarray, data: Dataset) -> float:
+    order = np.argsort(-scores, kind="stable").tolist()
+    ranking = [seen.documents[n] for n in order if seen.documents[n]]
+    told = score(question, ranking, data, "turn")
+    return told["R@10"] if told else 0.0
+
+
+def _arms(values: dict[str, list[float]]) -> dict[str, dict[str, float]]:
+    default = np.array(values["default"])
+    told = {}
+    for arm in ARMS:
+        own = np.array(values[arm])
+        low, high = _interval(own - default)
+        change = float((own - default).mean())
+        told[arm] = {
+            "R@10": float(own.mean()),
+            "change": change,
+            "low": low,
+            "high": high,
+            "n": len(own),
+        }
+    return told
+
+
+def _interval(difference: np.ndarray) -> tuple[float, float]:
+    """Return the 95 % interval of a mean, by resampling questions."""
+    chance = np.random.default_rng(common.SEED)
+    picked = chance.integers(0, len(difference), (ROUNDS, len(difference)))
+    low, high = np.percentile(difference[picked].mean(axis=1), (2.5, 97.5))
+    return float(low), float(high)
+
+
+def _show(result: dict[str, Any]) -> None:
+    for group, arms in result["groups"].items():
+        rows = [
+            (
+                arm,
+                100 * told["R@10"],
+                f"{100 * told['change']:+.1f} [{100 * told['low']:+.1f}, {100 * told['high']:+.1f}]",
+                told["n"],
+            )
+            for arm, told in arms.items()
+        ]
+        common.table(f"{result['data']}: {group}", ("arm", "R@10", "change", "n"), rows)
+    common.console.print("weights adopted:", result["adopted"], "noise:", result["noise"])
+
+
+def _arguments() -> argparse.Namespace:
+    parser = common.arguments(__doc__)
+    quality.add_data(parser)
+    parser.add_argument("--config", type=Path, help="a config.toml; its store's path is not used")
+    parser.add_argument("--limit", type=int, default=0, help="only the first N conversations")
+    parser.add_argument("--noise", type=float, default=0.0, help="share of grades turned over")
+    options = parser.parse_args()
+    options.asked = AskedOptions()
+    return options
+
+
+if __name__ == "__main__":
+    main()
