@@ -29,21 +29,8 @@ def view_of(kind: str) -> str:
     return ASKED if kind == "asked" else KEYS
 
 
-def key_id(memory_id: str, name: str) -> str:
-    """Name a key.
-
-    Args:
-        memory_id: The memory that it points to.
-        name: Its own name.
-
-    Returns:
-        Its id.
-    """
-    return f"{memory_id}?{name}"
-
-
 def parts(key: str) -> tuple[str, str]:
-    """Undo ``key_id``.
+    """Take a key's id apart, ``<memory>?<name>``.
 
     Args:
         key: An id.

@@ -16,7 +16,7 @@ from slowcat_memory.index.candidates import Candidates, Lexical
 from slowcat_memory.index.dense import DenseView
 from slowcat_memory.index.digest import digest
 from slowcat_memory.index.document import Document
-from slowcat_memory.index.key_file import VIEWS, key_id, parts
+from slowcat_memory.index.key_file import VIEWS, parts
 from slowcat_memory.index.keys import KeyView
 from slowcat_memory.index.lookup import Lookup
 from slowcat_memory.index.names import Names
@@ -210,11 +210,11 @@ class Searcher:
             wanted = self.table.alive.take(numbers) & ~self.dense.held(len(numbers))
             return [self.table.ids[number] for number in np.flatnonzero(wanted).tolist()]
 
-    def missing_key_vectors(self) -> list[str]:
-        """Return the ids of the keys that have no vector, by document."""
+    def missing_keys(self) -> list[str]:
+        """Return the ids of the living documents some of whose keys have no vector, in order."""
         with self._lock:
-            missing = (one for keys in self.keys.values() for one in keys.missing())
-            return [key_id(self.table.ids[target], name) for target, name in sorted(missing)]
+            targets = {target for keys in self.keys.values() for target, _ in keys.missing()}
+            return [self.table.ids[target] for target in sorted(targets)]
 
     def put_vector(self, memory_id: str, vector: np.ndarray) -> None:
         """Set the vector of a document, or of a key; one that is not there is passed over.
@@ -240,19 +240,6 @@ class Searcher:
         with self._lock:
             number = self.table.find(memory_id)
             return self.dense.vector(number) if number >= 0 else None
-
-    def set_priors(self, memory_id: str, importance: float, pinned: bool) -> None:
-        """Change what is known about a document before any question.
-
-        Args:
-            memory_id: The memory's id.
-            importance: 0 to 1.
-            pinned: Whether a person pinned it.
-        """
-        with self._lock:
-            if (number := self.table.find(memory_id)) >= 0:
-                self.table.importance[number] = importance
-                self.table.pinned[number] = pinned
 
     # ---------------------------------------------------------------- search
 

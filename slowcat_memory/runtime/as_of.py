@@ -63,6 +63,7 @@ class SnapshotAsOf:
         self.turn_before = snapshot.turn_before
         self.in_context = snapshot.in_context
         self.cursor = snapshot.cursor
+        self.keys = snapshot.keys
 
     def manifest(self, scope: str) -> Manifest | None:
         """Return None: a sealed index holds what came later."""

@@ -83,17 +83,33 @@ class Indexer:
         self.release()
         self.talk.submit(self._take_memory, memory).result()
 
+    def put_description(self, scope: str, memory_ids: Sequence[str]) -> None:
+        """Take in what was stored about memories: contexts and keys, and the vectors of both. Blocks.
+
+        What has no vector yet gets a draft.
+
+        Args:
+            scope: Their namespace.
+            memory_ids: Their ids.
+        """
+        self.release()
+        self.talk.submit(self._take_description, scope, memory_ids).result()
+
+    def _take_description(self, scope: str, memory_ids: Sequence[str]) -> None:
+        self._namespaces.get(scope).describe(memory_ids)
+        self.later(self._vectors.draft, scope, list(memory_ids))
+
     def _take(self, turns: list[tuple[Turn, Ack, bool]]) -> None:
         for turn, ack, draft in turns:
             namespace = self._namespaces.get(turn.scope)
             if chunk(turn).id not in namespace.searcher:  # the load may have read it already
                 namespace.add_turn(turn, ack)
             if draft:
-                self.later(self._vectors.draft, turn.scope, [chunk(turn)])
+                self.later(self._vectors.draft, turn.scope, [chunk_id(turn.id)])
 
     def _take_memory(self, memory: Memory) -> None:
         self._namespaces.get(memory.scope).put_memory(memory)
-        self.later(self._vectors.draft, memory.scope, [memory])
+        self.later(self._vectors.draft, memory.scope, [memory.id])
 
     def reload(self, scope: str) -> None:
         """Make a namespace anew from the store, behind the turns that it still takes. Blocks.
