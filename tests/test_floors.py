@@ -33,6 +33,8 @@ HOMES = {
     "aiohttp": ("scripted", "scripted_wire"),
     "typer": ("cli",),
     "rich": ("cli",),
+    "psutil": ("idle.budget",),
+    "opentelemetry": ("idle.spans",),
 }
 CHILDREN_ONLY = {"torch", "transformers", "sentence_transformers", "onnx", "numba"}
 # What only child processes run: whoever else imports it would bring all that in.

@@ -4,7 +4,6 @@ Any number of conversations tell the gate what goes on, each under its own names
 It opens once nothing has gone on for a grace. Whoever thinks is told the moment it closes.
 """
 
-import asyncio
 import threading
 import time
 from collections.abc import Callable
@@ -39,10 +38,9 @@ class IdleGate:
         """
         self._options, self._clock = options, clock
         self._lock = threading.Lock()
-        self._going_on: dict[str, float] = {}
+        self._going_on: dict[str, float] = {}  # when each was last heard of
         self._quiet_since = clock()
         self._listeners: set[Callable[[], None]] = set()
-        _ = asyncio
 
     def busy(self, what: str) -> None:
         """Something goes on, or goes on still; closes the gate at once.
@@ -50,7 +48,15 @@ class IdleGate:
         Args:
             what: For example "kitchen/user speaks"; the same name ends it.
         """
-        raise NotImplementedError
+        with self._lock:
+            now = self._clock()
+            closes = self._opens_at() <= now
+            if closes:  # whatever is in here was lost
+                self._going_on.clear()
+            self._going_on[what] = now
+            tell = tuple(self._listeners) if closes else ()
+        for listener in tell:
+            listener()
 
     def free(self, what: str) -> None:
         """It has ended; nothing happens when it had not begun.
@@ -58,7 +64,8 @@ class IdleGate:
         Args:
             what: As in ``busy``.
         """
-        raise NotImplementedError
+        with self._lock:
+            self._end(what)
 
     def gone(self, prefix: str) -> None:
         """Everything has ended whose name begins so: a conversation is over.
@@ -66,15 +73,19 @@ class IdleGate:
         Args:
             prefix: For example "kitchen/".
         """
-        raise NotImplementedError
+        with self._lock:
+            for what in [name for name in self._going_on if name.startswith(prefix)]:
+                self._end(what)
 
     def opens_in(self) -> float:
         """Tell when it opens, if nothing more goes on.
 
         Returns:
-            Seconds; 0 when it is open.
+            Seconds; 0 when it is open. What goes on counts as lost until it is heard of again, so
+            an end that comes earlier opens the gate earlier.
         """
-        raise NotImplementedError
+        with self._lock:
+            return max(0.0, self._opens_at() - self._clock())
 
     def on_close(self, tell: Callable[[], None]) -> Callable[[], None]:
         """Have somebody told each time the gate closes, on the thread that closed it.
@@ -85,4 +96,22 @@ class IdleGate:
         Returns:
             Ends that.
         """
-        raise NotImplementedError
+        with self._lock:
+            self._listeners.add(tell)
+
+        def end() -> None:
+            with self._lock:
+                self._listeners.discard(tell)
+
+        return end
+
+    def _end(self, what: str) -> None:
+        """Note an end. One that comes after the thing was given up cannot close an open gate."""
+        heard = self._going_on.pop(what, None)
+        if heard is not None:
+            ended = min(self._clock(), heard + self._options.lost_s)
+            self._quiet_since = max(self._quiet_since, ended)
+
+    def _opens_at(self) -> float:
+        lost = (heard + self._options.lost_s for heard in self._going_on.values())
+        return max((self._quiet_since, *lost)) + self._options.grace_s

@@ -1,7 +1,7 @@
 """What a person wants gone: which rows that is, and taking them away.
 
 A turn takes with it its chunk, every memory that was made from it, their vectors by every
-embedder, its ledger row and what other rows offered of it. A session's row is folded anew from
+embedder, its ledger row and what other rows offered of it; and what ``cascade`` finds. A session's row is folded anew from
 what is left of it, or goes with its edges when no turn is left.
 """
 
@@ -16,16 +16,20 @@ from slowcat_memory.core.chunks import chunk_id, turn_of
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import (
     CommandEntry,
+    Context,
     Event,
     Forget,
     Forgotten,
+    Key,
     LedgerEntry,
     Memory,
+    Run,
     Session,
     SessionEdge,
+    Task,
     Turn,
 )
-from slowcat_memory.store import changes, codec, keys, stage, unblocking, unended
+from slowcat_memory.store import cascade, changes, codec, keys, stage, unblocking, unended
 from slowcat_memory.store.edit import Edit
 from slowcat_memory.store.places import EVENTS, event_keys
 from slowcat_memory.store.schema import EPOCH, ERASE_DUE
@@ -57,6 +61,7 @@ class Doomed:
         edges: By log id: of sessions that lose their last turn.
         memories: (scope, id), chunks included.
         sessions: Ids of sessions to fold anew: what is left of each.
+        along: Contexts, keys, tasks and runs.
         damaged: (table, key) of records that cannot be read, so that nobody can tell whether the
             wish covers them: they go too.
     """
@@ -65,6 +70,7 @@ class Doomed:
     edges: dict[int, SessionEdge] = field(default_factory=dict)
     memories: set[tuple[str, str]] = field(default_factory=set)
     sessions: dict[str, Session | None] = field(default_factory=dict)
+    along: cascade.Along = field(default_factory=cascade.Along)
     damaged: list[tuple[str, bytes]] = field(default_factory=list)
 
     def readable(self, edit: Edit, table: str, kind: Any) -> Iterator[Any]:
@@ -78,6 +84,8 @@ class Doomed:
         Yields:
             Records.
         """
+        if table not in edit.handles:  # read beside a writer of an older version
+            return
         for key, value in edit.txn.cursor(edit.handles[table]):
             try:
                 yield codec.decode(kind, key, value)
@@ -128,7 +136,19 @@ def find(what: Forget, edit: Edit) -> Doomed:
         for memory in doomed.readable(edit, "memories", Memory)
         if _covers(what, memory, doomed)
     }
+    _find_along(what, doomed, edit)
     return doomed
+
+
+def _find_along(what: Forget, doomed: Doomed, edit: Edit) -> None:
+    ended = frozenset(session for session, row in doomed.sessions.items() if row is None)
+    gone = cascade.Gone(frozenset(doomed.turns), frozenset(doomed.memories), ended)
+    along, read = doomed.along, doomed.readable
+    contexts, every_key = read(edit, "contexts", Context), read(edit, "keys", Key)
+    for table, subject in cascade.contexts_and_keys(gone, contexts, every_key):
+        (along.contexts if table == "contexts" else along.keys).add(subject)
+    along.tasks |= set(cascade.tasks(what, gone, read(edit, "tasks", Task)))
+    along.runs |= set(cascade.runs(what, gone, along.tasks, read(edit, "runs", Run)))
 
 
 def _turn_test(what: Forget) -> Callable[[Turn], bool]:
@@ -222,12 +242,13 @@ def forget(what: Forget, edit: Edit) -> Forgotten:
     _drop_events(doomed, edit)
     for scope, memory in doomed.memories:
         stage.drop_memory(scope, memory, edit)
+    cascade.drop(doomed.along, edit)
     _bury(what, doomed, edit)
     _clean_ledger(doomed, edit)
     _clean_commands(what, doomed, edit)
     for table, key in doomed.damaged:
-        edit.drop(table, key)
-    if doomed.turns or doomed.memories or doomed.edges or doomed.damaged:
+        cascade.drop_damaged(table, key, edit)
+    if doomed.turns or doomed.memories or doomed.edges or doomed.along or doomed.damaged:
         _close_the_books(doomed, edit)
     return Forgotten(turns=tuple(sorted(doomed.turns)), memories=tuple(sorted(doomed.memories)))
 
@@ -306,7 +327,7 @@ def _cleaned(entry: CommandEntry, doomed: Doomed) -> CommandEntry:
 def _close_the_books(doomed: Doomed, edit: Edit) -> None:
     scopes = {scope for scope, _ in doomed.memories}
     scopes |= {turn.scope for turn in doomed.turns.values()}
-    scopes |= {edge.scope for edge in doomed.edges.values()}
+    scopes |= {edge.scope for edge in doomed.edges.values()} | doomed.along.scopes()
     for scope in scopes:
         edit.drop("manifest", keys.name_key(scope))
         changes.drop(scope, changes.LATEST, edit)  # nothing builds on them, and ids may be words

@@ -4,7 +4,8 @@ A child appends turns and forgets some, reporting both, and is killed at a rando
 the middle of a compaction. What was reported as saved must be there, what was reported as forgotten
 must be gone, from every snapshot and from every file of the folder; what was begun but not reported
 may be either, but when it is gone its bytes must be gone too once the store is open again. Meanwhile a
-thread ages what was said: the bytes must not be in an unpacked block or a dictionary either.
+thread ages what was said: the bytes must not be in an unpacked block or a dictionary either. What idle
+jobs make of the turns, before and too late, is held to the same.
 """
 
 import argparse
@@ -21,8 +22,8 @@ from pathlib import Path
 from unittest import mock
 
 from slowcat_memory.records import Forget, WriteBatch
-from slowcat_memory.store import Store, copies
-from tests.harness import samples, tiers
+from slowcat_memory.store import Store, cascade, copies
+from tests.harness import samples, thinking, tiers
 from tests.harness.children import Child
 
 SAID = struct.Struct(">cQ")
@@ -51,6 +52,7 @@ def work(path: Path, into: int, seed: int, control: str) -> None:
                 n = rng.choice(risky if risky and rng.random() < 0.5 else live)
                 live.remove(n)
                 _forget(store, n, into)
+                thinking.think(store, n)  # a step that began before the forgetting
 
 
 @contextmanager
@@ -58,6 +60,9 @@ def fault(control: str) -> Iterator[None]:
     """Plant the fault that is to be found."""
     if control == "erase":
         with mock.patch.object(copies, "erase_if_due", lambda env: True):
+            yield
+    elif control == "thoughts":
+        with mock.patch.object(cascade, "drop", lambda along, edit: None):
             yield
     elif control == "tiers":
         with tiers.dictionaries_stay():
@@ -70,8 +75,8 @@ def _append(store: Store, n: int, into: int) -> int:
     ack = store.append(samples.turn(n))
     assert ack.id == n, "an id was used twice"
     made = samples.memory(f"fact/{n}", sources=(n,), text=samples.text(n))
-    ack = store.apply("facts", WriteBatch(memories=(made,)))
-    ack.wait()
+    store.apply("facts", WriteBatch(memories=(made,)))
+    thinking.think(store, n).wait()
     os.write(into, SAID.pack(b"A", n))
     return n
 
@@ -101,11 +106,13 @@ def look(store: Store, told: Ledger) -> Counter:
     with store.snapshot() as snapshot:
         turns = {turn.id: turn.text for turn in snapshot.turns()}
         facts = {n for memory in snapshot.memories("anna") for n in memory.sources}
+        facts |= thinking.sources(snapshot)
     files = b"".join(file.read_bytes() for file in store.path.glob("*.mdb"))
     unpacked, torn = tiers.contents(store)
     files += unpacked
     away = (told.begun | told.gone) - set(turns)
     return Counter(
+        orphans=thinking.orphans(store),
         lost=len(told.saved - told.begun - set(turns)),
         corrupt=sum(text != samples.text(n) for n, text in turns.items()),
         undead=len(told.gone & (set(turns) | facts)),
@@ -127,7 +134,7 @@ def run(kills: int, seed: int, control: str, path: Path) -> dict:
         told.hear(said)
         with fault(control), Store.open(path) as store:
             tally.update(look(store, told))
-    names = ("lost", "corrupt", "undead", "half", "residue", "torn", "accused")
+    names = ("lost", "corrupt", "undead", "half", "residue", "torn", "orphans", "accused")
     counted = {"saved": len(told.saved), "forgotten": len(told.gone), "begun": len(told.begun)}
     return {"kills": kills, "seed": seed, **counted, **{name: tally[name] for name in names}}
 
@@ -138,9 +145,10 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     parser.add_argument(
         "--control",
-        choices=("erase", "tiers"),
+        choices=("erase", "tiers", "thoughts"),
         default="",
-        help="erase: delete, but leave the bytes; tiers: leave dictionaries of what is forgotten",
+        help="erase: delete, but leave the bytes; tiers: leave dictionaries of what is forgotten; "
+        "thoughts: leave contexts, keys and tasks of it",
     )
     args = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="forget9-"))

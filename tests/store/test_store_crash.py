@@ -46,7 +46,12 @@ def test_control_a_block_that_comes_after_its_rows_went_is_found_out():
 def test_a_kill_during_forgetting_loses_nothing_and_brings_nothing_back():
     found = harness("forget9", "--kills", "40")
     assert found["forgotten"] > 10
-    nothing(found, "lost", "corrupt", "undead", "half", "residue", "torn", "accused")
+    nothing(found, "lost", "corrupt", "undead", "half", "residue", "torn", "orphans", "accused")
+
+
+def test_control_what_was_made_of_a_forgotten_turn_is_found():
+    found = harness("forget9", "--kills", "6", "--control", "thoughts")
+    assert found["half"] + found["residue"] > 0
 
 
 def test_control_text_that_is_only_deleted_is_found():

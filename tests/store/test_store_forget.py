@@ -12,10 +12,14 @@ from hypothesis import strategies as st
 
 from slowcat_memory.errors import StoreClosedError, StoreError
 from slowcat_memory.records import (
+    Context,
     Forget,
+    Key,
     LedgerEntry,
     LeftOut,
     Offer,
+    Run,
+    Task,
     TokenVectors,
     Turn,
     Vector,
@@ -294,7 +298,25 @@ def fill(store, rng, n):
         sources = tuple(sorted({rng.randint(1, number) for _ in range(rng.randrange(3))}))
         made = memory(f"fact/{number}", speaker="nobody", sources=sources)
         store.apply("j", WriteBatch(memories=(made,)))
+        if isinstance(new, Turn):
+            store.apply("j", thought(new, number, sources))
     return events
+
+
+def thought(turn, number, sources):
+    """What idle jobs make of a turn and of others: a context, a key, a task, a run."""
+    own = (number, *sources)
+    words = " ".join(token(source) for source in own)
+    about = {"scope": turn.scope, "memory": f"chunk/{number}", "sources": own}
+    task = f"place/{turn.scope}/{number}"
+    return WriteBatch(
+        contexts=(Context(**about, text=f"about {words}"),),
+        keys=(Key(**about, id=f"chunk/{number}?q", kind="question", text=f"why {words}"),),
+        vectors=vectors(f"chunk/{number}?q") if turn.scope == "anna" else (),
+        embedder="e",
+        tasks=(Task(id=task, job="place", key=str(number), created=at(), sources=own),),
+        run=Run(task=task, job="place", at=at(), ms=1.0, outcome="done"),
+    )
 
 
 def random_wish(rng, n):
@@ -322,4 +344,21 @@ def check_rest(store, events, gone):
         folded[event.session] = fold(folded.get(event.session), event)
     assert rows == folded
     assert not any(set(fact.sources) & gone for fact in facts.values())
+    check_thoughts(store, events, gone)
     return kept
+
+
+def check_thoughts(store, events, gone):
+    """Exactly what was made of no forgotten turn is there, and the vectors of that alone."""
+    with store.snapshot() as snapshot:
+        scopes = ("anna", "pool")
+        contexts = [one for scope in scopes for one in snapshot.contexts(scope)]
+        found = [one for scope in scopes for one in snapshot.keys(scope)]
+        tasks = snapshot.tasks()
+        of_keys = {v.memory for v in snapshot.vectors("e", "anna")}
+    turns = {event.id for event in events if isinstance(event, Turn)}
+    for made in (contexts, found, tasks):
+        assert not any(set(one.sources) & gone for one in made)
+    assert {one.memory for one in contexts} == {one.memory for one in found}
+    assert {f"chunk/{n}" for n in turns - gone} >= {one.memory for one in contexts}
+    assert of_keys == {one.id for one in found if one.scope == "anna"}

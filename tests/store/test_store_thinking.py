@@ -247,3 +247,49 @@ def test_what_comes_too_late_is_left_out(told: Store) -> None:
         assert "place/anna/6" in {one.id for one in snapshot.tasks()}
         assert snapshot.runs(1)[0].task == ""
     assert not kept_vectors(told) & {"chunk/1", "chunk/1?q1", "chunk/3?q3"}
+
+
+def test_a_forgotten_turn_takes_all_that_was_made_of_it(told: Store) -> None:
+    by_name = task("chunk/2"), task("s2", key="s2", id="place/anna/s2")
+    apply(
+        told,
+        contexts=(context(3, "made of both", sources=(2, 3)),),
+        keys=(key(1, "q3", sources=(1, 2)),),
+        tasks=(task("5", sources=(2, 3)), task("6", sources=(3,)), *by_name),
+        **vectors("chunk/3", "chunk/1?q3"),
+    )
+    for name in ("chunk/2", "5", "6"):
+        apply(told, run=run(name))
+    covered = told.covered(Forget(turns=(2,)))
+    gone = told.forget(Forget(turns=(2,)))
+    assert gone.memories == covered.memories == (("anna", "chunk/2"), ("anna", "fact/1"))
+    with told.snapshot() as snapshot:
+        assert [one.memory for one in snapshot.contexts("anna")] == ["chunk/1"]
+        left = [one.id for one in snapshot.keys("anna")]
+        assert left == ["chunk/1?q1", "chunk/1?q2", "chunk/3?q1", "chunk/3?q2"]
+        assert {one.key for one in snapshot.tasks()} == {"6", "s2"}
+        assert [one.task for one in snapshot.runs()] == ["place/anna/6"]
+        assert snapshot.read("anna", "chunk/3").context == ""
+        assert snapshot.changed("anna", 0) == [], "the index is to be made anew"
+    assert kept_vectors(told) == {"chunk/1", "chunk/1?q1"}
+
+
+def test_forgetting_a_memory_takes_its_keys_and_its_runs(told: Store) -> None:
+    apply(told, tasks=(task("fact/1"),), run=run("fact/1"))
+    told.forget(Forget(memories=("fact/1",)))
+    apply(told, memories=(memory("fact/1"),), keys=(key(1, memory="fact/1", id="fact/1?q1"),))
+    with told.snapshot() as snapshot:
+        assert not list(snapshot.keys("anna", "fact/1"))
+        assert not snapshot.tasks() and not snapshot.runs()
+        assert snapshot.memory("anna", "fact/1") is None
+
+
+def test_forgetting_a_namespace_leaves_no_idle_work_of_it(told: Store) -> None:
+    other = task("1", scope="bob", id="place/bob/1")
+    apply(told, tasks=(task("day"), other), run=run("day"))
+    told.forget(Forget(scope="anna", everything=True))
+    with told.snapshot() as snapshot:
+        assert snapshot.tasks() == [other]
+        assert not snapshot.runs()
+        assert not [*snapshot.contexts("anna"), *snapshot.keys("anna")]
+    assert kept_vectors(told) == set()

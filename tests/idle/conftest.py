@@ -1,0 +1,22 @@
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from idlers import Rig
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Iterator[Callable[..., Rig]]:
+    """Makes a loop over one store; what is open at the end is closed."""
+    made: list[Rig] = []
+
+    def make(*jobs: Any, **given: Any) -> Rig:
+        for earlier in made:
+            earlier.close()
+        made.append(Rig(tmp_path / "store", *jobs, **given))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()

@@ -1,0 +1,136 @@
+"""Doubles for idle work: a job of which every outcome can be ordered, and time that only we move."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from msgspec import Struct
+
+from slowcat_memory.idle.budget import Budget
+from slowcat_memory.idle.context import Contexts, Parts
+from slowcat_memory.idle.gate import GateOptions, IdleGate
+from slowcat_memory.idle.job import JobContext, Plan, Trigger
+from slowcat_memory.idle.loop import IdleLoop
+from slowcat_memory.idle.options import IdleOptions
+from slowcat_memory.metrics import Metrics
+from slowcat_memory.records import Cursor, Memory, Task, Turn, WriteBatch
+from slowcat_memory.store import Store, StoreOptions
+from slowcat_memory.testing import FixedClock
+
+SMALL = StoreOptions(map_size_gib=1 / 16)
+NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
+Behave = Callable[[Task, JobContext], Any]
+
+
+def task(key: str, job: str = "fake", **given: Any) -> Task:
+    return Task(id=f"{job}/anna/{key}", job=job, scope="anna", key=key, created=NOW, **given)
+
+
+def memory(key: str, text: str = "") -> Memory:
+    return Memory(
+        id=f"note/{key}", kind="note", scope="anna", speaker="Anna", text=text or key,
+        valid_from=NOW,
+    )  # fmt: skip
+
+
+class Knobs(Struct, frozen=True, forbid_unknown_fields=True):
+    timeout_s: float = 10.0
+
+
+class Fake:
+    """A job that makes one task for each turn, and one memory for each task.
+
+    ``behave`` is called in each step, and may raise, or return a batch or an awaitable.
+    """
+
+    Options = Knobs
+    version = 1
+
+    def __init__(
+        self, name: str = "fake", behave: Behave | None = None, needs: Any = "nothing",
+        trigger: Trigger = Trigger(turns=1),
+    ) -> None:  # fmt: skip
+        self.name, self.needs, self.trigger = name, needs, trigger
+        self._behave = behave
+        self.steps: list[str] = []
+        self.plans = 0
+
+    def plan(self, context: JobContext) -> Plan | None:
+        self.plans += 1
+        with context.snapshot() as snapshot:
+            row = snapshot.cursor(self.name)
+            turns = list(snapshot.turns(after=row.position if row else 0))
+        if not turns:
+            return None
+        tasks = tuple(task(str(t.id), self.name, sources=(t.id,)) for t in turns)
+        return Plan(tasks=tasks, cursor=Cursor(name=self.name, position=turns[-1].id))
+
+    async def step(self, task: Task, context: JobContext) -> WriteBatch:
+        self.steps.append(task.key)
+        made = self._behave(task, context) if self._behave else None
+        if asyncio.iscoroutine(made):
+            made = await made
+        if made is not None:
+            return made
+        return WriteBatch(memories=(memory(f"{self.name}-{task.key}"),))
+
+
+class Rig:
+    """A loop over a store, with clocks that its own sleeping moves."""
+
+    def __init__(self, path: Path, *jobs: Any, options: IdleOptions | None = None, **given: Any):
+        self.store = Store.open(path, options=SMALL)
+        self.clock = FixedClock(NOW)
+        self.metrics = Metrics()
+        self.options = options or IdleOptions()
+        self.seconds = 0.0
+        self.gate = IdleGate(
+            GateOptions(grace_s=self.options.grace_s, lost_s=self.options.lost_s), self.now
+        )
+        self.applied: list[WriteBatch] = []
+        parts = {
+            "store": self.store, "upkeep": None, "clock": self.clock, "zone": ZoneInfo("UTC"),
+            "scopes": lambda: ["anna"],
+        }  # fmt: skip
+        self.contexts = Contexts(Parts(**parts | given.pop("parts", {})))  # type: ignore[arg-type]
+        battery = given.pop("battery", lambda: False)
+        self.loop = IdleLoop(
+            self.store, jobs, self.gate, self.contexts, given.pop("breaker", None), self.options,
+            self.clock, self.metrics, self.applied.append,
+            budget=Budget(self.options, battery), sleep=self.sleep, **given,
+        )  # fmt: skip
+
+    def now(self) -> float:
+        return self.seconds
+
+    async def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+        self.clock.advance(seconds)
+        await asyncio.sleep(0)
+
+    def say(self, *texts: str) -> None:
+        for text in texts:
+            turn = Turn(session="s", scope="anna", speaker="Anna", role="user", text=text, at=NOW)
+            self.store.append(turn).wait()
+
+    def done(self, **given: Any) -> int:
+        return asyncio.run(asyncio.wait_for(self.loop.run_until_done(**given), 20))
+
+    def tasks(self, state: Any = "") -> list[Task]:
+        with self.store.snapshot() as snapshot:
+            return snapshot.tasks(state=state)
+
+    def outcomes(self) -> list[str]:
+        with self.store.snapshot() as snapshot:
+            return [run.outcome for run in reversed(snapshot.runs())]
+
+    def made(self) -> list[str]:
+        with self.store.snapshot() as snapshot:
+            return [m.id.removeprefix("note/") for m in snapshot.memories("anna", "note/")]
+
+    def close(self) -> None:
+        self.contexts.close()
+        self.store.close()
