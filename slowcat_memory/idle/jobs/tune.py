@@ -152,7 +152,10 @@ def conclude(
     told, low = agreement(queries)
     if len(queries) >= options.enough and low < options.believed:
         return Tuning(agreement=told, queries=len(queries), withdrawn=Rerank.version)
-    views = np.array([usual.weights()[view] for view in VIEWS])
+    keyed = np.array([bool(one.views[:, VIEWS.index("keys")].any()) for one in queries], bool)
+    mostly = bool(2 * keyed.sum() > len(queries))
+    queries = [one for one, has in zip(queries, keyed, strict=True) if has == mostly]
+    views = weights_of(usual, mostly)
     seen = np.any([np.any(one.views, axis=0) for one in queries], axis=0) if queries else views > 0
     base = np.where(seen, views, 0.0)  # a view that never spoke keeps its weight
     found = learn(queries, base, WeighOptions())
@@ -165,6 +168,7 @@ def conclude(
     }
     return Tuning(
         weights=weights,
+        keyed=mostly,
         since=(known.since or upto) if weights else 0,
         queries=found.queries,
         before=round(found.before, 4),
@@ -180,10 +184,24 @@ def _ranked(row: LedgerEntry, good: set[str], known: Tuning) -> Ranked | None:
         return None
     views = np.array([[one.views.get(view, 0.0) for view in VIEWS] for one in told])
     scores = np.array([one.score for one in told])
-    if known.weights and row.turn > known.since:
-        usual = FuseOptions().weights()
+    keyed = bool(views[:, VIEWS.index("keys")].any())
+    if known.weights and row.turn > known.since and keyed == known.keyed:
         there = np.array([any(view in one.views for one in told) for view in VIEWS])
-        then = np.array([known.weights.get(view, usual[view]) for view in VIEWS]) * there
-        base = np.array([usual[view] for view in VIEWS]) * there
-        scores = scores + views @ (base / base.sum() - then / then.sum())
+        usual = weights_of(FuseOptions(), keyed) * there
+        then = weights_of(known.apply(FuseOptions()), keyed) * there
+        scores = scores + views @ (usual / usual.sum() - then / then.sum())
     return Ranked(views, scores, np.array([one.memory in good for one in told]))
+
+
+def weights_of(options: FuseOptions, keyed: bool) -> np.ndarray:
+    """List weights in the order of ``VIEWS``.
+
+    Args:
+        options: The weights.
+        keyed: Where memories have keys.
+
+    Returns:
+        Shape (v,).
+    """
+    weights = options.weights(float(keyed))
+    return np.array([weights[view] for view in VIEWS])
