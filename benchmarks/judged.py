@@ -10,20 +10,23 @@ its grades over). Then three groups are asked:
 
 Arms: ``default``; ``judged`` adds the votes of ``core.asked``; ``tuned`` uses the weights that
 ``core.weigh`` learned from the used half of the other conversations, where it adopted any; ``both``.
-The negative control judges at random, as often well as the oracle: its weights must not be adopted,
-and its votes may not cost a point. ``change`` is the difference to the default in R@10, with the 95 %
-interval of a paired bootstrap over questions.
+The negative control judges at random, as often well as the oracle: the job ``tune`` must take its
+votes back and adopt no weights of it, so ``random`` is what is left of it then, and ``random, unnoticed``
+what its first 50 queries cost until then. ``spoilt weights`` has three
+times the weight on a memory's vector, and a third of it on tokens and words; ``spoilt, tuned`` is what
+was learned from there. ``change`` is the difference to the default (of the last arm: to the spoilt
+weights) in R@10, with the 95 % interval of a paired bootstrap over questions.
 
     python -m benchmarks.judged --data DIR --cache CACHE
 
-The JSON: ``machine``, ``load``, ``asked`` (the knobs), and ``results``, one a data folder: ``data``,
-``queries`` (used ones that told anything apart), ``adopted`` (of how many conversations' weights, by
-judge), and ``groups``: by group and arm ``R@10``, ``change``, ``low``, ``high``, ``n``.
+The JSON: ``machine``, ``load``, and ``results``, one a data folder: ``data``, ``noise``, ``used`` (how
+many queries), ``adopted`` and ``withdrawn`` (of how many conversations weights were adopted, a judge's
+votes taken back, by judge), and ``groups``: by group and arm ``R@10``, ``change``, ``low``, ``high``, ``n``.
 """
 
 import argparse
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -36,18 +39,35 @@ from benchmarks import common, datasets, quality
 from benchmarks.datasets import ADVERSARIAL, Dataset, Question
 from benchmarks.scoring import score
 from benchmarks.telling import Origins, dialogue_of
+from slowcat_memory.config import Config
 from slowcat_memory.core.asked import votes as bounded
 from slowcat_memory.core.fuse import VIEWS, FuseOptions, fuse
-from slowcat_memory.core.weigh import Learned, Ranked, WeighOptions, learn
+from slowcat_memory.core.tuning import Tuning
+from slowcat_memory.core.weigh import Ranked
 from slowcat_memory.engine import MemoryEngine, retrieval_options
+from slowcat_memory.idle.jobs.rerank import ANSWERS, MISSES, MOST
+from slowcat_memory.idle.jobs.tune import TuneOptions, conclude
 from slowcat_memory.runtime.query import Query, Recollection
 from slowcat_memory.runtime.retrieval import Retrieval
 
 DROPPED = 0.2  # of a question's words
-OFFERED, TOLD = 6, 20  # memories that a block holds; that a row of the ledger tells of
-JUDGED = 12  # that the LLM is asked about
+OFFERED = 6  # memories that a block holds
+JUDGED = MOST  # that the LLM is asked about
+UNNOTICED = 50  # queries until a judge is judged: the second time that ``tune`` looks
+USUAL = FuseOptions()
+SPOILT = {"dense": 3 * USUAL.dense, "tokens": USUAL.tokens / 3, "window": USUAL.window / 3}
 ROUNDS = 2000  # of the bootstrap
-ARMS = ("default", "judged", "tuned", "both", "judged at random")
+ARMS = (
+    "default",
+    "judged",
+    "tuned",
+    "both",
+    "random",
+    "random, unnoticed",
+    "spoilt weights",
+    "spoilt, tuned",
+)
+BESIDE = {"spoilt, tuned": "spoilt weights"}  # what an arm is compared with, if not the default
 
 
 class Seen(Struct, frozen=True, eq=False):
@@ -155,19 +175,20 @@ def judge(
         one = seen[question.id]
         for place, document in enumerate(one.documents[:JUDGED]):
             if grade(question, document):
-                votes.append(Vote(one.vector, document, 1.0))
+                votes.append(Vote(one.vector, document, ANSWERS))
             elif place < OFFERED:
-                votes.append(Vote(one.vector, document, -0.5))
+                votes.append(Vote(one.vector, document, MISSES))
     return votes
 
 
-def swayed(seen: Seen, votes: Sequence[Vote], options: AskedOptions) -> np.ndarray:
+def swayed(seen: Seen, votes: Sequence[Vote], same: float, weight: float) -> np.ndarray:
     """Score a query's candidates with the votes.
 
     Args:
         seen: What recall made of the query.
         votes: Judgements, of the same conversation.
-        options: What they weigh.
+        same: ``index.same``.
+        weight: ``rank.asked``.
 
     Returns:
         Shape (n,).
@@ -175,15 +196,12 @@ def swayed(seen: Seen, votes: Sequence[Vote], options: AskedOptions) -> np.ndarr
     if not votes:
         return seen.scores
     place = {document: n for n, document in enumerate(seen.documents)}
-    said = asked.votes(
-        np.stack([vote.vector for vote in votes]) @ seen.vector,
-        np.array([place.get(vote.document, -1) for vote in votes]),
-        np.array([vote.weight for vote in votes]),
-        np.zeros(len(votes)),
-        len(seen.documents),
-        options,
-    )
-    return asked.swayed(seen.scores, said, seen.pinned, options)
+    where = np.array([place.get(vote.document, -1) for vote in votes])
+    cosines = np.stack([vote.vector for vote in votes]) @ seen.vector
+    said = np.array([vote.weight for vote in votes]) * np.fmax(cosines - same, 0) / (1 - same)
+    about = where >= 0
+    summed = np.bincount(where[about], weights=said[about], minlength=len(seen.documents))
+    return seen.scores + weight * bounded(summed, seen.pinned)
 
 
 def ranked(seen: Seen, good: Callable[[str], bool]) -> Ranked:
@@ -198,26 +216,27 @@ def ranked(seen: Seen, good: Callable[[str], bool]) -> Ranked:
     """
     views = np.stack([seen.views.get(name, np.zeros(len(seen.scores))) for name in VIEWS], axis=1)
     return Ranked(
-        views[:TOLD], seen.scores[:TOLD], np.array([good(one) for one in seen.documents[:TOLD]])
+        views[:JUDGED],
+        seen.scores[:JUDGED],
+        np.array([good(one) for one in seen.documents[:JUDGED]]),
     )
 
 
-def retuned(seen: Seen, scores: np.ndarray, weights: np.ndarray | None, base: FuseOptions) -> Any:
-    """Add to scores what other weights would change.
+def retuned(seen: Seen, scores: np.ndarray, tuning: Tuning, base: FuseOptions) -> np.ndarray:
+    """Add to scores what learned weights change.
 
     Args:
         seen: What recall made of a query.
         scores: Shape (n,).
-        weights: In the order of ``VIEWS``; None for those in use.
-        base: Those in use.
+        tuning: What was learned.
+        base: The weights that the scores were made with.
 
     Returns:
         Shape (n,).
     """
-    if weights is None:
+    if not tuning.weights:
         return scores
-    new = replace(base, **dict(zip(VIEWS, weights.tolist(), strict=True)))
-    return scores + fuse(seen.views, new) - fuse(seen.views, base)
+    return scores + fuse(seen.views, replace(base, **tuning.weights)) - fuse(seen.views, base)
 
 
 def main() -> None:
@@ -246,24 +265,26 @@ def measure(data: Dataset, options: argparse.Namespace) -> dict[str, Any]:
         with quality.opened(config, options.cache) as (engine, embedder):
             using = Using(engine.retrieval(retrieval_options(config)))
             quality.answer_all(engine, data, embedder, 50, options.limit, search=using)
-    return simulate(data, using, options, config.fuse)
+    return simulate(data, using, options.noise, config)
 
 
 def simulate(
-    data: Dataset, using: Using, options: argparse.Namespace, base: FuseOptions
+    data: Dataset, using: Using, noise: float, config: Config, *, seed: int = common.SEED
 ) -> dict[str, Any]:
     """Judge a random half, and score both halves in every arm.
 
     Args:
         data: The data set.
         using: What recall made of its questions.
-        options: From the command line.
-        base: The weights in use.
+        noise: Share of the oracle's grades that are turned over.
+        config: The knobs.
+        seed: Of halves, noise and dice.
 
     Returns:
         What the JSON says of a data folder.
     """
-    chance = np.random.default_rng(common.SEED)
+    chance = np.random.default_rng(seed)
+    base, same, weight = config.fuse, config.index.same, config.rank.asked
     chats: dict[str, list[Question]] = defaultdict(list)
     for question in data.questions:
         known = question.id in using.plain and question.id in using.reworded
@@ -274,53 +295,86 @@ def simulate(
     share = _share_of_good(used, using.plain)
 
     def oracle(question: Question, document: str) -> bool:
-        return (document in question.evidence) != (chance.random() < options.noise)
+        return (document in question.evidence) != (chance.random() < noise)
 
     def dice(_: Question, __: str) -> bool:
         return bool(chance.random() < share)
 
     votes = {name: judge(each, using.plain, oracle) for name, each in used.items()}
     false = {name: judge(each, using.plain, dice) for name, each in used.items()}
+    early = {name: judge(each[:UNNOTICED], using.plain, dice) for name, each in used.items()}
+    spoilt = {id_: _spoilt(one, base) for id_, one in using.plain.items()}
     learned = _learned(used, using.plain, votes, base)
     control = _learned(used, using.plain, false, base)
+    mended = _learned(used, spoilt, votes, replace(base, **SPOILT))
+    kept = {
+        name: [] if _own(used[name], using.plain, votes[name]) else votes[name] for name in used
+    }
+    caught = {
+        name: [] if _own(used[name], using.plain, false[name]) else false[name] for name in used
+    }
     rows: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for name, each in chats.items():
-        own = learned[name]
-        weights = own.weights if own and own.adopted else None
         for question in each:
             group = "reworded" if question.id in half else "others"
             seen = (using.reworded if question.id in half else using.plain)[question.id]
-            moved = swayed(seen, votes[name], options.asked)
+            moved = swayed(seen, kept[name], same, weight)
+            worse = _spoilt(seen, base)
             scores = {
                 "default": seen.scores,
                 "judged": moved,
-                "tuned": retuned(seen, seen.scores, weights, base),
-                "both": retuned(seen, moved, weights, base),
-                "judged at random": swayed(seen, false[name], options.asked),
+                "tuned": retuned(seen, seen.scores, learned[name], base),
+                "both": retuned(seen, moved, learned[name], base),
+                "random": retuned(
+                    seen, swayed(seen, caught[name], same, weight), control[name], base
+                ),
+                "random, unnoticed": swayed(seen, early[name], same, weight),
+                "spoilt weights": worse.scores,
+                "spoilt, tuned": retuned(
+                    worse, worse.scores, mended[name], replace(base, **SPOILT)
+                ),
             }
             for arm, values in scores.items():
-                found = _recall(question, seen, values, data)
+                of = worse if arm.startswith("spoilt") else seen  # in another order
+                found = _recall(question, of, values, data)
                 for into in (group, "all"):
                     rows[into][arm].append(found)
     return {
         "data": data.name,
-        "noise": options.noise,
+        "noise": noise,
         "used": len(half),
+        "conversations": len(chats),
         "adopted": {
-            "oracle": sum(bool(one and one.adopted) for one in learned.values()),
-            "dice": sum(bool(one and one.adopted) for one in control.values()),
-            "of": len(chats),
+            "oracle": sum(bool(one.weights) for one in learned.values()),
+            "dice": sum(bool(one.weights) for one in control.values()),
+            "oracle, spoilt weights": sum(bool(one.weights) for one in mended.values()),
         },
-        "weights": {
-            name: [round(float(w), 3) for w in one.weights] for name, one in learned.items() if one
-        },
-        "gain": {
-            name: [round(one.before, 4), round(one.after, 4), round(one.low, 4)]
-            for name, one in learned.items()
-            if one
+        "withdrawn": {
+            "oracle": sum(not each for each in kept.values()),
+            "dice": sum(not each for each in caught.values()),
         },
         "groups": {group: _arms(of_group) for group, of_group in rows.items()},
     }
+
+
+def _spoilt(seen: Seen, base: FuseOptions) -> Seen:
+    """Score as weights that nobody would choose do."""
+    moved = seen.scores + fuse(seen.views, replace(base, **SPOILT)) - fuse(seen.views, base)
+    order = np.argsort(-moved, kind="stable")
+    return Seen(
+        documents=[seen.documents[n] for n in order.tolist()],
+        scores=moved[order],
+        views={name: values[order] for name, values in seen.views.items()},
+        pinned=seen.pinned[order],
+        vector=seen.vector,
+    )
+
+
+def _own(used: Sequence[Question], seen: dict[str, Seen], votes: Sequence[Vote]) -> bool:
+    """Tell whether a conversation's judge is found out."""
+    good = {(id(vote.vector), vote.document) for vote in votes if vote.weight > 0}
+    rows = [_row(seen[question.id], good) for question in used]
+    return bool(conclude(rows, Tuning(), 1, TuneOptions()).withdrawn)
 
 
 def _learned(
@@ -328,7 +382,7 @@ def _learned(
     seen: dict[str, Seen],
     votes: dict[str, list[Vote]],
     base: FuseOptions,
-) -> dict[str, Learned | None]:
+) -> dict[str, Tuning]:
     """Learn for each conversation from the used questions of the others."""
     good = {
         (id(vote.vector), vote.document)
@@ -336,20 +390,15 @@ def _learned(
         for vote in each
         if vote.weight > 0
     }
-    weights = np.array([base.weights()[name] for name in VIEWS])
-    rows = {
-        name: [
-            ranked(one, lambda document, one=one: (id(one.vector), document) in good)
-            for one in (seen[q.id] for q in each)
-        ]
-        for name, each in used.items()
-    }
-    return {
-        name: learn(
-            [r for other in rows if other != name for r in rows[other]], weights, WeighOptions()
-        )
-        for name in rows
-    }
+    rows = {name: [_row(seen[q.id], good) for q in each] for name, each in used.items()}
+    others = {name: [r for other in rows if other != name for r in rows[other]] for name in rows}
+    if len(rows) < 2:
+        others = rows
+    return {name: conclude(others[name], Tuning(), 1, TuneOptions(), base) for name in rows}
+
+
+def _row(seen: Seen, good: Container[tuple[int, str]]) -> Ranked:
+    return ranked(seen, lambda document: (id(seen.vector), document) in good)
 
 
 def _share_of_good(used: dict[str, list[Question]], seen: dict[str, Seen]) -> float:
@@ -370,12 +419,12 @@ def _recall(question: Question, seen: Seen, scores: np.ndarray, data: Dataset) -
 
 
 def _arms(values: dict[str, list[float]]) -> dict[str, dict[str, float]]:
-    default = np.array(values["default"])
     told = {}
     for arm in ARMS:
         own = np.array(values[arm])
-        low, high = _interval(own - default)
-        change = float((own - default).mean())
+        beside = np.array(values[BESIDE.get(arm, "default")])
+        low, high = _interval(own - beside)
+        change = float((own - beside).mean())
         told[arm] = {
             "R@10": float(own.mean()),
             "change": change,
@@ -406,7 +455,10 @@ def _show(result: dict[str, Any]) -> None:
             for arm, told in arms.items()
         ]
         common.table(f"{result['data']}: {group}", ("arm", "R@10", "change", "n"), rows)
-    common.console.print("weights adopted:", result["adopted"], "noise:", result["noise"])
+    common.console.print(
+        f"of {result['conversations']} conversations: weights adopted {result['adopted']}, judge "
+        f"withdrawn {result['withdrawn']}; noise {result['noise']}"
+    )
 
 
 def _arguments() -> argparse.Namespace:
@@ -415,9 +467,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--config", type=Path, help="a config.toml; its store's path is not used")
     parser.add_argument("--limit", type=int, default=0, help="only the first N conversations")
     parser.add_argument("--noise", type=float, default=0.0, help="share of grades turned over")
-    options = parser.parse_args()
-    options.asked = AskedOptions()
-    return options
+    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -34,7 +34,6 @@ class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         keys: Weight of the nearest of its keys (questions, notes, facts), as far as there are any:
             the share of a query's candidates that have one.
         turn_with_keys: Weight of BM25 over the turn and the words of its keys, likewise.
-        asked: What judged queries of the same sense add at most, or take away.
         grams: Weight of BM25 over pieces of words, where ``index.gram_view`` is on.
         session: Weight of its session: its three best candidates, by words and by vectors.
         rerank: How many memories are scored by their tokens; 0 for none. 20 find what 100 find.
@@ -55,7 +54,6 @@ class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     turn_by_words: float = 0.25
     keys: float = 0.4
     turn_with_keys: float = 0.2
-    asked: float = 0.2
     grams: float = 0.06
     session: float = 0.18
     rerank: int = 20
@@ -193,14 +191,13 @@ def fuse(views: dict[str, Array], options: FuseOptions, keyed: float = 0.0) -> A
     Args:
         views: Normalised scores by view, each of shape (n,), over the same candidates. Views that
             are missing (no vectors, past the deadline) give their weight to the others; "asked" is
-            added to what they say.
+            a prior (``core.rank``), and no part of it.
         options: Method and weights.
         keyed: Share of the candidates that have keys.
 
     Returns:
-        Shape (n,), 0 to 1, but for what is added.
+        Shape (n,), 0 to 1.
     """
-    asked = views.get("asked")
     views = {name: scores for name, scores in views.items() if name != "asked"}
     known = options.weights(keyed)
     if "dense" not in views:
@@ -215,8 +212,7 @@ def fuse(views: dict[str, Array], options: FuseOptions, keyed: float = 0.0) -> A
         * (_reciprocal(views[name], options.rrf_k) if options.method == "rrf" else views[name])
         for name, weight in weights.items()
     )
-    scores = sum(parts, start=np.zeros(len(next(iter(views.values()))), np.float32))
-    return scores if asked is None else scores + options.asked * asked
+    return sum(parts, start=np.zeros(len(next(iter(views.values()))), np.float32))
 
 
 def _reciprocal(scores: Array, k: float) -> Array:

@@ -62,6 +62,7 @@ ENGLISH = ReactionWords(
         "wrong (?:one|person|day|time|place|year)",
     ),
     denied=(
+        "that's wrong|thats wrong|that is wrong|wrong",
         "i (?:said|meant|mean(?! (?:it|that|i|you|no|yes)\\b|(?: \\S+'))|was talking about|am talking about|was asking about|asked about|asked)",
         "i'm (?:talking|asking) about",
         "(?:it|that) (?:was|is)(?! (?:fine|okay|ok|good|great|all|alright|not necessary|enough|nothing)\\b)",
@@ -69,7 +70,6 @@ ENGLISH = ReactionWords(
         "not (?:that|him|her|them|this|those)",
         "(?:the|my) other (?:one|\\S+)",
         "you(?:'re| are) wrong",
-        "that's wrong|thats wrong|that is wrong|wrong",
     ),
     right=(
         "(?:yes|yeah|yep|yup)? ?(?:exactly|precisely|correct|that's (?:it|right|correct|the one)|thats (?:it|right|the one)|that is (?:it|right|correct))",
@@ -92,13 +92,13 @@ GERMAN = ReactionWords(
         "falsche[rs]? (?:person|tag|ort|jahr|zeit)",
     ),
     denied=(
+        "das (?:ist|war) falsch|das stimmt nicht|falsch",
         "ich (?:meine|meinte|sagte|sprach von|fragte nach)",
         "ich (?:habe|hab|hatte)(?! (?:keine?|kein|nichts)\\b)",
         "(?:es|das) war(?! (?:gut|okay|ok|alles|nichts|schön|schon gut|nicht nötig)\\b)",
         "(?:es|das) ist(?! (?:gut|okay|ok|alles|nichts|schön|schon gut|nicht nötig)\\b)",
         "nicht (?:der|die|das|den|ihn|sie)",
         "(?:der|die|das|den) andere[nrs]?",
-        "das (?:ist|war) falsch|das stimmt nicht|falsch",
     ),
     right=(
         "(?:ja )?(?:genau|richtig|stimmt|korrekt|das stimmt|so ist es|das ist richtig)(?: genau)?",

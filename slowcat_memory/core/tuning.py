@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.fuse import FuseOptions
+from slowcat_memory.core.fuse import VIEWS, FuseOptions
 
 TUNING_VERSION = 1  # raise it when views or their scales change: what was learned is void then
 
@@ -19,6 +19,8 @@ class Tuning(Struct, frozen=True, kw_only=True, omit_defaults=True):
     Attributes:
         version: ``TUNING_VERSION`` when it was learned.
         weights: Weight by view; empty where the usual ones are not shown to be beaten.
+        keyed: Whether they were learned where memories have keys: the words of a turn weigh otherwise
+            there.
         since: Log id of the turn from which on they are in use.
         queries: How many judged queries it was learned from.
         before: Mean average precision by the usual weights, on queries not learned from.
@@ -29,6 +31,7 @@ class Tuning(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     version: int = 0
     weights: dict[str, float] = {}
+    keyed: bool = False
     since: int = 0
     queries: int = 0
     before: float = 0.0
@@ -70,11 +73,17 @@ class Tuning(Struct, frozen=True, kw_only=True, omit_defaults=True):
             With the learned weights; as they were when there are none, they are not wanted, or
             a person chose weights: then theirs count.
         """
-        usual = FuseOptions().weights()
-        known = {view: weight for view, weight in self.weights.items() if view in usual}
-        if not (known and options.learned) or options.weights() != usual:
+        usual = FuseOptions()
+        known = {view: weight for view, weight in self.weights.items() if view in VIEWS}
+        if not (known and options.learned) or _differs(options, usual):
             return options
+        if self.keyed and "turn" in known:
+            known["turn_with_keys"] = known.pop("turn")
         return replace(options, **known)
+
+
+def _differs(options: FuseOptions, usual: FuseOptions) -> bool:
+    return any(options.weights(keyed) != usual.weights(keyed) for keyed in (0.0, 1.0))
 
 
 def tuning_name(scope: str) -> str:

@@ -109,7 +109,7 @@ def descend(queries: Sequence[Ranked], weights: Array, options: WeighOptions) ->
     """Find the change of the weights that best puts what answers before what does not.
 
     Args:
-        queries: Judged queries.
+        queries: Judged queries, of which some of the candidates answer, but not all.
         weights: The weights in use, shape (v,).
         options: Bounds and ridge.
 

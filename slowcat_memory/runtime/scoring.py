@@ -99,9 +99,8 @@ class Scoring:
         Returns:
             Their scores.
         """
-        raw = dict(found.views)
-        asked = votes(raw.pop("asked", None), found.pinned)
-        views = fuse.normalise(raw, found.session)
+        views = fuse.normalise(found.views, found.session)
+        asked = votes(views.get("asked"), found.pinned)
         named = np.isin(found.speaker, self._searcher.speaker_numbers(ask.named))
         when = np.zeros(len(named))
         if ask.times:
