@@ -89,15 +89,10 @@ class Relation(Struct, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        """Deterministic: one statement about one stretch of time has one id."""
+        """Deterministic: one statement about one stretch of time, believed since one moment."""
         until = self.valid_to.isoformat() if self.valid_to else ""
-        parts = (
-            self.subject,
-            self.predicate,
-            fold(self.object),
-            self.valid_from.isoformat(),
-            until,
-        )
+        times = (self.valid_from.isoformat(), until, self.recorded_at.isoformat())
+        parts = (self.subject, self.predicate, fold(self.object), *times)
         digest = hashlib.blake2b("\0".join(parts).encode(), digest_size=8).hexdigest()
         return f"{RELATION}/{digest}"
 
@@ -252,11 +247,7 @@ def learn(
     same = [one for one in own if fold(one.object) == fold(new.object)]
     if new.valid_to is not None and (open_ := _open_at(same, new.valid_to)):
         return _ended(open_, new)
-    if any(_covers(one, new) for one in same):
-        return []
-    if not functional:
-        return _joined(same, new)
-    return _in_order(own, new)
+    return _painted(own if functional else same, new)
 
 
 def _open_at(relations: Sequence[Relation], at: datetime) -> Relation | None:
@@ -267,51 +258,58 @@ def _open_at(relations: Sequence[Relation], at: datetime) -> Relation | None:
 
 def _ended(open_: Relation, new: Relation) -> list[Relation]:
     """It has ended: the statement without an end was wrong from now on."""
-    return [
-        retired(open_, new.recorded_at),
-        replace(
-            open_,
-            valid_to=new.valid_to,
-            recorded_at=new.recorded_at,
-            sources=_both(open_.sources, new.sources),
-        ),
-    ]
+    sources = _both(open_.sources, new.sources)
+    ended = replace(open_, valid_to=new.valid_to, recorded_at=new.recorded_at, sources=sources)
+    return [retired(open_, new.recorded_at), ended]
 
 
-def _covers(one: Relation, new: Relation) -> bool:
-    """Tell whether a statement is known: nothing in it is earlier than what is believed."""
-    started = one.valid_from <= new.valid_from
-    lasting = one.valid_to is None or (new.valid_to is not None and new.valid_to <= one.valid_to)
-    return started and lasting
+def _painted(own: Sequence[Relation], new: Relation) -> list[Relation]:
+    """Paint a stretch of time: the same is joined, anything else makes room.
+
+    Without an end of its own it reaches to the next thing that is known to be otherwise: news about
+    the past does not undo the present.
+    """
+    start, end = new.valid_from, new.valid_to
+    same = [one for one in own if fold(one.object) == fold(new.object)]
+    others = [one for one in own if fold(one.object) != fold(new.object)]
+    if end is None:
+        end = min((one.valid_from for one in others if one.valid_from > start), default=None)
+    joined = [one for one in same if _meet(one, start, end)]
+    if any(one.valid_from <= start and _reaches(one, end) for one in joined):
+        return []
+    changes = [retired(one, new.recorded_at) for one in joined]
+    for one in others:
+        changes += _cut(one, start, end, new.recorded_at)
+    sources = new.sources
+    for one in joined:
+        start, sources = min(start, one.valid_from), _both(sources, one.sources)
+        end = None if end is None or one.valid_to is None else max(end, one.valid_to)
+    return [*changes, replace(new, valid_from=start, valid_to=end, sources=sources)]
 
 
-def _joined(same: Sequence[Relation], new: Relation) -> list[Relation]:
-    """One that began earlier than was believed takes the place of the later one."""
-    later = [one for one in same if one.valid_to is None and one.valid_from > new.valid_from]
-    if new.valid_to is not None or not later:
-        return [new]
-    sources = _both(new.sources, later[0].sources)
-    return [retired(later[0], new.recorded_at), replace(new, sources=sources)]
+def _meet(one: Relation, start: datetime, end: datetime | None) -> bool:
+    """Tell whether two stretches overlap, or touch."""
+    return (end is None or one.valid_from <= end) and (
+        one.valid_to is None or one.valid_to >= start
+    )
 
 
-def _in_order(own: Sequence[Relation], new: Relation) -> list[Relation]:
-    """Put a statement in its place among those of which only one holds at a time."""
-    changes: list[Relation] = []
-    for one in own:
-        ends = one.valid_to
-        if one.valid_from == new.valid_from and fold(one.object) != fold(new.object):
-            changes.append(retired(one, new.recorded_at))  # it was wrong from the beginning
-        elif one.valid_from < new.valid_from and (ends is None or ends > new.valid_from):
-            changes.append(retired(one, new.recorded_at))
-            changes.append(replace(one, valid_to=new.valid_from, recorded_at=new.recorded_at))
-    after = [one.valid_from for one in own if one.valid_from > new.valid_from]
-    same_after = [one for one in own if one.valid_from > new.valid_from]
-    if same_after and fold(same_after[0].object) == fold(new.object):
-        changes.append(retired(same_after[0], new.recorded_at))  # it began earlier than believed
-        return [*changes, replace(new, valid_to=same_after[0].valid_to)]
-    if after and new.valid_to is None:
-        new = replace(new, valid_to=min(after))  # news about the past does not undo the present
-    return [*changes, new]
+def _reaches(one: Relation, end: datetime | None) -> bool:
+    return one.valid_to is None or (end is not None and one.valid_to >= end)
+
+
+def _cut(one: Relation, start: datetime, end: datetime | None, at: datetime) -> list[Relation]:
+    """Take a stretch out of a statement: what is left of it lies before, after, or both."""
+    if (end is not None and one.valid_from >= end) or (
+        one.valid_to is not None and one.valid_to <= start
+    ):
+        return []
+    left = [retired(one, at)]
+    if one.valid_from < start:
+        left.append(replace(one, valid_to=start, recorded_at=at))
+    if end is not None and _reaches(one, end) and one.valid_to != end:
+        left.append(replace(one, valid_from=end, recorded_at=at))
+    return left
 
 
 def retired(relation: Relation, at: datetime) -> Relation:
