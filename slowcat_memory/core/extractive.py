@@ -32,11 +32,13 @@ class Line(Struct, frozen=True):
         speaker: Who.
         text: The sentence.
         turn: Log id of its turn.
+        agent: Whether the agent said it.
     """
 
     speaker: str
     text: str
     turn: int
+    agent: bool = False
 
 
 class ExtractiveOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -48,6 +50,7 @@ class ExtractiveOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields
         alike: Jaccard similarity of words from which two sentences say the same.
         telling: What a name, a number or a first-person statement adds, each.
         question: What a question loses.
+        agent: What the agent's words lose: it mostly repeats what was said.
     """
 
     words: int = 90
@@ -55,22 +58,26 @@ class ExtractiveOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     alike: float = 0.5
     telling: float = 0.12
     question: float = 0.3
+    agent: float = 0.15
 
 
-def lines(speaker: str, text: str, turn: int, language: str = "en") -> list[Line]:
+def lines(
+    speaker: str, text: str, turn: int, *, agent: bool = False, language: str = "en"
+) -> list[Line]:
     """Cut a turn into sentences.
 
     Args:
         speaker: Who said it.
         text: What was said.
         turn: Its log id.
+        agent: Whether the agent said it.
         language: Two letters, for the rules of abbreviations.
 
     Returns:
         Its sentences, without empty ones.
     """
     cut = (" ".join(one.split()) for one in sentencex.segment(language, text[:_MOST_CHARS]))
-    return [Line(speaker, one, turn) for one in cut if one]
+    return [Line(speaker, one, turn, agent) for one in cut if one]
 
 
 def chosen(
@@ -93,7 +100,7 @@ def chosen(
     if not said:
         return []
     scores = _central(vectors) if vectors is not None else _by_words(said, tokenize)
-    scores = scores + np.array([_telling(line.text, options) for line in said])
+    scores = scores + np.array([_telling(line, options) for line in said])
     order = np.argsort(-scores, kind="stable").tolist()
     kept = distinct([said[n].text for n in order], options.alike)
     room = min(options.words, math.ceil(options.share * sum(_length(line) for line in said)))
@@ -150,7 +157,7 @@ def _cosine(
     return sum(value * weight[word] for word, value in own.items()) / (norm * length)
 
 
-def _telling(text: str, options: ExtractiveOptions) -> float:
-    told = sum(bool(pattern.search(text)) for pattern in (_NUMBER, _NAME, _OWN))
-    asks = text.rstrip().endswith("?")
-    return options.telling * told - options.question * asks
+def _telling(line: Line, options: ExtractiveOptions) -> float:
+    told = sum(bool(pattern.search(line.text)) for pattern in (_NUMBER, _NAME, _OWN))
+    asks = line.text.rstrip().endswith("?")
+    return options.telling * told - options.question * asks - options.agent * line.agent

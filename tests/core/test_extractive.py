@@ -18,7 +18,11 @@ TOKENIZE = Tokenizer("english")
 
 
 def said() -> list[Line]:
-    return [line for turn, (who, text) in enumerate(SAID, 1) for line in lines(who, text, turn)]
+    return [
+        line
+        for turn, (who, text) in enumerate(SAID, 1)
+        for line in lines(who, text, turn, agent=who == "Agent")
+    ]
 
 
 def test_what_it_was_about_stays_and_small_talk_goes() -> None:
