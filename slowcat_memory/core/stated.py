@@ -109,7 +109,7 @@ ENGLISH = (
     Rule("person", "allergic_to", "{s} is allergic to {o}.", rf"\bI(?:'m| am) allergic to {_THING}{_END}"),
     Rule("person", "diet", "{s} is {o}.", r"\bI(?:'m| am) (?:a )?(?P<o>vegan|vegetarian|lactose intolerant|gluten[- ]free|coeliac|celiac|diabetic)\b"),
     Rule("preference", "favourite {kin}", "{s}'s favourite {kin} is {o}.", rf"\bmy (?:all-time )?favou?rite (?P<kin>[a-z]+(?: [a-z]+)?) is {_THING}{_END}"),
-    Rule("preference", "likes", "{s} likes {o}.", rf"\bI (?:really |just |absolutely )?(?:love|like|enjoy|adore) (?!it\b|that\b|this\b|you\b|to (?:know|think|see)\b|how\b|what\b|your\b|them\b|him\b|her\b){_THING}{_END}"),
+    Rule("preference", "likes", "{s} likes {o}.", rf"\bI (?:really |just |absolutely )?(?:love|like|enjoy|adore) (?!(?:the|those|these|all|being|not|making|makes|and|some|a|my|our)\b|['#‘]|it\b|that\b|this\b|you\b|to (?:know|think|see)\b|how\b|what\b|your\b|them\b|him\b|her\b){_THING}{_END}"),
     Rule("preference", "dislikes", "{s} dislikes {o}.", rf"\bI (?:really |just |absolutely )?(?:hate|dislike|can't stand|don't like|do not like) (?!it\b|that\b|this\b|you\b|how\b|what\b|when\b|your\b|them\b|to (?:say|admit)\b){_THING}{_END}"),
     Rule("preference", "prefers", "{s} prefers {o}.", rf"\bI(?:'d)? (?:usually |always )?prefer (?!not\b|it\b|that\b){_THING}{_END}"),
     Rule("event", "appointment", "{s} has {o}.", r"\bI(?:'ve| have)(?: got)? (?P<o>(?:an?|my) (?:[a-z]+ ){0,2}(?:appointment|interview|exam|meeting|flight|date|check-up|checkup|surgery|operation|wedding|party|concert|deadline)\b[^.!?;]{3,60})(?=[.!;]|$)"),
