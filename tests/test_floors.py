@@ -30,6 +30,8 @@ HOMES = {
     "onnx": ("providers.convert",),
     "Stemmer": ("core.text",),
     "jellyfish": ("core.sounds",),
+    "rapidfuzz": ("core.given_names", "core.same_entity"),
+    "nicknames": ("core.given_names",),
     "aiohttp": ("scripted", "scripted_wire"),
     "typer": ("cli",),
     "rich": ("cli",),
