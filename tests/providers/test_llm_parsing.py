@@ -1,5 +1,6 @@
 import json
 import random
+import time
 from typing import Annotated, Any
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec import Meta, Struct
 
 from slowcat_memory.errors import BadAnswerError
-from slowcat_memory.providers.parsing import parse
+from slowcat_memory.providers.parsing import MAX_CHARS, parse
 from slowcat_memory.providers.schema import schema_of
 
 SEED = 5
@@ -144,6 +145,38 @@ def test_spoilt_answers_are_answers_or_bad() -> None:
             text = text[:at] + rng.choice(pieces) + text[at + rng.randint(0, 3) :]
         read += survives(text)
     assert 0 < read < MUTATIONS * 0.9, "nothing was spoilt, or everything"
+
+
+PIECES = [
+    "<think",
+    "<think>",
+    "</think>",
+    "</think",
+    "<",
+    "```json",
+    "``` ",
+    "{ ",
+    "{}",
+    '{"',
+    '{"a',
+]
+PIECES += [
+    "<|channel|>final",
+    "<|channel|>final<|message|>",
+    '{"a":{',
+    "\\",
+    "[{",
+    "```\n{ \n",
+    "\n ",
+]
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_no_answer_takes_long_to_read(piece: str) -> None:
+    began = time.process_time()
+    for before in ("", "x "):
+        survives(before + piece * ((MAX_CHARS - 2) // len(piece)))
+    assert time.process_time() - began < 0.5
 
 
 def survives(text: str) -> bool:
