@@ -39,6 +39,7 @@ from pipecat.frames.frames import (
     VADUserStoppedSpeakingFrame,
 )
 from pipecat.observers.base_observer import BaseObserver, FramePushed
+from pipecat.pipeline.worker import PipelineWorker
 from pipecat.processors.aggregators.llm_response_universal import LLMAssistantAggregator
 from pipecat.processors.frame_processor import FrameDirection
 
@@ -205,6 +206,16 @@ class ActivityObserver(BaseObserver):
         """
         self._activity.observed = True
         self._activity.see(data.frame, data.direction, data.source)
+
+
+def observe(worker: PipelineWorker, activity: Activity) -> None:
+    """Show an ``Activity`` what a pipeline does from now on.
+
+    Args:
+        worker: Runs the pipeline.
+        activity: Looks at the frames.
+    """
+    worker.add_observer(ActivityObserver(activity))
 
 
 @cache
