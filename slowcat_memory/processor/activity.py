@@ -123,12 +123,12 @@ class Activity:
         """
         kind: Any = type(frame)
         means = _means(kind)
-        if means is None or self._over or _is_idle(frame, direction, source):
+        if means is None or self._over:
             return
         if means.goes_on:
             if means.goes_on in self._going_on:
                 self._begins(means.goes_on)
-        elif self._is_old(frame):
+        elif self._is_old(frame) or _is_idle(frame, direction, source):
             return
         elif means.begins:
             self._begins(_name(means.begins, frame))
