@@ -26,6 +26,7 @@ from benchmarks import (
     contextual,
     datasets,
     footprint,
+    idle_tables,
     plots,
     recall_plots,
     recall_tables,
@@ -65,6 +66,8 @@ PARTS = {
         lambda written: tables.turn(written[0]),
         lambda written, path: plots.turn(written[0], path),
     ),
+    "preempt": Part(lambda written: idle_tables.preempt(written[0])),
+    "idle_cost": Part(lambda written: idle_tables.idle_cost(written[0])),
     "prefix": Part(
         lambda written: tables.prefix(written[0]),
         lambda written, path: plots.prefix(tables.unrepeated(written[0]), path),
@@ -140,6 +143,8 @@ def plan(data: Path, cache: Path, *, every: bool) -> Iterator[Step]:
     vectors = ("--cache", str(cache / "vectors"))
     yield Step("latency", ("--sizes", *SIZES[every], *stores), "latency.json")
     yield Step("turn", stores, "turn.json")
+    yield Step("preempt", result="preempt.json")
+    yield Step("idle_cost", stores, "idle_cost.json")
     yield Step("prefix", result="prefix.json")
     yield Step("footprint", stores, "footprint.json")
     yield from _of_data(data, vectors, every=every)

@@ -53,7 +53,7 @@ def latency(written: dict[str, Any]) -> str:
     Returns:
         Markdown.
     """
-    parts = [_where(written)]
+    parts = [where(written)]
     for result in written["results"]:
         rows = [
             ("recall, embedded while the turn waits", result["inline"]),
@@ -107,7 +107,7 @@ def turn(written: dict[str, Any]) -> str:
     ]
     return "\n\n".join(
         (
-            _where(written, "before the first arm and after each"),
+            where(written, "before the first arm and after each"),
             f"**{written['memories']:,} memories**, {written['turns']} turns an arm, milliseconds:",
             table(("", *PERCENTILES, "under 1 ms, %", "stages"), waits),
             "What a turn took of what was recalled ahead, % of turns:",
@@ -203,7 +203,7 @@ def peers(written: Sequence[dict[str, Any]]) -> str:
     packages = dict(sorted(pair for result in written for pair in result["packages"].items()))
     return "\n\n".join(
         (
-            _where(first, "before and after")
+            where(first, "before and after")
             + f" A megabyte was hashed in {_range(first['reference'])} ms.",
             f"**{first['memories']:,} memories**, {first['search']['n']} questions of each kind, "
             f"milliseconds; R@10 of {first['recall_n']} questions of {first['recall_data']}:",
@@ -313,7 +313,16 @@ def _two(values: Mapping[str, float]) -> tuple[float, float]:
     return values["p50"], values["p99"]
 
 
-def _where(written: dict[str, Any], when: str = "before and after each size") -> str:
+def where(written: dict[str, Any], when: str = "before and after each size") -> str:
+    """Write on what machine something was measured.
+
+    Args:
+        written: A benchmark's JSON.
+        when: Its load was looked at.
+
+    Returns:
+        A sentence.
+    """
     machine = written["machine"]
     loads = ", ".join(number(load) for load in written["load"])
     return (

@@ -190,8 +190,9 @@ def test_old_frames_are_forgotten(gate):
 def test_the_context_after_an_answer_asks_nobody(gate, who, way, asks):
     async def scenario():
         pair = LLMContextAggregatorPair(CONTEXT)
-        source = getattr(pair, who)()
-        Activity(gate, "kitchen").see(LLMContextFrame(CONTEXT), way, source)
+        following, frame = Activity(gate, "kitchen"), LLMContextFrame(CONTEXT)
+        following.see(frame, way, getattr(pair, who)())
+        following.see(frame, way)  # pushed on by the next processor
 
     run(scenario())
     assert bool(gate.going_on) is asks

@@ -92,7 +92,8 @@ async def attempt(
         end()
         if not step.done():
             context.interrupt()
-            step.cancel()
+            if not closed.done():  # a second time would cut short how it closes its connection
+                step.cancel()
             await _leave(step)
     ended = time.perf_counter()
     stopped_ms = (ended - closed.result()) * 1e3 if closed.done() else 0.0

@@ -39,6 +39,7 @@ from pipecat.frames.frames import (
     VADUserStoppedSpeakingFrame,
 )
 from pipecat.observers.base_observer import BaseObserver, FramePushed
+from pipecat.pipeline.worker import PipelineWorker
 from pipecat.processors.aggregators.llm_response_universal import LLMAssistantAggregator
 from pipecat.processors.frame_processor import FrameDirection
 
@@ -122,12 +123,12 @@ class Activity:
         """
         kind: Any = type(frame)
         means = _means(kind)
-        if means is None or self._over or _is_idle(frame, direction, source):
+        if means is None or self._over:
             return
         if means.goes_on:
             if means.goes_on in self._going_on:
                 self._begins(means.goes_on)
-        elif self._is_old(frame):
+        elif self._is_old(frame) or _is_idle(frame, direction, source):
             return
         elif means.begins:
             self._begins(_name(means.begins, frame))
@@ -205,6 +206,16 @@ class ActivityObserver(BaseObserver):
         """
         self._activity.observed = True
         self._activity.see(data.frame, data.direction, data.source)
+
+
+def observe(worker: PipelineWorker, activity: Activity) -> None:
+    """Show an ``Activity`` what a pipeline does from now on.
+
+    Args:
+        worker: Runs the pipeline.
+        activity: Looks at the frames.
+    """
+    worker.add_observer(ActivityObserver(activity))
 
 
 @cache

@@ -31,7 +31,7 @@ from slowcat_memory.config import Config
 from slowcat_memory.core.pack import INSTRUCTION
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import SlowcatError, StoreError
-from slowcat_memory.processor.activity import ActivityObserver
+from slowcat_memory.processor.activity import observe
 from slowcat_memory.processor.arguments import override, read
 from slowcat_memory.processor.conversing import Conversing
 from slowcat_memory.processor.harmless import Harmless
@@ -337,7 +337,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             return
         self._talk = self._observing.talk = talk
         self._timer = self.create_task(talk.watch_silence(), "silence")
-        setup.pipeline_worker.add_observer(ActivityObserver(talk.activity))
+        self._harmless.guard(observe, setup.pipeline_worker, talk.activity)
 
     async def _begin(self) -> Conversing:
         engine = await self._opening.opened()
