@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 
 from slowcat_memory import __version__
 from slowcat_memory.cli import (
+    backups,
     config_commands,
     exporting,
     forget,
@@ -184,3 +185,5 @@ app.command("undo", rich_help_panel=CHANGE)(undo.undo)
 app.command("init", rich_help_panel=CARE)(init.init)
 app.add_typer(config_commands.app, name="config", rich_help_panel=CARE)
 app.command("tidy", rich_help_panel=CARE)(tidy.tidy)
+app.command("backup", rich_help_panel=CARE)(backups.backup)
+app.command("restore", rich_help_panel=CARE)(backups.restore)
