@@ -26,6 +26,7 @@ from slowcat_memory.core.head import HeadOptions
 from slowcat_memory.core.icebreakers import IcebreakerOptions
 from slowcat_memory.core.pack import PackOptions
 from slowcat_memory.core.rank import RankOptions
+from slowcat_memory.core.retention import RetentionOptions
 from slowcat_memory.core.text import Tokenizer
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.jobs.describable import ContextualizeOptions
@@ -129,6 +130,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         embedding: Which model makes vectors.
         store: How memories are kept.
         tiers: How old texts are kept.
+        retention: How long words are kept at all.
         commands: What people order the memory to do.
         prefix: When the LLM reads the prompt ahead.
         llm: The server for ``chat``.
@@ -155,6 +157,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     embedding: EmbedderOptions = field(default_factory=EmbedderOptions)
     store: StoreOptions = field(default_factory=StoreOptions)
     tiers: TierOptions = field(default_factory=TierOptions)
+    retention: RetentionOptions = field(default_factory=RetentionOptions)
     commands: CommandOptions = field(default_factory=CommandOptions)
     prefix: PrefixOptions = field(default_factory=PrefixOptions)
     llm: LLMOptions = field(default_factory=LLMOptions)

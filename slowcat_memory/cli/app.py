@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 
 from slowcat_memory import __version__
 from slowcat_memory.cli import (
+    backups,
     config_commands,
     doctor,
     exporting,
@@ -188,3 +189,5 @@ app.add_typer(config_commands.app, name="config", rich_help_panel=CARE)
 app.command("tidy", rich_help_panel=CARE)(tidy.tidy)
 app.command("doctor", rich_help_panel=CARE)(doctor.doctor)
 app.command("reindex", rich_help_panel=CARE)(reindex.reindex)
+app.command("backup", rich_help_panel=CARE)(backups.backup)
+app.command("restore", rich_help_panel=CARE)(backups.restore)
