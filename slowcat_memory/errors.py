@@ -111,7 +111,22 @@ class EndpointRefusedError(ProviderError):
 
 
 class EndpointError(ProviderError):
-    """The endpoint failed, timed out, or answered something unusable."""
+    """The endpoint failed, timed out, or answered something unusable.
+
+    Attributes:
+        retry_after: Seconds that it asked to be left alone, 0 when it did not.
+    """
+
+    def __init__(self, message: str, *, hint: str = "", retry_after: float = 0.0) -> None:
+        """Keep the wait.
+
+        Args:
+            message: What is wrong, naming the server.
+            hint: What to do next.
+            retry_after: Seconds that it asked to be left alone.
+        """
+        super().__init__(message, hint=hint)
+        self.retry_after = retry_after
 
 
 class BadAnswerError(ProviderError):

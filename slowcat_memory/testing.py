@@ -6,18 +6,30 @@ Example::
     engine = MemoryEngine(memory_config(tmp_path), embedder=HashEmbedder(), clock=clock)
 """
 
+import asyncio
 import hashlib
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+import msgspec
 import numpy as np
+from msgspec import Struct
 
 from slowcat_memory.config import Config, build
 from slowcat_memory.core.maxsim import SCALE, maxsim, quantise
-from slowcat_memory.core.text import fingerprint
-from slowcat_memory.providers import Embedded, Embedder, Encoded, TokenEmbedder, token_key_of
+from slowcat_memory.core.text import estimate_tokens, fingerprint
+from slowcat_memory.providers import (
+    Answer,
+    Embedded,
+    Embedder,
+    Encoded,
+    Prompt,
+    TokenEmbedder,
+    token_key_of,
+)
+from slowcat_memory.providers.parsing import parse
 from slowcat_memory.testing_jobs import check_job, think
 
 if TYPE_CHECKING:
@@ -26,12 +38,15 @@ if TYPE_CHECKING:
 __all__ = [
     "FixedClock",
     "HashEmbedder",
+    "ScriptedLLM",
     "ScriptedServer",
     "check_embedder",
     "check_job",
     "memory_config",
     "think",
 ]
+
+T = TypeVar("T", bound=Struct)
 
 ODD_TEXTS = (
     "",
@@ -182,8 +197,84 @@ class HashEmbedder:
         return number // 2 % self.dim, 1.0 if number % 2 else -1.0
 
 
+class ScriptedLLM:
+    """An LLM that answers by script; what it says is parsed and checked as any LLM's answer is.
+
+    Example::
+
+        llm = ScriptedLLM(lambda prompt: {"note": "Anna's dog is called Max."})
+
+    Attributes:
+        prompts: Every prompt, in order.
+        prompt_tokens: Tokens that a prompt may have.
+        model: What it is called.
+    """
+
+    def __init__(
+        self,
+        reply: Callable[[Prompt], "dict[str, Any] | Struct | str | Exception"],
+        *,
+        prompt_tokens: int = 2500,
+        model: str = "scripted@test",
+        delay_s: float = 0.0,
+    ) -> None:
+        """Choose what it says.
+
+        Args:
+            reply: Given a prompt, the answer: a value to be told as JSON, what it wrote word for
+                word, or an error to raise.
+            prompt_tokens: Tokens that a prompt may have.
+            model: What it is called.
+            delay_s: Seconds that it thinks; it can be cancelled meanwhile.
+        """
+        self._reply, self._delay_s = reply, delay_s
+        self.prompt_tokens, self.model = prompt_tokens, model
+        self.prompts: list[Prompt] = []
+
+    async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
+        """Answer.
+
+        Args:
+            prompt: The question.
+            into: Type of the answer.
+
+        Returns:
+            The answer.
+
+        Raises:
+            BadAnswerError: The script says what cannot be used; nothing is repaired.
+            Exception: Whatever the script says.
+        """
+        self.prompts.append(prompt)
+        await asyncio.sleep(self._delay_s)
+        reply = self._reply(prompt)
+        if isinstance(reply, Exception):
+            raise reply
+        text = reply if isinstance(reply, str) else msgspec.json.encode(reply).decode()
+        read = estimate_tokens(prompt.system) + estimate_tokens(prompt.user)
+        return Answer(
+            value=parse(text, into),
+            model=self.model,
+            tokens_in=read,
+            tokens_out=estimate_tokens(text),
+        )
+
+    async def ready(self) -> bool:
+        """Tell whether it can be asked.
+
+        Returns:
+            True.
+        """
+        return True
+
+    @property
+    def seconds_until_probe(self) -> float:
+        """Seconds until it can be asked."""
+        return 0.0
+
+
 def memory_config(path: Path | str, **sections: dict[str, Any]) -> Config:
-    """Configure a store for a test: in UTC, words alone, and so patient that no machine is slow.
+    """Configure a store for a test: in UTC, words alone, thinking when told to, and so patient that no machine is slow.
 
     Args:
         path: The store's folder.
@@ -196,6 +287,7 @@ def memory_config(path: Path | str, **sections: dict[str, Any]) -> Config:
         "memory": {"path": str(path), "time_zone": "UTC"},
         "recall": {"deadline_ms": 10_000.0, "warn_ms": 10_000.0},
         "embedding": {"kind": "none"},
+        "idle": {"enabled": False},
     }
     for section, knobs in sections.items():
         values[section] = {**values.get(section, {}), **knobs}

@@ -31,6 +31,10 @@ class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         turn: Weight of BM25 over the turn alone, where ``index.turn_view`` is on.
         turn_by_words: The same where a query has no vector: nothing else tells a turn from its
             neighbours then.
+        keys: Weight of the nearest of its keys (questions, notes, facts), as far as there are any:
+            the share of a query's candidates that have one.
+        turn_with_keys: Weight of BM25 over the turn and the words of its keys, likewise.
+        asked: What judged queries of the same sense add at most, or take away.
         grams: Weight of BM25 over pieces of words, where ``index.gram_view`` is on.
         session: Weight of its session: its three best candidates, by words and by vectors.
         rerank: How many memories are scored by their tokens; 0 for none. 20 find what 100 find.
@@ -47,6 +51,9 @@ class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     window: float = 0.21
     turn: float = 0.03
     turn_by_words: float = 0.25
+    keys: float = 0.4
+    turn_with_keys: float = 0.2
+    asked: float = 0.2
     grams: float = 0.06
     session: float = 0.18
     rerank: int = 20
@@ -55,16 +62,22 @@ class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     smooth_below_words: float = 40.0
     duplicate: float = 0.8
 
-    def weights(self) -> dict[str, float]:
+    def weights(self, keyed: float = 0.0) -> dict[str, float]:
         """Spread the weight over the views.
+
+        Args:
+            keyed: Share of the candidates that have keys.
 
         Returns:
             Weight by view.
         """
-        return {view: getattr(self, view) for view in VIEWS}
+        weights = {view: getattr(self, view) for view in VIEWS}
+        weights["keys"] = keyed * self.keys
+        weights["turn"] += keyed * (self.turn_with_keys - self.turn)
+        return weights
 
 
-VIEWS = ("dense", "tokens", "window", "turn", "grams", "session")
+VIEWS = ("dense", "tokens", "window", "turn", "grams", "session", "keys")
 
 
 def by_maximum(scores: Array) -> Array:
@@ -110,6 +123,19 @@ def by_tokens(scores: Array) -> Array:
     return np.where(known, scaled, scaled[known].min(initial=1.0) if known.any() else 0.0)
 
 
+def by_keys(keys: Array, cosines: Array) -> Array:
+    """Scale the cosines of keys; what has none stands for itself.
+
+    Args:
+        keys: Shape (n,); NaN where there is no key.
+        cosines: Shape (n,), of the memories themselves; NaN where there is none.
+
+    Returns:
+        Shape (n,), 0 to 1.
+    """
+    return by_cosine(np.fmax(keys, cosines))
+
+
 def by_session(scores: Array, session: Array) -> Array:
     """Score each candidate by the best of its session: a session on the matter says it repeatedly.
 
@@ -135,35 +161,45 @@ def normalise(raw: dict[str, Array], session: Array) -> dict[str, Array]:
     """Scale the first views to 0..1, and derive the session's from them.
 
     Args:
-        raw: BM25 scores ("window", "turn") and, once the query has a vector, cosines ("dense"),
-            over the same candidates, each of shape (n,).
+        raw: BM25 scores ("window", "turn") and, once the query has a vector, cosines ("dense",
+            and "keys" of the best key) and what judged queries say ("asked"), over the same
+            candidates, each of shape (n,).
         session: Shape (n,), a number for each candidate's session.
 
     Returns:
-        The same views and "session", each of shape (n,), 0 to 1.
+        The same views and "session", each of shape (n,), 0 to 1; "asked" from -1.
     """
     views = {
         name: by_cosine(scores) if name == "dense" else by_maximum(scores)
         for name, scores in raw.items()
+        if name not in ("keys", "asked")
     }
+    if "keys" in raw:
+        views["keys"] = by_keys(raw["keys"], raw["dense"])
+    if "asked" in raw:
+        views["asked"] = np.clip(raw["asked"], -1.0, 1.0)
     views["session"] = by_session(views["window"], session)
     if "dense" in views:  # cosines lie close together: their squares do not
         views["session"] = (2 * views["session"] + by_session(views["dense"] ** 2, session)) / 3
     return views
 
 
-def fuse(views: dict[str, Array], options: FuseOptions) -> Array:
+def fuse(views: dict[str, Array], options: FuseOptions, keyed: float = 0.0) -> Array:
     """Fuse the views of one set of candidates.
 
     Args:
         views: Normalised scores by view, each of shape (n,), over the same candidates. Views that
-            are missing (no vectors, past the deadline) give their weight to the others.
+            are missing (no vectors, past the deadline) give their weight to the others; "asked" is
+            added to what they say.
         options: Method and weights.
+        keyed: Share of the candidates that have keys.
 
     Returns:
-        Shape (n,), 0 to 1.
+        Shape (n,), 0 to 1, but for what is added.
     """
-    known = options.weights()
+    asked = views.get("asked")
+    views = {name: scores for name, scores in views.items() if name != "asked"}
+    known = options.weights(keyed)
     if "dense" not in views:
         known["turn"] = options.turn_by_words
     weights = {name: known.get(name, 0.0) for name in views}
@@ -176,7 +212,8 @@ def fuse(views: dict[str, Array], options: FuseOptions) -> Array:
         * (_reciprocal(views[name], options.rrf_k) if options.method == "rrf" else views[name])
         for name, weight in weights.items()
     )
-    return sum(parts, start=np.zeros(len(next(iter(views.values()))), np.float32))
+    scores = sum(parts, start=np.zeros(len(next(iter(views.values()))), np.float32))
+    return scores if asked is None else scores + options.asked * asked
 
 
 def _reciprocal(scores: Array, k: float) -> Array:

@@ -1,7 +1,5 @@
 """A sealed index, written from documents that come one by one; memory stays bounded by columns."""
 
-import hashlib
-import os
 from array import array
 from bisect import bisect_left
 from pathlib import Path
@@ -13,14 +11,19 @@ from msgspec import Struct
 
 from slowcat_memory.core.text import Tokenizer
 from slowcat_memory.errors import IndexDamagedError
-from slowcat_memory.index import compiled, vectors
+from slowcat_memory.index import compiled, key_file
 from slowcat_memory.index.counting import Counting, write_view
+from slowcat_memory.index.digest import digest
+from slowcat_memory.index.document import NO_TIME, Document
 from slowcat_memory.index.ids import Ids, chunk_of
+from slowcat_memory.index.key_file import KeyWriter
 from slowcat_memory.index.names import Names
 from slowcat_memory.index.options import IndexOptions
-from slowcat_memory.index.views import SOURCES, sources, views
+from slowcat_memory.index.spool import Spool
+from slowcat_memory.index.vectors import VECTORS
+from slowcat_memory.index.views import SOURCES, keyed, sources, views
 
-FORMAT = 3
+FORMAT = 4
 HEADER = "header.json"
 COLUMNS = {
     "before": "int32",
@@ -36,37 +39,6 @@ COLUMNS = {
     "about_from": "float64",
     "about_until": "float64",
 }
-NO_TIME = (float("nan"), float("nan"))
-VECTORS = "vectors."  # what the names of the dense part's files begin with
-SPOOL = "spool.f16"
-
-
-class Document(Struct, frozen=True, kw_only=True):
-    """What the index keeps of a memory.
-
-    Attributes:
-        id: The memory's id.
-        text: What is indexed: speaker, text, context.
-        at: Seconds since the epoch since when it is true.
-        importance: 0 to 1.
-        pinned: A person asked that it always counts.
-        agent: The agent's own words.
-        before: Id of the memory said just before it in the same session, "" when none.
-        words: Length of the text in words.
-        speaker: Whose words they are.
-        about: When it speaks of, from and until, seconds since the epoch; None for no time.
-    """
-
-    id: str
-    text: str
-    at: float
-    importance: float = 0.5
-    pinned: bool = False
-    agent: bool = False
-    before: str = ""
-    words: int = 0
-    speaker: str = ""
-    about: tuple[float, float] | None = None
 
 
 class Header(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -78,6 +50,7 @@ class Header(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         words: Sum of their lengths in words.
         views: Sum of the documents' lengths in tokens, by view.
         vectors: How many of them have a vector.
+        keys: How many of their keys have a vector, by view of keys.
         speakers: Names, in the order of the column's numbers.
     """
 
@@ -86,6 +59,7 @@ class Header(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     words: int
     views: dict[str, float]
     vectors: int
+    keys: dict[str, int]
     speakers: list[str]
 
 
@@ -106,19 +80,6 @@ def read_header(folder: Path, options: IndexOptions) -> Header:
     if header.format != FORMAT or any(view.name not in header.views for view in views(options)):
         raise IndexDamagedError("the index is of another version")
     return header
-
-
-def digest(text: str) -> int:
-    """Reduce a text to a number that tells whether it changed.
-
-    Args:
-        text: Any text.
-
-    Returns:
-        64 bits, signed.
-    """
-    hashed = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
-    return int.from_bytes(hashed, signed=True)
 
 
 class Builder:
@@ -143,8 +104,10 @@ class Builder:
         self._views = views(options)
         self._counting = {source: Counting() for source in sources(self._views)}
         self._unresolved: dict[int, str] = {}  # who names a neighbour that had not come by then
-        self._spool: np.memmap | None = None
-        self._has = np.zeros(0, bool)
+        self._spool = Spool(folder, VECTORS, dim)
+        self._keyed = keyed(self._views)
+        self._keys = {name: KeyWriter() for name in key_file.VIEWS}
+        self._key_spools = {name: Spool(folder, f"{VECTORS}.{name}", dim) for name in self._keys}
 
     def add(self, document: Document) -> None:
         """Take the next document.
@@ -182,7 +145,13 @@ class Builder:
         columns["about_until"].append(about[1])
         self._names.add(document.text, document.speaker)
         for source, counting in self._counting.items():
-            counting.add(SOURCES[source](self._tokenizer, document.text))
+            counting.add(
+                SOURCES[source](self._tokenizer, document.text),
+                SOURCES[source](self._tokenizer, document.told) if source in self._keyed else (),
+            )
+        for name, writer in self._keys.items():
+            held = [(pointer, digest(pointer.text)) for pointer in document.pointers(name)]
+            writer.add(len(columns["before"]) - 1, held)
 
     def _find(self, memory_id: str) -> int:
         """Find a document's number, -1 for none."""
@@ -198,22 +167,18 @@ class Builder:
         """Take a vector, once all documents are in; one of a stranger is passed over.
 
         Args:
-            memory_id: Whose.
+            memory_id: Whose: a document's id, or a key's.
             vector: Shape (dim,), unit length.
         """
-        number, count = self._find(memory_id), len(self._turns) + len(self._others)
-        if number < 0:
+        if (number := self._find(memory_id)) >= 0:
+            self._spool.put(number, len(self._turns) + len(self._others), vector)
             return
-        if self._spool is None:
-            path = self._folder / SPOOL
-            with path.open("wb") as file:
-                if hasattr(os, "posix_fallocate"):  # else a full disk kills who writes to the map
-                    os.posix_fallocate(file.fileno(), 0, 2 * count * self._dim)
-            shape = (count, self._dim)
-            self._spool = np.memmap(path, mode="r+", dtype=np.float16, shape=shape)
-            self._has = np.zeros(count, bool)
-        self._spool[number] = vector
-        self._has[number] = True
+        owner, name = key_file.parts(memory_id)
+        if (target := self._find(owner) if owner else -1) < 0:
+            return
+        for view, writer in self._keys.items():
+            if (key := writer.find(target, name)) >= 0:
+                self._key_spools[view].put(key, len(writer), vector)
 
     def finish(self) -> Header:
         """Write everything.
@@ -234,11 +199,14 @@ class Builder:
         self._names.write(folder)
         totals = {}
         for source in list(self._counting):
-            own = self._counting.pop(source).finish(folder, source)
+            own, told = self._counting.pop(source).finish(folder, source)
             for view in self._views:
                 if view.source == source:
-                    totals[view.name] = write_view(view, own, before, after, folder)
-            del own
+                    keys = told if view.keys else None
+                    totals[view.name] = write_view(view, own, keys, before, after, folder)
+            del own, told
+        for name, writer in self._keys.items():
+            writer.finish(folder, name)
         if len(before) >= self._options.compiled_from:
             compiled.load()  # into the cache on disk, for the process that talks
         header = Header(
@@ -246,20 +214,12 @@ class Builder:
             documents=len(before),
             words=int(columns["words"].sum()),
             views=totals,
-            vectors=self._write_vectors(),
+            vectors=self._spool.finish(self._options),
+            keys={name: s.finish(self._options) for name, s in self._key_spools.items()},
             speakers=list(self._speakers),
         )
         (folder / HEADER).write_bytes(msgspec.json.encode(header))
         return header
-
-    def _write_vectors(self) -> int:
-        if self._spool is None:
-            return 0
-        rows = np.flatnonzero(self._has)
-        vectors.write(rows, self._spool, self._folder, self._options)
-        self._spool = None
-        (self._folder / SPOOL).unlink()
-        return len(rows)
 
 
 def build(

@@ -12,7 +12,8 @@ class Candidates(Struct, frozen=True):
     Attributes:
         ids: Memory ids, n of them; most are only made when they are looked at.
         views: Raw scores by view, each of shape (n,). "dense" is missing without a query vector,
-            and NaN where a memory has no vector yet.
+            and NaN where a memory has no vector yet; so is "keys", the cosine of a memory's best key,
+            and "asked", the sum of what judged queries say: both only where there are such.
         cosine: Shape (n,), cosines with the query's own words, where ``views`` holds those with a
             vector that the dialogue turned; None without a query vector.
         before: Shape (n,), position of the neighbour said before, -1 when there is none.

@@ -21,21 +21,49 @@ MOST_TIMES = 65_535  # occurrences of a term in a document that are told apart
 
 
 class Counting:
-    """Counts one source's tokens, document by document."""
+    """Counts one source's tokens, document by document: its own, and those of its keys."""
 
     def __init__(self) -> None:
         """Start with no document."""
         self._vocabulary: dict[str, int] = {}
+        self._own, self._keys = _Stream(self._vocabulary), _Stream(self._vocabulary)
+
+    def add(self, tokens: Sequence[str], keys: Sequence[str] = ()) -> None:
+        """Take the next document.
+
+        Args:
+            tokens: Its tokens, repeated ones repeated.
+            keys: Those of its keys.
+        """
+        self._own.add(tokens)
+        self._keys.add(keys)
+
+    def finish(self, folder: Path, source: str) -> tuple["Terms", "Terms"]:
+        """Store the vocabulary and every document's terms.
+
+        Args:
+            folder: Where the files go.
+            source: The source's name.
+
+        Returns:
+            What views are made of: the documents' own terms, and their keys'.
+        """
+        rows = Vocabulary.write(list(self._vocabulary), folder, source)
+        self._vocabulary.clear()
+        own = self._own.finish(folder, f"{source}.own", rows)
+        return own, self._keys.finish(folder, f"{source}.keys", rows)
+
+
+class _Stream:
+    """Tokens by document, counted a block at a time."""
+
+    def __init__(self, vocabulary: dict[str, int]) -> None:
+        self._vocabulary = vocabulary
         self._tokens, self._lengths = array("i"), array("i")
         self._blocks: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self._counted = 0
 
     def add(self, tokens: Sequence[str]) -> None:
-        """Take the next document.
-
-        Args:
-            tokens: Its tokens, repeated ones repeated.
-        """
         known = self._vocabulary
         self._tokens.extend([known.setdefault(token, len(known)) for token in tokens])
         self._lengths.append(len(tokens))
@@ -50,32 +78,22 @@ class Counting:
             self._blocks.append(((documents + self._counted).astype(np.int32), terms, times))
         self._counted, self._tokens = len(self._lengths), array("i")
 
-    def finish(self, folder: Path, source: str) -> "Own":
-        """Store the vocabulary and every document's own terms.
-
-        Args:
-            folder: Where the files go.
-            source: The source's name.
-
-        Returns:
-            What views are made of.
-        """
+    def finish(self, folder: Path, name: str, rows: np.ndarray) -> "Terms":
         self._count()
-        rows = Vocabulary.write(list(self._vocabulary), folder, source)
         blocks = self._blocks or [(np.zeros(0, np.int32),) * 3]
         documents, terms, times = (np.concatenate(part) for part in zip(*blocks, strict=True))
         times = np.minimum(times, MOST_TIMES).astype(np.uint16)
-        self._blocks, self._vocabulary = [], {}
-        made = Own(len(rows), rows[terms], documents, times, np.array(self._lengths, np.int32))
-        np.save(folder / f"{source}.own.rows.npy", made.rows)
-        np.save(folder / f"{source}.own.times.npy", made.times)
+        self._blocks = []
+        made = Terms(len(rows), rows[terms], documents, times, np.array(self._lengths, np.int32))
+        np.save(folder / f"{name}.rows.npy", made.rows)
+        np.save(folder / f"{name}.times.npy", made.times)
         starts = np.searchsorted(documents, np.arange(len(self._lengths) + 1))
-        np.save(folder / f"{source}.own.indptr.npy", starts.astype(np.int64))
+        np.save(folder / f"{name}.indptr.npy", starts.astype(np.int64))
         return made
 
 
-class Own:
-    """Every document's own terms: (document, row, occurrences), by document."""
+class Terms:
+    """Every document's terms: (document, row, occurrences), by document."""
 
     def __init__(
         self,
@@ -98,12 +116,20 @@ class Own:
         self.lengths = lengths
 
 
-def write_view(view: View, own: Own, before: np.ndarray, after: np.ndarray, folder: Path) -> float:
+def write_view(
+    view: View,
+    own: Terms,
+    keys: Terms | None,
+    before: np.ndarray,
+    after: np.ndarray,
+    folder: Path,
+) -> float:
     """Lay a view's postings out by term, and store them.
 
     Args:
         view: The view.
         own: Its source's counts.
+        keys: Those of the documents' keys, for a view that counts them.
         before: Number of the document said before each, -1 for none, shape (documents,).
         after: The same for the one said after.
         folder: Where the files go.
@@ -118,7 +144,9 @@ def write_view(view: View, own: Own, before: np.ndarray, after: np.ndarray, fold
         lengths += np.bincount(
             lender[there], weights=own.lengths[there], minlength=len(lengths)
         ).astype(np.int64)
-    runs = list(_runs(own, lenders))
+    if keys is not None:
+        lengths += keys.lengths
+    runs = list(_runs(own, keys, lenders))
     rows, documents, times = (
         np.concatenate(part) if part else np.zeros(0, np.int32)
         for part in ([run[n] for run in runs] for n in range(3))
@@ -139,27 +167,40 @@ def write_view(view: View, own: Own, before: np.ndarray, after: np.ndarray, fold
 
 
 def _runs(
-    own: Own, lenders: Sequence[np.ndarray]
+    own: Terms, keys: Terms | None, lenders: Sequence[np.ndarray]
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Sum each document's counts with its neighbours', some terms at a time, by term."""
-    order = np.argsort(own.rows, kind="stable").astype(np.int32)
+    """Sum each document's counts with its keys' and neighbours', some terms at a time, by term."""
+    every = own if keys is None else _joined(own, keys)
+    order = np.argsort(every.rows, kind="stable").astype(np.int32)
     indptr = np.zeros(own.terms + 1, np.int64)
-    np.cumsum(np.bincount(own.rows, minlength=own.terms), out=indptr[1:])
+    np.cumsum(np.bincount(every.rows, minlength=own.terms), out=indptr[1:])
     size = max(1, len(own.lengths))
     first = 0
     while first < own.terms:
         last = max(first + 1, int(np.searchsorted(indptr, indptr[first] + RUN, "right")) - 1)
         part = order[indptr[first] : indptr[last]]
-        rows, documents, times = own.rows[part], own.documents[part], own.times[part]
-        keys = [rows.astype(np.int64) * size + documents]
+        rows, documents, times = every.rows[part], every.documents[part], every.times[part]
+        places = [rows.astype(np.int64) * size + documents]
+        lent = part < len(own.rows)  # keys are not lent
         counts = [times]
         for lender in lenders:
             other = lender[documents]
-            there = other >= 0
-            keys.append(rows[there].astype(np.int64) * size + other[there])
+            there = (other >= 0) & lent
+            places.append(rows[there].astype(np.int64) * size + other[there])
             counts.append(times[there])
-        yield _summed(np.concatenate(keys), np.concatenate(counts), size)
+        yield _summed(np.concatenate(places), np.concatenate(counts), size)
         first = last
+
+
+def _joined(own: Terms, keys: Terms) -> Terms:
+    """Put the terms of keys behind those of their documents."""
+    return Terms(
+        own.terms,
+        np.concatenate((own.rows, keys.rows)),
+        np.concatenate((own.documents, keys.documents)),
+        np.concatenate((own.times, keys.times)),
+        own.lengths,
+    )
 
 
 def _summed(

@@ -19,6 +19,8 @@ class IndexOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             times the postings of a turn.
         candidates: How many each view proposes for fusion. 50 to 200 were measured to find the
             same on LoCoMo and RealMem (R@10 within 0.2).
+        same: Cosine from which a query means what an earlier one meant that was judged (see
+            ``records.Key``, "asked").
 
     Performance:
 
@@ -41,6 +43,7 @@ class IndexOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     turn_view: bool = True
     gram_view: bool = False
     candidates: int = 100
+    same: float = 0.6
     seal_at: int = 1000
     seal_share: float = 0.1
     seal_most: int = 20_000
@@ -49,3 +52,15 @@ class IndexOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     scan_to: int = 150_000
     cells: int = 64
     rescore: int = 400
+
+    def seal_due(self, sealed: int, tail: int) -> bool:
+        """Tell whether a tail has grown enough for a new sealed index.
+
+        Args:
+            sealed: How many memories are sealed.
+            tail: How many are not.
+
+        Returns:
+            Whether it has.
+        """
+        return tail > min(max(self.seal_at, self.seal_share * sealed), max(self.seal_most, 1))

@@ -85,19 +85,19 @@ class SealedPostings:
 class Forward:
     """A source's postings the other way round: each document's own terms."""
 
-    def __init__(self, folder: Path | None = None, source: str = "") -> None:
+    def __init__(self, folder: Path | None = None, name: str = "") -> None:
         """Map what is stored, or start with nothing.
 
         Args:
             folder: Of the sealed index.
-            source: The source's name.
+            name: What the files' names begin with.
         """
         self._indptr = np.zeros(1, np.int64)
         self._rows, self._times = np.zeros(0, np.int32), np.zeros(0, np.uint16)
         if folder is not None:
-            self._indptr = open_array(folder / f"{source}.own.indptr.npy")
-            self._rows = open_array(folder / f"{source}.own.rows.npy")
-            self._times = open_array(folder / f"{source}.own.times.npy")
+            self._indptr = open_array(folder / f"{name}.indptr.npy")
+            self._rows = open_array(folder / f"{name}.rows.npy")
+            self._times = open_array(folder / f"{name}.times.npy")
 
     def counts(self, document: int) -> dict[int, int]:
         """Return a document's own terms.

@@ -22,7 +22,7 @@ from typing import IO, Any, TypeVar
 import msgspec
 
 from slowcat_memory.errors import IndexDamagedError
-from slowcat_memory.index.building import VECTORS
+from slowcat_memory.index.vectors import VECTORS
 from slowcat_memory.records import IndexFile, Manifest
 
 T = TypeVar("T")
@@ -61,7 +61,8 @@ class Build:
         """
         temporary = root / f"tmp-{uuid.uuid4().hex}"
         try:
-            root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for folder in (root.parent, root):  # a parent made on the way would be open to others
+                folder.mkdir(mode=0o700, exist_ok=True)
             temporary.mkdir(mode=0o700)
             with tempfile.TemporaryFile() as errors:
                 self._run(["-m", module, str(temporary), *arguments], errors)
@@ -141,7 +142,7 @@ def check(root: Path, manifest: Manifest, *, vectors: bool) -> Path:
         IndexDamagedError: A file is missing, or is not the one that was built.
     """
     folder = root / manifest.generation
-    wanted = [file for file in manifest.files if file.name.startswith(VECTORS) == vectors]
+    wanted = [file for file in manifest.files if file.name.startswith(f"{VECTORS}.") == vectors]
     # The largest first: beside a busy thread each step between two pieces waits for the interpreter.
     piece = memoryview(bytearray(PIECE))
     for file in sorted(wanted, key=lambda file: -file.size):

@@ -18,7 +18,8 @@ from slowcat_memory.index.options import IndexOptions
 
 Kind = Literal["exact", "scan", "cells"]
 
-INDEX, ROWS, BYTES, SCALES = "vectors.faiss", "vectors.rows.npy", "vectors.i8.npy", "vectors.s.npy"
+VECTORS = "vectors"  # what the names of the dense part's files begin with
+INDEX, ROWS, BYTES, SCALES = "faiss", "rows.npy", "i8.npy", "s.npy"
 CHUNK = 20_000  # vectors in memory at a time while building
 FEWEST = 256  # vectors that codes can be trained on
 CODE_DIMS = 4  # dimensions that share a 4-bit code: 48 bytes a vector at 384
@@ -57,20 +58,22 @@ def cells_for(count: int) -> int:
 class SealedVectors:
     """Vectors in files, by row."""
 
-    def __init__(self, folder: Path, options: IndexOptions) -> None:
+    def __init__(self, folder: Path, options: IndexOptions, name: str = VECTORS) -> None:
         """Open them.
 
         Args:
             folder: Of a checked sealed index.
             options: The index's options.
+            name: What the files' names begin with.
         """
-        self.rows = open_array(folder / ROWS)
-        self._index = faiss.read_index(str(folder / INDEX))
+        self.rows = open_array(folder / f"{name}.{ROWS}")
+        self._index = faiss.read_index(str(folder / f"{name}.{INDEX}"))
         self._options = options
         self._halves: np.ndarray | None = None
         self._bytes = self._scales = np.zeros(0, np.int8)
-        if (folder / BYTES).exists():
-            self._bytes, self._scales = open_array(folder / BYTES), open_array(folder / SCALES)
+        if (folder / f"{name}.{BYTES}").exists():
+            self._bytes = open_array(folder / f"{name}.{BYTES}")
+            self._scales = open_array(folder / f"{name}.{SCALES}")
         elif len(self.rows):
             codes = self._index.codes  # type: ignore[attr-defined]  # stubs lag; owned by the index, which lives as long as we do
             held = faiss.rev_swig_ptr(codes.data(), codes.size())
@@ -184,7 +187,13 @@ class SealedVectors:
         return self._bytes[row].astype(np.float32) * self._scales[row]
 
 
-def write(rows: np.ndarray, vectors: np.ndarray, folder: Path, options: IndexOptions) -> None:
+def write(
+    rows: np.ndarray,
+    vectors: np.ndarray,
+    folder: Path,
+    options: IndexOptions,
+    name: str = VECTORS,
+) -> None:
     """Store vectors.
 
     Args:
@@ -192,6 +201,7 @@ def write(rows: np.ndarray, vectors: np.ndarray, folder: Path, options: IndexOpt
         vectors: Unit vectors by document number, shape (documents, dim); may be a mapped file.
         folder: Where the files go.
         options: The index's options.
+        name: What their names begin with.
     """
     faiss.omp_set_num_threads(1)
     dim = vectors.shape[1]
@@ -199,10 +209,10 @@ def write(rows: np.ndarray, vectors: np.ndarray, folder: Path, options: IndexOpt
     index = _trained(kind, rows, vectors)
     for chunk in _chunks(rows, vectors):
         index.add(chunk)
-    faiss.write_index(index, str(folder / INDEX))
-    np.save(folder / ROWS, rows.astype(np.int32))
+    faiss.write_index(index, str(folder / f"{name}.{INDEX}"))
+    np.save(folder / f"{name}.{ROWS}", rows.astype(np.int32))
     if kind != "exact":
-        _write_bytes(rows, vectors, folder)
+        _write_bytes(rows, vectors, folder, name)
 
 
 def _trained(kind: Kind, rows: np.ndarray, vectors: np.ndarray) -> faiss.Index:
@@ -231,13 +241,13 @@ def _chunks(rows: np.ndarray, vectors: np.ndarray) -> Iterator[np.ndarray]:
         yield np.asarray(vectors[rows[start : start + CHUNK]], np.float32)
 
 
-def _write_bytes(rows: np.ndarray, vectors: np.ndarray, folder: Path) -> None:
+def _write_bytes(rows: np.ndarray, vectors: np.ndarray, folder: Path, name: str) -> None:
     scales = np.zeros(len(rows), np.float32)
     described = {"descr": "|i1", "fortran_order": False, "shape": (len(rows), vectors.shape[1])}
-    with (folder / BYTES).open("wb") as file:
+    with (folder / f"{name}.{BYTES}").open("wb") as file:
         np.lib.format.write_array_header_1_0(file, described)
         for place, chunk in enumerate(_chunks(rows, vectors)):
             part = slice(place * CHUNK, place * CHUNK + len(chunk))
             scales[part] = np.maximum(np.abs(chunk).max(axis=1), 1e-12) / 127
             file.write(np.rint(chunk / scales[part, None]).astype(np.int8).tobytes())
-    np.save(folder / SCALES, scales)
+    np.save(folder / f"{name}.{SCALES}", scales)

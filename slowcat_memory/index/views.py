@@ -17,16 +17,18 @@ class View(Struct, frozen=True):
         source: What it counts, a key of ``SOURCES``.
         before: Whether the document said before lends its words.
         after: Whether the document said after does.
+        keys: Whether the texts of its keys count as its own words.
     """
 
     name: str
     source: str = "words"
     before: bool = False
     after: bool = False
+    keys: bool = False
 
 
 WINDOW = View("window", before=True, after=True)
-TURN = View("turn")
+TURN = View("turn", keys=True)
 GRAMS = View("grams", source="grams")
 
 
@@ -60,3 +62,15 @@ def sources(views: tuple[View, ...]) -> tuple[str, ...]:
         Their sources, each once.
     """
     return tuple(dict.fromkeys(view.source for view in views))
+
+
+def keyed(views: tuple[View, ...]) -> frozenset[str]:
+    """Name the sources of which views count the texts of keys.
+
+    Args:
+        views: The views.
+
+    Returns:
+        The sources.
+    """
+    return frozenset(view.source for view in views if view.keys)

@@ -1,4 +1,4 @@
-"""HERE IS A TEXT, GIVE ME A VECTOR.
+"""HERE IS A TEXT, GIVE ME A VECTOR; here is a question to an LLM, give me a checked answer.
 
 Useful for: the vector of a query in about two milliseconds (``open_query_embedder``), and exact
 vectors of many documents while nobody speaks (``open_document_embedder``).
@@ -7,6 +7,7 @@ Not useful for: finding the nearest vectors (``index/``), or keeping them (``sto
 Nothing here imports torch, transformers, or sentence-transformers: those live in child processes.
 """
 
+from slowcat_memory.providers.away import AwayAwareLLM
 from slowcat_memory.providers.base import (
     DocumentEmbedder,
     Embedded,
@@ -23,11 +24,14 @@ from slowcat_memory.providers.exporting import export_model
 from slowcat_memory.providers.llm import LLM, Answer, Prompt
 from slowcat_memory.providers.onnx import OnnxEmbedder
 from slowcat_memory.providers.open import open_document_embedder, open_query_embedder
+from slowcat_memory.providers.recording import RecordingLLM, ReplayingLLM
 from slowcat_memory.providers.sentence import SentenceEmbedder
+from slowcat_memory.providers.thinking import ThinkingOptions, open_llm
 
 __all__ = [
     "LLM",
     "Answer",
+    "AwayAwareLLM",
     "DocumentEmbedder",
     "Embedded",
     "Embedder",
@@ -37,11 +41,15 @@ __all__ = [
     "OnnxEmbedder",
     "Prompt",
     "QueryEmbedder",
+    "RecordingLLM",
+    "ReplayingLLM",
     "SentenceEmbedder",
+    "ThinkingOptions",
     "TokenEmbedder",
     "check_loopback",
     "export_model",
     "open_document_embedder",
+    "open_llm",
     "open_query_embedder",
     "token_key_of",
 ]

@@ -1,12 +1,11 @@
 """An embedder behind any OpenAI-compatible server; used only when the configuration names it.
 
-Nothing of the environment reaches the request: no key, no organisation, no header, no proxy. No
-redirect is followed and nothing is tried again. A reply has a deadline and a size.
+What reaches the server, and what does not, is in ``connection.py``. A reply has a deadline and a
+size.
 """
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -16,22 +15,13 @@ from msgspec import Struct
 from slowcat_memory.errors import ConfigError, EndpointError
 from slowcat_memory.providers import documents
 from slowcat_memory.providers.base import EmbedderOptions
+from slowcat_memory.providers.connection import connect
 from slowcat_memory.providers.endpoint import check_loopback, host_and_port
 
 CONNECT_S = 1.0
 MAX_REPLY = 64 << 20  # bytes; 32 vectors of 4096 numbers are about 3 MB
 QUERY_CHARS = 512  # of a query that is longer, both ends
 _CHARS_PER_TOKEN = 3  # on the safe side for most languages, since the tokenizer is not ours
-_API_KEY = "local"
-_HEADERS = {
-    "host",
-    "accept",
-    "connection",
-    "content-type",
-    "content-length",
-    "authorization",
-    "x-stainless-raw-response",  # by it the client remembers that the reply is streamed
-}
 
 
 class _Item(Struct):
@@ -190,24 +180,4 @@ def _some(text: str) -> str:
 
 def _client(options: EmbedderOptions) -> openai.OpenAI:
     read_s = options.endpoint_timeout_s
-    timeout = openai.Timeout(read_s, connect=min(CONNECT_S, read_s))
-    return openai.OpenAI(
-        base_url=options.endpoint_url,
-        api_key=_API_KEY,
-        max_retries=0,
-        timeout=timeout,
-        http_client=openai.DefaultHttpxClient(
-            trust_env=False,
-            follow_redirects=False,
-            timeout=timeout,
-            event_hooks={"request": [_only_our_headers]},
-        ),
-    )
-
-
-def _only_our_headers(request: Any) -> None:
-    """Drop what the client takes from the environment, and what it tells about the machine."""
-    for name in list(request.headers):
-        if name.lower() not in _HEADERS:
-            del request.headers[name]
-    request.headers["authorization"] = f"Bearer {_API_KEY}"
+    return connect(options.endpoint_url, read_s, min(CONNECT_S, read_s))

@@ -62,6 +62,7 @@ class SnapshotAsOf:
         self.tokens = snapshot.tokens
         self.turn_before = snapshot.turn_before
         self.in_context = snapshot.in_context
+        self.keys = snapshot.keys
 
     def manifest(self, scope: str) -> Manifest | None:
         """Return None: a sealed index holds what came later."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 import numpy as np
+from msgspec import Struct
 
 from slowcat_memory.core.chunks import chunk, spoken
 from slowcat_memory.errors import ProviderError
@@ -20,7 +21,7 @@ from slowcat_memory.providers import (
     TokenEmbedder,
     token_key_of,
 )
-from slowcat_memory.records import Memory, TokenVectors, Vector, WriteBatch
+from slowcat_memory.records import Key, Memory, TokenVectors, Vector, WriteBatch
 from slowcat_memory.runtime.embedding import Embedding
 from slowcat_memory.runtime.namespace import Space
 from slowcat_memory.runtime.namespaces import Namespaces
@@ -28,8 +29,37 @@ from slowcat_memory.store import Store
 
 DRAFTS = 16  # texts embedded between two looks at whether to stop
 EXACT = 64  # texts embedded between two words about progress, and written together
+GENTLE = 16  # the same while somebody may begin to speak: a third of a second in the child process
 Told = Callable[[str, int, int], None]
 """Told what is being done, how much is done, and of how much."""
+Stop = Callable[[], bool]
+
+
+class Passage(Struct, frozen=True):
+    """A text that is embedded: a memory's line in its context, or a key.
+
+    Attributes:
+        id: The memory's or the key's.
+        text: The text.
+        owner: The memory that a key points to, "" for a memory.
+    """
+
+    id: str
+    text: str
+    owner: str = ""
+
+    @property
+    def tokens(self) -> bool:
+        """Whether its tokens are wanted too: a key points at a memory, whose own tokens count."""
+        return not self.owner
+
+
+class Made(Struct, frozen=True):
+    """A passage, embedded."""
+
+    passage: Passage
+    vector: np.ndarray
+    tokens: np.ndarray | None = None
 
 
 class DocumentVectors:
@@ -45,27 +75,38 @@ class DocumentVectors:
         """
         self._embedding, self._namespaces, self._store = embedding, namespaces, store
 
-    def draft(self, scope: str, memories: Sequence[Memory]) -> None:
-        """Embed those memories that have no vector, with the query model.
+    def encode(self, texts: Sequence[str]) -> Embedded:
+        """Embed texts as drafts are embedded. Blocks, 2 ms a text.
+
+        Args:
+            texts: The texts.
+
+        Returns:
+            Their vectors; empty without a model.
+        """
+        embedder = self._embedding.embedder
+        if embedder is None:
+            return Embedded(np.zeros((0, 0), np.float32), [])
+        if self._token_key(embedder):
+            return cast(TokenEmbedder, embedder).encode_tokens(texts)
+        return Embedded(embedder.encode(texts), [])
+
+    def draft(self, scope: str, memory_ids: Sequence[str]) -> None:
+        """Embed those memories, and keys to them, that have no vector, with the query model.
 
         Args:
             scope: Their namespace.
-            memories: The memories.
+            memory_ids: The memories' ids.
         """
         embedder, namespace = self._embedding.embedder, self._namespaces.get(scope)
         if embedder is None or namespace.space.key != embedder.key:
             return
-        wanted = [m for m in memories if not namespace.searcher.has_vector(m.id)]
-        if not wanted:
-            return
-        made = self._encode(embedder, [spoken(memory) for memory in wanted])
-        searcher = self._namespaces.get(scope).searcher
-        late = np.array([searcher.has_vector(memory.id) for memory in wanted])  # exact by now
-        if not late.all():
-            kept = np.flatnonzero(~late).tolist()
-            tokens = [made.tokens[i] for i in kept] if made.tokens else []
-            part = Embedded(made.vectors[kept], tokens)
-            self._keep(scope, namespace.space, [wanted[i] for i in kept], part, draft=True)
+        with self._store.snapshot() as snapshot:
+            keys = [key for id_ in memory_ids for key in snapshot.keys(scope, id_)]
+        every = [*self._lines(scope, memory_ids), *map(_key, keys)]
+        wanted = [one for one in every if not namespace.searcher.has_vector(one.id)]
+        if wanted:
+            self._keep(scope, namespace.space, self._made(embedder, wanted), draft=True)
 
     def draft_missing(self, scope: str, stop: threading.Event) -> None:
         """Embed everything in a namespace that has no vector, with the query model.
@@ -78,13 +119,40 @@ class DocumentVectors:
             return
         namespace = self._namespaces.get(scope)
         namespace.wait_vectors()
-        missing = namespace.searcher.missing_vectors()
+        searcher = namespace.searcher
+        missing = list(dict.fromkeys((*searcher.missing_vectors(), *searcher.missing_keys())))
         for start in range(0, len(missing), DRAFTS):
             if stop.is_set():
                 return
-            self.draft(scope, list(namespace.fetch(missing[start : start + DRAFTS]).values()))
+            self.draft(scope, missing[start : start + DRAFTS])
 
-    def embed(self, scope: str, told: Told, embedder: DocumentEmbedder | None = None) -> None:
+    def due(self, scope: str) -> bool:
+        """Tell whether anything lacks an exact vector, and could have one. Reads the namespace.
+
+        Args:
+            scope: The namespace.
+
+        Returns:
+            Whether ``embed`` would make any; False when documents cannot be embedded here.
+        """
+        if self._embedding.embedder is None:
+            return False
+        opened, _ = self._embedding.open_documents()
+        if opened is None:
+            return False
+        try:
+            same = opened.key == self._namespaces.get(scope).space.key
+            return same and bool(self._inexact(scope, self._token_key(opened)))
+        finally:
+            opened.close()
+
+    def embed(
+        self,
+        scope: str,
+        told: Told,
+        embedder: DocumentEmbedder | None = None,
+        stop: Stop | None = None,
+    ) -> None:
         """Replace drafts by exact vectors, and make the missing ones. Blocks, for minutes.
 
         A vector that lacks those of its tokens counts as missing.
@@ -93,6 +161,7 @@ class DocumentVectors:
             scope: The namespace.
             told: Told about the progress.
             embedder: Whose owner closes it; None opens one for this call, which costs seconds.
+            stop: Asked between two slices, which are small then; True ends it.
 
         Raises:
             ProviderError: The document embedder failed; what it finished is kept.
@@ -100,17 +169,19 @@ class DocumentVectors:
         if self._embedding.embedder is None:
             return
         if embedder is not None:
-            self._embed_with(embedder, scope, told)
+            self._embed_with(embedder, scope, told, stop)
             return
         opened, report = self._embedding.open_documents()
         if opened is None:
             raise ProviderError(report.source, hint=report.hint)
         try:
-            self._embed_with(opened, scope, told)
+            self._embed_with(opened, scope, told, stop)
         finally:
             opened.close()
 
-    def _embed_with(self, embedder: DocumentEmbedder, scope: str, told: Told) -> None:
+    def _embed_with(
+        self, embedder: DocumentEmbedder, scope: str, told: Told, stop: Stop | None
+    ) -> None:
         space = self._namespaces.get(scope).space
         if embedder.key != space.key:
             raise ProviderError(
@@ -118,12 +189,15 @@ class DocumentVectors:
                 hint="The model has changed; start again, and it is exported anew",
             )
         missing = self._inexact(scope, self._token_key(embedder))
-        for start in range(0, len(missing), EXACT):
+        size = GENTLE if stop else EXACT
+        for start in range(0, len(missing), size):
+            if stop and stop():
+                break
             told("embed", start, len(missing))
-            part = missing[start : start + EXACT]
-            made = self._encode(embedder, [spoken(memory) for memory in part])
-            self._keep(scope, space, part, made, draft=False)
-        told("embed", len(missing), len(missing))
+            made = self._made(embedder, missing[start : start + size])
+            self._keep(scope, space, made, draft=False)
+        else:
+            told("embed", len(missing), len(missing))
         self._store.flush(None)
 
     def _token_key(self, embedder: Embedder) -> str:
@@ -131,39 +205,49 @@ class DocumentVectors:
         wanted = self._embedding.token_key
         return wanted if token_key_of(embedder) == wanted else ""
 
-    def _encode(self, embedder: Embedder, texts: Sequence[str]) -> Embedded:
-        if self._token_key(embedder):
-            return cast(TokenEmbedder, embedder).encode_tokens(texts)
-        return Embedded(embedder.encode(texts), [])
+    def _made(self, embedder: Embedder, passages: Sequence[Passage]) -> list[Made]:
+        """Embed texts, with their tokens where these are wanted."""
+        tokens = bool(self._token_key(embedder))
+        made: list[Made] = []
+        for whole in (True, False):
+            part = [one for one in passages if (tokens and one.tokens) is whole]
+            if not part:
+                continue
+            texts = [one.text for one in part]
+            if whole:
+                found = cast(TokenEmbedder, embedder).encode_tokens(texts)
+                made += map(Made, part, found.vectors, found.tokens)
+            else:
+                made += map(Made, part, embedder.encode(texts))
+        return made
 
-    def _inexact(self, scope: str, token_key: str) -> list[Memory]:
-        """List the memories without an exact vector, or whose tokens have none."""
+    def _inexact(self, scope: str, token_key: str) -> list[Passage]:
+        """List what has no exact vector, or whose tokens have none."""
         key = self._namespaces.get(scope).space.key
         with self._store.snapshot() as snapshot:
             done = {vector.memory for vector in snapshot.vectors(key, scope) if not vector.draft}
+            pointing = [_key(one) for one in snapshot.keys(scope) if one.id not in done]
             if token_key:
                 done &= snapshot.has_tokens(token_key, scope, drafts=False)
             notes = [m for m in snapshot.memories(scope) if not m.retired_at]
             chunks = (chunk(turn) for turn in snapshot.turns(scope) if not turn.aside)
             every = {memory.id: memory for memory in (*chunks, *notes)}
-            return [snapshot.in_context(m) for id_, m in every.items() if id_ not in done]
+            lines = (snapshot.in_context(m) for id_, m in every.items() if id_ not in done)
+            return [*map(_line, lines), *pointing]
 
-    def _keep(
-        self,
-        scope: str,
-        space: Space,
-        memories: Sequence[Memory],
-        made: Embedded,
-        *,
-        draft: bool,
-    ) -> None:
+    def _keep(self, scope: str, space: Space, made: Sequence[Made], *, draft: bool) -> None:
+        namespace = self._namespaces.get(scope)  # it may have been loaded anew meanwhile
+        fresh = self._fresh(scope, made)
+        if draft:  # exact by now
+            fresh = [one for one in fresh if not namespace.searcher.has_vector(one.passage.id)]
         vectors = tuple(
-            Vector(scope=scope, memory=memory.id, values=row, draft=draft)
-            for memory, row in zip(memories, made.vectors, strict=True)
+            Vector(scope=scope, memory=one.passage.id, values=one.vector, draft=draft)
+            for one in fresh
         )
         tokens = tuple(
-            TokenVectors(scope=scope, memory=memory.id, values=rows, draft=draft)
-            for memory, rows in zip(memories, made.tokens, strict=False)  # all of them, or none
+            TokenVectors(scope=scope, memory=one.passage.id, values=one.tokens, draft=draft)
+            for one in fresh
+            if one.tokens is not None
         )
         batch = WriteBatch(
             vectors=vectors,
@@ -172,7 +256,32 @@ class DocumentVectors:
             token_key=self._embedding.token_key,
         )
         self._store.apply("embed", batch)
-        namespace = self._namespaces.get(scope)  # it may have been loaded anew meanwhile
         if namespace.space == space:
             for vector in vectors:
                 namespace.put_vector(vector.memory, vector.values)
+
+    def _lines(self, scope: str, memory_ids: Sequence[str]) -> list[Passage]:
+        """Read memories as they are stored; what is not in the store yet, as it is at hand."""
+        found = self._namespaces.get(scope).recent(memory_ids)
+        with self._store.snapshot() as snapshot:
+            for id_ in memory_ids:
+                if memory := snapshot.read(scope, id_):
+                    found[id_] = memory
+        return [_line(found[id_]) for id_ in memory_ids if id_ in found]
+
+    def _fresh(self, scope: str, made: Sequence[Made]) -> list[Made]:
+        """Leave out what was made of a text that has changed meanwhile."""
+        lines = self._lines(scope, [one.passage.id for one in made if not one.passage.owner])
+        present = {line.id: line.text for line in lines}
+        with self._store.snapshot() as snapshot:
+            for owner in {one.passage.owner for one in made if one.passage.owner}:
+                present |= {key.id: key.text for key in snapshot.keys(scope, owner)}
+        return [one for one in made if present.get(one.passage.id) == one.passage.text]
+
+
+def _line(memory: Memory) -> Passage:
+    return Passage(memory.id, spoken(memory))
+
+
+def _key(key: Key) -> Passage:
+    return Passage(key.id, key.text, key.memory)

@@ -8,7 +8,7 @@ new sealed index in a child process while this one goes on, and swaps it in.
 import shutil
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -21,9 +21,9 @@ from slowcat_memory.core.kinds import findable
 from slowcat_memory.core.text import Tokenizer
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import Document, IndexOptions, Searcher, sealed
-from slowcat_memory.records import Manifest, Memory, Turn
+from slowcat_memory.records import Key, Manifest, Memory, Turn
 from slowcat_memory.runtime import sealing
-from slowcat_memory.runtime.sealing import Reading, document
+from slowcat_memory.runtime.indexed import Reading, any_keys, document, stored
 from slowcat_memory.runtime.zones import zone_of
 from slowcat_memory.store import Ack, Snapshot, Store
 
@@ -124,14 +124,16 @@ class Namespace:
         return searcher
 
     def _take_turns(self, searcher: Searcher, snapshot: Snapshot, after: int) -> None:
+        keys = any_keys(snapshot, self.scope)
         for turn in snapshot.turns(self.scope, after=after):
             if not turn.aside:
-                searcher.add(self._document(turn, snapshot))
+                searcher.add(self._document(turn, snapshot, keys=keys))
 
     def _take_all(self, searcher: Searcher, snapshot: Snapshot) -> None:
         local_only = set()
         for memory in snapshot.memories(self.scope):
-            self._take_memory(searcher, memory)
+            placed, keys = snapshot.in_context(memory), list(snapshot.keys(self.scope, memory.id))
+            self._take_memory(searcher, placed, keys)
             if memory.local_only:
                 local_only.add(memory.id)
         self._local_only = frozenset(local_only)
@@ -146,11 +148,10 @@ class Namespace:
             if memory is None:
                 searcher.remove(memory_id)
                 continue
-            self._take_memory(searcher, memory, self._said_before(memory, snapshot))
-            if self.space.dim and (
-                vector := snapshot.vector(self.space.key, self.scope, memory_id)
-            ):
-                searcher.put_vector(memory_id, vector.values)
+            keys = list(snapshot.keys(self.scope, memory_id))
+            self._take_memory(searcher, memory, keys, self._said_before(memory, snapshot))
+            for id_, values in self._kept_vectors(memory_id, keys, snapshot):
+                searcher.put_vector(id_, values)
 
     def _open_vectors(self, searcher: Searcher, manifest: Manifest) -> None:
         """Have the sealed vectors opened in the background: until then, words answer."""
@@ -200,13 +201,13 @@ class Namespace:
     def _searcher(self, folder: Path | None = None, *, vectors: bool = False) -> Searcher:
         return Searcher(self._tokenizer, self._options, self.space.dim, folder, vectors)
 
-    def _document(self, turn: Turn, snapshot: Snapshot) -> Document:
+    def _document(self, turn: Turn, snapshot: Snapshot, *, keys: bool) -> Document:
         before = self._latest.get(turn.session)
         if before is None:
             earlier = snapshot.turn_before(self.scope, turn.session, turn.id)
             before = chunk_id(earlier) if earlier else ""
         self._latest[turn.session] = chunk_id(turn.id)
-        return document(snapshot.in_context(chunk(turn)), self._reading, before)
+        return stored(snapshot, chunk(turn), self._reading, before, keys=keys)
 
     # ---------------------------------------------------------------- changes
 
@@ -223,7 +224,7 @@ class Namespace:
                 self._latest[turn.session] = added.id
             else:
                 with self._store.snapshot() as snapshot:
-                    added = self._document(turn, snapshot)
+                    added = self._document(turn, snapshot, keys=True)
             self._remember(chunk(turn), ack)
             self._change(lambda searcher: searcher.add(added))
 
@@ -233,19 +234,37 @@ class Namespace:
         Args:
             memory: The record as it was stored.
         """
-        with self._lock:
-            if memory.id in self._hot:
-                self._hot[memory.id] = (memory, self._hot[memory.id][1])
+        with self._lock, self._store.snapshot() as snapshot:
             if self._local_only is not None:
                 others = self._local_only - {memory.id}
                 self._local_only = others | {memory.id} if memory.local_only else others
-            with self._store.snapshot() as snapshot:
-                before = self._said_before(memory, snapshot)
-                vector = self._kept_vector(memory, snapshot)
-            self._change(lambda searcher: self._take_memory(searcher, memory, before))
-            if vector is not None:
-                self.put_vector(memory.id, vector)
-            self.version += 1
+            self._take(snapshot.in_context(memory), snapshot)
+
+    def describe(self, memory_ids: Sequence[str]) -> None:
+        """Take in what the store knows about memories by now: contexts, keys, vectors of both.
+
+        Args:
+            memory_ids: Their ids; those that are not there are passed over.
+        """
+        with self._lock, self._store.snapshot() as snapshot:
+            for memory_id in memory_ids:
+                if memory := snapshot.read(self.scope, memory_id):
+                    self._take(memory, snapshot)
+
+    def _take(self, memory: Memory, snapshot: Snapshot) -> None:
+        """Bring all of a memory's state into the index and to hand; the lock is held."""
+        if memory.id in self._hot:
+            self._hot[memory.id] = (memory, self._hot[memory.id][1])
+        before, keys = (
+            self._said_before(memory, snapshot),
+            list(snapshot.keys(self.scope, memory.id)),
+        )
+        self._change(lambda searcher: self._take_memory(searcher, memory, keys, before))
+        if not memory.retired_at:
+            for id_, values in self._kept_vectors(memory.id, keys, snapshot):
+                if not self.searcher.has_vector(id_):
+                    self.put_vector(id_, values)
+        self.version += 1
 
     def _said_before(self, memory: Memory, snapshot: Snapshot) -> str:
         """Find the chunk that a chunk follows, for one that is to come back into the index."""
@@ -253,23 +272,25 @@ class Namespace:
         before = snapshot.turn_before(self.scope, turn.session, turn.id) if turn else 0
         return chunk_id(before) if before else ""
 
-    def _kept_vector(self, memory: Memory, snapshot: Snapshot) -> np.ndarray | None:
-        if memory.retired_at or not self.space.dim or self.searcher.has_vector(memory.id):
-            return None
-        kept = snapshot.vector(self.space.key, self.scope, memory.id)
-        return None if kept is None else kept.values
+    def _kept_vectors(
+        self, memory_id: str, keys: Sequence[Key], snapshot: Snapshot
+    ) -> Iterator[tuple[str, np.ndarray]]:
+        """Read the vectors of a memory and of its keys, those that are stored."""
+        for id_ in (memory_id, *(key.id for key in keys)) if self.space.dim else ():
+            if (kept := snapshot.vector(self.space.key, self.scope, id_)) is not None:
+                yield id_, kept.values
 
-    def _take_memory(self, searcher: Searcher, memory: Memory, before: str = "") -> None:
+    def _take_memory(
+        self, searcher: Searcher, memory: Memory, keys: Sequence[Key], before: str = ""
+    ) -> None:
         """Bring a stored memory's state into an index."""
         if memory.retired_at is not None or not findable(memory):
             searcher.remove(memory.id)
-        elif turn_of(memory.id) and not memory.context and memory.id in searcher:
-            searcher.set_priors(memory.id, memory.importance, memory.pinned)
         else:
-            searcher.add(document(memory, self._reading, before))
+            searcher.add(document(memory, self._reading, before, keys))
 
     def put_vector(self, memory_id: str, vector: np.ndarray) -> None:
-        """Set a memory's vector.
+        """Set the vector of a memory, or of a key.
 
         Args:
             memory_id: Its id.
@@ -356,9 +377,8 @@ class Namespace:
 
     def seal_due(self) -> bool:
         """Tell whether the tail has grown enough for a new sealed index, or the old one is broken."""
-        options, searcher = self._options, self.searcher
-        limit = max(options.seal_at, options.seal_share * searcher.sealed_count)
-        return self.damaged or searcher.tail_count > min(limit, max(options.seal_most, 1))
+        grown = self._options.seal_due(self.searcher.sealed_count, self.searcher.tail_count)
+        return self.damaged or grown
 
     def reseal(self) -> None:
         """Build a new sealed index and go on with it. Blocks for seconds: not for the frame path.

@@ -21,8 +21,7 @@ from slowcat_memory.core.queries import Said
 from slowcat_memory.core.rank import RankOptions
 from slowcat_memory.core.text import fingerprint
 from slowcat_memory.core.validity import holds
-from slowcat_memory.index import Searcher
-from slowcat_memory.index.searcher import Lexical
+from slowcat_memory.index import Lexical, Searcher
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Hit, Memory
 from slowcat_memory.runtime.breaker import Embed

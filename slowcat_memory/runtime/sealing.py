@@ -8,23 +8,19 @@ the child; it ends when its parent does.
 import os
 import sys
 import threading
-from collections.abc import Iterator
-from datetime import tzinfo
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.chunks import chunk, chunk_id, spoken, turn_of
-from slowcat_memory.core.kinds import findable
 from slowcat_memory.core.text import Tokenizer
-from slowcat_memory.core.when import WhenOptions, mentions
-from slowcat_memory.index import Builder, Document, IndexOptions
+from slowcat_memory.index import Builder, IndexOptions
 from slowcat_memory.index.sealed import BUILT, Build, finish, step_back
-from slowcat_memory.records import Manifest, Memory
+from slowcat_memory.records import Manifest
+from slowcat_memory.runtime.indexed import Reading, inventory
 from slowcat_memory.runtime.zones import zone_of
-from slowcat_memory.store import Snapshot, Store, StoreOptions
+from slowcat_memory.store import Store, StoreOptions
 
 CHILD = __name__  # the module that the child process runs
 
@@ -66,72 +62,6 @@ def seal(build: Build, root: Path, order: Order) -> Manifest:
     told = msgspec.json.encode(order).decode()
     generation, manifest = build.run(root, CHILD, [told], Manifest)
     return replace(manifest, generation=generation)
-
-
-class Reading(Struct, frozen=True):
-    """How a memory's own words for time are read.
-
-    Attributes:
-        zone: The user's time zone.
-        language: Whose words.
-    """
-
-    zone: tzinfo
-    language: str
-
-
-def document(memory: Memory, reading: Reading, before: str = "") -> Document:
-    """Say what the index keeps of a memory.
-
-    Args:
-        memory: The memory.
-        reading: Of its words for time.
-        before: Id of the memory said just before it in the same session.
-
-    Returns:
-        The document.
-    """
-    when = WhenOptions(language=reading.language)
-    about = mentions(memory.text, memory.valid_from, reading.zone, when)[:1]
-    return Document(
-        id=memory.id,
-        text=spoken(memory),
-        at=memory.valid_from.timestamp(),
-        importance=memory.importance,
-        pinned=memory.pinned,
-        agent=memory.role == "assistant",
-        before=before,
-        words=len(memory.text.split()),
-        speaker=memory.speaker,
-        about=(about[0].start.timestamp(), about[0].end.timestamp()) if about else None,
-    )
-
-
-def inventory(snapshot: Snapshot, scope: str, reading: Reading) -> Iterator[Document]:
-    """Walk what a namespace's index holds: first the chunks as they were said, then the rest.
-
-    Args:
-        snapshot: The store.
-        scope: The namespace.
-        reading: Of the words for time.
-
-    Yields:
-        Documents.
-    """
-    latest = dict[str, str]()
-    for turn in snapshot.turns(scope):
-        if turn.aside:
-            continue
-        memory = snapshot.memory(scope, chunk_id(turn.id)) or chunk(turn)
-        if not memory.retired_at:
-            yield document(snapshot.in_context(memory), reading, latest.get(turn.session, ""))
-            latest[turn.session] = memory.id
-    for memory in snapshot.memories(scope):
-        if memory.retired_at or not findable(memory):
-            continue
-        said = snapshot.turn(turn_of(memory.id)) if turn_of(memory.id) else None
-        if said is None or said.scope != scope:
-            yield document(snapshot.in_context(memory), reading)
 
 
 def _build(folder: Path, order: Order) -> None:

@@ -61,7 +61,7 @@ class Household:
     def __init__(self, folder: Path, seed: int) -> None:
         self.rng, self.clock, self.done = random.Random(seed), FixedClock(), Counter[str]()
         people = {"scopes": "each", "household": HOME, "guest": GUEST, "guest_hours": 24.0}
-        tiers = {"warm": 20, "block_exchanges": 3, "ageing_interval_s": 0.0}
+        tiers = {"warm": 20, "block_exchanges": 3}
         self.config = memory_config(
             folder,
             memory={"path": str(folder), "time_zone": "UTC", "hot_cache_size": 30,
@@ -201,7 +201,7 @@ class Household:
         self.engine.drain()
         known = {*PEOPLE, HOME, GUEST}
         self.clean([*self.engine._tokenizer._known], known, "the tokenizer's cache")
-        last = [namespace.searcher._scored for namespace in self.engine._namespaces]
+        last = [namespace.searcher._lookup._scored for namespace in self.engine._namespaces]
         self.clean(last, known, "the last query of an index")
         if self.between_us and self.engine._embedding._cached.cache_info().currsize:
             raise Leak("queries of off the record are in the embedder's cache")

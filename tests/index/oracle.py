@@ -164,7 +164,7 @@ def sessions_of(searcher: Searcher) -> set[frozenset[str]]:
     """Who shares a session's number."""
     shared: dict[int, set[str]] = {}
     for id_, number in searcher.items():
-        shared.setdefault(int(searcher._session[number]), set()).add(id_)
+        shared.setdefault(int(searcher.table.session[number]), set()).add(id_)
     return set(map(frozenset, shared.values()))
 
 
@@ -173,11 +173,11 @@ def check_columns(searcher: Searcher, oracle: Oracle) -> None:
     assert sessions_of(searcher) == oracle.sessions()
     for id_, number in searcher.items():
         said = oracle.said[id_]
-        assert searcher.speakers[int(searcher._speaker[number])] == said.speaker, id_
-        about = [float(column[number]) for column in searcher._about]
+        assert searcher.speakers[int(searcher.table.speaker[number])] == said.speaker, id_
+        about = [float(column[number]) for column in searcher.table.about]
         assert np.array_equal(about, said.about or (np.nan, np.nan), equal_nan=True), id_
-        assert float(searcher._at[number]) == said.at, id_
+        assert float(searcher.table.at[number]) == said.at, id_
 
 
 def counts_of(searcher: Searcher, view: str, memory_id: str) -> Counter[str]:
-    return searcher._views[view].counts(dict(searcher.items())[memory_id])
+    return searcher.words.views[view].counts(dict(searcher.items())[memory_id])

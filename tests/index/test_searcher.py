@@ -127,8 +127,7 @@ def test_another_text_loses_the_vector() -> None:
 
 def test_priors_may_change_and_strangers_are_passed_over() -> None:
     made = searcher(doc("1", "max"), dim=32)
-    made.set_priors("1", 0.2, True)
-    made.set_priors("stranger", 0.2, True)
+    made.add(replace(doc("1", "max"), importance=0.2, pinned=True))
     made.put_vector("stranger", EMBEDDER.encode_query("max"))
     candidates = made.candidates(made.lexical("max"))
     assert candidates.pinned.tolist() == [True]

@@ -12,9 +12,9 @@ from slowcat_memory.core.text import Tokenizer
 from slowcat_memory.index import IndexOptions, Searcher
 from slowcat_memory.records import Memory
 from slowcat_memory.runtime.breaker import Embed
+from slowcat_memory.runtime.indexed import Reading, document
 from slowcat_memory.runtime.query import Query
 from slowcat_memory.runtime.recall import Recall
-from slowcat_memory.runtime.sealing import Reading, document
 from slowcat_memory.testing import HashEmbedder
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)  # a Tuesday

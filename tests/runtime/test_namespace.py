@@ -99,10 +99,12 @@ def answers(namespace: Namespace) -> dict[str, dict[str, tuple]]:
     searcher, told = namespace.searcher, {}
     shared: dict[int, list[str]] = {}
     for memory_id, number in searcher.items():
-        shared.setdefault(int(searcher._session[number]), []).append(memory_id)
+        shared.setdefault(int(searcher.table.session[number]), []).append(memory_id)
     every_id = sorted(memory_id for ids in shared.values() for memory_id in ids)
     session = {i: every_id.index(min(ids)) for ids in shared.values() for i in ids}
-    speakers = sorted({searcher.speakers[int(searcher._speaker[n])] for _, n in searcher.items()})
+    speakers = sorted(
+        {searcher.speakers[int(searcher.table.speaker[n])] for _, n in searcher.items()}
+    )
     for query in QUERIES:
         lexical = searcher.lexical(query)
         ids, numbers = zip(*searcher.items(), strict=True) if len(searcher) else ((), ())
@@ -113,12 +115,12 @@ def answers(namespace: Namespace) -> dict[str, dict[str, tuple]]:
             memory_id: (
                 float(scores["window"][place]),
                 float(cosines[place]),
-                float(searcher._at[numbers[place]]),
-                round(float(searcher._importance[numbers[place]]), 4),
-                bool(searcher._pinned[numbers[place]]),
+                float(searcher.table.at[numbers[place]]),
+                round(float(searcher.table.importance[numbers[place]]), 4),
+                bool(searcher.table.pinned[numbers[place]]),
                 session[memory_id],
-                speakers.index(searcher.speakers[int(searcher._speaker[numbers[place]])]),
-                *(float(column[numbers[place]]) for column in searcher._about),
+                speakers.index(searcher.speakers[int(searcher.table.speaker[numbers[place]])]),
+                *(float(column[numbers[place]]) for column in searcher.table.about),
             )
             for place, memory_id in enumerate(ids)
         }
@@ -265,7 +267,7 @@ def test_a_context_is_indexed_with_its_turn(scene: Scene) -> None:
             scene.namespace.reseal()
         told = scene.load() if step == "loaded" else scene.namespace
         lexical = told.searcher.lexical("veterinarian")
-        found = {told.searcher._ids[n] for n in lexical.best["window"].tolist()}
+        found = {told.searcher.table.ids[n] for n in lexical.best["window"].tolist()}
         assert found == {chunk_id(turns[n].id) for n in (1, 3)}, step  # and its neighbour
 
 

@@ -1,0 +1,101 @@
+"""Who thinks while nobody speaks, for the benchmarks of what that costs the conversation.
+
+The product's own idle loop, client and thread, with one job that is never done: it asks the LLM for
+an answer that takes longer than anybody is silent, so that a request is under way when they speak.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec import Struct
+
+from slowcat_memory.idle.context import Contexts, Parts
+from slowcat_memory.idle.gate import IdleGate
+from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
+from slowcat_memory.idle.loop import IdleLoop
+from slowcat_memory.idle.options import IdleOptions
+from slowcat_memory.idle.thread import IdleThread
+from slowcat_memory.providers import Prompt, ThinkingOptions, open_llm
+from slowcat_memory.records import Task, WriteBatch
+from slowcat_memory.store import Store
+
+MARK = "This is idle work."
+LOOK_S = 0.002  # a closed gate is looked at as often, so that steps are begun at any moment
+WORDS = 400  # of an answer
+
+
+class Answer(Struct, forbid_unknown_fields=True):
+    """What the LLM is asked for."""
+
+    text: str
+
+
+class NoOptions(Struct, frozen=True, forbid_unknown_fields=True):
+    """Nothing may be tuned."""
+
+
+class Dream:
+    """A job that is always due, and changes nothing."""
+
+    name, version = "dream", 1
+    needs: Needs = "llm"
+    trigger = Trigger(every_s=LOOK_S)
+    Options: type[Struct] = NoOptions
+
+    def plan(self, context: JobContext) -> Plan:
+        """Dream again."""
+        return Plan(tasks=(Task(id="dream//again", job="dream", key="again", created=context.now),))
+
+    async def step(self, task: Task, context: JobContext) -> WriteBatch:
+        """Ask, and throw the answer away."""
+        assert context.llm
+        await context.llm.complete(Prompt(job="dream", version=1, system=MARK, user="…"), Answer)
+        return WriteBatch()
+
+
+def is_idle_work(request: dict[str, Any]) -> bool:
+    """Tell whether a request is a thinker's.
+
+    Args:
+        request: The body of a chat request.
+    """
+    return any(MARK in str(message["content"]) for message in request["messages"])
+
+
+@contextlib.contextmanager
+def thinking(gate: IdleGate, url: str, store: Store) -> Iterator[None]:
+    """Think whenever the gate is open, one request after another.
+
+    Args:
+        gate: When.
+        url: Of the LLM's server.
+        store: Keeps what is due.
+    """
+    parts = Parts(
+        store=store,
+        upkeep=None,  # type: ignore[arg-type]  # nothing of it is asked for
+        clock=lambda: datetime.now(UTC),
+        zone=UTC,
+        scopes=list,
+        llm=open_llm(ThinkingOptions(url=url)),
+    )
+    contexts = Contexts(parts)
+    options = IdleOptions(backoff_s=LOOK_S)
+
+    def make() -> IdleLoop:
+        return IdleLoop(store, [Dream()], gate, contexts, options=options, sleep=_rest)
+
+    thread = IdleThread(make)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.stop()
+        contexts.close()
+
+
+async def _rest(seconds: float) -> None:
+    await asyncio.sleep(min(seconds, LOOK_S))

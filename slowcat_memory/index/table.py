@@ -1,0 +1,158 @@
+"""What is known of each document beside its words and vectors: a row of columns each.
+
+Documents are numbered in the order in which they come; a number is never used again. A sealed
+index's rows come first; their columns are mapped, and what changes in them stays in memory.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from slowcat_memory.index.building import COLUMNS, Header
+from slowcat_memory.index.columns import Column
+from slowcat_memory.index.document import NO_TIME, Document
+from slowcat_memory.index.ids import Ids
+from slowcat_memory.index.mapped import open_array
+
+
+class Table:
+    """The documents of one namespace, living and dead."""
+
+    def __init__(self, sealed: Path | None, header: Header | None) -> None:
+        """Open what is sealed, or start empty.
+
+        Args:
+            sealed: Folder of the sealed index.
+            header: What it says of itself.
+        """
+        self.ids = Ids(sealed)
+        self.sealed_count = self.ids.base
+        columns = {
+            name: Column(kind, open_array(sealed / f"{name}.npy", private=True) if sealed else None)
+            for name, kind in COLUMNS.items()
+        }
+        self.before, self.after = columns["before"], columns["after"]
+        self.at, self.importance = columns["at"], columns["importance"]
+        self.pinned, self.agent = columns["pinned"], columns["agent"]
+        self.words, self.digest = columns["words"], columns["digest"]
+        self.session, self.speaker = columns["session"], columns["speaker"]
+        self.about = columns["about_from"], columns["about_until"]
+        self.speakers = list(header.speakers) if header else []
+        self.alive = Column("bool", np.ones(self.sealed_count, bool))
+        self.living = self.sealed_count
+        self.total_words = header.words if header else 0
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def find(self, memory_id: str) -> int:
+        """Find a living document.
+
+        Args:
+            memory_id: The memory's id.
+
+        Returns:
+            Its number, -1 when there is none.
+        """
+        number = self.ids.find(memory_id) if memory_id else -1
+        return number if number >= 0 and self.alive[number] else -1
+
+    def items(self) -> Iterator[tuple[str, int]]:
+        """Walk the living: ids and numbers."""
+        for number in range(len(self.ids)):
+            if self.alive[number]:
+                yield self.ids[number], number
+
+    def append(self, document: Document, hashed: int) -> int:
+        """Add a document without neighbours, a session of its own.
+
+        Args:
+            document: The document.
+            hashed: The digest of its text.
+
+        Returns:
+            Its number.
+        """
+        number = self.ids.append(document.id)
+        self.before.append(-1)
+        self.after.append(-1)
+        self.at.append(document.at)
+        self.importance.append(document.importance)
+        self.pinned.append(document.pinned)
+        self.agent.append(document.agent)
+        self.words.append(document.words)
+        self.digest.append(hashed)
+        self.session.append(number)
+        self.speaker.append(self._speaker_number(document.speaker))
+        for column, time in zip(self.about, document.about or NO_TIME, strict=True):
+            column.append(time)
+        self.alive.append(True)
+        self.living += 1
+        self.total_words += document.words
+        return number
+
+    def describe(self, number: int, document: Document) -> None:
+        """Bring everything but the text up to date.
+
+        Args:
+            number: A living document's number.
+            document: What is known of it now.
+        """
+        self.total_words += document.words - int(self.words[number])
+        self.at[number] = document.at
+        self.importance[number] = document.importance
+        self.pinned[number] = document.pinned
+        self.agent[number] = document.agent
+        self.words[number] = document.words
+        self.speaker[number] = self._speaker_number(document.speaker)
+        for column, time in zip(self.about, document.about or NO_TIME, strict=True):
+            column[number] = time
+
+    def kill(self, number: int) -> None:
+        """Let a living document be found no more.
+
+        Args:
+            number: Its number.
+        """
+        self.ids.drop(number)
+        self.alive[number] = False
+        self.living -= 1
+        self.total_words -= int(self.words[number])
+
+    def document(self, number: int) -> Document:
+        """Say what is known of a document.
+
+        Args:
+            number: Its number.
+
+        Returns:
+            The document, without its text and its neighbours.
+        """
+        return Document(
+            id=self.ids[number],
+            text="",
+            at=self.at[number],
+            importance=self.importance[number],
+            pinned=bool(self.pinned[number]),
+            agent=bool(self.agent[number]),
+            words=int(self.words[number]),
+            speaker=self.speakers[int(self.speaker[number])],
+            about=(self.about[0][number], self.about[1][number]),
+        )
+
+    def _speaker_number(self, name: str) -> int:
+        if name not in self.speakers:
+            self.speakers.append(name)
+        return self.speakers.index(name)
+
+    def speaker_numbers(self, names: Iterable[str]) -> list[int]:
+        """Tell what stands for speakers in the column.
+
+        Args:
+            names: Some of ``speakers``.
+
+        Returns:
+            Their numbers.
+        """
+        return [self.speakers.index(name) for name in names if name in self.speakers]

@@ -1,0 +1,104 @@
+"""Which server it is, which model, and how much that reads: asked of the server itself.
+
+Every server offers ``/v1/models``; what more there is to know lies elsewhere on each, and is a
+bonus: a server that does not tell is used without.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from slowcat_memory.errors import EndpointError
+
+Kind = Literal["llama.cpp", "llama-cpp-python", "lm-studio", "ollama", "vllm", "server"]
+Get = Callable[[str], Awaitable[Any]]
+"""Gets decoded JSON from a path of the server, for example "/v1/models"; None when it fails."""
+
+# By what a server says of its models' owner.
+_OWNERS: dict[str, Kind] = {
+    "llamacpp": "llama.cpp",
+    "me": "llama-cpp-python",
+    "organization_owner": "lm-studio",
+    "library": "ollama",
+    "vllm": "vllm",
+}
+# Where each tells the context that is in effect, and how to find it there.
+_ELSEWHERE: dict[Kind, tuple[tuple[str, tuple[str, ...]], ...]] = {
+    "llama.cpp": (
+        ("/props", ("default_generation_settings", "n_ctx")),
+        ("/slots", ("0", "n_ctx")),
+    ),
+    "lm-studio": (("/api/v0/models", ("data", "id={model}", "loaded_context_length")),),
+    "ollama": (("/api/ps", ("models", "model={model}", "context_length")),),
+}
+# Of /v1/models, one entry.
+_HERE: tuple[tuple[str, ...], ...] = (("max_model_len",), ("meta", "n_ctx"))
+_MAX_CONTEXT = 1 << 24
+
+
+class Server(Struct, frozen=True, kw_only=True):
+    """What is known of a server.
+
+    Attributes:
+        kind: Which server it is; "server" when it does not say.
+        model: The model to ask.
+        context: Tokens that the model reads and writes in all, 0 when it does not say.
+    """
+
+    kind: Kind
+    model: str
+    context: int = 0
+
+
+async def look(get: Get, wanted: str) -> Server | None:
+    """Ask a server what it is.
+
+    Args:
+        get: Gets from it.
+        wanted: Name of the model, "" for the first that it offers.
+
+    Returns:
+        What it says; None when it is not there.
+
+    Raises:
+        EndpointError: It offers no model.
+    """
+    listing = await get("/v1/models")
+    if listing is None:
+        return None
+    entries = [entry for entry in _list(listing) if isinstance(entry, dict)]
+    entry = next((e for e in entries if e.get("id") == wanted or not wanted), {})
+    model = wanted or str(entry.get("id") or "")[:200]
+    if not model:
+        raise EndpointError("the LLM server offers no model", hint="Load one, or name it")
+    owner = str((entry or (entries[0] if entries else {})).get("owned_by", ""))
+    kind = _OWNERS.get(owner, "server")
+    return Server(kind=kind, model=model, context=await _context(get, kind, model, entry))
+
+
+async def _context(get: Get, kind: Kind, model: str, entry: dict[str, Any]) -> int:
+    for path, keys in _ELSEWHERE.get(kind, ()):
+        if tokens := _tokens(await get(path), keys, model):
+            return tokens
+    return next((found for keys in _HERE if (found := _tokens(entry, keys, model))), 0)
+
+
+def _tokens(value: Any, keys: tuple[str, ...], model: str) -> int:
+    """Follow keys into what a server sent: a name, a position, or "name={model}" within a list."""
+    for key in keys:
+        name, chosen, _ = key.partition("=")
+        if chosen:
+            items = value if isinstance(value, list) else []
+            value = next((i for i in items if isinstance(i, dict) and i.get(name) == model), None)
+        elif isinstance(value, list):
+            value = value[int(key)] if key.isdigit() and int(key) < len(value) else None
+        else:
+            value = value.get(key) if isinstance(value, dict) else None
+    real = isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _MAX_CONTEXT
+    return value if real else 0
+
+
+def _list(listing: Any) -> list[Any]:
+    data = listing.get("data") if isinstance(listing, dict) else None
+    return data if isinstance(data, list) else []

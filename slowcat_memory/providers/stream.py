@@ -1,0 +1,157 @@
+"""A streamed completion, read within bounds of time and size.
+
+Reasoning that a server sends apart counts as a sign of life, and is not kept.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from slowcat_memory.errors import BadAnswerError
+from slowcat_memory.providers.connection import RefusedError
+
+MAX_BYTES = 16 << 20  # of a whole stream: a token takes about 250 bytes, reasoning included
+MAX_EVENT = 1 << 20  # of one event, or of a reply that does not stream
+
+
+class Completion(Struct, frozen=True, kw_only=True):
+    """What a server completed.
+
+    Attributes:
+        text: What the LLM wrote.
+        model: As the server names it, "" when it does not.
+        fingerprint: The server's ``system_fingerprint``, "" without one.
+        tokens_in: Prompt tokens, 0 when it does not count.
+        tokens_out: Tokens written, or pieces when it does not count.
+    """
+
+    text: str
+    model: str
+    fingerprint: str
+    tokens_in: int
+    tokens_out: int
+
+
+class BrokenError(Exception):
+    """What came is no completion, or not all of one; the message quotes nothing."""
+
+
+class _Delta(Struct):
+    content: str | None = None
+    reasoning_content: Any = None
+    reasoning: Any = None
+
+
+class _Choice(Struct):
+    delta: _Delta | None = None
+    message: _Delta | None = None  # of a server that does not stream
+    finish_reason: str | None = None
+
+
+class _Usage(Struct):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+class _Chunk(Struct):
+    choices: list[_Choice] | None = None
+    model: str | None = None
+    system_fingerprint: str | None = None
+    usage: _Usage | None = None
+    error: Any = None
+
+
+async def read_completion(
+    blocks: AsyncIterator[bytes],
+    patience: asyncio.Timeout,
+    between_tokens_s: float,
+    max_chars: int,
+) -> Completion:
+    """Read a completion to its end.
+
+    Args:
+        blocks: The reply's body.
+        patience: Put off by ``between_tokens_s`` whenever a token comes.
+        between_tokens_s: Seconds between two tokens.
+        max_chars: Characters of the answer.
+
+    Returns:
+        The completion, which ended by itself.
+
+    Raises:
+        BadAnswerError: It was cut off, or is longer than ``max_chars``.
+        BrokenError: The reply is no completion, or has no end.
+        RefusedError: The server reported an error in the middle of it.
+    """
+    loop = asyncio.get_running_loop()
+    texts: list[str] = []
+    size, pieces = 0, 0
+    model = fingerprint = finish = ""
+    usage = _Usage()
+    async for event in _events(blocks):
+        chunk = _chunk(event)
+        model = chunk.model or model
+        fingerprint = chunk.system_fingerprint or fingerprint
+        usage = chunk.usage or usage
+        for choice in (chunk.choices or [])[:1]:
+            finish = choice.finish_reason or finish
+            delta = choice.delta or choice.message or _Delta()
+            if delta.content or delta.reasoning_content or delta.reasoning:
+                patience.reschedule(loop.time() + between_tokens_s)
+                pieces += 1
+            texts.append(delta.content or "")
+            size += len(texts[-1])
+            if size > max_chars:
+                raise BadAnswerError(f"it is longer than {max_chars} characters")
+    if not finish:
+        raise BrokenError("broke off in the middle of an answer")
+    if finish != "stop":
+        raise BadAnswerError(
+            "it was cut off: be shorter" if finish == "length" else "it did not end"
+        )
+    return Completion(
+        text="".join(texts),
+        model=model,
+        fingerprint=fingerprint,
+        tokens_in=max(usage.prompt_tokens or 0, 0),
+        tokens_out=max(usage.completion_tokens or pieces, 0),
+    )
+
+
+async def _events(blocks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield the data of each event; the whole body when there are none."""
+    total, rest, plain = 0, b"", b""
+    seen = False
+    async for block in blocks:
+        total += len(block)
+        *lines, rest = (rest + block).split(b"\n")
+        if total > MAX_BYTES or len(rest) > MAX_EVENT or len(plain) > MAX_EVENT:
+            raise BrokenError("answered without an end")
+        for line in lines:
+            if line.startswith(b"data:"):
+                data = line[5:].strip()
+                if data == b"[DONE]":
+                    return
+                seen = True
+                yield data
+            elif not seen:
+                plain += line + b"\n"
+    if rest.startswith(b"data:"):
+        if (data := rest[5:].strip()) != b"[DONE]":
+            yield data
+    elif not seen and (plain + rest).strip():
+        yield plain + rest
+
+
+def _chunk(data: bytes) -> _Chunk:
+    try:
+        chunk = msgspec.convert(json.loads(data), _Chunk)
+    except (ValueError, RecursionError, msgspec.MsgspecError):
+        raise BrokenError("answered something that is no completion") from None
+    if chunk.error is not None:
+        raise RefusedError(0, json.dumps(chunk.error)[: 64 << 10])
+    return chunk

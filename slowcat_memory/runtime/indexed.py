@@ -1,0 +1,117 @@
+"""What an index is told of a memory: its line in its context, its times, and the keys to it."""
+
+from collections.abc import Iterable, Iterator
+from datetime import tzinfo
+
+from msgspec import Struct
+
+from slowcat_memory.core.chunks import chunk, chunk_id, spoken, turn_of
+from slowcat_memory.core.kinds import findable
+from slowcat_memory.core.when import WhenOptions, mentions
+from slowcat_memory.index import Document, Pointer
+from slowcat_memory.records import Key, Memory
+from slowcat_memory.store import Snapshot
+
+
+class Reading(Struct, frozen=True):
+    """How a memory's own words for time are read.
+
+    Attributes:
+        zone: The user's time zone.
+        language: Whose words.
+    """
+
+    zone: tzinfo
+    language: str
+
+
+def document(
+    memory: Memory, reading: Reading, before: str = "", keys: Iterable[Key] = ()
+) -> Document:
+    """Say what the index keeps of a memory.
+
+    Args:
+        memory: The memory, its context included.
+        reading: Of its words for time.
+        before: Id of the memory said just before it in the same session.
+        keys: All that point to it.
+
+    Returns:
+        The document.
+    """
+    when = WhenOptions(language=reading.language)
+    about = mentions(memory.text, memory.valid_from, reading.zone, when)[:1]
+    return Document(
+        id=memory.id,
+        text=spoken(memory),
+        at=memory.valid_from.timestamp(),
+        importance=memory.importance,
+        pinned=memory.pinned,
+        agent=memory.role == "assistant",
+        before=before,
+        words=len(memory.text.split()),
+        speaker=memory.speaker,
+        about=(about[0].start.timestamp(), about[0].end.timestamp()) if about else None,
+        keys=tuple(
+            Pointer(key.id.rpartition("?")[2], key.kind, key.text, key.weight) for key in keys
+        ),
+    )
+
+
+def stored(
+    snapshot: Snapshot, memory: Memory, reading: Reading, before: str = "", *, keys: bool = True
+) -> Document:
+    """Say what the index keeps of a memory, with all that the store knows about it.
+
+    Args:
+        snapshot: The store.
+        memory: The memory as it is kept, or a chunk.
+        reading: Of its words for time.
+        before: As in ``document``.
+        keys: False where the namespace is known to have none: it saves a look for each memory.
+
+    Returns:
+        The document.
+    """
+    found = snapshot.keys(memory.scope, memory.id) if keys else ()
+    return document(snapshot.in_context(memory), reading, before, found)
+
+
+def any_keys(snapshot: Snapshot, scope: str) -> bool:
+    """Tell whether a namespace has any keys.
+
+    Args:
+        snapshot: The store.
+        scope: The namespace.
+
+    Returns:
+        Whether it has.
+    """
+    return next(iter(snapshot.keys(scope)), None) is not None
+
+
+def inventory(snapshot: Snapshot, scope: str, reading: Reading) -> Iterator[Document]:
+    """Walk what a namespace's index holds: first the chunks as they were said, then the rest.
+
+    Args:
+        snapshot: The store.
+        scope: The namespace.
+        reading: Of the words for time.
+
+    Yields:
+        Documents.
+    """
+    latest, keys = dict[str, str](), any_keys(snapshot, scope)
+    for turn in snapshot.turns(scope):
+        if turn.aside:
+            continue
+        memory = snapshot.memory(scope, chunk_id(turn.id)) or chunk(turn)
+        if not memory.retired_at:
+            yield stored(snapshot, memory, reading, latest.get(turn.session, ""), keys=keys)
+            latest[turn.session] = memory.id
+    for memory in snapshot.memories(scope):
+        if memory.retired_at or not findable(memory):
+            continue
+        said = snapshot.turn(turn_of(memory.id)) if turn_of(memory.id) else None
+        if said is None or said.scope != scope:
+            yield stored(snapshot, memory, reading, keys=keys)

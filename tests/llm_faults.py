@@ -1,0 +1,414 @@
+"""A server that goes wrong in every way that model servers do, on real sockets.
+
+``FAULTS`` is the table: a name, what a client must make of it, and how it is played. Another room
+runs any job against them::
+
+    async with FaultServer(good_reply='{"note": "…"}') as server:
+        server.fault = "half stream"
+"""
+
+import asyncio
+import gzip
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal, Self
+
+from aiohttp import web
+from msgspec import Struct
+
+Outcome = Literal["endpoint", "bad", "long", "ok"]
+Play = Callable[["Scene"], Awaitable[web.StreamResponse]]
+HANGS_S = 30.0  # longer than any test's patience
+MANY_BYTES = 300 << 20
+READ_OF_ALL = 7  # tokens that a server read which cuts prompts
+
+
+class Fault(Struct, frozen=True):
+    """One way to go wrong.
+
+    Attributes:
+        name: What to set ``FaultServer.fault`` to.
+        outcome: "endpoint": EndpointError. "bad": BadAnswerError. "long": PromptTooLongError (the
+            prompt must have 1,100 characters for "silent truncation"). "ok": the good answer.
+        play: Plays it.
+    """
+
+    name: str
+    outcome: Outcome
+    play: Play
+
+
+class Scene:
+    """One request, and what the server has to play it with."""
+
+    def __init__(self, server: "FaultServer", http: web.Request, body: dict[str, Any]) -> None:
+        self.server, self.http, self.body = server, http, body
+        self.good = server.good_reply(body)
+
+    async def open(self, kind: str = "text/event-stream") -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": kind})
+        await response.prepare(self.http)
+        return response
+
+    def chunk(self, content: Any = None, finish: str | None = None, **more: Any) -> dict[str, Any]:
+        choice = {"index": 0, "delta": {"content": content} | more, "finish_reason": finish}
+        return self.envelope(choices=[choice])
+
+    def envelope(self, **more: Any) -> dict[str, Any]:
+        head = {"id": "x", "object": "chat.completion.chunk", "created": 1}
+        return head | {"model": self.body["model"], "system_fingerprint": "b1"} | more
+
+    async def stream(self, text: Any, finish: str = "stop", tokens_in: int | None = None) -> Any:
+        """Stream a whole answer in pieces, as a good server does."""
+        response = await self.open()
+        await self.pieces(response, text)
+        if tokens_in is None:
+            tokens_in = sum(len(m["content"]) for m in self.body["messages"])
+        usage = {"prompt_tokens": tokens_in, "completion_tokens": 9, "total_tokens": 9}
+        await response.write(event(self.chunk(finish=finish)))
+        await response.write(event(self.envelope(choices=[], usage=usage)))
+        await response.write(b"data: [DONE]\n\n")
+        return response
+
+    async def pieces(self, response: web.StreamResponse, text: Any) -> None:
+        pieces = [text[i : i + 4000] for i in range(0, len(text), 4000)] if text else [text]
+        for piece in pieces:
+            await response.write(event(self.chunk(piece)))
+
+    def form(self) -> str:
+        return self.body.get("response_format", {}).get("type", "prompt")
+
+
+def event(value: Any) -> bytes:
+    return f"data: {json.dumps(value)}\n\n".encode()
+
+
+# ------------------------------------------------------------------- how each is played
+
+
+def says(text: str | None, finish: str = "stop", **more: Any) -> Play:
+    """Stream a text as the answer; "{good}" in it stands for the good one."""
+
+    async def play(scene: Scene) -> web.StreamResponse:
+        return await scene.stream(text and text.replace("{good}", scene.good), finish, **more)
+
+    return play
+
+
+def status(code: int, body: Any, **headers: str) -> Play:
+    async def play(scene: Scene) -> web.StreamResponse:
+        text = body if isinstance(body, str) else json.dumps(body)
+        return web.Response(
+            text=text,
+            status=code,
+            headers={name.replace("_", "-"): value for name, value in headers.items()},
+            content_type="text/html" if text.startswith("<") else "application/json",
+        )
+
+    return play
+
+
+def refuses(code: int, message: str, *forms: str, body: Any = None) -> Play:
+    """Refuse some ways of asking for JSON, and answer well to others."""
+
+    async def play(scene: Scene) -> web.StreamResponse:
+        if scene.form() in forms:
+            error = body or {"error": {"message": message, "code": code}}
+            return web.json_response(error, status=code)
+        return await scene.stream(scene.good)
+
+    return play
+
+
+def sends(*blocks: bytes, kind: str = "text/event-stream") -> Play:
+    """Send bytes and close the connection cleanly."""
+
+    async def play(scene: Scene) -> web.StreamResponse:
+        response = await scene.open(kind)
+        for block in blocks:
+            await response.write(block)
+        return response
+
+    return play
+
+
+async def hang(scene: Scene) -> web.StreamResponse:
+    await asyncio.sleep(HANGS_S)
+    return web.Response()
+
+
+async def slow_first_token(scene: Scene) -> web.StreamResponse:
+    response = await scene.open()
+    await response.write(event(scene.chunk("")))
+    await asyncio.sleep(HANGS_S)
+    return response
+
+
+async def stall(scene: Scene) -> web.StreamResponse:
+    response = await scene.open()
+    await response.write(event(scene.chunk(scene.good[:5])))
+    await asyncio.sleep(HANGS_S)
+    return response
+
+
+async def drip(scene: Scene) -> web.StreamResponse:
+    response = await scene.open()
+    while True:
+        await response.write(event(scene.chunk(" ")))
+        await asyncio.sleep(0.02)
+
+
+async def reset(scene: Scene) -> web.StreamResponse:
+    assert scene.http.transport
+    scene.http.transport.abort()
+    return web.Response()
+
+
+async def reset_mid_stream(scene: Scene) -> web.StreamResponse:
+    response = await scene.open()
+    await scene.pieces(response, scene.good[:5])
+    assert scene.http.transport
+    scene.http.transport.abort()
+    return response
+
+
+async def half_stream(scene: Scene) -> web.StreamResponse:
+    response = await scene.open()
+    await scene.pieces(response, scene.good)
+    return response
+
+
+async def error_mid_stream(scene: Scene) -> web.StreamResponse:
+    response = await scene.open()
+    await scene.pieces(response, scene.good[:5])
+    await response.write(event({"error": {"message": "slot lost", "code": 500}}))
+    return response
+
+
+async def overflow_mid_stream(scene: Scene) -> web.StreamResponse:
+    response = await scene.open()
+    message = "Context size has been exceeded."
+    await response.write(event({"error": {"message": message, "code": 500}}))
+    return response
+
+
+async def huge_body(scene: Scene) -> web.StreamResponse:
+    response = await scene.open("application/json")
+    await response.write(b'{"choices":[{"message":{"content":"')
+    for _ in range(MANY_BYTES >> 20):
+        await response.write(b"A" * (1 << 20))
+    return response
+
+
+async def huge_error(scene: Scene) -> web.StreamResponse:
+    response = web.StreamResponse(status=500, headers={"Content-Type": "application/json"})
+    await response.prepare(scene.http)
+    for _ in range(MANY_BYTES >> 20):
+        await response.write(b"A" * (1 << 20))
+    return response
+
+
+async def endless_answer(scene: Scene) -> web.StreamResponse:
+    response = await scene.open()
+    while True:
+        await response.write(event(scene.chunk("A" * 5000)))
+
+
+async def endless_reasoning(scene: Scene) -> web.StreamResponse:
+    response = await scene.open()
+    while True:
+        await response.write(event(scene.chunk(reasoning_content="hm " * 20_000)))
+
+
+async def gzip_bomb(scene: Scene) -> web.StreamResponse:
+    body = await asyncio.to_thread(gzip.compress, b" " * (64 << 20))
+    headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
+    return web.Response(body=body, headers=headers)
+
+
+async def reasoning_only(scene: Scene) -> web.StreamResponse:
+    response = await scene.open()
+    await response.write(event(scene.chunk(reasoning_content=scene.good)))
+    await response.write(event(scene.chunk(finish="stop")))
+    await response.write(b"data: [DONE]\n\n")
+    return response
+
+
+async def reasoning_apart(scene: Scene) -> web.StreamResponse:
+    response = await scene.open()
+    await response.write(event(scene.chunk(reasoning='Perhaps {"note": 1}?')))
+    await scene.pieces(response, scene.good)
+    await response.write(event(scene.chunk(finish="stop")))
+    return response
+
+
+async def wrong_model(scene: Scene) -> web.StreamResponse:
+    scene.body["model"] = "another-model"
+    return await scene.stream(scene.good)
+
+
+async def does_not_stream(scene: Scene) -> web.StreamResponse:
+    choice = {"index": 0, "message": {"content": scene.good}, "finish_reason": "stop"}
+    return web.json_response(scene.envelope(choices=[choice]))
+
+
+async def no_usage(scene: Scene) -> web.StreamResponse:
+    if "stream_options" in scene.body:
+        text = {"error": {"message": "Unrecognized request argument: stream_options"}}
+        return web.json_response(text, status=400)
+    return await scene.stream(scene.good)
+
+
+async def redirect(scene: Scene) -> web.StreamResponse:
+    raise web.HTTPTemporaryRedirect(f"{scene.server.url}/elsewhere")
+
+
+LLAMA_OVERFLOW = {
+    "error": {
+        "code": 400,
+        "message": "request (36013 tokens) exceeds the available context size (4096 tokens)",
+        "type": "exceed_context_size_error",
+        "n_prompt_tokens": 36013,
+        "n_ctx": 4096,
+    }
+}
+VLLM_OVERFLOW = {
+    "object": "error",
+    "message": "This model's maximum context length is 4096 tokens. However, you requested 9000.",
+}
+PEG = "The model produced output that does not match the expected peg-native format"
+LM_STUDIO = {"error": "'response_format.type' must be 'json_schema' or 'text'"}
+ONE_TOKEN = {"choices": [{"index": 0, "delta": {"content": "{"}, "finish_reason": None}]}
+
+FAULTS: tuple[Fault, ...] = (
+    # The server is away, or breaks off.
+    Fault("hang", "endpoint", hang),
+    Fault("slow first token", "endpoint", slow_first_token),
+    Fault("stall", "endpoint", stall),
+    Fault("drip", "endpoint", drip),
+    Fault("reset", "endpoint", reset),
+    Fault("reset mid stream", "endpoint", reset_mid_stream),
+    Fault("half stream", "endpoint", half_stream),
+    Fault("error mid stream", "endpoint", error_mid_stream),
+    Fault("garbage stream", "endpoint", sends(b"data: \xff\xfe\x00{not json\n\n")),
+    Fault("malformed line", "endpoint", sends(event(ONE_TOKEN), b'data: {"choices": [\n\n')),
+    Fault("line without end", "endpoint", sends(b"data: ", *[b"A" * (1 << 20)] * 4)),
+    Fault("nothing at all", "endpoint", sends()),
+    Fault("500", "endpoint", status(500, {"error": {"message": "out of memory"}})),
+    Fault("503", "endpoint", status(503, {"error": {"message": "Loading model"}})),
+    Fault("429", "endpoint", status(429, {"error": {"message": "slow down"}}, Retry_After="100")),
+    Fault("401", "endpoint", status(401, {"error": {"message": "Invalid API key"}})),
+    Fault("404", "endpoint", status(404, {"error": {"message": "model 'x' not found"}})),
+    Fault("html", "endpoint", status(200, "<html>It works!</html>")),
+    Fault("html error", "endpoint", status(502, "<html>502 Bad Gateway</html>")),
+    Fault("gzip bomb", "endpoint", gzip_bomb),
+    Fault("huge body", "endpoint", huge_body),
+    Fault("huge error", "endpoint", huge_error),
+    Fault("array body", "endpoint", status(200, [1, 2, 3])),
+    Fault("text body", "endpoint", status(200, '"OK"')),
+    Fault("redirect", "endpoint", redirect),
+    Fault("endless reasoning", "endpoint", endless_reasoning),
+    # The LLM's answer cannot be used.
+    Fault("endless answer", "bad", endless_answer),
+    Fault("empty choices", "endpoint", status(200, {"choices": []})),
+    Fault("content null", "bad", says(None)),
+    Fault("empty answer", "bad", says("")),
+    Fault("finish length", "bad", says('{"note": "it goes on', "length")),
+    Fault("whole but cut", "bad", says("{good}", "length")),
+    Fault("schema violation", "bad", says('{"facts": [{"subject": 1, "pred": "x"}], "x": 1}')),
+    Fault("nan", "bad", says('{"note": NaN, "value": Infinity}')),
+    Fault("huge int", "bad", says('{"note": ' + "9" * 5000 + "}")),
+    Fault("deep nesting", "bad", says('{"a":' + "[" * 15_000)),
+    Fault("unclosed think", "bad", says("<think>\nPerhaps {good}, or")),
+    Fault("reasoning only", "bad", reasoning_only),
+    Fault("prose only", "bad", says("I am sorry, I cannot do that {really}.")),
+    Fault("answer lost", "bad", status(500, {"error": {"message": PEG, "code": 500}})),
+    # The prompt is too long.
+    Fault("overflow 400", "long", status(400, LLAMA_OVERFLOW)),
+    Fault("overflow 400 vllm", "long", status(400, VLLM_OVERFLOW)),
+    Fault("overflow 500", "long", status(500, {"error": "Context size has been exceeded."})),
+    Fault("overflow mid stream", "long", overflow_mid_stream),
+    Fault("silent truncation", "long", says("{good}", tokens_in=READ_OF_ALL)),
+    # Odd, and usable.
+    Fault("none", "ok", says("{good}")),
+    Fault("fence", "ok", says("Sure! Here you go:\n```json\n{good}\n```\nHope this helps.")),
+    Fault("prose around", "ok", says("The {short} answer is {good} as {you} wanted {it.")),
+    Fault("think", "ok", says('<think>\nI might say {"note": 1}\n</think>\n{good}')),
+    Fault("think without opening", "ok", says('Or {"note": 1}?\n</think>\n\n{good}')),
+    Fault("reasoning apart", "ok", reasoning_apart),
+    Fault("wrong model", "ok", wrong_model),
+    Fault("does not stream", "ok", does_not_stream),
+    Fault("no usage", "ok", no_usage),
+    Fault(
+        "format refused 400",
+        "ok",
+        refuses(400, "'response_format' is not supported", "json_schema", "json_object"),
+    ),
+    Fault("format refused 422", "ok", refuses(422, "Extra inputs", "json_schema")),
+    Fault(
+        "format refused 500", "ok", refuses(500, "Input should be: literal_error", "json_schema")
+    ),
+    Fault("grammar refused", "ok", refuses(400, "failed to parse grammar", "json_schema")),
+    Fault("string error", "ok", refuses(400, "", "json_schema", "json_object", body=LM_STUDIO)),
+)
+BY_NAME = {fault.name: fault for fault in FAULTS}
+
+
+class FaultServer:
+    """Serves on loopback while its block runs.
+
+    Attributes:
+        fault: What it does with the next requests, by name.
+        url: The base URL, with "/v1".
+        requests: Every chat request's body.
+        open: How many replies are being sent.
+        models: What "/v1/models" lists; None to be away there too.
+    """
+
+    def __init__(self, good_reply: str | Callable[[dict[str, Any]], str]) -> None:
+        """Prepare.
+
+        Args:
+            good_reply: The good answer, or a function of the request's body.
+        """
+        reply = good_reply
+        self.good_reply = reply if callable(reply) else lambda body: reply
+        self.fault, self.url, self.open = "none", "", 0
+        self.requests: list[dict[str, Any]] = []
+        self.models: list[dict[str, Any]] | None = [{"id": "tiny", "object": "model"}]
+        self._changed = asyncio.Event()
+
+    async def __aenter__(self) -> Self:
+        app = web.Application(client_max_size=64 << 20)
+        app.router.add_post("/v1/chat/completions", self._chat)
+        app.router.add_get("/v1/models", self._list)
+        self._runner = web.AppRunner(app, handler_cancellation=True, access_log=None)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", 0, shutdown_timeout=0.05).start()
+        self.url = f"http://127.0.0.1:{self._runner.addresses[0][1]}/v1"
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self._runner.cleanup()
+
+    async def until_closed(self, timeout_s: float = 1.0) -> None:
+        """Wait until no reply is being sent: every client has what it wants, or has hung up."""
+        async with asyncio.timeout(timeout_s):
+            while self.open:
+                self._changed.clear()
+                await self._changed.wait()
+
+    async def _list(self, _: web.Request) -> web.Response:
+        if self.models is None:
+            return web.Response(status=503)
+        return web.json_response({"object": "list", "data": self.models})
+
+    async def _chat(self, http: web.Request) -> web.StreamResponse:
+        body = await http.json()
+        self.requests.append(body)
+        self.open += 1
+        try:
+            return await BY_NAME[self.fault].play(Scene(self, http, body))
+        finally:
+            self.open -= 1
+            self._changed.set()
