@@ -26,6 +26,7 @@ from slowcat_memory.core.head import HeadOptions
 from slowcat_memory.core.icebreakers import IcebreakerOptions
 from slowcat_memory.core.pack import PackOptions
 from slowcat_memory.core.rank import RankOptions
+from slowcat_memory.core.retention import RetentionOptions
 from slowcat_memory.core.text import Tokenizer
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.jobs.describable import ContextualizeOptions
@@ -135,6 +136,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         thinking: The LLM that thinks while nobody speaks.
         contextualize: How an LLM describes what was said.
         idle: When, and how much.
+        retention: How long what was said is kept.
     """
 
     preset: Preset = "default"
@@ -161,6 +163,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     thinking: ThinkingOptions = field(default_factory=ThinkingOptions)
     contextualize: ContextualizeOptions = field(default_factory=ContextualizeOptions)
     idle: IdleOptions = field(default_factory=IdleOptions)
+    retention: RetentionOptions = field(default_factory=RetentionOptions)
 
     @property
     def folder(self) -> Path:
