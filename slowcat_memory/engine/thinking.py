@@ -173,6 +173,7 @@ class Thinking:
                 self.jobs,
                 self.gate,
                 self._contexts,
+                breaker=llm,
                 options=self._options,
                 clock=parts.clock,
                 metrics=self._metrics,
