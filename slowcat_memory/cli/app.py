@@ -17,8 +17,10 @@ from slowcat_memory.cli import (
     forget,
     hotwords,
     icebreakers,
+    idle,
     importing,
     init,
+    jobs,
     keep,
     reindex,
     replay,
@@ -191,3 +193,5 @@ app.command("doctor", rich_help_panel=CARE)(doctor.doctor)
 app.command("reindex", rich_help_panel=CARE)(reindex.reindex)
 app.command("backup", rich_help_panel=CARE)(backups.backup)
 app.command("restore", rich_help_panel=CARE)(backups.restore)
+app.command("idle", rich_help_panel=CARE)(idle.idle)
+app.add_typer(jobs.app, name="jobs", rich_help_panel=CARE)

@@ -1,7 +1,12 @@
 """Forgetting: for good, in every file and cache; at once, or when what is hidden falls due."""
 
+from collections.abc import Iterator
+from datetime import timedelta
+from itertools import chain, takewhile
+
 from msgspec.structs import replace
 
+from slowcat_memory.core import retention
 from slowcat_memory.engine.parts import Parts
 from slowcat_memory.records import Forget, Forgotten
 from slowcat_memory.runtime.audience import expired
@@ -45,11 +50,8 @@ class Forgetting(Parts):
         Returns:
             What is gone.
         """
-        what = expired(self.config.people, self.clock())
-        with self.store.snapshot() as snapshot:
-            oldest = next(snapshot.turns(self._guest), None) if self._guest else None
-        due = oldest is not None and what.until is not None and oldest.at < what.until
-        return self.forget(what) if due else Forgotten(erased=True)
+        what = self._guests_expired()
+        return self.forget(what) if what else Forgotten(erased=True)
 
     def expired(self) -> bool:
         """Tell whether anything is older than it may become.
@@ -57,18 +59,39 @@ class Forgetting(Parts):
         Returns:
             Whether ``erase_expired`` would erase any.
         """
-        what = expired(self.config.people, self.clock())
-        with self.store.snapshot() as snapshot:
-            oldest = next(snapshot.turns(self._guest), None) if self._guest else None
-        return oldest is not None and what.until is not None and oldest.at < what.until
+        return self._guests_expired() is not None or bool(next(self._turns_expired(), None))
 
-    def erase_expired(self) -> Forgotten:
+    def erase_expired(self) -> tuple[int, ...]:
         """Erase that. Blocks; cheap when there is nothing.
 
         Returns:
-            What is gone.
+            Log ids of the turns that are gone.
         """
-        return self.erase_guests()
+        gone = self.erase_guests().turns
+        for what in list(self._turns_expired()):
+            gone += self.forget(what).turns
+        return gone
+
+    def _guests_expired(self) -> Forget | None:
+        what = expired(self.config.people, self.clock())
+        with self.store.snapshot() as snapshot:
+            oldest = next(snapshot.turns(self._guest), None) if self._guest else None
+        return what if oldest and what.until and oldest.at < what.until else None
+
+    def _turns_expired(self) -> Iterator[Forget]:
+        """Say what of known people has been kept for long enough, scope by scope."""
+        now, options = self.clock(), self.config.retention
+        if not options.raw_days:
+            return
+        before = now - timedelta(days=options.raw_days)
+        with self.store.snapshot() as snapshot:
+            for scope in snapshot.scopes():
+                old = takewhile(lambda turn: turn.at < before, snapshot.turns(scope))
+                if first := next(old, None):
+                    turns = chain((first,), old)
+                    ids = tuple(retention.due(turns, snapshot.memories(scope), now, options))
+                    if ids:
+                        yield Forget(scope=scope, turns=ids)
 
     def erase_due(self) -> int:
         """Erase for good what was forgotten by order and can no longer be undone. Blocks.

@@ -1,7 +1,10 @@
 """How long to leave an LLM's server alone that is away."""
 
+import asyncio
 from datetime import datetime, timedelta
 from typing import Protocol
+
+from slowcat_memory.idle.gate import IdleGate
 
 FIRST = timedelta(seconds=5)
 LONGEST = timedelta(minutes=5)
@@ -10,8 +13,42 @@ LONGEST = timedelta(minutes=5)
 class Breaker(Protocol):
     """Tells whether a server is worth asking."""
 
-    def ready(self) -> bool:
-        """Tell whether to ask it now: False while it was found to be away a moment ago."""
+    async def ready(self) -> bool:
+        """Tell whether to ask it now; may probe it, which takes seconds at most."""
+
+
+async def is_ready(breaker: Breaker, gate: IdleGate) -> bool:
+    """Ask a breaker while the gate is open: its probe ends, too, when somebody speaks.
+
+    Args:
+        breaker: Asked.
+        gate: Ends it.
+
+    Returns:
+        What it says; False when it was ended, or failed.
+    """
+    loop = asyncio.get_running_loop()
+    asking = loop.create_task(_call(breaker))
+
+    def tell() -> None:
+        try:
+            loop.call_soon_threadsafe(asking.cancel)
+        except RuntimeError:  # the event loop has ended
+            pass
+
+    end = gate.on_close(tell)
+    try:
+        if gate.opens_in():
+            asking.cancel()
+        await asyncio.wait((asking,))
+    finally:
+        end()
+        asking.cancel()
+    return not asking.cancelled() and asking.exception() is None and asking.result()
+
+
+async def _call(breaker: Breaker) -> bool:
+    return await breaker.ready()
 
 
 class Away:

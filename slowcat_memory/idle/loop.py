@@ -22,7 +22,7 @@ from slowcat_memory.errors import (
     StoreClosedError,
     StoreFullError,
 )
-from slowcat_memory.idle.away import Away, Breaker
+from slowcat_memory.idle.away import Away, Breaker, is_ready
 from slowcat_memory.idle.budget import Budget
 from slowcat_memory.idle.context import Tally
 from slowcat_memory.idle.events import OnMemory, changes, tell
@@ -180,6 +180,9 @@ class IdleLoop:
             asked = await self._plan(jobs, unasked if unasked is not None else set())
             now = self._clock()
             able = {name for name, job in jobs.items() if self._may(job, now)}
+            asking = {name for name in able if jobs[name].needs == "llm"}
+            if any(task.job in asking for task in self._waiting()) and not await self._ready(now):
+                able -= asking
             task = self._waiting().next(now, lambda task: task.job in able)
             return await self._do(jobs[task.job], task) if task else asked
 
@@ -193,11 +196,13 @@ class IdleLoop:
     def _may(self, job: Job, now: datetime) -> bool:
         """Tell whether a job's steps may be done now."""
         context = self._context_of(job)
-        ready = job.needs != "llm" or self._llm_ready(now)
-        return ready and _has(job, context) and not self._budget.holds(job.needs, now, context.zone)
+        return _has(job, context) and not self._budget.holds(job.needs, now, context.zone)
 
-    def _llm_ready(self, now: datetime) -> bool:
-        return self._away.ready(now) and (self._breaker is None or self._breaker.ready())
+    async def _ready(self, now: datetime) -> bool:
+        """Tell whether the LLM's server is worth asking."""
+        if self._breaker is None:
+            return self._away.ready(now)
+        return await is_ready(self._breaker, self._gate)
 
     # ------------------------------------------------------------------- planning
 

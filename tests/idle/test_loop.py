@@ -190,7 +190,7 @@ def test_a_breaker_that_is_open_holds_every_job_that_asks(rig):
     class Breaker:
         open = True
 
-        def ready(self):
+        async def ready(self):
             return not self.open
 
     breaker, job = Breaker(), Fake(needs="llm")
@@ -199,6 +199,26 @@ def test_a_breaker_that_is_open_holds_every_job_that_asks(rig):
     assert one.done(patience_s=30) == 1 and job.steps == []
     breaker.open = False
     assert one.done() == 0 and job.steps == ["1"]
+
+
+def test_a_probe_ends_when_somebody_speaks(rig):
+    one, ended = None, []
+
+    class Breaker:
+        async def ready(self):
+            if ended:
+                return True
+            one.gate.busy("user")
+            one.gate.free("user")
+            try:
+                await asyncio.sleep(60)
+            finally:
+                ended.append(1)
+
+    job = Fake(needs="llm")
+    one = rig(job, breaker=Breaker(), parts={"llm": Mind()})
+    one.say("a")
+    assert one.done() == 0 and ended == [1] and job.steps == ["1"]
 
 
 def test_who_needs_what_is_not_there_is_not_asked(rig):

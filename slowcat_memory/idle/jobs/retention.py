@@ -2,7 +2,8 @@
 
 from msgspec import Struct
 
-from slowcat_memory.idle.job import JobContext, Needs, NoOptions, Plan, Trigger
+from slowcat_memory.core.retention import RetentionOptions
+from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.records import Task, WriteBatch
 
 
@@ -13,7 +14,7 @@ class Retention:
     version = 1
     needs: Needs = "nothing"
     trigger = Trigger(session_end=True, every_s=300.0)
-    Options: type[Struct] = NoOptions
+    Options: type[Struct] = RetentionOptions
 
     def plan(self, context: JobContext) -> Plan | None:
         """Look whether anything is older than it may become.

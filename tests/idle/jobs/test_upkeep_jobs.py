@@ -243,6 +243,27 @@ def test_what_guests_said_is_erased_after_a_day(opened: Open, clock: FixedClock)
     assert _said(engine, "guest") == [] and len(_said(engine)) == 2
 
 
+def test_old_turns_go_when_that_is_wished_but_for_what_a_person_kept(
+    opened: Open, clock: FixedClock
+) -> None:
+    engine = opened(retention={"raw_days": 90})
+    talk(engine, 3)
+    with engine.store.snapshot() as snapshot:
+        kept = next(snapshot.turns("anna")).id
+    engine.pin("anna", f"chunk/{kept}")
+    engine.remember("Anna likes tea.", "anna")
+    clock.advance(3600 * 24 * 89)
+    talk(engine, 1)
+    engine.idle_until_done(["retention"])
+    assert len(_said(engine)) == 4
+    clock.advance(3600 * 24 * 2)
+    engine.idle_until_done(["retention"])
+    with engine.store.snapshot() as snapshot:
+        left = [turn.id for turn in snapshot.turns("anna")]
+    assert len(left) == 2 and left[0] == kept
+    assert engine.search("tea", "anna").hits and not engine.expired()
+
+
 def test_where_nothing_is_thought_the_end_of_a_session_erases(
     opened: Open, clock: FixedClock
 ) -> None:
