@@ -19,7 +19,7 @@ from slowcat_memory.engine.thinking import Progress, Thinking
 from slowcat_memory.errors import StoreError
 from slowcat_memory.idle.events import OnMemory
 from slowcat_memory.idle.gate import IdleGate
-from slowcat_memory.providers import QueryEmbedder
+from slowcat_memory.providers import LLM, QueryEmbedder
 from slowcat_memory.records import SessionEdge
 from slowcat_memory.runtime.indexer import CLOSE_S
 from slowcat_memory.runtime.query import Query
@@ -39,6 +39,7 @@ class MemoryEngine(Saying, Keeping, Asking, Searching, Looking):
         on_trouble: Callable[[StoreError], None] | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         embedder: QueryEmbedder | None = None,
+        llm: LLM | None = None,
     ) -> None:
         """Open the store, and the embedder if its model is at hand.
 
@@ -50,6 +51,7 @@ class MemoryEngine(Saying, Keeping, Asking, Searching, Looking):
             on_trouble: Told once when the store cannot save, and why.
             clock: The time, aware; for tests.
             embedder: Used for queries and documents, instead of the configured model.
+            llm: Thinks instead of the configured one: a scripted one, or recorded answers.
 
         Raises:
             StoreError: The store cannot be opened.
@@ -58,7 +60,7 @@ class MemoryEngine(Saying, Keeping, Asking, Searching, Looking):
         """
         super().__init__(config, readonly, on_trouble, clock, embedder)
         self._thinking = Thinking(
-            self._idle_parts(), config.idle, config.thinking, self.metrics, self._indexer.take
+            self._idle_parts(llm), config.idle, config.thinking, self.metrics, self._indexer.take
         )
         if not readonly:
             self._close_orphans()
