@@ -36,6 +36,7 @@ test-oldest: $(OLD)/ready $(VENV)/models
 test-long: $(VENV)/ready
 	$(RUN) -m tests.harness.kill9 --kills 1000
 	$(RUN) -m tests.harness.forget9 --kills 500
+	$(RUN) -m tests.harness.jobs9 --kills 200
 	$(RUN) -m tests.harness.powerloss --images 3000
 	$(RUN) -m tests.harness.damage
 	$(RUN) -m tests.harness.isolation --operations 10000 --seed 1

@@ -30,6 +30,7 @@ from slowcat_memory.providers import (
     token_key_of,
 )
 from slowcat_memory.providers.parsing import parse
+from slowcat_memory.testing_jobs import check_job, think
 
 if TYPE_CHECKING:
     from slowcat_memory.scripted import ScriptedServer
@@ -40,7 +41,9 @@ __all__ = [
     "ScriptedLLM",
     "ScriptedServer",
     "check_embedder",
+    "check_job",
     "memory_config",
+    "think",
 ]
 
 T = TypeVar("T", bound=Struct)

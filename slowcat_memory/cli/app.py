@@ -16,8 +16,10 @@ from slowcat_memory.cli import (
     forget,
     hotwords,
     icebreakers,
+    idle,
     importing,
     init,
+    jobs,
     keep,
     reindex,
     replay,
@@ -188,3 +190,5 @@ app.add_typer(config_commands.app, name="config", rich_help_panel=CARE)
 app.command("tidy", rich_help_panel=CARE)(tidy.tidy)
 app.command("doctor", rich_help_panel=CARE)(doctor.doctor)
 app.command("reindex", rich_help_panel=CARE)(reindex.reindex)
+app.command("idle", rich_help_panel=CARE)(idle.idle)
+app.add_typer(jobs.app, name="jobs", rich_help_panel=CARE)

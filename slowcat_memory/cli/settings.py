@@ -63,13 +63,14 @@ class Settings:
 
     @contextmanager
     def engine(
-        self, *, readonly: bool = False, words_only: bool = False
+        self, *, readonly: bool = False, words_only: bool = False, thinking: bool = False
     ) -> "Iterator[MemoryEngine]":
         """Open the store for the length of a command.
 
         Args:
             readonly: Only read: works while an agent writes.
             words_only: Leave the embedding model alone, for what needs no vectors.
+            thinking: Let it think by itself, when it is so configured.
 
         Yields:
             The engine.
@@ -78,7 +79,9 @@ class Settings:
 
         from slowcat_memory.engine import MemoryEngine
 
-        config = replace(self.config, idle=replace(self.config.idle, enabled=False))
+        config = self.config
+        if not thinking:
+            config = replace(config, idle=replace(config.idle, enabled=False))
         if words_only:
             config = replace(config, embedding=replace(config.embedding, kind="none"))
         engine = MemoryEngine(config, readonly=readonly)

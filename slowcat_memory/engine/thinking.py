@@ -25,6 +25,7 @@ from slowcat_memory.idle.jobs.retention import Retention
 from slowcat_memory.idle.jobs.seal import Seal
 from slowcat_memory.idle.loop import IdleLoop
 from slowcat_memory.idle.options import IdleOptions
+from slowcat_memory.idle.registry import find_jobs
 from slowcat_memory.idle.thread import IdleThread
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import ThinkingOptions, open_llm
@@ -80,13 +81,13 @@ class Thinking:
             llm: Which LLM, unless the parts bring one.
             metrics: Counts ``idle_…``.
             take: Takes what was written into the indexes; called on the idle thread.
-            jobs: What may be done.
+            jobs: What may be done, beside what installed packages add.
             seconds: The gate's clock, which never goes back; for tests.
             sleep: Waits, on the idle thread; for tests.
         """
         self._sleep = sleep
         self._parts, self._options, self._llm = parts, options, llm
-        self._metrics, self._take, self.jobs = metrics, take, tuple(jobs)
+        self._metrics, self._take, self.jobs = metrics, take, find_jobs(jobs).jobs
         self.gate = IdleGate(options.gate, seconds)
         self._listeners: list[OnMemory] = []
         self._ends: list[Callable[[], object]] = []

@@ -1,0 +1,165 @@
+"""idle and jobs: thinking without a bot, and what becomes of it."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from slowcat_memory.cli.idle import describe, duration
+from slowcat_memory.idle.forecast import Forecast, foresee
+from slowcat_memory.records import Run, Task, Turn, WriteBatch
+from slowcat_memory.store import Store
+
+AT = datetime(2026, 5, 12, 18, 30, tzinfo=UTC)
+
+
+def task(key: str, job: str = "notes", **given) -> Task:
+    return Task(id=f"{job}/anna/{key}", job=job, scope="anna", key=key, created=AT, **given)
+
+
+def ran(task: Task, outcome="done", ms=2000.0, **given) -> Run:
+    return Run(task=task.id, job=task.job, at=AT, ms=ms, outcome=outcome, **given)
+
+
+@pytest.fixture
+def filled(sm):
+    """A store with one task that waits, one that failed once, and two that were given up."""
+    dead = [task(str(n), attempts=3, state="dead", error=f"BadAnswerError: no {n}") for n in (1, 2)]
+    later = task("3", attempts=1, error="TimeoutError", not_before=AT)
+    with Store.open(sm.store) as store:
+        turn = Turn(session="s", scope="anna", speaker="Anna", role="user", text="hello", at=AT)
+        store.append(turn).wait()
+        store.apply("t", WriteBatch(tasks=(*dead, later, task("4", "other")))).wait()
+        done = ran(task("9"), tokens_in=80, tokens_out=20, made=1)
+        store.apply("t", WriteBatch(run=done)).wait()
+        store.apply("t", WriteBatch(run=ran(dead[0], "dead", error="BadAnswerError: no 1"))).wait()
+    return sm
+
+
+# ------------------------------------------------------------------- jobs
+
+
+def test_jobs_shows_what_waits_what_was_given_up_and_what_was_done(filled) -> None:
+    said = filled.ok("jobs")
+    for word in (
+        "Waiting",
+        "notes",
+        "other",
+        "Given up",
+        "notes/anna/1",
+        "Last runs",
+        "dead",
+        "100",
+    ):
+        assert word in said
+    assert "hello" not in said
+
+
+def test_jobs_of_a_new_store_says_that_nothing_waits(sm) -> None:
+    Store.open(sm.store).close()
+    assert sm.ok("jobs").strip() == "Nothing waits."
+
+
+def test_jobs_for_a_script(filled) -> None:
+    found = filled.json("jobs")
+    assert {row["id"] for row in found["tasks"]} >= {"notes/anna/1", "other/anna/4"}
+    assert found["runs"][0]["outcome"] == "dead"
+    assert found["forecast"]["left"] == {"notes": 1, "other": 1}
+
+
+def test_jobs_shows_one_task(filled) -> None:
+    said = filled.ok("jobs", "show", "notes/anna/1")
+    assert "given up" in said and "BadAnswerError: no 1" in said and "Last runs" in said
+    assert "It is not due: done." in filled.ok("jobs", "show", "notes/anna/9")
+    assert filled("jobs", "show", "no/such/task").exit_code == 2
+
+
+def test_retry_makes_a_task_as_good_as_new(filled) -> None:
+    assert "1 task due again" in filled.ok("jobs", "retry", "notes/anna/1")
+    row = filled.json("jobs", "show", "notes/anna/1")["task"]
+    assert row.get("attempts", 0) == 0 and row.get("state", "waiting") == "waiting"
+    assert "1 task due again" in filled.ok("jobs", "retry", "--all-dead")
+    assert "No task was given up." in filled("jobs", "retry", "--all-dead").stderr
+    assert filled("jobs", "retry").exit_code == 2
+    assert filled("jobs", "retry", "no/such/task").exit_code == 2
+
+
+def test_drop_takes_a_task_away(filled) -> None:
+    assert "Dropped" in filled.ok("jobs", "drop", "other/anna/4")
+    assert filled.json("jobs")["forecast"]["left"] == {"notes": 1}
+    assert filled("jobs", "drop", "other/anna/4").exit_code == 2
+
+
+def test_an_agent_at_work_lets_jobs_be_listed_not_changed(filled) -> None:
+    with filled.held():
+        assert "Given up" in filled.ok("jobs")
+        assert filled("jobs", "retry", "--all-dead").exit_code == 1
+
+
+# ------------------------------------------------------------------- idle
+
+
+def test_idle_until_done_does_what_is_due_and_ends(sm, monkeypatch) -> None:
+    monkeypatch.setenv("SLOWCAT_IDLE__GRACE_S", "0")
+    (sm.folder / "chat.txt").write_text("Anna: My dog is called Max.\nAssistant: What a name!\n")
+    sm.ok("import", "chat.txt")
+    result = sm("idle", "--until-done")
+    assert result.exit_code == 0 and "Nothing is left to do." in result.stdout
+    assert "No LLM is configured" in result.stderr
+
+
+def test_idle_knows_its_jobs(sm) -> None:
+    Store.open(sm.store).close()
+    result = sm("idle", "--job", "juggling")
+    assert result.exit_code == 2 and "juggling" in result.stderr
+
+
+def test_ctrl_c_ends_it_cleanly(sm, monkeypatch) -> None:
+    def interrupted(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    Store.open(sm.store).close()
+    monkeypatch.setattr("slowcat_memory.engine.MemoryEngine.idle_until_done", interrupted)
+    result = sm("idle", "--until-done")
+    assert result.exit_code == 130 and "due again" in result.stderr
+    monkeypatch.setattr("slowcat_memory.cli.idle._teller", lambda *args: interrupted)
+    result = sm("idle")
+    assert result.exit_code == 0 and "due again" in result.stdout
+
+
+def test_what_is_left_is_told_by_the_code(sm, monkeypatch) -> None:
+    Store.open(sm.store).close()
+    monkeypatch.setattr("slowcat_memory.engine.MemoryEngine.idle_until_done", lambda *args: 3)
+    result = sm("idle", "--until-done")
+    assert result.exit_code == 1 and "3 tasks left" in result.stderr
+
+
+# ------------------------------------------------------------------- forecasts
+
+
+def test_a_forecast_goes_by_what_each_job_took() -> None:
+    tasks = [task("1"), task("2"), task("3", "other"), task("4", state="dead")]
+    runs = [
+        ran(task("8"), ms=2000, tokens_in=150, tokens_out=50),
+        ran(task("9"), "retry", ms=4000, tokens_in=70, tokens_out=30),
+        ran(task("9"), "interrupted", ms=9000),
+        ran(task("9"), "away", ms=1000),
+    ]
+    now = foresee(tasks, runs)
+    assert now == Forecast(
+        left={"notes": 2, "other": 1}, dead={"notes": 1}, tokens_s=50.0, left_s=9.0
+    )
+    assert describe(now) == "3 left (notes 2, other 1), 50 tok/s, about 9 s"
+
+
+def test_without_a_run_nothing_is_foreseen() -> None:
+    now = foresee([task("1")], [])
+    assert now.left_s is None and describe(now) == "1 left (notes 1)"
+    assert foresee([], []).left_s is None and describe(foresee([], [])) == "nothing is due"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "1 s"), (40, "40 s"), (180, "3 min"), (7200, "2 h"), (7500, "2 h 5 min")],
+)
+def test_durations(seconds, text) -> None:
+    assert duration(seconds) == text
