@@ -130,13 +130,13 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         embedding: Which model makes vectors.
         store: How memories are kept.
         tiers: How old texts are kept.
+        retention: How long words are kept at all.
         commands: What people order the memory to do.
         prefix: When the LLM reads the prompt ahead.
         llm: The server for ``chat``.
         thinking: The LLM that thinks while nobody speaks.
         contextualize: How an LLM describes what was said.
         idle: When, and how much.
-        retention: How long what was said is kept.
     """
 
     preset: Preset = "default"
@@ -157,13 +157,13 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     embedding: EmbedderOptions = field(default_factory=EmbedderOptions)
     store: StoreOptions = field(default_factory=StoreOptions)
     tiers: TierOptions = field(default_factory=TierOptions)
+    retention: RetentionOptions = field(default_factory=RetentionOptions)
     commands: CommandOptions = field(default_factory=CommandOptions)
     prefix: PrefixOptions = field(default_factory=PrefixOptions)
     llm: LLMOptions = field(default_factory=LLMOptions)
     thinking: ThinkingOptions = field(default_factory=ThinkingOptions)
     contextualize: ContextualizeOptions = field(default_factory=ContextualizeOptions)
     idle: IdleOptions = field(default_factory=IdleOptions)
-    retention: RetentionOptions = field(default_factory=RetentionOptions)
 
     @property
     def folder(self) -> Path:

@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 
 from slowcat_memory import __version__
 from slowcat_memory.cli import (
+    backups,
     config_commands,
     doctor,
     exporting,
@@ -192,3 +193,5 @@ app.command("doctor", rich_help_panel=CARE)(doctor.doctor)
 app.command("reindex", rich_help_panel=CARE)(reindex.reindex)
 app.command("idle", rich_help_panel=CARE)(idle.idle)
 app.add_typer(jobs.app, name="jobs", rich_help_panel=CARE)
+app.command("backup", rich_help_panel=CARE)(backups.backup)
+app.command("restore", rich_help_panel=CARE)(backups.restore)

@@ -49,11 +49,11 @@ def print_json(value: Any) -> None:
     """Print a value for a script, alone on stdout.
 
     Args:
-        value: Plain values, records and times.
+        value: Plain values, records, times and paths.
     """
     import msgspec
 
-    plain = msgspec.to_builtins(value, str_keys=True)
+    plain = msgspec.to_builtins(value, str_keys=True, enc_hook=str)
     print(json.dumps(plain, ensure_ascii=False, indent=2))
 
 

@@ -13,6 +13,8 @@ from msgspec import Meta, Struct
 from slowcat_memory.core.chunks import turn_of
 from slowcat_memory.records import Memory, Turn
 
+NOTED, EVIDENT = frozenset({"note"}), frozenset({"fact", "block"})  # kinds, up to the first "/"
+
 
 class RetentionOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How long the words of known people are kept. Guests' have ``people.guest_hours``.
@@ -20,12 +22,12 @@ class RetentionOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     Attributes:
         raw_days: Days until a turn is forgotten; 0 keeps everything, since what is forgotten is
             gone for good. 90 is usual where the log is to stay short.
-        lasting: Kinds of memories (up to the first "/") that keep the turns that they were made
-            from, and with them their evidence. Pinned memories always do.
+        keep_evidence: A turn stays as long as a fact or a block that was made from it; else these
+            go along with it. What is pinned or noted keeps its turns in any case.
     """
 
     raw_days: Annotated[float, Meta(ge=0)] = 0.0
-    lasting: tuple[str, ...] = ("note", "fact", "block")
+    keep_evidence: bool = True
 
 
 def due(
@@ -54,8 +56,9 @@ def due(
 def _held(memories: Iterable[Memory], options: RetentionOptions) -> set[int]:
     """Return the turns that a memory keeps."""
     held = set[int]()
+    lasting = NOTED | EVIDENT if options.keep_evidence else NOTED
     for memory in memories:
-        lasts = memory.kind.partition("/")[0] in options.lasting and memory.retired_at is None
+        lasts = memory.kind.partition("/")[0] in lasting and memory.retired_at is None
         if memory.pinned or lasts:
             held |= {*memory.sources, turn_of(memory.id)}
     return held

@@ -22,6 +22,7 @@ from slowcat_memory.store.folder import (
     CORRUPT,
     DATA,
     FRESH,
+    LAST_BACKUP,
     LOCK,
     RESTORING,
     RUNNING,
@@ -77,7 +78,7 @@ def examine(path: Path, now: Callable[[], datetime], map_size: int) -> OpenRepor
 def _tidy(path: Path) -> None:
     """Remove what an interrupted swap, backup, salvage or restoration left behind."""
     (path / FRESH).unlink(missing_ok=True)
-    for leftover in (path / BACKUPS).glob("*.tmp"):
+    for leftover in (*(path / BACKUPS).glob("*.tmp"), *path.glob(f"{LAST_BACKUP}.*.tmp")):
         leftover.unlink()
     for workshop in (WORKSHOP, RESTORING):
         shutil.rmtree(path / workshop, ignore_errors=True)

@@ -31,11 +31,12 @@ from slowcat_memory.records import (
     Manifest,
     WriteBatch,
 )
-from slowcat_memory.store import backups, copies, forget, lifetime, opening, stage
+from slowcat_memory.store import backups, copies, forget, health, lifetime, opening, stage
 from slowcat_memory.store.acks import Ack
 from slowcat_memory.store.ageing import Ageing
 from slowcat_memory.store.backlog import Backlog, Stage, Write
 from slowcat_memory.store.edit import Edit, transact
+from slowcat_memory.store.health import Health
 from slowcat_memory.store.locks import mark_stopped
 from slowcat_memory.store.options import OpenReport, StoreOptions, utc_now
 from slowcat_memory.store.room import Room
@@ -410,6 +411,34 @@ class Store:
         if to is not None:
             return backups.make(self._env, to, self._now())
         return backups.make_own(self._env, self._now(), self._options.backups_keep)
+
+    def health(self, root: Callable[[str], Path]) -> Health:
+        """Look how the store is; changes nothing. Reads every row: seconds, for a large one.
+
+        Args:
+            root: Tells in which folder the generations of a namespace's index lie.
+
+        Returns:
+            What was found.
+
+        Raises:
+            StoreError: It cannot be read.
+        """
+        self._check_open()
+        unclean = self.opened.unclean_stop
+        return health.look(self._env, root, self._options.min_free_mb, unclean)
+
+    def mend(self) -> dict[str, int]:
+        """Take away derived rows that belong to nothing or do not read back; waits for it.
+
+        Returns:
+            How many went, by table.
+
+        Raises:
+            StoreError: The store is closed or readonly, or the disk refuses.
+        """
+        mended = partial(transact, self._env, health.mend)
+        return self._checked_writer().call(mended)
 
     def close(self, timeout: float = DRAIN_SECONDS) -> None:
         """Save what waits, mark the store as closed in order, let others write; idempotent.

@@ -12,7 +12,7 @@ from slowcat_memory.engine import MemoryEngine
 HEAVY = ["faiss", "bm25s", "torch", "openai", "pipecat", "onnxruntime", "numpy", "lmdb"]
 COMMANDS = [
     *("search", "show", "why", "stats", "export", "import", "remember", "pin", "forget"),
-    *("init", "tidy", "config", "config check", "config show", "demo"),
+    *("init", "tidy", "config", "config check", "config show", "demo", "backup", "restore"),
 ]
 
 

@@ -49,9 +49,10 @@ def test_a_memory_that_lasts_keeps_its_turns(memory: Memory, left: list[int]) ->
     assert list(due([OLD, OLDER], [memory], NOW, DAYS)) == left
 
 
-def test_which_kinds_last_is_configured() -> None:
-    options = RetentionOptions(raw_days=90, lasting=("summary",))
-    assert list(due([OLD, OLDER], [made("note", 1), made("summary/day", 2)], NOW, options)) == [1]
+def test_facts_may_go_along_but_never_a_note() -> None:
+    options = RetentionOptions(raw_days=90, keep_evidence=False)
+    made_of_them = [made("fact/preference", 1), made("note", 2)]
+    assert list(due([OLD, OLDER], made_of_them, NOW, options)) == [1]
 
 
 @given(st.lists(st.floats(0, 1000), max_size=20), st.floats(0.1, 500))

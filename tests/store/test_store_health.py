@@ -1,0 +1,140 @@
+"""What a doctor sees, and what is mended."""
+
+import hashlib
+import os
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from slowcat_memory.records import Context, Forget, IndexFile, Key, Manifest, Vector, WriteBatch
+from slowcat_memory.store import BadIndex, Health, Store, codec, keys
+from slowcat_memory.store.edit import transact
+from tests.harness.children import Child
+from tests.harness.samples import at, memory, turn
+from tests.harness.thinking import think
+
+
+@pytest.fixture
+def filled(store: Store) -> Store:
+    for n in range(1, 6):
+        store.append(turn(n))
+        think(store, n)
+    store.apply("j", WriteBatch(memories=(memory("fact/1?"),))).wait()
+    return store
+
+
+def look(store: Store) -> Health:
+    return store.health(lambda scope: store.path / "index" / scope)
+
+
+def change(store: Store, table: str, key: bytes, value: bytes | None) -> None:
+    def write(edit) -> None:
+        edit.drop(table, key) if value is None else edit.put(table, key, value)
+
+    store._writer.call(lambda: transact(store._env, write))
+
+
+def test_a_sound_store_has_nothing_to_complain_of(filled, path) -> None:
+    found = look(filled)
+    assert (found.damaged, found.orphans, found.indexes, found.aside) == ({}, {}, (), ())
+    assert not (found.scarce or found.unclean_stop or found.erase_due or found.stale_readers)
+    assert not found.bloated and 0 < found.live_bytes <= found.file_bytes
+    assert found.writer == os.getpid()
+    assert found.backup_at is None and found.backups == 0
+    assert filled.mend() == {}
+    filled.close()
+    with Store.open(path, readonly=True) as reader:
+        seen = look(reader)
+    assert seen == replace(found, writer=0, disk_free_bytes=seen.disk_free_bytes)
+
+
+def test_it_knows_the_latest_backup(open_store, tmp_path) -> None:
+    store = open_store(now=lambda: at())
+    store.backup()
+    assert (look(store).backups, look(store).backup_at) == (1, at())
+    kept = store.backup(tmp_path / "kept.mdb")
+    assert look(store).backup == kept
+    kept.unlink()
+    assert look(store).backup_at is None
+
+
+def test_deleted_text_and_free_pages_are_told_of(filled, path) -> None:
+    for n in range(6, 1200):
+        filled.append(turn(n))
+    filled.forget(Forget(since=at(2.5)), erase=False)
+    found = look(filled)
+    assert found.erase_due and found.bloated
+    assert filled.erase()
+    assert not look(filled).erase_due and not look(filled).bloated
+
+
+def test_rows_about_nothing_are_found_and_taken_away(filled) -> None:
+    def record(table, scope, id, made) -> None:
+        key = keys.scoped_key(scope, id)
+        change(filled, table, key, codec.encode(key, made))
+
+    record("contexts", "anna", "fact/9", Context(scope="anna", memory="fact/9", text="t"))
+    lost = Key(scope="anna", memory="fact/9", id="fact/9?q", kind="note", text="t")
+    record("keys", "anna", lost.id, lost)
+    for embedder, id in (("e", "fact/9"), ("e", "fact/9?q"), ("e", "chunk/3?no"), ("x", "chunk/1")):
+        key = keys.vector_key(embedder, "anna", id)
+        row = Vector(scope="anna", memory=id, values=np.ones(2, np.float32))
+        change(filled, "vectors", key, codec.encode_vector(key, row))
+    assert look(filled).orphans == {"contexts": 1, "keys": 1, "vectors": 4}
+    assert filled.mend() == {"contexts": 1, "keys": 1, "vectors": 4}
+    assert look(filled).orphans == {}
+    with filled.snapshot() as snapshot:
+        assert len(list(snapshot.vectors("e", "anna"))) == 5 == len(list(snapshot.contexts("anna")))
+
+
+def test_rows_that_do_not_read_back_are_counted_and_only_derived_ones_go(filled) -> None:
+    change(filled, "contexts", keys.scoped_key("anna", "chunk/2"), b"nonsense")
+    change(filled, "log", keys.id_key(4), b"nonsense, but 20 bytes")
+    assert look(filled).damaged == {"contexts": 1, "log": 1}
+    assert filled.mend() == {"contexts": 1}
+    assert look(filled).damaged == {"log": 1}
+
+
+def test_an_index_that_differs_from_its_manifest_is_named(filled, path) -> None:
+    folder = path / "index" / "anna" / "g1"
+    folder.mkdir(parents=True)
+    (folder / "a").write_bytes(b"index")
+    file = IndexFile("a", 5, hashlib.sha256(b"index").hexdigest())
+    sound = Manifest(
+        scope="anna", generation="g1", files=(file,), documents=1, embedder="", dim=0, upto=1,
+        tokenizer=1, forget_epoch=0,
+    )  # fmt: skip
+    filled.publish(sound).wait()
+    assert look(filled).indexes == ()
+    filled.publish(replace(sound, scope="bob")).wait()
+    assert look(filled).indexes == (BadIndex("bob", "a"),)
+    (folder / "a").write_bytes(b"indes")
+    assert look(filled).indexes == (BadIndex("anna", "a"), BadIndex("bob", "a"))
+
+
+def test_a_writer_that_died_is_noticed(filled, path) -> None:
+    filled.close()
+
+    def die(into: int) -> None:
+        Store.open(path).append(turn(6)).wait()
+        os.write(into, b"up")
+        os.read(os.pipe()[0], 1)
+
+    child = Child(die)
+    child.wait_for(b"up")
+    child.kill_after(0)
+    child.finish()
+    with Store.open(path, readonly=True) as reader:
+        assert (look(reader).unclean_stop, look(reader).writer) == (True, 0)
+    with Store.open(path) as store:
+        assert look(store).unclean_stop and look(store).writer == os.getpid()
+    with Store.open(path) as store:
+        assert not look(store).unclean_stop
+
+
+def test_a_full_disk_is_told_of(open_store) -> None:
+    from slowcat_memory.store import StoreOptions
+
+    options = StoreOptions(map_size_gib=1 / 16, min_free_mb=10**9)
+    assert look(open_store(options=options)).scarce
