@@ -41,6 +41,7 @@ test-long: $(VENV)/ready
 	$(RUN) -m tests.harness.damage
 	$(RUN) -m tests.harness.isolation --operations 10000 --seed 1
 	$(RUN) -m tests.harness.turns --scripts 1000
+	$(RUN) -m tests.harness.soak
 	$(RUN) -m tests.harness.preempt --interruptions 200
 	$(RUN) -m pytest -m "slow and not audio"
 

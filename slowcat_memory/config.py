@@ -137,7 +137,6 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         thinking: The LLM that thinks while nobody speaks.
         contextualize: How an LLM describes what was said.
         idle: When, and how much.
-        retention: How long what was said is kept.
     """
 
     preset: Preset = "default"
@@ -165,7 +164,6 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     thinking: ThinkingOptions = field(default_factory=ThinkingOptions)
     contextualize: ContextualizeOptions = field(default_factory=ContextualizeOptions)
     idle: IdleOptions = field(default_factory=IdleOptions)
-    retention: RetentionOptions = field(default_factory=RetentionOptions)
 
     @property
     def folder(self) -> Path:

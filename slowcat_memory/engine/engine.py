@@ -9,8 +9,6 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from slowcat_memory.config import Config
 from slowcat_memory.engine.asking import Asking
 from slowcat_memory.engine.keeping import Keeping
@@ -53,7 +51,7 @@ class MemoryEngine(Saying, Keeping, Asking, Searching, Looking):
             on_trouble: Told once when the store cannot save, and why.
             clock: The time, aware; for tests.
             embedder: Used for queries and documents, instead of the configured model.
-            llm: Thinks while nobody speaks, instead of the configured server's.
+            llm: Thinks instead of the configured one: a scripted one, or recorded answers.
 
         Raises:
             StoreError: The store cannot be opened.
@@ -62,11 +60,7 @@ class MemoryEngine(Saying, Keeping, Asking, Searching, Looking):
         """
         super().__init__(config, readonly, on_trouble, clock, embedder)
         self._thinking = Thinking(
-            replace(self._idle_parts(), llm=llm),
-            config.idle,
-            config.thinking,
-            self.metrics,
-            self._indexer.take,
+            self._idle_parts(llm), config.idle, config.thinking, self.metrics, self._indexer.take
         )
         if not readonly:
             self._close_orphans()

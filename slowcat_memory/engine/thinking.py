@@ -5,7 +5,7 @@ Without an LLM, only what needs none is done: upkeep.
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 
@@ -69,20 +69,26 @@ class Thinking:
         metrics: Metrics,
         take: Callable[[WriteBatch], None],
         jobs: Sequence[Job] = JOBS,
+        *,
+        seconds: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         """Wire it; ``start`` starts it.
 
         Args:
             parts: What jobs work with; the LLM and the jobs' options come in here.
             options: When, and how much.
-            llm: Which LLM.
+            llm: Which LLM, unless the parts bring one.
             metrics: Counts ``idle_…``.
             take: Takes what was written into the indexes; called on the idle thread.
             jobs: What may be done, beside what installed packages add.
+            seconds: The gate's clock, which never goes back; for tests.
+            sleep: Waits, on the idle thread; for tests.
         """
+        self._sleep = sleep
         self._parts, self._options, self._llm = parts, options, llm
         self._metrics, self._take, self.jobs = metrics, take, find_jobs(jobs).jobs
-        self.gate = IdleGate(options.gate)
+        self.gate = IdleGate(options.gate, seconds)
         self._listeners: list[OnMemory] = []
         self._ends: list[Callable[[], object]] = []
         self._contexts: Contexts | None = None
@@ -163,8 +169,7 @@ class Thinking:
     # ------------------------------------------------------------------- inside
 
     def _hosted(self) -> IdleThread:
-        llm = self._parts.llm or open_llm(self._llm)
-        parts = replace(self._parts, llm=llm)
+        parts = replace(self._parts, llm=self._parts.llm or open_llm(self._llm))
 
         def make() -> IdleLoop:
             self._contexts = Contexts(parts)
@@ -199,7 +204,7 @@ class Thinking:
                     tell()
                 except Exception as error:  # somebody else's code
                     logger.warning(f"A listener to idle work failed: {type(error).__name__}")
-        await asyncio.sleep(seconds)
+        await self._sleep(seconds)
 
     def _steps(self) -> int:
         counts = self._metrics.counts()

@@ -7,7 +7,7 @@ from msgspec.structs import asdict
 
 from slowcat_memory.engine.forgetting import Forgetting
 from slowcat_memory.idle.context import Parts as IdleParts
-from slowcat_memory.providers import DocumentEmbedder
+from slowcat_memory.providers import LLM, DocumentEmbedder
 from slowcat_memory.records import Aged, Manifest
 from slowcat_memory.runtime.documents import Stop, Told
 from slowcat_memory.runtime.namespace import Namespace
@@ -17,7 +17,7 @@ from slowcat_memory.runtime.namespaces import check_scope
 class Upkeep(Forgetting):
     """Makes and moves what can be made and moved again."""
 
-    def _idle_parts(self) -> IdleParts:
+    def _idle_parts(self, llm: LLM | None = None) -> IdleParts:
         """Gather what idle jobs work with."""
         return IdleParts(
             store=self.store,
@@ -25,6 +25,7 @@ class Upkeep(Forgetting):
             clock=self.clock,
             zone=self.zone,
             scopes=self._thinkable,
+            llm=llm,
             embed=self._vectors.encode,
             space=lambda: self._embedding.space.key,
             token_space=lambda: self._embedding.token_key,

@@ -1,0 +1,366 @@
+"""A day in the life of a memory, in minutes: nothing grows without need, and nothing is lost.
+
+People talk in sessions, recall, and have things forgotten; in the gaps idle work is done with a
+scripted LLM, of whose answers every tenth is a fault. The clock is simulated, all else is the
+product: engine, store, indexes, idle loop, jobs. Checked in the end: memory and file stay flat, the
+queue is empty, every turn is there or forgotten and described or given up with a trace, and the
+index equals one that is made anew. With two controls that must be caught: a leak, and a task that
+is called done without its outcome.
+
+    python -m tests.harness.soak                        # 24 hours, 2,000 turns
+    python -m tests.harness.soak --hours 2 --turns 150
+"""
+
+import argparse
+import asyncio
+import gc
+import random
+import re
+import shutil
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+from loguru import logger
+from msgspec import Struct
+from msgspec.structs import replace
+
+from slowcat_memory.core.chunks import chunk_id
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine.thinking import Thinking
+from slowcat_memory.errors import BadAnswerError, EndpointError
+from slowcat_memory.pages import mapped_mb
+from slowcat_memory.providers import Prompt
+from slowcat_memory.records import Forget, SessionEdge, Turn, WriteBatch
+from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config
+
+SCOPE = "anna"
+BEGAN = datetime(2026, 5, 12, 0, tzinfo=UTC)
+PER_SESSION = 20  # turns
+FAULTS, FORGOTTEN = 0.10, 0.02  # of answers, of user turns
+WARM_UP = 0.25  # of the time, in which caches and indexes fill
+SLOPE_MB_H, FILE_TIMES = 1.0, 3.0  # the limits
+LEAK_BYTES = 1_000_000  # a turn: the control
+LOST_EVERY = 7  # batches: the control
+QUESTIONS = 40
+CONTROLS = ("leak", "lost")
+
+NAMES = ("Max", "Lena", "Otto", "Ida", "Ben", "Mara", "Paul", "Ruth", "Emil", "Nora")
+PLACES = ("Lisbon", "Oslo", "Porto", "Turin", "Ghent", "Malmo", "Graz", "Bergen", "Riga", "Cork")
+THINGS = ("violin", "bicycle", "garden", "boat", "bakery", "telescope", "kiln", "canoe", "loom")
+DOINGS = ("bought", "sold", "repaired", "painted", "lost", "found", "borrowed", "inherited")
+
+
+class Figures(Struct, frozen=True, kw_only=True):
+    """What a run measured.
+
+    Attributes:
+        hours: Simulated.
+        turns: Logged.
+        forgotten: Of those.
+        steps: Of idle jobs.
+        dead: Tasks that were given up.
+        slope_mb_h: Growth of the process's own memory, after warm-up.
+        file_mb: Of the store.
+        file_times: That by its live data.
+        seconds: It took.
+    """
+
+    hours: float
+    turns: int
+    forgotten: int
+    steps: int
+    dead: int
+    slope_mb_h: float
+    file_mb: float
+    file_times: float
+    seconds: float
+
+
+class Time(FixedClock):
+    """Goes on when somebody waits, and never else."""
+
+    def __init__(self) -> None:
+        super().__init__(BEGAN)
+
+    def seconds(self) -> float:
+        return (self.now - BEGAN).total_seconds()
+
+    async def sleep(self, seconds: float) -> None:
+        self.advance(seconds)
+        await asyncio.sleep(0)
+
+
+class Soak:
+    """One memory, and those who use it."""
+
+    def __init__(self, folder: Path, hours: float, turns: int, seed: int, control: str) -> None:
+        self.hours, self.turns, self.control = hours, turns, control
+        self.chance, self.time = random.Random(seed), Time()
+        self.llm = ScriptedLLM(self.reply)
+        self.config = memory_config(
+            folder,
+            idle={"enabled": False, "on_battery": True},
+            index={"seal_at": max(100, turns // 8), "seal_share": 0.2},
+            memory={"hot_cache_size": 50},
+            tiers={"warm": 100},
+        )
+        self.engine = self.open()
+        self.said: dict[int, str] = {}
+        self.forgotten: set[int] = set()
+        self.grown: list[tuple[float, float]] = []  # simulated hours, megabytes
+        self.leaked: list[bytearray] = []
+        self.batches = 0
+
+    def open(self) -> MemoryEngine:
+        """Open the memory, thinking by the simulated clock."""
+        engine = MemoryEngine(
+            self.config, clock=self.time, embedder=HashEmbedder(dim=32), llm=self.llm
+        )
+        if self.control == "lost":
+            apply = engine.store.apply
+            engine.store.apply = lambda job, batch: apply(job, self.lose(batch))  # type: ignore
+        engine._thinking = Thinking(
+            engine._idle_parts(self.llm),
+            self.config.idle,
+            self.config.thinking,
+            engine.metrics,
+            engine._indexer.take,
+            seconds=self.time.seconds,
+            sleep=self.time.sleep,
+        )
+        return engine
+
+    def lose(self, batch: WriteBatch) -> WriteBatch:
+        """Call a task done without its outcome: the control."""
+        self.batches += bool(batch.contexts)
+        lost = batch.contexts and not self.batches % LOST_EVERY
+        return replace(batch, contexts=(), keys=(), vectors=()) if lost else batch
+
+    def reply(self, prompt: Prompt) -> Any:
+        """Describe the turns that are asked about, or fail in one of the ways of a server."""
+        if self.chance.random() < FAULTS:
+            return self.chance.choice(
+                (
+                    EndpointError("the server is away"),
+                    BadAnswerError("no JSON"),
+                    "I cannot do that.",
+                    '{"turns": [{"tur',
+                    {"turns": []},
+                    {"notes": "something else"},
+                )
+            )
+        lines = dict(re.findall(r"^\[(\d+)\] (.*)$", prompt.user, re.M))
+        [asked] = re.findall(r"^Write about the turns (.*)\.$", prompt.user, re.M)
+        return {
+            "turns": [
+                {
+                    "turn": int(n),
+                    "context": f"Somebody says: {lines[n]}",
+                    "questions": [f"About {lines[n]}?"],
+                }
+                for n in asked.split(", ")
+            ]
+        }
+
+    # ------------------------------------------------------------------- the day
+
+    def run(self) -> None:
+        sessions = max(1, self.turns // PER_SESSION)
+        gap = self.hours * 3600 / sessions
+        for number in range(sessions):
+            self.session(f"s{number}")
+            self.engine.idle_until_done()
+            self.weigh()
+            behind = (number + 1) * gap - self.time.seconds()
+            self.time.advance(max(0.0, behind))
+        self.time.advance(3600 * 24)  # whatever was put off may be tried again
+        self.engine.idle_until_done()
+        self.weigh()
+
+    def session(self, name: str) -> None:
+        self.edge(name, "start")
+        for _ in range(PER_SESSION // 2):
+            words = self.words()
+            self.time.advance(self.chance.uniform(2, 10))
+            asyncio.run(self.recall(words))
+            user = self.say(name, "user", words)
+            self.say(name, "assistant", f"Good to know about that {words.split()[-1]}", user)
+            if self.chance.random() < FORGOTTEN:
+                self.forget()
+            if self.control == "leak":
+                self.leaked.append(bytearray(b"\1" * LEAK_BYTES))
+        self.edge(name, "end")
+        self.engine.drain()
+        self.engine.store.flush(None)
+
+    async def recall(self, words: str) -> None:
+        found = await self.engine.recall(words, SCOPE)
+        self.engine.pack(found)
+
+    def say(self, session: str, role: Any, text: str, reply_to: int = 0) -> int:
+        turn = Turn(
+            session=session,
+            scope=SCOPE,
+            speaker="Anna" if role == "user" else "Assistant",
+            role=role,
+            text=text,
+            at=self.time(),
+            reply_to=reply_to,
+        )
+        id_ = self.engine.append(turn).id
+        self.said[id_] = text
+        return id_
+
+    def edge(self, session: str, kind: Any) -> None:
+        self.engine.append(SessionEdge(session=session, scope=SCOPE, kind=kind, at=self.time()))
+
+    def forget(self) -> None:
+        there = sorted(self.said.keys() - self.forgotten)
+        self.engine.store.flush(None)
+        gone = self.engine.forget(Forget(turns=(self.chance.choice(there),)))
+        self.forgotten |= set(gone.turns)
+
+    def words(self) -> str:
+        pick = self.chance.choice
+        return (
+            f"My friend {pick(NAMES)} {pick(DOINGS)} a {pick(THINGS)} in {pick(PLACES)} "
+            f"with {pick(NAMES)} for {self.chance.randrange(10, 9999)} crowns"
+        )
+
+    def weigh(self) -> None:
+        """Measure what is this process's alone: mapped files are the system's to keep."""
+        gc.collect()
+        own = psutil.Process().memory_info().rss / 2**20 - mapped_mb()
+        self.grown.append((self.time.seconds() / 3600, own))
+
+    # ------------------------------------------------------------------- the laws
+
+    def slope(self) -> float:
+        """Megabytes an hour, by least squares, once warm; the last hours of nothing left out."""
+        warm = [at for at in self.grown[:-1] if at[0] >= WARM_UP * self.hours]
+        if len(warm) < 3:
+            return 0.0
+        hours, sizes = np.array(warm).T
+        return float(np.polyfit(hours, sizes, 1)[0])
+
+    def file(self) -> tuple[float, float]:
+        """Megabytes of the store's file, and how many times its live data that is."""
+        with self.engine.store.snapshot() as snapshot:
+            live = sum(snapshot.table_bytes().values())
+        bytes_ = (self.config.folder / "data.mdb").stat().st_blocks * 512
+        return bytes_ / 2**20, bytes_ / live
+
+    def queue(self) -> list[str]:
+        with self.engine.store.snapshot() as snapshot:
+            waiting = snapshot.tasks(state="waiting")
+        return [f"queue: {len(waiting)} tasks wait still"] if waiting else []
+
+    def losses(self) -> list[str]:
+        """Say which turns are not there, or neither described nor given up with a trace."""
+        with self.engine.store.snapshot() as snapshot:
+            there = {turn.id: turn.text for turn in snapshot.turns(SCOPE)}
+            placed = {context.memory for context in snapshot.contexts(SCOPE)}
+            dead = {id_ for task in snapshot.tasks(state="dead") for id_ in task.sources}
+        wanted = {id_: text for id_, text in self.said.items() if id_ not in self.forgotten}
+        plain = [id_ for id_ in there if chunk_id(id_) not in placed and id_ not in dead]
+        laws = [] if there == wanted else [f"lost: {len(wanted.keys() - there.keys())} turns"]
+        return laws + ([f"undescribed: {len(plain)} turns"] if plain else [])
+
+    def index(self) -> list[str]:
+        """Ask the index that grew, and one that is made anew of the log, the same questions."""
+        questions = [self.words() for _ in range(QUESTIONS)]
+        grown = [self.answers(question) for question in questions]
+        self.engine.close()
+        shutil.rmtree(self.config.folder / "index", ignore_errors=True)
+        self.engine = self.open()
+        anew = [self.answers(question) for question in questions]
+        differ = sum(not _same(a, b) for a, b in zip(grown, anew, strict=True))
+        return [f"index: {differ} of {QUESTIONS} questions answered otherwise"] if differ else []
+
+    def answers(self, question: str) -> dict[str, float]:
+        self.engine._namespaces.get(SCOPE).wait_vectors()
+        hits = self.engine.search(question, SCOPE, 10).hits
+        return {hit.memory.id: hit.score for hit in hits}
+
+
+def _same(one: dict[str, float], other: dict[str, float]) -> bool:
+    """Tell whether two answers agree, but for ties at the end and the last digits of scores."""
+    least = min(one.values(), default=0.0) + 1e-3
+    return all(
+        abs(other.get(id_, -1.0) - score) < 1e-3 for id_, score in one.items() if score > least
+    )
+
+
+def run(
+    folder: Path,
+    hours: float,
+    turns: int,
+    seed: int = 1,
+    control: str = "",
+    slope_mb_h: float = SLOPE_MB_H,
+) -> tuple[list[str], Figures]:
+    """Live through some hours.
+
+    Args:
+        folder: For the store.
+        hours: Simulated.
+        turns: How many are said.
+        seed: Of everything.
+        control: "leak" or "lost", which must be caught; "" for none.
+        slope_mb_h: How much memory may grow: more in a short run, which is never warm.
+
+    Returns:
+        Which laws did not hold, and what was measured.
+    """
+    began = time.monotonic()
+    soak = Soak(folder, hours, turns, seed, control)
+    try:
+        soak.run()
+        slope, (file_mb, times) = soak.slope(), soak.file()
+        with soak.engine.store.snapshot() as snapshot:
+            dead = len(snapshot.tasks(state="dead"))
+        steps = soak.engine.metrics.counts()
+        laws = [*soak.queue(), *soak.losses(), *soak.index()]
+    finally:
+        soak.engine.close()
+    laws += [f"memory: {slope:.2f} MB an hour"] if slope >= slope_mb_h else []
+    laws += [f"file: {times:.1f} times its live data"] if times >= FILE_TIMES else []
+    return laws, Figures(
+        hours=hours,
+        turns=len(soak.said),
+        forgotten=len(soak.forgotten),
+        steps=sum(n for name, n in steps.items() if name in ("idle_done", "idle_retry")),
+        dead=dead,
+        slope_mb_h=round(slope, 3),
+        file_mb=round(file_mb, 2),
+        file_times=round(times, 2),
+        seconds=round(time.monotonic() - began, 1),
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--hours", type=float, default=24.0)
+    parser.add_argument("--turns", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    logger.remove()
+    failed = False
+    for control in ("", *CONTROLS):
+        size = min(options.turns, 400) if control else options.turns
+        hours = options.hours * size / options.turns
+        with tempfile.TemporaryDirectory() as folder:
+            laws, figures = run(Path(folder) / "memory", hours, size, options.seed, control)
+        print(f"{control or 'soak'}: {'; '.join(laws) or 'all laws hold'}")
+        print(f"  {figures}")
+        failed |= bool(laws) != bool(control)
+    raise SystemExit(failed)
+
+
+if __name__ == "__main__":
+    main()
