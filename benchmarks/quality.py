@@ -2,8 +2,9 @@
 
 The questions of a data folder in the uniform format (see the project's docs on import) run through
 the product's own path and nothing else: a MemoryEngine in a temporary folder takes each conversation
-session by session, its document embedder makes the vectors, ``engine.search`` answers. There is no
-LLM. A question that is asked before a session sees only the sessions before that one.
+session by session, its document embedder makes the vectors, ``engine.search`` answers. Without
+``--llm``, ``--llm-url`` or ``--replay`` there is no LLM; with one, idle work is done before anything is
+asked. A question that is asked before a session sees only the sessions before that one.
 
 Each conversation is one scope: a two-person chat is two speakers in one shared memory, a
 user-assistant chat one user's memory. A list of items that nobody said one after the other is told
@@ -18,7 +19,7 @@ their best turn. Both any ("Hit") and all ("All") of the gold are counted, see b
 ``--data`` may be given several times, and may be a folder of data folders. The JSON: ``machine``,
 ``load`` (before and after), ``k``, and ``results``, one a data folder: ``data``, ``indexed``,
 ``vectors``, ``levels`` (by level and by group of questions: each metric as a share, ``n``, ``leaks``),
-``search_ms``, ``seconds``.
+``thought`` (what idle work made; null without an LLM), ``search_ms``, ``seconds``.
 """
 
 import argparse
@@ -31,16 +32,16 @@ from typing import Any
 from msgspec.structs import replace
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from benchmarks import common, datasets, recall_plots, telling
+from benchmarks import common, datasets, recall_plots, telling, thinking
 from benchmarks.datasets import Dataset
 from benchmarks.scoring import Level, evaluate, write_run
 from benchmarks.telling import Rankings, Search, Teller, apart
+from benchmarks.thinking import Thinker, Unthinking
 from benchmarks.vector_cache import documents
-from benchmarks.written import Written
 from slowcat_memory import replay
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.providers import DocumentEmbedder
+from slowcat_memory.providers import LLM, DocumentEmbedder
 
 INDEXED = "one turn, 'speaker: words'; by words also with its neighbours"
 SHOWN: dict[str, tuple[str, ...]] = {
@@ -59,7 +60,9 @@ def main() -> None:
     results = []
     for folder in folders:
         data = datasets.load(folder)
-        run, result = measure(data, levels, options)
+        if options.only_noted:
+            data = thinking.noted(data, folder)
+        run, result = measure(data, levels, options, folder)
         results.append(result)
         load.append(common.load_average())
         _show(result)
@@ -72,7 +75,7 @@ def main() -> None:
 
 
 def measure(
-    data: Dataset, levels: list[Level], options: argparse.Namespace
+    data: Dataset, levels: list[Level], options: argparse.Namespace, source: Path
 ) -> tuple[Rankings, dict[str, Any]]:
     """Answer a data set's questions by an engine of its own, and score the answers.
 
@@ -80,6 +83,7 @@ def measure(
         data: The data set.
         levels: At which levels.
         options: From the command line.
+        source: The data folder, where recorded answers are.
 
     Returns:
         The rankings, and what the JSON says about them.
@@ -88,14 +92,19 @@ def measure(
     started = time.perf_counter()
     with common.scratch() as folder:
         config = common.configuration(folder, options.config, **sections)
-        with opened(config, options.cache) as (engine, embedder):
-            run, ms = answer_all(engine, data, embedder, options.k, options.limit)
+        with (
+            thinking.thinking(thinking.choice_of(options), source) as thinker,
+            opened(config, options.cache, thinker.llm) as (engine, embedder),
+        ):
+            run, ms = answer_all(engine, data, embedder, options.k, options.limit, thinker=thinker)
+            thought = thinking.summary(engine) if thinker.llm else None
             vectors = engine.embedding.key if embedder else "none"
     judged = answered(data, run) if options.limit else data
     return run, {
         "data": data.name,
         "indexed": INDEXED,
         "vectors": vectors,
+        "thought": thought,
         "levels": {level: evaluate(judged, run, level) for level in levels_of(data, levels)},
         "search_ms": common.percentiles(ms),
         "seconds": round(time.perf_counter() - started, 1),
@@ -123,7 +132,7 @@ def answer_all(
     limit: int = 0,
     *,
     search: Search | None = None,
-    written: Written | None = None,
+    thinker: Thinker = Unthinking(),
 ) -> tuple[Rankings, list[float]]:
     """Tell the engine every conversation, and ask every question when its time has come.
 
@@ -134,7 +143,7 @@ def answer_all(
         k: How many hits a question.
         limit: Only so many conversations; 0 for all.
         search: Asks in place of ``engine.search``.
-        written: Texts about turns, indexed with them.
+        thinker: Does idle work on what was told.
 
     Returns:
         Documents by question id, best first, and the milliseconds of each search.
@@ -148,7 +157,7 @@ def answer_all(
     with _progress() as bar:
         task = bar.add_task(data.name, total=total)
         for transcript in transcripts:
-            teller = Teller(engine, transcript, embedder, search or telling.search, written or Written())
+            teller = Teller(engine, transcript, embedder, search or telling.search, thinker)
             pending = data.asked(transcript.conversation)
             for session in transcript.sessions:
                 due = [q for q in pending if data.place(q.before) <= data.place(session.id)]
@@ -163,13 +172,14 @@ def answer_all(
 
 @contextmanager
 def opened(
-    config: Config, cache: Path | None = None
+    config: Config, cache: Path | None = None, llm: LLM | None = None
 ) -> Iterator[tuple[MemoryEngine, DocumentEmbedder | None]]:
     """Open an engine, and one document embedder for the whole run: starting one costs seconds.
 
     Args:
         config: The configuration.
         cache: Keeps document vectors from run to run; None keeps none.
+        llm: Thinks when the engine is told to; None for no idle work at all.
 
     Yields:
         The engine and the embedder; None without vectors.
@@ -181,7 +191,8 @@ def opened(
         embedder = None
         if config.embedding.kind != "none":
             embedder = stack.enter_context(documents(config.embedding, cache))
-        engine = stack.enter_context(closing(MemoryEngine(config)))
+        made = MemoryEngine(thinking.configured(config), llm=llm)
+        engine = stack.enter_context(closing(made))
         yield engine, embedder
 
 
@@ -212,6 +223,8 @@ def _show(result: dict[str, Any]) -> None:
         f"indexed: {result['indexed']}; vectors: {result['vectors']}; search ms p50 "
         f"{ms['p50']:.2f} p99 {ms['p99']:.2f}; {result['seconds']:.0f} s in all"
     )
+    if result["thought"]:
+        common.console.print("thought:", result["thought"])
 
 
 def _complain(*what: Any) -> None:
@@ -253,6 +266,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--k", type=int, default=50, help="documents a question (default 50)")
     parser.add_argument("--no-vectors", action="store_true", help="words only, no embedding model")
     parser.add_argument("--config", type=Path, help="a config.toml; its store's path is not used")
+    thinking.add_llm(parser)
     parser.add_argument("--limit", type=int, default=0, help="only the first N conversations")
     return parser.parse_args()
 

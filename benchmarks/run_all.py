@@ -23,13 +23,13 @@ from platformdirs import user_cache_path
 
 from benchmarks import (
     common,
-    contextual,
     datasets,
     footprint,
     idle_tables,
     plots,
     recall_plots,
     recall_tables,
+    recorded_llm,
     tables,
 )
 
@@ -182,10 +182,11 @@ def _of_data(data: Path, vectors: Sequence[str], *, every: bool) -> Iterator[Ste
         yield Step("calibration", skipped=f"{CHAT} is not here")
         yield Step("unknown", skipped=f"{CHAT} is not here")
         yield Step("mangled", skipped=f"{CHAT} is not here")
-    if (data / CHAT / contextual.NOTES).is_file():
-        yield Step("contextual", ("--data", str(data / CHAT), *vectors), "contextual.json")
+    if (data / CHAT / recorded_llm.NOTES).is_file():
+        noted = ("--llm", "recorded", "--only-noted")
+        yield Step("contextual", ("--data", str(data / CHAT), *vectors, *noted), "contextual.json")
     else:
-        yield Step("contextual", skipped=f"there is no {contextual.NOTES} in {CHAT}")
+        yield Step("contextual", skipped=f"there is no {recorded_llm.NOTES} in {CHAT}")
 
 
 def _run(step: Step) -> None:

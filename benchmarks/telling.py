@@ -8,13 +8,12 @@ from msgspec.structs import replace
 
 from benchmarks import datasets
 from benchmarks.datasets import Question
-from benchmarks.written import Written
+from benchmarks.thinking import Thinker
 from slowcat_memory import replay
-from slowcat_memory.core.chunks import chunk_id
 from slowcat_memory.core.queries import Said
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import DocumentEmbedder
-from slowcat_memory.records import Context, Key, Turn, WriteBatch
+from slowcat_memory.records import Turn
 from slowcat_memory.replay import Transcript, TranscriptSession
 from slowcat_memory.runtime.query import Recollection
 
@@ -100,7 +99,7 @@ class Teller:
         transcript: Transcript,
         embedder: DocumentEmbedder | None,
         search: Search,
-        written: Written,
+        thinker: Thinker,
     ) -> None:
         """Choose the conversation and how it is asked about.
 
@@ -109,15 +108,14 @@ class Teller:
             transcript: The conversation.
             embedder: Makes the vectors; None leaves them out.
             search: Asks the engine.
-            written: Texts about turns, indexed with them.
+            thinker: Does idle work on what was told before anything is asked.
         """
         self._engine, self._embedder = engine, embedder
-        self._search, self._written = search, written
+        self._search, self._thinker = search, thinker
         self._scope = datasets.scope_of(transcript.conversation)
         self._origin: dict[int, str] = {}
         self._last: datetime | None = None
-        self._fresh = False  # something was told that has no vector yet
-        self._described: list[str] = []  # memories with contexts or keys that the index has not seen
+        self._fresh = False  # something was told that nobody has thought about, and has no vector
 
     def tell(self, session: TranscriptSession) -> None:
         """Log a session.
@@ -131,21 +129,6 @@ class Teller:
             self._origin[turn.id] = turn.origin
             self._last = max(turn.at, self._last or turn.at)
         self._fresh = True
-        contexts = tuple(context for turn in turns for context in self._contexts(turn))
-        keys = tuple(key for turn in turns for key in self._keys(turn))
-        if contexts or keys:
-            self._engine.store.apply("benchmark", WriteBatch(contexts=contexts, keys=keys))
-            self._described += dict.fromkeys(one.memory for one in (*contexts, *keys))
-
-    def _contexts(self, turn: Turn) -> Iterator[Context]:
-        if text := self._written.contexts.get(turn.origin):
-            memory = chunk_id(turn.id)
-            yield Context(scope=turn.scope, memory=memory, text=text, sources=(turn.id,))
-
-    def _keys(self, turn: Turn) -> Iterator[Key]:
-        memory = chunk_id(turn.id)
-        for n, (kind, text) in enumerate(self._written.keys.get(turn.origin, ())):
-            yield Key(scope=turn.scope, memory=memory, id=f"{memory}?{kind}{n}", kind=kind, text=text)
 
     def ask(self, questions: list[Question], k: int, run: Rankings, ms: list[float]) -> None:
         """Ask when everything told so far is indexed and embedded.
@@ -167,11 +150,11 @@ class Teller:
             run[question.id] = [document for document in documents if document]
 
     def _catch_up(self) -> None:
-        if self._fresh and self._embedder:
-            self._engine.embed(self._scope, embedder=self._embedder)
-        if self._described:
-            self._engine.describe(self._scope, self._described)
-        self._fresh, self._described = False, []
+        if self._fresh:
+            self._thinker.think(self._engine)
+            if self._embedder:
+                self._engine.embed(self._scope, embedder=self._embedder)
+        self._fresh = False
 
     def _document(self, turns: tuple[int, ...]) -> str:
         return "+".join(self._origin[turn] for turn in turns if turn in self._origin)

@@ -144,7 +144,9 @@ def add_llm(parser: argparse.ArgumentParser) -> None:
     """
     parser.add_argument("--llm", choices=("none", "recorded"), default="none",
                         help="recorded: answer the product's prompts from the data folder")  # fmt: skip
-    parser.add_argument("--llm-url", default="", help="an OpenAI-compatible server that answers them")
+    parser.add_argument(
+        "--llm-url", default="", help="an OpenAI-compatible server that answers them"
+    )
     parser.add_argument("--llm-model", default="", help="its model (default: its first)")
     parser.add_argument("--record", type=Path, metavar="FILE", help="keep every prompt and answer")
     parser.add_argument("--replay", type=Path, metavar="FILE", help="answer from a recorded file")

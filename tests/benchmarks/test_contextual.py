@@ -2,7 +2,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from benchmarks import contextual, datasets, quality
+from benchmarks import contextual, datasets, quality, thinking
+from benchmarks.thinking import ThinkingChoice
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.testing import HashEmbedder
 from tests.benchmarks import made_up
@@ -13,9 +14,9 @@ def hashed(monkeypatch):
     """Engines whose vectors come from hashed words."""
 
     @contextmanager
-    def opened(config, cache=None):
+    def opened(config, cache=None, llm=None):
         embedder = HashEmbedder()
-        engine = MemoryEngine(config, embedder=embedder)
+        engine = MemoryEngine(thinking.configured(config), embedder=embedder, llm=llm)
         try:
             yield engine, embedder
         finally:
@@ -24,12 +25,15 @@ def hashed(monkeypatch):
     monkeypatch.setattr(quality, "opened", opened)
 
 
+def asking(folder, text):
+    data = datasets.load(folder)
+    return datasets.replace(data, questions=[datasets.replace(data.questions[1], text=text)])
+
+
 def test_what_was_written_about_a_turn_finds_it(hashed, tmp_path):
-    data = datasets.load(made_up.write(tmp_path / "data"))
-    notes = contextual.contexts_of(made_up.write_notes(tmp_path / "notes.jsonl.gz"))
-    question = data.questions[1]
-    asked = [datasets.replace(question, text="vessel remains relative")]
-    found = contextual.measure(datasets.replace(data, questions=asked), notes)
+    folder = made_up.write_notes(made_up.write(tmp_path / "data"))
+    data = asking(folder, "vessel remains relative")
+    found = contextual.measure(data, folder, ThinkingChoice(recorded=True))
     arms = found["arms"]
     assert found["n"] == 1 and found["contexts"] == 2
     assert arms["contextual embeddings + contextual BM25"]["MRR"] == 1.0
@@ -37,8 +41,8 @@ def test_what_was_written_about_a_turn_finds_it(hashed, tmp_path):
 
 
 def test_an_arm_without_its_text_says_so(hashed, tmp_path):
-    data = datasets.load(made_up.write(tmp_path / "data"))
-    arms = contextual.measure(data, {})["arms"]
+    folder = made_up.write(tmp_path / "data")
+    arms = contextual.measure(datasets.load(folder), folder, ThinkingChoice())["arms"]
     assert list(arms) == [arm.name for arm in contextual.ARMS]
     for arm in contextual.ARMS:
         assert arms[arm.name].get("reason") == (contextual.NO_TEXT if arm.contexts else None)

@@ -1,0 +1,81 @@
+"""The benchmarks' LLM without a model: recorded text through client, loop, store and index."""
+
+import json
+
+from benchmarks import common, datasets, quality, recorded_llm, thinking
+from benchmarks.recorded_llm import Replier
+from benchmarks.thinking import ThinkingChoice
+from slowcat_memory.core import describe
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.scripted_wire import Failure
+from tests.benchmarks import made_up
+
+
+def think(folder, choice):
+    """Tell the made-up conversation to an engine, and have it think; return what it holds."""
+    data = datasets.load(folder)
+    with (
+        common.scratch() as store,
+        thinking.thinking(choice, folder) as thinker,
+    ):
+        config = common.configuration(store, embedding={"kind": "none"})
+        engine = MemoryEngine(thinking.configured(config), llm=thinker.llm)
+        try:
+            run, _ = quality.answer_all(engine, data, thinker=thinker)
+            with engine.store.snapshot() as snapshot:
+                origins = {turn.id: turn.origin for turn in snapshot.turns()}
+                contexts = {origins[int(c.memory[6:])]: c.text for c in snapshot.contexts("c")}
+                keys = [(origins[int(key.memory[6:])], key.text) for key in snapshot.keys("c")]
+            return contexts, keys, thinking.summary(engine), run
+        finally:
+            engine.close()
+
+
+def test_recorded_text_goes_the_whole_way(tmp_path):
+    folder = made_up.write_notes(made_up.write(tmp_path / "data"))
+    contexts, keys, thought, _ = think(folder, ThinkingChoice(recorded=True))
+    assert contexts == {
+        "c/S1:0": "Ada names her reptile.",
+        "c/S3:0": "Ada's vessel went down, the remains went to a relative.",
+    }
+    assert keys == [("c/S2:0", "Which watercraft cost ninety?")], "what nobody said is dropped"
+    assert thought["contexts"] == 2 and thought["idle_tokens_in"] > 0
+
+
+def test_outputs_stand_in_where_there_are_no_notes(tmp_path):
+    folder = made_up.write_outputs(made_up.write(tmp_path / "data"))
+    contexts, keys, _, _ = think(folder, ThinkingChoice(recorded=True))
+    assert contexts == {} and keys == [("c/S1:0", "Ada's pet is a reptile.")]
+    made_up.write_notes(folder)
+    assert recorded_llm.read(folder).noted == {"c"}
+    assert "c/S1:0" not in recorded_llm.read(folder).questions, "notes go first"
+
+
+def test_a_recorded_run_is_repeated_without_the_server(tmp_path):
+    folder, file = made_up.write_notes(made_up.write(tmp_path / "data")), tmp_path / "answers.jsonl"
+    first = think(folder, ThinkingChoice(recorded=True, record=file))
+    again = think(folder, ThinkingChoice(replay=file))
+    assert again[:2] == first[:2] and again[3] == first[3]
+
+
+def test_nothing_is_thought_unless_it_is_asked_for(tmp_path):
+    folder = made_up.write_notes(made_up.write(tmp_path / "data"))
+    contexts, keys, thought, _ = think(folder, ThinkingChoice())
+    assert contexts == {} and keys == [] and "idle_done" not in thought
+
+
+def test_only_noted_conversations_are_kept(tmp_path):
+    folder = made_up.write(tmp_path / "data")
+    data = datasets.load(folder)
+    assert thinking.noted(data, folder).questions == []
+    assert len(thinking.noted(data, made_up.write_notes(folder)).questions) == len(data.questions)
+
+
+def test_a_prompt_of_nobody_is_refused():
+    reply = Replier(recorded_llm.Recorded({}, {}, frozenset()))
+    told = [{"role": "system", "content": "Sing."}, {"role": "user", "content": "La."}]
+    assert isinstance(reply({"messages": told}), Failure) and reply.unknown == 1
+    told[0]["content"] = describe.SYSTEM + "\n\nand its schema"
+    told[1]["content"] = "…\nWrite about the turns 4, 5.\n\nAn earlier answer could not be used."
+    answer = json.loads(reply({"messages": told}))
+    assert [one["turn"] for one in answer["turns"]] == [4, 5]
