@@ -36,10 +36,12 @@ test-oldest: $(OLD)/ready $(VENV)/models
 test-long: $(VENV)/ready
 	$(RUN) -m tests.harness.kill9 --kills 1000
 	$(RUN) -m tests.harness.forget9 --kills 500
+	$(RUN) -m tests.harness.jobs9 --kills 200
 	$(RUN) -m tests.harness.powerloss --images 3000
 	$(RUN) -m tests.harness.damage
 	$(RUN) -m tests.harness.isolation --operations 10000 --seed 1
 	$(RUN) -m tests.harness.turns --scripts 1000
+	$(RUN) -m tests.harness.preempt --interruptions 200
 	$(RUN) -m pytest -m "slow and not audio"
 
 test-audio: $(VENV)/audio

@@ -154,7 +154,7 @@ def _import(path: Path, data: Path) -> None:
 
 
 def _config(path: Path, **sections: Any) -> Config:
-    return common.configuration(path, tiers={"ageing_interval_s": 0.0}, **sections)
+    return common.configuration(path, idle={"enabled": False}, **sections)
 
 
 # -------------------------------------------------------------------- output

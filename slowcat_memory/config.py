@@ -28,6 +28,8 @@ from slowcat_memory.core.pack import PackOptions
 from slowcat_memory.core.rank import RankOptions
 from slowcat_memory.core.text import Tokenizer
 from slowcat_memory.errors import ConfigError
+from slowcat_memory.idle.jobs.describable import ContextualizeOptions
+from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.providers import EmbedderOptions, ThinkingOptions
 from slowcat_memory.runtime.audience import Audience, PeopleOptions
@@ -131,6 +133,8 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         prefix: When the LLM reads the prompt ahead.
         llm: The server for ``chat``.
         thinking: The LLM that thinks while nobody speaks.
+        contextualize: How an LLM describes what was said.
+        idle: When, and how much.
     """
 
     preset: Preset = "default"
@@ -155,6 +159,8 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     prefix: PrefixOptions = field(default_factory=PrefixOptions)
     llm: LLMOptions = field(default_factory=LLMOptions)
     thinking: ThinkingOptions = field(default_factory=ThinkingOptions)
+    contextualize: ContextualizeOptions = field(default_factory=ContextualizeOptions)
+    idle: IdleOptions = field(default_factory=IdleOptions)
 
     @property
     def folder(self) -> Path:

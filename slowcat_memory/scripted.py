@@ -38,6 +38,7 @@ class ScriptedServer:
         url: The base URL, with `/v1`; empty outside the block.
         requests: Every chat request's body, in order of arrival.
         arrived: `time.perf_counter()` at each of them.
+        left: The same when each was answered whole or hung up on, None while it is answered.
         embedding_requests: Every embedding request's body.
         cancelled: How many replies the client hung up on before their end.
         completed: How many replies were sent whole.
@@ -73,6 +74,7 @@ class ScriptedServer:
         self.url = ""
         self.requests: list[dict[str, Any]] = []
         self.arrived: list[float] = []
+        self.left: list[float | None] = []
         self.embedding_requests: list[dict[str, Any]] = []
         self.cancelled = 0
         self.completed = 0
@@ -157,8 +159,10 @@ class ScriptedServer:
         body = await http.json()
         self.requests.append(body)
         self.arrived.append(time.perf_counter())
-        await self._tell()
+        self.left.append(None)
+        number = len(self.left) - 1
         try:
+            await self._tell()
             reply = await self._written(body)
             if isinstance(reply, Failure):
                 return error(reply)
@@ -172,6 +176,7 @@ class ScriptedServer:
             self.cancelled += not self._closing
             raise
         finally:
+            self.left[number] = time.perf_counter()
             await asyncio.shield(self._tell())
 
     async def _written(self, body: dict[str, Any]) -> Reply:

@@ -8,6 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
+from slowcat_memory.core.text import estimate_tokens
 from slowcat_memory.parrot import message_text
 
 
@@ -91,8 +92,8 @@ class Script:
         return {"role": "assistant", "content": text} | ({"tool_calls": calls} if calls else {})
 
     def usage(self) -> dict[str, int]:
-        """Return the token counts; a token here is a word."""
-        read = sum(len(message_text(m).split()) for m in self.body.get("messages", []))
+        """Return the token counts: of the prompt estimated, of the reply a word each."""
+        read = sum(estimate_tokens(message_text(m)) for m in self.body.get("messages", []))
         said = len(self.tokens) + len(self.calls)
         return {"prompt_tokens": read, "completion_tokens": said, "total_tokens": read + said}
 

@@ -30,6 +30,7 @@ from slowcat_memory.providers import (
     token_key_of,
 )
 from slowcat_memory.providers.parsing import parse
+from slowcat_memory.testing_jobs import check_job, think
 
 if TYPE_CHECKING:
     from slowcat_memory.scripted import ScriptedServer
@@ -40,7 +41,9 @@ __all__ = [
     "ScriptedLLM",
     "ScriptedServer",
     "check_embedder",
+    "check_job",
     "memory_config",
+    "think",
 ]
 
 T = TypeVar("T", bound=Struct)
@@ -271,7 +274,7 @@ class ScriptedLLM:
 
 
 def memory_config(path: Path | str, **sections: dict[str, Any]) -> Config:
-    """Configure a store for a test: in UTC, words alone, and so patient that no machine is slow.
+    """Configure a store for a test: in UTC, words alone, thinking when told to, and so patient that no machine is slow.
 
     Args:
         path: The store's folder.
@@ -284,6 +287,7 @@ def memory_config(path: Path | str, **sections: dict[str, Any]) -> Config:
         "memory": {"path": str(path), "time_zone": "UTC"},
         "recall": {"deadline_ms": 10_000.0, "warn_ms": 10_000.0},
         "embedding": {"kind": "none"},
+        "idle": {"enabled": False},
     }
     for section, knobs in sections.items():
         values[section] = {**values.get(section, {}), **knobs}

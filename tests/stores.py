@@ -15,6 +15,7 @@ def configured(path: Path, **sections: dict[str, Any]) -> Config:
         "memory": {"path": str(path), "time_zone": "UTC"},
         "recall": dict(PATIENT),
         "embedding": {"kind": "none"},
+        "idle": {"enabled": False},
     }
     for section, knobs in sections.items():
         values[section] = {**values.get(section, {}), **knobs}

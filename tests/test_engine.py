@@ -797,7 +797,7 @@ def test_a_failed_opening_is_not_shared(home: Home) -> None:
 def test_closing_does_not_wait_for_a_stuck_embedder(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("slowcat_memory.engine.CLOSE_S", 0.05)
+    monkeypatch.setattr("slowcat_memory.runtime.indexer.CLOSE_S", 0.05)
     embedder = HashEmbedder()
     engine, gate = home.open(embedder), Gate(embedder.encode)
     engine.drain()

@@ -4,6 +4,7 @@ import ast
 import asyncio
 import importlib.util
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from slowcat_memory.scripted import ScriptedServer
 
 FOLDER = Path(__file__).parents[1] / "examples"
 EXAMPLES = sorted(FOLDER.glob("*.py"))
+BOTS = [path for path in EXAMPLES if path.stem.endswith("_bot")]
 
 
 def tree(path: Path) -> ast.Module:
@@ -71,7 +73,11 @@ def members(cls: str, path: Path) -> set[str]:
 
 def test_there_are_examples_and_the_readme_lists_them():
     readme = (FOLDER / "README.md").read_text(encoding="utf-8")
-    assert {path.name for path in EXAMPLES} == {"minimal_bot.py", "local_voice_bot.py"}
+    assert {path.name for path in EXAMPLES} == {
+        "minimal_bot.py",
+        "local_voice_bot.py",
+        "custom_job.py",
+    }
     assert all(f"({path.name})" in readme for path in EXAMPLES)
 
 
@@ -82,10 +88,15 @@ def test_an_example_compiles_and_says_how_to_run_it(path):
     how = ast.get_docstring(tree(path)) or ""
     assert "pip install" in how and f"python examples/{path.name}" in how
     assert "SPDX-License-Identifier: BSD-2-Clause" in code
+
+
+@pytest.mark.parametrize("path", BOTS, ids=lambda path: path.stem)
+def test_a_bot_outlives_silence_and_begins_with_what_it_knows(path):
+    code = path.read_text(encoding="utf-8")
     assert "cancel_on_idle_timeout=False" in code and "await memory.session_context()" in code
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", BOTS, ids=lambda path: path.stem)
 def test_what_an_example_imports_from_pipecat_is_there(path):
     found = imported(path, "pipecat")
     assert len(found) > 5
@@ -95,7 +106,7 @@ def test_what_an_example_imports_from_pipecat_is_there(path):
         assert name in names_in(source), f"{path.name}: {module} has no {name}"
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", BOTS, ids=lambda path: path.stem)
 def test_what_an_example_imports_from_us_is_public(path):
     found = imported(path, "slowcat_memory")
     assert ("slowcat_memory", "HybridContextualMemoryProcessor") in found
@@ -151,3 +162,15 @@ def test_the_minimal_bot_remembers_what_it_was_told_in_another_process(tmp_path)
         assert "talked once before" in systems[-1] and "talked" not in systems[0]
 
     run(scenario(), timeout_s=60)
+
+
+def test_the_custom_job_thinks():
+    done = subprocess.run(
+        [sys.executable, str(FOLDER / "custom_job.py")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=os.environ | {"PYTHONPATH": str(FOLDER.parent)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["Anna loves old bicycles.", "Anna loves the sea."]

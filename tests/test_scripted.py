@@ -44,12 +44,12 @@ def test_usage_comes_last_and_only_when_asked_for():
     async def scenario():
         async with ScriptedServer(lambda request: "One two.") as server:
             stream = await client(server).chat.completions.create(
-                **ask("how many words"), stream=True, stream_options={"include_usage": True}
+                **ask("how many tokens"), stream=True, stream_options={"include_usage": True}
             )
             *rest, last = [chunk async for chunk in stream]
         assert last.choices == [] and all(chunk.usage is None for chunk in rest)
-        assert (last.usage.prompt_tokens, last.usage.completion_tokens) == (3, 2)
-        assert last.usage.total_tokens == 5
+        assert (last.usage.prompt_tokens, last.usage.completion_tokens) == (4, 2)
+        assert last.usage.total_tokens == 6
 
     run(scenario())
 

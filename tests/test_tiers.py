@@ -1,6 +1,5 @@
 """The engine ages what was said: after a silence, when asked, and never while somebody speaks."""
 
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, Turn
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
-SMALL = {"warm": 30, "block_exchanges": 4, "dictionary_from": 100, "ageing_interval_s": 0.0}
+SMALL = {"warm": 30, "block_exchanges": 4, "dictionary_from": 100}
 THINGS = ("cello", "kayak", "tent", "piano", "lamp", "sofa", "fence", "camera", "radio", "oven")
 
 
@@ -106,33 +105,6 @@ def test_every_scope_or_one(opened) -> None:
     engine.age()
     assert tiers(engine)["hot"] <= 60
     assert found(engine, 5, "bob") == said(5).text
-
-
-def test_it_ages_after_a_silence(opened, monkeypatch) -> None:
-    aged = threading.Event()
-    real = MemoryEngine.age
-    monkeypatch.setattr(MemoryEngine, "age", lambda *a, **k: (real(*a, **k), aged.set())[0])
-    engine = opened(ageing_interval_s=0.05)
-    talk(engine)
-    assert aged.wait(10)
-    engine.drain()
-    assert found(engine, 13) == said(13).text
-    assert tiers(engine)["cold"] > 0
-
-
-def test_it_stops_when_somebody_speaks(opened, monkeypatch) -> None:
-    engine = opened()
-    talk(engine)
-    asked = []
-
-    def age(scope=None, stop=lambda: False):
-        asked.append(stop())
-        engine.append(said(500))
-        asked.append(stop())
-
-    monkeypatch.setattr(engine, "age", age)
-    engine._age_in_silence()
-    assert asked == [False, True]
 
 
 def test_nothing_speaks_against_an_empty_store(opened) -> None:

@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 from slowcat_memory import __version__
 from slowcat_memory.cli import (
     config_commands,
+    doctor,
     exporting,
     forget,
     hotwords,
@@ -18,6 +19,7 @@ from slowcat_memory.cli import (
     importing,
     init,
     keep,
+    reindex,
     replay,
     search,
     show,
@@ -184,3 +186,5 @@ app.command("undo", rich_help_panel=CHANGE)(undo.undo)
 app.command("init", rich_help_panel=CARE)(init.init)
 app.add_typer(config_commands.app, name="config", rich_help_panel=CARE)
 app.command("tidy", rich_help_panel=CARE)(tidy.tidy)
+app.command("doctor", rich_help_panel=CARE)(doctor.doctor)
+app.command("reindex", rich_help_panel=CARE)(reindex.reindex)

@@ -78,7 +78,7 @@ class Settings:
 
         from slowcat_memory.engine import MemoryEngine
 
-        config = self.config
+        config = replace(self.config, idle=replace(self.config.idle, enabled=False))
         if words_only:
             config = replace(config, embedding=replace(config.embedding, kind="none"))
         engine = MemoryEngine(config, readonly=readonly)

@@ -50,8 +50,6 @@ class TierOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     Attributes:
         warm: How many memories of a namespace stay warm.
-        ageing_interval_s: Silence after which texts move on, in seconds; 0 leaves them, but for
-            `slowcat-memory tidy`.
 
     Performance:
 
@@ -65,7 +63,6 @@ class TierOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """
 
     warm: Annotated[int, Meta(ge=0)] = WARM.size or 0
-    ageing_interval_s: float = 300.0
     block_exchanges: Annotated[int, Meta(ge=1)] = COLD.exchanges
     block_bytes: Annotated[int, Meta(le=1 << 20)] = 8192
     dictionary_from: int = 2000

@@ -38,6 +38,10 @@ class Trigger(Struct, frozen=True):
     weekday: int | None = None
 
 
+class NoOptions(Struct, frozen=True, forbid_unknown_fields=True):
+    """Of a job that has no knobs of its own."""
+
+
 class Plan(Struct, frozen=True, kw_only=True):
     """What a job found to be due.
 
@@ -65,14 +69,17 @@ class Upkeep(Protocol):
     def erase_due(self) -> int:
         """Erase for good what was forgotten and can no longer be undone."""
 
-    def erase_guests(self) -> Any:
-        """Erase what guests said longer ago than it is kept."""
+    def expired(self) -> bool:
+        """Tell whether anything is older than it may become: of guests, or by configuration."""
+
+    def erase_expired(self) -> Any:
+        """Erase that."""
 
     def embed_due(self, scope: str) -> bool:
         """Tell whether memories wait for exact vectors, or for those of the model in use."""
 
-    def embed(self, scope: str) -> None:
-        """Make exact vectors of what has none."""
+    def embed(self, scope: str, *, stop: Callable[[], bool]) -> None:
+        """Make exact vectors of what has none, in slices that ``stop`` ends between."""
 
 
 class JobContext(Protocol):

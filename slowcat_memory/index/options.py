@@ -52,3 +52,15 @@ class IndexOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     scan_to: int = 150_000
     cells: int = 64
     rescore: int = 400
+
+    def seal_due(self, sealed: int, tail: int) -> bool:
+        """Tell whether a tail has grown enough for a new sealed index.
+
+        Args:
+            sealed: How many memories are sealed.
+            tail: How many are not.
+
+        Returns:
+            Whether it has.
+        """
+        return tail > min(max(self.seal_at, self.seal_share * sealed), max(self.seal_most, 1))

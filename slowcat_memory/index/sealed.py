@@ -61,7 +61,8 @@ class Build:
         """
         temporary = root / f"tmp-{uuid.uuid4().hex}"
         try:
-            root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for folder in (root.parent, root):  # a parent made on the way would be open to others
+                folder.mkdir(mode=0o700, exist_ok=True)
             temporary.mkdir(mode=0o700)
             with tempfile.TemporaryFile() as errors:
                 self._run(["-m", module, str(temporary), *arguments], errors)

@@ -76,6 +76,22 @@ def base_url(llm: Any) -> str:
     return "" if url is None else str(url)
 
 
+def same_server(one: str, other: str) -> bool:
+    """Tell whether two URLs name one server: the same port of one host, or of this machine.
+
+    Args:
+        one: A base URL; "" for none.
+        other: Another.
+
+    Returns:
+        Whether they do; False for what cannot be read.
+    """
+    hosts = [_host(one), _host(other)]
+    ports = {host.rpartition(":")[2] for host in hosts}
+    near = all(hosts) and len(ports) == 1
+    return near and (hosts[0] == hosts[1] or (_is_local(one) and _is_local(other)))
+
+
 def _host(url: str) -> str:
     try:
         return host_and_port(url)

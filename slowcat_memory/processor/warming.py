@@ -6,6 +6,8 @@ somebody speaks, and its errors never matter.
 """
 
 import asyncio
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 from loguru import logger
 from pipecat.frames.frames import (
@@ -63,13 +65,21 @@ class Warming:
         if self._request:
             self._request.cancel()
 
-    async def warm(self, llm: LLMService, context: LLMContext, *, again: bool = False) -> bool:
+    async def warm(
+        self,
+        llm: LLMService,
+        context: LLMContext,
+        *,
+        again: bool = False,
+        reading: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> bool:
         """Ask for one token.
 
         Args:
             llm: Whom.
             context: The conversation.
             again: Whether something else used the LLM since it last read this.
+            reading: Surrounds the request, to keep others from the LLM meanwhile.
 
         Returns:
             Whether the LLM has read it now: False while somebody speaks or is answered, for what
@@ -80,7 +90,8 @@ class Warming:
             return False
         request = self._request = asyncio.ensure_future(llm.run_inference(context, max_tokens=1))
         try:
-            await asyncio.wait((request,))
+            with reading():
+                await asyncio.wait((request,))
         finally:
             request.cancel()  # when we are cancelled ourselves
             self._request = None

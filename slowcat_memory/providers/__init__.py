@@ -1,4 +1,4 @@
-"""HERE IS A TEXT, GIVE ME A VECTOR.
+"""HERE IS A TEXT, GIVE ME A VECTOR; here is a question to an LLM, give me a checked answer.
 
 Useful for: the vector of a query in about two milliseconds (``open_query_embedder``), and exact
 vectors of many documents while nobody speaks (``open_document_embedder``).
@@ -24,6 +24,7 @@ from slowcat_memory.providers.exporting import export_model
 from slowcat_memory.providers.llm import LLM, Answer, Prompt
 from slowcat_memory.providers.onnx import OnnxEmbedder
 from slowcat_memory.providers.open import open_document_embedder, open_query_embedder
+from slowcat_memory.providers.recording import RecordingLLM, ReplayingLLM
 from slowcat_memory.providers.sentence import SentenceEmbedder
 from slowcat_memory.providers.thinking import ThinkingOptions, open_llm
 
@@ -40,6 +41,8 @@ __all__ = [
     "OnnxEmbedder",
     "Prompt",
     "QueryEmbedder",
+    "RecordingLLM",
+    "ReplayingLLM",
     "SentenceEmbedder",
     "ThinkingOptions",
     "TokenEmbedder",

@@ -29,6 +29,7 @@ class AwayAwareLLM:
         probe: Callable[[], Awaitable[bool]],
         clock: Callable[[], float] = time.monotonic,
         chance: Callable[[], float] = random.random,
+        close: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         """Put it before an LLM.
 
@@ -37,8 +38,10 @@ class AwayAwareLLM:
             probe: Asks the server whether it is there, without having it think.
             clock: Seconds that never go back; for tests.
             chance: 0 to 1; for tests.
+            close: Closes its connections.
         """
         self._inner, self._probe, self._clock, self._chance = inner, probe, clock, chance
+        self._close = close
         self._failures = FAILURES
         self._wait_s = FIRST_PROBE_S
         self._probe_at = clock()
@@ -92,6 +95,11 @@ class AwayAwareLLM:
             raise
         self._failures, self._wait_s = 0, FIRST_PROBE_S
         return answer
+
+    async def close(self) -> None:
+        """Close the LLM's connections; the next call opens new ones."""
+        if self._close:
+            await self._close()
 
     @property
     def _away(self) -> bool:

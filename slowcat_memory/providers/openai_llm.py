@@ -187,7 +187,7 @@ class OpenAILLM:
                         {"role": "system", "content": _sendable(rung.system(prompt.system, into))},
                         {"role": "user", "content": _sendable(prompt.user)},
                     ],
-                    max_tokens=prompt.max_tokens,
+                    max_tokens=prompt.max_tokens + options.reasoning_tokens,
                     temperature=temperature,
                     stream=True,
                     **rung.arguments(prompt.job, into),

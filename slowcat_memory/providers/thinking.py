@@ -17,6 +17,8 @@ class ThinkingOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         context_tokens: Tokens that the model reads and writes in all; 0 asks the server, and
             where that does not tell, prompts have 2,500 at most.
         temperature: 0 to 1; instead of what each job asks for. Negative: what each job asks for.
+        reasoning_tokens: Tokens that the model may write before an answer, beside the answer's own;
+            1,000 or more for a model that reasons and cannot be told not to.
         max_answer_chars: Characters of an answer, beyond which the LLM runs wild.
         connect_s: Seconds to connect.
         first_token_s: Seconds until the first token, the prompt's reading included; 120 where a
@@ -31,6 +33,7 @@ class ThinkingOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     allow_remote: bool = False
     context_tokens: int = 0
     temperature: float = -1.0
+    reasoning_tokens: int = 0
     max_answer_chars: int = 20_000
     # Patience.
     connect_s: float = 1.0
@@ -61,4 +64,4 @@ def open_llm(options: ThinkingOptions) -> AwayAwareLLM | None:
     from slowcat_memory.providers.openai_llm import OpenAILLM  # takes half a second
 
     llm = OpenAILLM(options)
-    return AwayAwareLLM(llm, llm.probe)
+    return AwayAwareLLM(llm, llm.probe, close=llm.close)

@@ -16,6 +16,7 @@ from slowcat_memory.core.chunks import chunk, spoken
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import (
     DocumentEmbedder,
+    Embedded,
     Embedder,
     TokenEmbedder,
     token_key_of,
@@ -28,8 +29,10 @@ from slowcat_memory.store import Store
 
 DRAFTS = 16  # texts embedded between two looks at whether to stop
 EXACT = 64  # texts embedded between two words about progress, and written together
+GENTLE = 16  # the same while somebody may begin to speak: a third of a second in the child process
 Told = Callable[[str, int, int], None]
 """Told what is being done, how much is done, and of how much."""
+Stop = Callable[[], bool]
 
 
 class Passage(Struct, frozen=True):
@@ -72,6 +75,22 @@ class DocumentVectors:
         """
         self._embedding, self._namespaces, self._store = embedding, namespaces, store
 
+    def encode(self, texts: Sequence[str]) -> Embedded:
+        """Embed texts as drafts are embedded. Blocks, 2 ms a text.
+
+        Args:
+            texts: The texts.
+
+        Returns:
+            Their vectors; empty without a model.
+        """
+        embedder = self._embedding.embedder
+        if embedder is None:
+            return Embedded(np.zeros((0, 0), np.float32), [])
+        if self._token_key(embedder):
+            return cast(TokenEmbedder, embedder).encode_tokens(texts)
+        return Embedded(embedder.encode(texts), [])
+
     def draft(self, scope: str, memory_ids: Sequence[str]) -> None:
         """Embed those memories, and keys to them, that have no vector, with the query model.
 
@@ -107,7 +126,33 @@ class DocumentVectors:
                 return
             self.draft(scope, missing[start : start + DRAFTS])
 
-    def embed(self, scope: str, told: Told, embedder: DocumentEmbedder | None = None) -> None:
+    def due(self, scope: str) -> bool:
+        """Tell whether anything lacks an exact vector, and could have one. Reads the namespace.
+
+        Args:
+            scope: The namespace.
+
+        Returns:
+            Whether ``embed`` would make any; False when documents cannot be embedded here.
+        """
+        if self._embedding.embedder is None:
+            return False
+        opened, _ = self._embedding.open_documents()
+        if opened is None:
+            return False
+        try:
+            same = opened.key == self._namespaces.get(scope).space.key
+            return same and bool(self._inexact(scope, self._token_key(opened)))
+        finally:
+            opened.close()
+
+    def embed(
+        self,
+        scope: str,
+        told: Told,
+        embedder: DocumentEmbedder | None = None,
+        stop: Stop | None = None,
+    ) -> None:
         """Replace drafts by exact vectors, and make the missing ones. Blocks, for minutes.
 
         A vector that lacks those of its tokens counts as missing.
@@ -116,6 +161,7 @@ class DocumentVectors:
             scope: The namespace.
             told: Told about the progress.
             embedder: Whose owner closes it; None opens one for this call, which costs seconds.
+            stop: Asked between two slices, which are small then; True ends it.
 
         Raises:
             ProviderError: The document embedder failed; what it finished is kept.
@@ -123,17 +169,19 @@ class DocumentVectors:
         if self._embedding.embedder is None:
             return
         if embedder is not None:
-            self._embed_with(embedder, scope, told)
+            self._embed_with(embedder, scope, told, stop)
             return
         opened, report = self._embedding.open_documents()
         if opened is None:
             raise ProviderError(report.source, hint=report.hint)
         try:
-            self._embed_with(opened, scope, told)
+            self._embed_with(opened, scope, told, stop)
         finally:
             opened.close()
 
-    def _embed_with(self, embedder: DocumentEmbedder, scope: str, told: Told) -> None:
+    def _embed_with(
+        self, embedder: DocumentEmbedder, scope: str, told: Told, stop: Stop | None
+    ) -> None:
         space = self._namespaces.get(scope).space
         if embedder.key != space.key:
             raise ProviderError(
@@ -141,11 +189,15 @@ class DocumentVectors:
                 hint="The model has changed; start again, and it is exported anew",
             )
         missing = self._inexact(scope, self._token_key(embedder))
-        for start in range(0, len(missing), EXACT):
+        size = GENTLE if stop else EXACT
+        for start in range(0, len(missing), size):
+            if stop and stop():
+                break
             told("embed", start, len(missing))
-            made = self._made(embedder, missing[start : start + EXACT])
+            made = self._made(embedder, missing[start : start + size])
             self._keep(scope, space, made, draft=False)
-        told("embed", len(missing), len(missing))
+        else:
+            told("embed", len(missing), len(missing))
         self._store.flush(None)
 
     def _token_key(self, embedder: Embedder) -> str:

@@ -16,7 +16,7 @@ from loguru import logger
 
 from slowcat_memory.core.chunks import chunk, chunk_id
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.records import Memory, Turn
+from slowcat_memory.records import Memory, Turn, WriteBatch
 from slowcat_memory.runtime.documents import DocumentVectors
 from slowcat_memory.runtime.namespaces import Namespaces
 from slowcat_memory.store import Ack
@@ -35,7 +35,8 @@ class Indexer:
             vectors: Makes drafts.
             metrics: Where failures are counted.
         """
-        self._namespaces, self._vectors, self._metrics = namespaces, vectors, metrics
+        self._namespaces, self._vectors = namespaces, vectors
+        self._metrics = metrics
         self._waiting: deque[tuple[Turn, Ack, bool]] = deque()  # see ``release``
         self.closing = threading.Event()
         self.talk = ThreadPoolExecutor(1, "slowcat-recall")
@@ -83,6 +84,15 @@ class Indexer:
         self.release()
         self.talk.submit(self._take_memory, memory).result()
 
+    def take(self, batch: WriteBatch) -> None:
+        """Take what was made in idle time into the indexes that are loaded. Blocks.
+
+        Args:
+            batch: As it was stored.
+        """
+        self.release()
+        self.talk.submit(self._take_batch, batch).result()
+
     def put_description(self, scope: str, memory_ids: Sequence[str]) -> None:
         """Take in what was stored about memories: contexts and keys, and the vectors of both. Blocks.
 
@@ -110,6 +120,20 @@ class Indexer:
     def _take_memory(self, memory: Memory) -> None:
         self._namespaces.get(memory.scope).put_memory(memory)
         self.later(self._vectors.draft, memory.scope, [memory.id])
+
+    def _take_batch(self, batch: WriteBatch) -> None:
+        """Take a batch into the loaded indexes; one that is loaded later reads it from the store."""
+        described = {(context.scope, context.memory): None for context in batch.contexts}
+        described |= {(key.scope, key.memory): None for key in batch.keys}
+        described |= {(scope, id_.rpartition("?")[0]): None for scope, id_ in batch.drop_keys}
+        for memory in batch.memories:
+            described.pop((memory.scope, memory.id), None)
+            if memory.scope in self._namespaces:
+                self._take_memory(memory)
+        for scope in {scope for scope, _ in described if scope in self._namespaces}:
+            self._take_description(scope, [id_ for at, id_ in described if at == scope])
+        for scope in {scope for scope, _ in batch.drop if scope in self._namespaces}:
+            self._namespaces.get(scope).forget([id_ for at, id_ in batch.drop if at == scope])
 
     def reload(self, scope: str) -> None:
         """Make a namespace anew from the store, behind the turns that it still takes. Blocks.

@@ -379,9 +379,8 @@ class Namespace:
 
     def seal_due(self) -> bool:
         """Tell whether the tail has grown enough for a new sealed index, or the old one is broken."""
-        options, searcher = self._options, self.searcher
-        limit = max(options.seal_at, options.seal_share * searcher.sealed_count)
-        return self.damaged or searcher.tail_count > min(limit, max(options.seal_most, 1))
+        grown = self._options.seal_due(self.searcher.sealed_count, self.searcher.tail_count)
+        return self.damaged or grown
 
     def reseal(self) -> None:
         """Build a new sealed index and go on with it. Blocks for seconds: not for the frame path.

@@ -7,6 +7,7 @@ and forgetting for good. Not useful for: finding something by its content (see `
 from slowcat_memory.store.acks import Ack
 from slowcat_memory.store.lmdb import Store
 from slowcat_memory.store.options import OpenReport, StoreOptions
+from slowcat_memory.store.restoring import Restored, restore
 from slowcat_memory.store.snapshot import Snapshot
 
-__all__ = ["Ack", "OpenReport", "Snapshot", "Store", "StoreOptions"]
+__all__ = ["Ack", "OpenReport", "Restored", "Snapshot", "Store", "StoreOptions", "restore"]

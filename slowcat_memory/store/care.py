@@ -23,6 +23,7 @@ from slowcat_memory.store.folder import (
     DATA,
     FRESH,
     LOCK,
+    RESTORING,
     RUNNING,
     create,
     sync_dir,
@@ -74,11 +75,12 @@ def examine(path: Path, now: Callable[[], datetime], map_size: int) -> OpenRepor
 
 
 def _tidy(path: Path) -> None:
-    """Remove what an interrupted swap, backup or salvage left behind."""
+    """Remove what an interrupted swap, backup, salvage or restoration left behind."""
     (path / FRESH).unlink(missing_ok=True)
     for leftover in (path / BACKUPS).glob("*.tmp"):
         leftover.unlink()
-    shutil.rmtree(path / WORKSHOP, ignore_errors=True)
+    for workshop in (WORKSHOP, RESTORING):
+        shutil.rmtree(path / workshop, ignore_errors=True)
 
 
 # ------------------------------------------------------------------- recovery

@@ -18,7 +18,7 @@ from slowcat_memory.errors import StoreDamagedError, StoreError, StoreFullError
 from slowcat_memory.store.canary import MAX_TABLES
 from slowcat_memory.store.edit import Edit, transact
 from slowcat_memory.store.environment import Environment
-from slowcat_memory.store.folder import BACKUPS, CORRUPT, FRESH, create, sync_dir
+from slowcat_memory.store.folder import BACKUPS, CORRUPT, FRESH, REPLACED, create, sync_dir
 from slowcat_memory.store.schema import ERASE_DUE
 
 log = logging.getLogger(__name__)
@@ -95,6 +95,16 @@ def rows(file: Path, table: str = "log") -> int:
             return int(txn.stat(db)["entries"])
 
 
+def flush(file: Path) -> None:
+    """Make a file durable.
+
+    Args:
+        file: The file.
+    """
+    with file.open("rb") as data:
+        os.fsync(data.fileno())
+
+
 # ------------------------------------------------------------------- erasing
 
 
@@ -131,7 +141,7 @@ def erase_if_due(env: Environment) -> bool:
 def erase(env: Environment) -> bool:
     """Leave deleted text behind: swap in a copy, remove every older copy of the file.
 
-    Backups and the files of damaged stores in the folder go too: they predate the forgetting.
+    Backups and the files of former stores in the folder go too: they predate the forgetting.
     Backups elsewhere are out of reach.
 
     Args:
@@ -195,12 +205,12 @@ def _check_copy(env: Environment, fresh: Path) -> None:
 
 
 def remove_older(path: Path) -> None:
-    """Remove the folder's backups and the files of damaged stores.
+    """Remove the folder's backups and the files of damaged and replaced stores.
 
     Args:
         path: The store's folder.
     """
     shutil.rmtree(path / BACKUPS, ignore_errors=True)
-    for folder in path.glob(f"{CORRUPT}*"):
+    for folder in (*path.glob(f"{CORRUPT}*"), *path.glob(f"{REPLACED}*")):
         shutil.rmtree(folder, ignore_errors=True)
     sync_dir(path)

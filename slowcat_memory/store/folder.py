@@ -17,6 +17,9 @@ FRESH = "new.mdb"  # a compacted copy that is about to replace DATA
 WRITER = "writer.lock"
 RUNNING = "running"  # there while a writer has the store open
 BACKUPS = "backups"
+LAST_BACKUP = "last-backup"  # when and where the latest backup was made
+RESTORING = "restore.tmp"  # where a backup is made ready
+REPLACED = "replaced-"  # + UTC time: the file of a store that a backup took the place of
 CORRUPT = "corrupt-"  # + UTC time: files of a store that was damaged
 
 NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "virtiofs"})

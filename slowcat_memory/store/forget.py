@@ -60,6 +60,7 @@ class Doomed:
         turns: By log id.
         edges: By log id: of sessions that lose their last turn.
         memories: (scope, id), chunks included.
+        unnamed: Those of them that go neither by their name nor by their sources.
         sessions: Ids of sessions to fold anew: what is left of each.
         along: Contexts, keys, tasks and runs.
         damaged: (table, key) of records that cannot be read, so that nobody can tell whether the
@@ -69,6 +70,7 @@ class Doomed:
     turns: dict[int, Turn] = field(default_factory=dict)
     edges: dict[int, SessionEdge] = field(default_factory=dict)
     memories: set[tuple[str, str]] = field(default_factory=set)
+    unnamed: set[tuple[str, str]] = field(default_factory=set)
     sessions: dict[str, Session | None] = field(default_factory=dict)
     along: cascade.Along = field(default_factory=cascade.Along)
     damaged: list[tuple[str, bytes]] = field(default_factory=list)
@@ -131,11 +133,11 @@ def find(what: Forget, edit: Edit) -> Doomed:
     doomed.turns = {e.id: e for e in events if isinstance(e, Turn) and wanted(e)}
     _find_sessions(what, events, doomed)
     doomed.memories = {(t.scope, chunk_id(t.id)) for t in doomed.turns.values()}
-    doomed.memories |= {
-        (memory.scope, memory.id)
-        for memory in doomed.readable(edit, "memories", Memory)
-        if _covers(what, memory, doomed)
-    }
+    for memory in doomed.readable(edit, "memories", Memory):
+        if _covers(what, memory, doomed):
+            doomed.memories.add((memory.scope, memory.id))
+            if doomed.turns.keys().isdisjoint(memory.sources) and memory.id not in what.memories:
+                doomed.unnamed.add((memory.scope, memory.id))
     _find_along(what, doomed, edit)
     return doomed
 
@@ -278,11 +280,18 @@ def _drop_events(doomed: Doomed, edit: Edit) -> None:
 
 
 def _bury(what: Forget, doomed: Doomed, edit: Edit) -> None:
-    """Leave a tombstone for what was named; a cascade's memories may be made anew, differently."""
+    """Leave a tombstone for what was named; a cascade's memories may be made anew, differently.
+
+    What went neither by its name nor by its sources leaves a mark: the same words may be kept
+    again one day, and a backup of before must not bring them back (see ``restoring``).
+    """
     buried = [keys.turn_tombstone(turn) for turn in doomed.turns]
     buried += [keys.memory_tombstone(s, m) for s, m in doomed.memories if m in what.memories]
     for key in buried:
         edit.put("tombstones", key, codec.seal(key))
+    epoch = edit.meta(EPOCH, 0) + 1
+    for scope, memory in doomed.unnamed:
+        edit.write_record("tombstones", keys.gone_mark(scope, memory), epoch)
 
 
 def _clean_ledger(doomed: Doomed, edit: Edit) -> None:

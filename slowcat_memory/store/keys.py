@@ -183,6 +183,31 @@ def memory_tombstone(scope: str, memory: str) -> bytes:
     return _checked(b"m" + scoped_key(scope, memory))
 
 
+def is_turn_tombstone(key: bytes) -> bool:
+    """Tell whether a tombstone is a turn's.
+
+    Args:
+        key: Of any row among the tombstones.
+
+    Returns:
+        False for a memory's, and for a mark.
+    """
+    return key[:1] == b"t" and len(key) == 1 + _U64.size
+
+
+def gone_mark(scope: str, memory: str) -> bytes:
+    """Return the key that says when a memory was forgotten that may be made anew.
+
+    Args:
+        scope: Its namespace.
+        memory: Its id, which may be made of words: only a hash of it stays.
+
+    Returns:
+        The key.
+    """
+    return b"g" + blake2b(scoped_key(scope, memory), digest_size=2 * HASH).digest()
+
+
 def _part(name: str) -> bytes:
     raw = name.encode()
     if not raw or b"\0" in raw:

@@ -408,7 +408,7 @@ class Store:
         """
         self._check_open()
         if to is not None:
-            return backups.make(self._env, to)
+            return backups.make(self._env, to, self._now())
         return backups.make_own(self._env, self._now(), self._options.backups_keep)
 
     def close(self, timeout: float = DRAIN_SECONDS) -> None:

@@ -54,7 +54,9 @@ TABLES = (
     Table("cursors", "name", "Cursor", "bookkeeping"),
     Table("manifest", "scope", "Manifest", "bookkeeping"),
     Table("changes", r"scope \0 u64 number", "ids of memories", "bookkeeping"),
-    Table("tombstones", r"t u64 id | m scope \0 id", "empty", "bookkeeping"),
+    Table(
+        "tombstones", r"t u64 id | m scope \0 id | g hash", "empty | forget epoch", "bookkeeping"
+    ),
     Table("meta", "name", "JSON", "bookkeeping"),
 )
 

@@ -61,7 +61,7 @@ class Household:
     def __init__(self, folder: Path, seed: int) -> None:
         self.rng, self.clock, self.done = random.Random(seed), FixedClock(), Counter[str]()
         people = {"scopes": "each", "household": HOME, "guest": GUEST, "guest_hours": 24.0}
-        tiers = {"warm": 20, "block_exchanges": 3, "ageing_interval_s": 0.0}
+        tiers = {"warm": 20, "block_exchanges": 3}
         self.config = memory_config(
             folder,
             memory={"path": str(folder), "time_zone": "UTC", "hot_cache_size": 30,

@@ -110,7 +110,7 @@ def run(seeds: list[int], control: str = "", tell: bool = False) -> Counter[str]
 
 
 async def _run(folder: Path, seeds: list[int], control: str, tell: bool) -> Counter[str]:
-    config = memory_config(folder, recall={"floor": 0.005}, tiers={"ageing_interval_s": 0.0})
+    config = memory_config(folder, recall={"floor": 0.005})
     engine, free = MemoryEngine(config), asyncio.Semaphore(AT_ONCE)
     count: Counter[str] = Counter()
 

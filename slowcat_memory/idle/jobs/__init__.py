@@ -1,1 +1,1 @@
-"""One file = one job = prompt + reply type + options + step."""
+"""What is done while nobody speaks: one file for each job."""

@@ -1,0 +1,45 @@
+"""``slowcat-memory reindex``: the index made anew, and with it the vectors if so wished."""
+
+from typing import Annotated
+
+import typer
+
+from slowcat_memory.cli.bars import bars
+from slowcat_memory.cli.output import count, out, warn
+from slowcat_memory.cli.settings import settings
+
+
+def reindex(
+    ctx: typer.Context,
+    scope: Annotated[
+        str | None, typer.Option(help="Only this scope; by default every one.")
+    ] = None,
+    embed: Annotated[
+        bool,
+        typer.Option("--embed", help="First embed what has no exact vector of the model in use."),
+    ] = False,
+) -> None:
+    """Build the index anew from what was said.
+
+    Never needed while all is well: an agent does it in idle time. Worth while when
+    [bold]slowcat-memory doctor[/] says so, and with --embed after a change of the embedding model.
+
+    Example: [bold]slowcat-memory reindex --embed --scope anna[/]
+    """
+    known = settings(ctx)
+    with known.engine() as engine:
+        with engine.store.snapshot() as snapshot:
+            scopes = [known.scope(scope)] if scope else snapshot.scopes()
+        for name in scopes:
+            of = f" of {name}" if len(scopes) > 1 else ""
+            labels = {"embed": f"vectors{of}"} if embed else {}
+            with bars({**labels, "index": f"index{of}"}) as told:
+                if embed:
+                    engine.embed(name, told)
+                told("index", 0, 1)
+                engine.seal(name)
+                told("index", 1, 1)
+        report = engine.embedding
+    if embed and report.state in ("missing", "none", "needs export"):
+        warn(f"No vectors were made: {report.source}. {report.hint}".strip())
+    out().print(f"[green]✓[/] The index of {count(len(scopes), 'scope')} is made anew.")

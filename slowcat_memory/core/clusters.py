@@ -1,0 +1,156 @@
+"""Topics: what belongs together, found as it comes, without knowing how many there will be.
+
+Single-pass clustering (Hartigan, "Clustering Algorithms", 1975, the leader algorithm) with moving
+centroids: a vector joins the nearest topic if that is near enough, else it begins one; topics whose
+centroids have come close are joined. The outcome depends on the order, which is that of time, so
+the same log gives the same topics.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+
+class ClusterOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When things belong to one topic.
+
+    Attributes:
+        join_at: Cosine with a topic's centroid from which a memory joins it.
+        merge_at: Cosine of two centroids from which two topics become one.
+        least: Members from which a topic is worth telling.
+        most: How many topics are kept apart; beyond it the nearest two are joined.
+    """
+
+    join_at: float = 0.45
+    merge_at: float = 0.8
+    least: int = 3
+    most: int = 200
+
+
+class Topic(Struct, frozen=True):
+    """Memories that belong together.
+
+    Attributes:
+        members: Their ids, in the order in which they came.
+        total: Sum of their vectors, shape (dim,).
+    """
+
+    members: tuple[str, ...]
+    total: np.ndarray
+
+    @property
+    def centroid(self) -> np.ndarray:
+        """Its direction, shape (dim,), unit length."""
+        return self.total / max(float(np.linalg.norm(self.total)), 1e-9)
+
+
+def added(
+    topics: Sequence[Topic],
+    ids: Sequence[str],
+    vectors: np.ndarray,
+    options: ClusterOptions = ClusterOptions(),
+) -> list[Topic]:
+    """Take up memories.
+
+    Args:
+        topics: What there is.
+        ids: Of the new ones, in the order of time; those that are members already are passed over.
+        vectors: Theirs, shape (n, dim), unit length.
+        options: When they belong together.
+
+    Returns:
+        The topics, in the order in which they began.
+    """
+    grown = list(topics)
+    known = {member for topic in grown for member in topic.members}
+    for id_, vector in zip(ids, vectors, strict=True):
+        if id_ in known:
+            continue
+        known.add(id_)
+        place = _nearest(grown, vector, options.join_at)
+        if place is None:
+            grown.append(Topic((id_,), np.array(vector, np.float32)))
+        else:
+            grown[place] = Topic((*grown[place].members, id_), grown[place].total + vector)
+            grown = _merged(grown, place, options.merge_at)
+    while len(grown) > options.most:
+        grown = _merged(grown, _smallest(grown), -1.0)
+    return grown
+
+
+def without(topics: Sequence[Topic], gone: Mapping[str, np.ndarray]) -> list[Topic]:
+    """Take memories out, as when they are forgotten.
+
+    Args:
+        topics: What there is.
+        gone: Their vectors by id.
+
+    Returns:
+        The topics that are left.
+    """
+    left = list[Topic]()
+    for topic in topics:
+        lost = [id_ for id_ in topic.members if id_ in gone]
+        if not lost:
+            left.append(topic)
+        elif len(lost) < len(topic.members):
+            total = topic.total - np.sum([gone[id_] for id_ in lost], axis=0)
+            kept = tuple(id_ for id_ in topic.members if id_ not in gone)
+            left.append(replace(topic, members=kept, total=total))
+    return left
+
+
+def name(texts: Sequence[str], others: Mapping[str, int], total: int, words: int = 3) -> str:
+    """Name a topic by the words that are frequent in it and rare elsewhere.
+
+    Args:
+        texts: What its members say, a sequence of words each, lower case.
+        others: In how many memories of all topics each word occurs.
+        total: How many memories there are.
+        words: How many words make a name.
+
+    Returns:
+        The words, the most telling first; "" when there are none.
+    """
+    held = Counter(word for text in texts for word in set(text.split()) if len(word) > 2)
+    scored = sorted(
+        (
+            (count * math.log((1 + total) / (1 + others.get(word, 0))), word)
+            for word, count in held.items()
+        ),
+        key=lambda one: (-one[0], one[1]),
+    )
+    return ", ".join(word for score, word in scored[:words] if score > 0)
+
+
+def _nearest(topics: Sequence[Topic], vector: np.ndarray, least: float) -> int | None:
+    if not topics:
+        return None
+    cosines = np.stack([topic.centroid for topic in topics]) @ vector
+    place = int(cosines.argmax())
+    return place if cosines[place] >= least else None
+
+
+def _merged(topics: list[Topic], place: int, least: float) -> list[Topic]:
+    """Join a topic with the nearest other one, if that is near enough; the older one stays."""
+    others = [n for n in range(len(topics)) if n != place]
+    if not others:
+        return topics
+    cosines = np.stack([topics[n].centroid for n in others]) @ topics[place].centroid
+    nearest = others[int(cosines.argmax())]
+    if cosines.max() < least:
+        return topics
+    first, second = sorted((place, nearest))
+    joined = Topic(
+        (*topics[first].members, *topics[second].members),
+        topics[first].total + topics[second].total,
+    )
+    return [joined if n == first else topic for n, topic in enumerate(topics) if n != second]
+
+
+def _smallest(topics: Sequence[Topic]) -> int:
+    return min(range(len(topics)), key=lambda n: (len(topics[n].members), -n))

@@ -1,0 +1,153 @@
+"""Names of people and things, reduced to what tells one from another.
+
+Two names that reduce to the same are the same name: case, accents, punctuation, articles, titles,
+legal forms and the role in front of a name ("my boss Linda") are left out; usual abbreviations are
+written out. What a name is about is kept: a number, a generation ("Jr"), whose mother it is.
+"""
+
+import re
+import unicodedata
+
+from msgspec import Struct
+
+_UMLAUTS = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "ø": "oe", "å": "aa", "æ": "ae"}
+_POSSESSIVE = re.compile(r"(?:'s|s')(?=\s)")
+_APOSTROPHES = re.compile(r"['’`]")
+_PARTS = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+")
+_ORDER = re.compile(r"\b(?:order|purchase|bestellung)\b", re.I)
+_LAST_FIRST = re.compile(r"^\s*([^,]+),\s*([^,]+)$")
+
+TITLES = frozenset("dr prof professor mr mrs ms miss mister madam sir lady dame rev father".split())
+SUFFIXES = frozenset("jr sr ii iii iv junior senior".split())
+ROLES = frozenset(
+    """aunt uncle cousin grandma grandpa granny grandmother grandfather mum mom mother dad father
+    sister brother son daughter wife husband partner friend boss colleague coworker coach teacher
+    neighbour neighbor customer client user doctor nurse agent caller guest roommate flatmate
+    girlfriend boyfriend niece nephew tante onkel oma opa schwester bruder mutter vater freund
+    freundin chef kollege kollegin nachbar kunde kundin""".split()
+)
+PETS = frozenset("dog cat kitten puppy horse bird parrot hamster rabbit fish hund katze".split())
+_ARTICLES = frozenset("the a an my our your his her their some der die das ein eine mein".split())
+_EMPTY = _ARTICLES | {"of", "for", "in", "to", "and", "at", "on", "no", "number", "pair", "up"}
+_LEGAL = frozenset("inc ltd llc corp corporation co company ag gmbh plc sa".split())
+_LONG = {
+    "ave": "avenue", "rd": "road", "blvd": "boulevard", "mt": "mount", "apt": "apartment",
+    "photo": "photograph", "tv": "television", "gray": "grey", "color": "colour",
+    "first": "1", "second": "2", "third": "3", "fourth": "4", "fifth": "5", "sixth": "6",
+    "seventh": "7", "eighth": "8", "ninth": "9", "tenth": "10", "one": "1", "two": "2", "three": "3",
+}  # fmt: skip
+_ORDINAL = frozenset("st nd rd th".split())
+
+
+class Name(Struct, frozen=True):
+    """A name, reduced.
+
+    Attributes:
+        words: What tells it from others, in order.
+        numbers: Numbers, and single letters of a model or flat, in order.
+        roles: Roles and titles that stood in front of it.
+        suffix: The generation: "jr", "iii"; "" for none.
+    """
+
+    words: tuple[str, ...]
+    numbers: tuple[str, ...] = ()
+    roles: frozenset[str] = frozenset()
+    suffix: str = ""
+
+    @property
+    def joined(self) -> str:
+        """All of it without spaces: "e-reader" is "ereader"."""
+        return "".join((*self.words, *self.numbers, self.suffix))
+
+
+def folded(text: str) -> tuple[str, str]:
+    """Take case and accents out of a text, in both ways of writing an umlaut.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        With "ü" as "u", and with "ü" as "ue"; the same twice for most texts.
+    """
+    low = unicodedata.normalize("NFC", text).casefold()
+    spelt = "".join(_UMLAUTS.get(letter, letter) for letter in low)
+    return _plain(low), _plain(spelt)
+
+
+def _plain(text: str) -> str:
+    apart = unicodedata.normalize("NFKD", text)
+    return "".join(letter for letter in apart if not unicodedata.combining(letter))
+
+
+def names(text: str, kind: str) -> tuple[Name, ...]:
+    """Reduce a name.
+
+    Args:
+        text: As it was said.
+        kind: "person", "pet", "order", "product", "organisation", "place", …
+
+    Returns:
+        One reading, or two where it has an umlaut.
+    """
+    if kind == "person" and (swapped := _LAST_FIRST.match(text)):
+        text = f"{swapped[2]} {swapped[1]}"
+    if kind == "order":
+        text = _ORDER.sub(" ", text)
+    read = person if kind in ("person", "pet") else thing
+    return tuple(dict.fromkeys(read(one) for one in folded(text)))
+
+
+def person(text: str) -> Name:
+    """Reduce the folded name of a person or a pet.
+
+    Args:
+        text: For example "my boss linda", "anna's mother".
+
+    Returns:
+        The name. A bare role is its own name; "anna's mother" is not Anna.
+    """
+    owner = _POSSESSIVE.search(text)
+    if owner:
+        after = person(text[owner.end() :])
+        if not after.words or set(after.words) <= ROLES | PETS:
+            return Name((*_words(text[: owner.start()]), "of", *_words(text[owner.end() :])))
+        return after
+    words = _words(text)
+    known = [word for word in words if word not in _ARTICLES]
+    suffix = known[-1] if len(known) > 1 and known[-1] in SUFFIXES else ""
+    roles = frozenset(word for word in known if word in TITLES | ROLES | PETS)
+    bare = tuple(word for word in known if word not in roles and word != suffix)
+    return Name(bare or tuple(known), roles=roles if bare else frozenset(), suffix=suffix)
+
+
+def thing(text: str) -> Name:
+    """Reduce the folded name of a thing, a place, an organisation or a topic.
+
+    Args:
+        text: For example "the sony wh-1000xm5", "123 main st".
+
+    Returns:
+        The name.
+    """
+    words, numbers = list[str](), list[str]()
+    parts = _words(text)
+    for place, part in enumerate(parts):
+        part = _long(part, place, parts)
+        if part[0].isdigit() or (len(part) == 1 and part not in _EMPTY and place):
+            numbers.append(part)
+        elif part not in _EMPTY and part not in _LEGAL:
+            words.append(part)
+    return Name(tuple(words) if words or numbers else tuple(parts), tuple(numbers))
+
+
+def _long(part: str, place: int, parts: list[str]) -> str:
+    """Write an abbreviation out; an ordinal's ending goes with its number."""
+    if place and part in _ORDINAL and parts[place - 1].isdigit():
+        return "no"
+    if part == "st":  # "St. Louis", "Main St"
+        return "saint" if place + 1 < len(parts) and not place else "street"
+    return _LONG.get(part, part)
+
+
+def _words(text: str) -> list[str]:
+    return _PARTS.findall(_APOSTROPHES.sub("", text.replace("'s ", " s ").replace(" s ", "s ")))

@@ -1,0 +1,329 @@
+"""Who stands how to what, since when and until when: relations that change and are never lost.
+
+A relation has two times (Snodgrass, "Developing Time-Oriented Database Applications in SQL", 1999,
+chapter 10): it is true in the world from ``valid_from`` until ``valid_to``, and believed by us from
+``recorded_at`` until ``retired_at``. What turns out to have ended, or to have been wrong, is
+retired, and what is known now is put beside it: so "where did she live in May?" and "what did we
+think in May?" both have an answer. Each interval holds its beginning and not its end.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from slowcat_memory.records import Made, Memory
+
+RELATION = "relation"
+ALWAYS = datetime(1, 1, 1, tzinfo=UTC)  # since when, where nobody said
+# A subject has one of each at a time; of any other predicate it may have several.
+FUNCTIONAL = frozenset(
+    {
+        "address",
+        "age",
+        "birthday",
+        "born_in",
+        "citizen_of",
+        "city",
+        "email",
+        "employer",
+        "favourite_colour",
+        "gender",
+        "height",
+        "job",
+        "language",
+        "lives_in",
+        "married_to",
+        "name",
+        "phone",
+        "relationship_status",
+        "status",
+        "studies_at",
+        "time_zone",
+        "weight",
+        "works_at",
+        "works_as",
+    }
+)
+
+Confidence = Literal["high", "medium", "low"]
+
+
+class Relation(Struct, frozen=True, kw_only=True):
+    """A subject, a predicate and an object, with both times.
+
+    Attributes:
+        scope: Its namespace.
+        subject: An entity's id.
+        predicate: In snake_case: "lives_in".
+        object: An entity's id, or a value.
+        text: The same as a sentence.
+        valid_from: Since when it is true; ``ALWAYS`` where nobody said.
+        valid_to: Until when; None while true.
+        recorded_at: Since when we believe it.
+        retired_at: Until when we did; None while we do.
+        sources: Log ids of the turns that say so.
+        quote: Words of one of them that say so.
+        confidence: How sure its extractor was.
+        speaker: Who said it.
+        made: Which job made it.
+    """
+
+    scope: str
+    subject: str
+    predicate: str
+    object: str
+    text: str
+    valid_from: datetime
+    recorded_at: datetime
+    valid_to: datetime | None = None
+    retired_at: datetime | None = None
+    sources: tuple[int, ...] = ()
+    quote: str = ""
+    confidence: Confidence = "high"
+    speaker: str = ""
+    made: Made | None = None
+
+    @property
+    def id(self) -> str:
+        """Deterministic: one statement about one stretch of time, believed since one moment."""
+        until = self.valid_to.isoformat() if self.valid_to else ""
+        times = (self.valid_from.isoformat(), until, self.recorded_at.isoformat())
+        parts = (self.subject, self.predicate, fold(self.object), *times)
+        digest = hashlib.blake2b("\0".join(parts).encode(), digest_size=8).hexdigest()
+        return f"{RELATION}/{digest}"
+
+    def memory(self) -> Memory:
+        """Return it as it is kept."""
+        facets = {
+            "subject": self.subject,
+            "predicate": self.predicate,
+            "object": self.object,
+            "quote": self.quote,
+            "confidence": self.confidence,
+        }
+        return Memory(
+            id=self.id,
+            kind=f"{RELATION}/{self.predicate}",
+            scope=self.scope,
+            speaker=self.speaker,
+            text=self.text,
+            valid_from=self.valid_from,
+            valid_to=self.valid_to,
+            recorded_at=self.recorded_at,
+            retired_at=self.retired_at,
+            sources=self.sources,
+            facets={name: value for name, value in facets.items() if value},
+            made=self.made,
+        )
+
+    @classmethod
+    def of(cls, memory: Memory) -> "Relation":
+        """Read one as it is kept.
+
+        Args:
+            memory: Of the kind "relation/…".
+
+        Returns:
+            The relation.
+
+        Raises:
+            KeyError: It has no subject, predicate or object.
+        """
+        facets = memory.facets
+        return cls(
+            scope=memory.scope,
+            subject=facets["subject"],
+            predicate=facets["predicate"],
+            object=facets["object"],
+            text=memory.text,
+            valid_from=memory.valid_from,
+            valid_to=memory.valid_to,
+            recorded_at=memory.recorded_at or memory.valid_from,
+            retired_at=memory.retired_at,
+            sources=memory.sources,
+            quote=facets.get("quote", ""),
+            confidence=facets.get("confidence", "high"),  # type: ignore[arg-type]
+            speaker=memory.speaker,
+            made=memory.made,
+        )
+
+
+def fold(value: str) -> str:
+    """Reduce a value to what tells it from others.
+
+    Args:
+        value: An object.
+
+    Returns:
+        Without case, outer punctuation and double spaces.
+    """
+    return " ".join(value.casefold().split()).strip(" .,;!?\"'")
+
+
+# ------------------------------------------------------------------- asking
+
+
+def believed(relations: Iterable[Relation], known: datetime | None = None) -> list[Relation]:
+    """Keep what is, or was, believed.
+
+    Args:
+        relations: Any.
+        known: As of when; None for now.
+
+    Returns:
+        In their order.
+    """
+    if known is None:
+        return [one for one in relations if one.retired_at is None]
+    return [
+        one
+        for one in relations
+        if one.recorded_at <= known and (one.retired_at is None or one.retired_at > known)
+    ]
+
+
+def as_of(
+    relations: Iterable[Relation], true: datetime, known: datetime | None = None
+) -> list[Relation]:
+    """Tell what held at a moment.
+
+    Args:
+        relations: Any.
+        true: When, in the world.
+        known: By what we believed when; None for now.
+
+    Returns:
+        In their order.
+    """
+    return [
+        one
+        for one in believed(relations, known)
+        if one.valid_from <= true and (one.valid_to is None or one.valid_to > true)
+    ]
+
+
+def history(relations: Iterable[Relation], subject: str, predicate: str = "") -> list[Relation]:
+    """List what is believed of a subject, the earliest first.
+
+    Args:
+        relations: Any.
+        subject: The entity's id.
+        predicate: Of this predicate; "" for all of them.
+
+    Returns:
+        What is over and what holds.
+    """
+    wanted = (
+        one
+        for one in believed(relations)
+        if one.subject == subject and predicate in ("", one.predicate)
+    )
+    return sorted(wanted, key=lambda one: (one.valid_from, one.recorded_at, one.id))
+
+
+# ------------------------------------------------------------------- learning
+
+
+def learn(
+    known: Iterable[Relation], new: Relation, functional: bool | None = None
+) -> list[Relation]:
+    """Take up a statement.
+
+    Args:
+        known: What there is of its subject and predicate; others are passed over.
+        new: What was said, ``valid_to`` set where it was said to be over.
+        functional: Whether a subject has one at a time; None asks ``FUNCTIONAL``.
+
+    Returns:
+        What to put, those that are retired by it included; empty when it is known already.
+    """
+    if functional is None:
+        functional = new.predicate in FUNCTIONAL
+    own = [one for one in history(known, new.subject, new.predicate) if one.scope == new.scope]
+    same = [one for one in own if fold(one.object) == fold(new.object)]
+    if new.valid_to is not None and (open_ := _open_at(same, new.valid_to)):
+        return _ended(open_, new)
+    return _painted(own if functional else same, new)
+
+
+def _open_at(relations: Sequence[Relation], at: datetime) -> Relation | None:
+    """Find the one that has not ended and had begun by then."""
+    found = [one for one in relations if one.valid_to is None and one.valid_from <= at]
+    return found[-1] if found else None
+
+
+def _ended(open_: Relation, new: Relation) -> list[Relation]:
+    """It has ended: the statement without an end was wrong from now on."""
+    sources = _both(open_.sources, new.sources)
+    ended = replace(open_, valid_to=new.valid_to, recorded_at=new.recorded_at, sources=sources)
+    return [retired(open_, new.recorded_at), ended]
+
+
+def _painted(own: Sequence[Relation], new: Relation) -> list[Relation]:
+    """Paint a stretch of time: the same is joined, anything else makes room.
+
+    Without an end of its own it reaches to the next thing that is known to be otherwise: news about
+    the past does not undo the present.
+    """
+    start, end = new.valid_from, new.valid_to
+    same = [one for one in own if fold(one.object) == fold(new.object)]
+    others = [one for one in own if fold(one.object) != fold(new.object)]
+    if end is None:
+        end = min((one.valid_from for one in others if one.valid_from > start), default=None)
+    joined = [one for one in same if _meet(one, start, end)]
+    if any(one.valid_from <= start and _reaches(one, end) for one in joined):
+        return []
+    changes = [retired(one, new.recorded_at) for one in joined]
+    for one in others:
+        changes += _cut(one, start, end, new.recorded_at)
+    sources = new.sources
+    for one in joined:
+        start, sources = min(start, one.valid_from), _both(sources, one.sources)
+        end = None if end is None or one.valid_to is None else max(end, one.valid_to)
+    return [*changes, replace(new, valid_from=start, valid_to=end, sources=sources)]
+
+
+def _meet(one: Relation, start: datetime, end: datetime | None) -> bool:
+    """Tell whether two stretches overlap, or touch."""
+    return (end is None or one.valid_from <= end) and (
+        one.valid_to is None or one.valid_to >= start
+    )
+
+
+def _reaches(one: Relation, end: datetime | None) -> bool:
+    return one.valid_to is None or (end is not None and one.valid_to >= end)
+
+
+def _cut(one: Relation, start: datetime, end: datetime | None, at: datetime) -> list[Relation]:
+    """Take a stretch out of a statement: what is left of it lies before, after, or both."""
+    if (end is not None and one.valid_from >= end) or (
+        one.valid_to is not None and one.valid_to <= start
+    ):
+        return []
+    left = [retired(one, at)]
+    if one.valid_from < start:
+        left.append(replace(one, valid_to=start, recorded_at=at))
+    if end is not None and _reaches(one, end) and one.valid_to != end:
+        left.append(replace(one, valid_from=end, recorded_at=at))
+    return left
+
+
+def retired(relation: Relation, at: datetime) -> Relation:
+    """Stop believing a statement.
+
+    Args:
+        relation: The statement.
+        at: Since when.
+
+    Returns:
+        The same, retired.
+    """
+    return replace(relation, retired_at=at)
+
+
+def _both(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys((*first, *second)))

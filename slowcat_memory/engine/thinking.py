@@ -1,0 +1,228 @@
+"""Idle thinking, wired: the jobs, the LLM, the gate, and the thread on which it all runs.
+
+Without an LLM, only what needs none is done: upkeep.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotYet
+
+from loguru import logger
+from msgspec import Struct
+from msgspec.structs import replace
+
+from slowcat_memory.idle.context import Contexts, Parts
+from slowcat_memory.idle.events import MemoryEvent, OnMemory
+from slowcat_memory.idle.gate import IdleGate
+from slowcat_memory.idle.job import Job
+from slowcat_memory.idle.jobs.ageing import Ageing
+from slowcat_memory.idle.jobs.contextualize import Contextualize
+from slowcat_memory.idle.jobs.erase import Erase
+from slowcat_memory.idle.jobs.reembed import Reembed
+from slowcat_memory.idle.jobs.retention import Retention
+from slowcat_memory.idle.jobs.seal import Seal
+from slowcat_memory.idle.loop import IdleLoop
+from slowcat_memory.idle.options import IdleOptions
+from slowcat_memory.idle.thread import IdleThread
+from slowcat_memory.metrics import Metrics
+from slowcat_memory.providers import ThinkingOptions, open_llm
+from slowcat_memory.records import WriteBatch
+
+UPKEEP: tuple[Job, ...] = (Erase(), Retention(), Seal(), Reembed(), Ageing())
+JOBS: tuple[Job, ...] = (*UPKEEP, Contextualize())
+TELL_S = 0.5  # between two words about progress
+STEPS = ("done", "retry", "dead", "interrupted")  # as the loop counts them
+
+
+class Progress(Struct, frozen=True, kw_only=True):
+    """How far a burst of idle work has come.
+
+    Attributes:
+        done: Steps that ended since it began.
+        left: Tasks that wait.
+        tokens_s: Tokens that the LLM read and wrote, a second.
+        eta_s: Seconds until all is done, at this pace; None while there is none to go by.
+    """
+
+    done: int
+    left: int
+    tokens_s: float
+    eta_s: float | None
+
+
+class Thinking:
+    """What an engine thinks while nobody speaks.
+
+    Attributes:
+        gate: When: told by whoever knows what goes on in a conversation.
+        jobs: What may be done.
+    """
+
+    def __init__(
+        self,
+        parts: Parts,
+        options: IdleOptions,
+        llm: ThinkingOptions,
+        metrics: Metrics,
+        take: Callable[[WriteBatch], None],
+        jobs: Sequence[Job] = JOBS,
+    ) -> None:
+        """Wire it; ``start`` starts it.
+
+        Args:
+            parts: What jobs work with; the LLM and the jobs' options come in here.
+            options: When, and how much.
+            llm: Which LLM.
+            metrics: Counts ``idle_…``.
+            take: Takes what was written into the indexes; called on the idle thread.
+            jobs: What may be done.
+        """
+        self._parts, self._options, self._llm = parts, options, llm
+        self._metrics, self._take, self.jobs = metrics, take, tuple(jobs)
+        self.gate = IdleGate(options.gate)
+        self._listeners: list[OnMemory] = []
+        self._ends: list[Callable[[], object]] = []
+        self._contexts: Contexts | None = None
+        self._thread: IdleThread | None = None
+        self._rested_at = 0  # steps that had been done when it last had nothing to do
+
+    def start(self) -> None:
+        """Begin to think whenever the gate is open. Without an LLM, the log says so.
+
+        Raises:
+            ConfigError: The URL of the LLM's server is malformed.
+            EndpointRefusedError: It is not on this machine, and that is not allowed.
+        """
+        self._thread = self._hosted()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the running step, and think no more. Takes a second at most."""
+        if self._thread is not None:
+            self._thread.stop()
+        if self._contexts is not None:
+            self._contexts.close()
+
+    def listen(self, listener: OnMemory) -> Callable[[], None]:
+        """Have somebody told of memories that come, change, or go.
+
+        Args:
+            listener: Told on the idle thread; what it raises is counted, and no more.
+
+        Returns:
+            Ends that.
+        """
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener) if listener in self._listeners else None
+
+    def on_burst_end(self, tell: Callable[[], object]) -> Callable[[], None]:
+        """Have somebody told each time that thinking has paused: nothing is due, or somebody speaks.
+
+        Args:
+            tell: Called on the idle thread; returns at once.
+
+        Returns:
+            Ends that.
+        """
+        self._ends.append(tell)
+        return lambda: self._ends.remove(tell) if tell in self._ends else None
+
+    def until_done(
+        self,
+        jobs: Sequence[str] | None = None,
+        progress: Callable[[Progress], object] | None = None,
+        patience_s: float = 600.0,
+    ) -> int:
+        """Do all that is due. Blocks; ends early when interrupted from the keyboard.
+
+        Args:
+            jobs: Names of the only ones to do; None for every one.
+            progress: Told twice a second.
+            patience_s: As in ``IdleLoop.run_until_done``.
+
+        Returns:
+            How many tasks are left.
+
+        Raises:
+            KeyError: There is no such job.
+        """
+        if jobs is not None and (unknown := set(jobs) - {job.name for job in self.jobs}):
+            raise KeyError(f"there is no idle job {', '.join(sorted(unknown))}")
+        if self._thread is not None:
+            return self._watch(self._thread.drain(jobs, patience_s), progress)
+        thread = self._hosted()
+        thread.start()
+        try:
+            return self._watch(thread.drain(jobs, patience_s), progress)
+        finally:
+            thread.stop()
+
+    # ------------------------------------------------------------------- inside
+
+    def _hosted(self) -> IdleThread:
+        llm = self._parts.llm or open_llm(self._llm)
+        parts = replace(self._parts, llm=llm)
+
+        def make() -> IdleLoop:
+            self._contexts = Contexts(parts)
+            loop = IdleLoop(
+                parts.store,
+                self.jobs,
+                self.gate,
+                self._contexts,
+                options=self._options,
+                clock=parts.clock,
+                metrics=self._metrics,
+                on_applied=self._take,
+                sleep=self._rest,
+            )
+            loop.listen(self._tell)
+            return loop
+
+        return IdleThread(make)
+
+    def _tell(self, event: MemoryEvent) -> None:
+        for listener in tuple(self._listeners):
+            listener(event)
+
+    async def _rest(self, seconds: float) -> None:
+        """Wait; before that, tell that a burst has ended, if there was one."""
+        done = self._steps()
+        if done != self._rested_at:
+            self._rested_at = done
+            for tell in tuple(self._ends):
+                try:
+                    tell()
+                except Exception as error:  # somebody else's code
+                    logger.warning(f"A listener to idle work failed: {type(error).__name__}")
+        await asyncio.sleep(seconds)
+
+    def _steps(self) -> int:
+        counts = self._metrics.counts()
+        return sum(counts.get(f"idle_{name}", 0) for name in STEPS)
+
+    def _watch(self, future: "Future[int]", progress: Callable[[Progress], object] | None) -> int:
+        began, first, tokens = time.monotonic(), self._steps(), self._tokens()
+        try:
+            while True:
+                try:
+                    return future.result(TELL_S)
+                except NotYet:
+                    if future.done():
+                        raise
+                if progress is not None:
+                    spent = time.monotonic() - began
+                    done = self._steps() - first
+                    with self._parts.store.snapshot() as snapshot:
+                        left = len(snapshot.tasks(state="waiting"))
+                    rate = (self._tokens() - tokens) / spent
+                    eta = left * spent / done if done else None
+                    progress(Progress(done=done, left=left, tokens_s=rate, eta_s=eta))
+        finally:
+            future.cancel()
+
+    def _tokens(self) -> int:
+        counts = self._metrics.counts()
+        return counts.get("idle_tokens_in", 0) + counts.get("idle_tokens_out", 0)

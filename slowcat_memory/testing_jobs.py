@@ -1,0 +1,197 @@
+"""What any idle job must do, for tests: yours as well as ours."""
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+
+from slowcat_memory.idle.context import Context, Contexts, Parts
+from slowcat_memory.idle.gate import GateOptions, IdleGate
+from slowcat_memory.idle.job import Job, Plan, Upkeep
+from slowcat_memory.idle.loop import IdleLoop
+from slowcat_memory.idle.options import IdleOptions
+from slowcat_memory.idle.registry import problem_of
+from slowcat_memory.providers import LLM
+from slowcat_memory.records import Event, Memory, Task, WriteBatch
+from slowcat_memory.store import Store, StoreOptions
+
+PLAN_S = 0.25  # a plan takes milliseconds; a busy machine some more
+SMALL = StoreOptions(map_size_gib=1 / 16)
+OPTIONS = IdleOptions(grace_s=0.0, rest_s=0.01, backoff_s=0.01)
+
+
+async def think(
+    store: Store,
+    *jobs: Job,
+    llm: LLM | None = None,
+    upkeep: Upkeep | None = None,
+    now: datetime | None = None,
+    options: dict[str, Any] | None = None,
+) -> int:
+    """Have jobs do all there is to be done, with the real loop.
+
+    Args:
+        store: What they work on.
+        *jobs: The jobs.
+        llm: What they ask.
+        upkeep: What they may do to files.
+        now: The time; None for this moment.
+        options: Options of each job, by its name; its defaults where there are none.
+
+    Returns:
+        How many tasks are left; dead ones are not.
+    """
+    contexts = _contexts(store, llm, upkeep, now, options)
+    gate = IdleGate(GateOptions(grace_s=0.0))
+    try:
+        loop = IdleLoop(store, jobs, gate, contexts, options=OPTIONS)
+        return await loop.run_until_done(patience_s=5.0)
+    finally:
+        contexts.close()
+
+
+def check_job(
+    job: Job,
+    events: Sequence[Event],
+    *,
+    llm: LLM | None = None,
+    upkeep: Upkeep | None = None,
+    options: Any = None,
+) -> None:
+    """Run a job through what any job must do.
+
+    Args:
+        job: The job.
+        events: What was said: enough for it to find something to do.
+        llm: What it asks; needed when it needs one. It must answer the same to the same prompt.
+        upkeep: What it may do to files; needed when it does.
+        options: Its options; None for its defaults.
+
+    Raises:
+        AssertionError: It breaks the contract of ``Job``.
+    """
+    assert not (problem := problem_of(job)), problem
+    assert msgspec.structs.asdict(job.Options()) is not None, "its options have no defaults"
+    given = {job.name: options} if options is not None else None
+    with tempfile.TemporaryDirectory() as folder:
+        with Store.open(Path(folder, "one"), options=SMALL) as store:
+            _say(store, events)
+            contexts = _contexts(store, llm, upkeep, None, given)
+            try:
+                asyncio.run(_check_by_hand(job, contexts, store))
+            finally:
+                contexts.close()
+        with Store.open(Path(folder, "two"), options=SMALL) as store:
+            _say(store, events)
+            asyncio.run(_check_in_loop(job, store, llm, upkeep, given))
+
+
+def _say(store: Store, events: Sequence[Event]) -> None:
+    acks = store.append_all([msgspec.structs.replace(event, id=0) for event in events])
+    for ack in acks:
+        ack.wait()
+
+
+def _contexts(
+    store: Store,
+    llm: LLM | None,
+    upkeep: Upkeep | None,
+    now: datetime | None,
+    options: dict[str, Any] | None,
+) -> Contexts:
+    def scopes() -> list[str]:
+        with store.snapshot() as snapshot:
+            return snapshot.scopes()
+
+    return Contexts(
+        Parts(
+            store=store,
+            upkeep=cast(Upkeep, upkeep),
+            clock=lambda: now or datetime.now(UTC),
+            zone=UTC,
+            scopes=scopes,
+            llm=llm,
+            options=options or {},
+        )
+    )
+
+
+async def _check_by_hand(job: Job, contexts: Contexts, store: Store) -> None:
+    """Plan twice, step twice: reading changes nothing, and the same work is the same work."""
+    before = _contents(store)
+    plan = _timed_plan(job, contexts(job))
+    assert plan is not None and plan.tasks, "it finds nothing to do in these events"
+    again = job.plan(contexts(job))
+    assert again is not None, "it keeps in itself what it has planned"
+    ids = [task.id for task in plan.tasks]
+    assert len(set(ids)) == len(ids), "two tasks have one id"
+    assert ids == [task.id for task in again.tasks], "the same work has another id the next time"
+    for task in plan.tasks:
+        assert task.id == f"{job.name}/{task.scope}/{task.key}", f"{task.id} is no task's id"
+        assert task.job == job.name, "a task of another job"
+    for task in plan.tasks[:5]:
+        await _check_step(job, task, contexts)
+    assert _contents(store) == before, "plan or step has written something itself"
+
+
+def _timed_plan(job: Job, context: Context) -> Plan | None:
+    job.plan(context)  # whatever is made once
+    began = time.perf_counter()
+    plan = job.plan(context)
+    took = time.perf_counter() - began
+    assert took < PLAN_S, f"planning took {took * 1e3:.0f} ms: look at a piece of the log at a time"
+    return plan
+
+
+async def _check_step(job: Job, task: Task, contexts: Contexts) -> None:
+    step = asyncio.ensure_future(job.step(task, contexts(job)))
+    await asyncio.sleep(0)
+    step.cancel()  # somebody speaks
+    await asyncio.wait((step,), timeout=1.0)
+    assert step.done(), "a cancelled step goes on"
+    batches = [await job.step(task, contexts(job)) for _ in range(2)]
+    for batch in batches:
+        assert isinstance(batch, WriteBatch), "a step returned no WriteBatch"
+        assert not batch.done and batch.run is None, "the loop adds ``done`` and ``run``"
+        for memory in batch.memories:
+            _check_memory(memory, job)
+    first, second = (
+        {(m.scope, m.id) for m in batch.memories} | {(k.scope, k.id) for k in batch.keys}
+        for batch in batches
+    )
+    assert first == second, "done twice, a task makes other records"
+
+
+def _check_memory(memory: Memory, job: Job) -> None:
+    assert memory.scope, "a memory has no scope"
+    assert memory.sources, "a memory has no sources: forgetting could not find it"
+    assert memory.made is not None and memory.made.job == job.name, "who made a memory is not told"
+
+
+async def _check_in_loop(
+    job: Job, store: Store, llm: LLM | None, upkeep: Upkeep | None, options: dict[str, Any] | None
+) -> None:
+    left = await think(store, job, llm=llm, upkeep=upkeep, options=options)
+    with store.snapshot() as snapshot:
+        dead, runs = snapshot.tasks(state="dead"), len(snapshot.runs())
+    assert not left, f"{left} tasks are never done"
+    assert not dead, f"{len(dead)} tasks failed: {dead[0].error}"
+    made = _contents(store)
+    await think(store, job, llm=llm, upkeep=upkeep, options=options)
+    with store.snapshot() as snapshot:
+        assert len(snapshot.runs()) == runs, "what was done is due again"
+    assert _contents(store) == made, "what was done is done again"
+
+
+def _contents(store: Store) -> bytes:
+    with store.snapshot() as snapshot:
+        rows = [
+            (list(snapshot.memories(s)), list(snapshot.contexts(s)), list(snapshot.keys(s)))
+            for s in snapshot.scopes()
+        ]
+        return msgspec.json.encode((rows, snapshot.tasks()))

@@ -1,0 +1,60 @@
+"""Days and weeks in a person's time zone."""
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slowcat_memory.core.periods import day_of, periods, week_of
+
+LISBON, BERLIN, KIRITIMATI = (
+    ZoneInfo(name) for name in ("Europe/Lisbon", "Europe/Berlin", "Pacific/Kiritimati")
+)
+
+
+def test_the_small_hours_belong_to_the_day_before() -> None:
+    late = datetime(2026, 5, 13, 1, tzinfo=BERLIN)
+    assert day_of(late, BERLIN).name == "2026-05-12"
+    assert day_of(late, BERLIN, begins=0).name == "2026-05-13"
+
+
+def test_days_have_as_many_hours_as_the_clock_gives_them() -> None:
+    lengths = {
+        day_of(datetime(2026, month, day, 12, tzinfo=BERLIN), BERLIN, begins=0)
+        for month, day in ((3, 29), (10, 25), (5, 5))
+    }
+    assert sorted((day.end - day.start) / timedelta(hours=1) for day in lengths) == [23, 24, 25]
+
+
+def test_the_same_moment_is_another_day_elsewhere() -> None:
+    at = datetime(2026, 5, 12, 20, tzinfo=UTC)
+    assert day_of(at, LISBON).name == "2026-05-12"
+    assert day_of(at, KIRITIMATI).name == "2026-05-13"
+
+
+def test_weeks_over_the_turn_of_the_year() -> None:
+    week = week_of(datetime(2027, 1, 2, 12, tzinfo=UTC), LISBON)
+    assert week.name == "2026-W53"
+    assert week.start.astimezone(LISBON).isoformat()[:13] == "2026-12-28T04"
+
+
+def test_only_days_on_which_something_happened() -> None:
+    moments = [datetime(2026, 5, day, 12, tzinfo=UTC) for day in (3, 1, 3)]
+    assert [one.name for one in periods("day", moments, LISBON)] == ["2026-05-01", "2026-05-03"]
+
+
+moments = st.datetimes(datetime(1990, 1, 1), datetime(2060, 1, 1)).map(
+    lambda at: at.replace(tzinfo=UTC)
+)
+
+
+@given(moments, st.sampled_from([LISBON, BERLIN, KIRITIMATI]), st.integers(0, 6))
+def test_every_moment_has_one_day_and_days_leave_no_gap(
+    at: datetime, zone: ZoneInfo, begins: int
+) -> None:
+    for of in (day_of, week_of):
+        one = of(at, zone, begins)
+        assert one.start <= at < one.end
+        assert of(one.start, zone, begins) == one
+        assert of(one.end, zone, begins).start == one.end

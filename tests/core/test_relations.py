@@ -1,0 +1,142 @@
+"""Relations that change: who lived where when, and what we thought of it."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from slowcat_memory.core.relations import Relation, as_of, believed, history, learn
+
+DAY = [datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=n) for n in range(400)]
+
+
+def lives(where: str, since: int, told: int | None = None, **more: object) -> Relation:
+    at = DAY[since if told is None else told]
+    values: dict = {
+        "scope": "anna", "subject": "entity/anna", "predicate": "lives_in", "object": where,
+        "text": f"Anna lives at {where}.", "valid_from": DAY[since], "recorded_at": at, **more,
+    }  # fmt: skip
+    return Relation(**values)
+
+
+def after(*said: Relation) -> list[Relation]:
+    """Take up statements one after the other, as a store would keep them: by id, the last wins."""
+    rows: dict[str, Relation] = {}
+    for one in said:
+        rows |= {changed.id: changed for changed in learn(rows.values(), one)}
+    return list(rows.values())
+
+
+def where(relations: list[Relation], true: int, known: int | None = None) -> list[str]:
+    found = as_of(relations, DAY[true], None if known is None else DAY[known])
+    return [one.object for one in found]
+
+
+def test_who_moves_lived_somewhere_before() -> None:
+    rows = after(lives("123 Main St", 1), lives("456 Oak Ave", 5))
+    assert where(rows, 3) == ["123 Main St"] and where(rows, 5) == ["456 Oak Ave"]
+    assert [(one.valid_from, one.valid_to) for one in history(rows, "entity/anna")] == [
+        (DAY[1], DAY[5]),
+        (DAY[5], None),
+    ]
+
+
+def test_what_we_thought_then_is_still_known() -> None:
+    rows = after(lives("123 Main St", 1), lives("456 Oak Ave", 5, told=20))
+    assert where(rows, 10) == ["456 Oak Ave"], "she had moved, as we know now"
+    assert where(rows, 10, known=15) == ["123 Main St"], "nobody had told us"
+
+
+def test_a_correction_leaves_nothing_true_of_the_wrong_one() -> None:
+    rows = after(lives("123 Main St", 1), lives("132 Main St", 1, told=2))
+    assert where(rows, 1) == where(rows, 300) == ["132 Main St"]
+    assert where(rows, 1, known=1) == ["123 Main St"]
+
+
+def test_news_about_the_past_does_not_undo_the_present() -> None:
+    rows = after(lives("Oak Ave", 50), lives("Main St", 10, told=60))
+    assert where(rows, 20) == ["Main St"] and where(rows, 70) == ["Oak Ave"]
+
+
+def test_what_is_said_again_changes_nothing() -> None:
+    rows = after(lives("Main St", 1))
+    assert learn(rows, lives("main st.", 30)) == []
+
+
+def test_it_began_earlier_than_was_believed() -> None:
+    rows = after(lives("Main St", 30), lives("Main St", 10, told=40))
+    assert [one.valid_from for one in history(rows, "entity/anna")] == [DAY[10]]
+
+
+def test_who_comes_back_lives_there_twice() -> None:
+    rows = after(lives("Rome", 1), lives("Oslo", 10), lives("Rome", 20))
+    assert [where(rows, n) for n in (5, 15, 25)] == [["Rome"], ["Oslo"], ["Rome"]]
+
+
+def test_several_of_a_predicate_that_may_have_several() -> None:
+    def likes(what: str, since: int, **more: object) -> Relation:
+        return lives(what, since, predicate="likes", **more)
+
+    rows = after(likes("tea", 1), likes("chess", 2), likes("tea", 3))
+    assert sorted(where(rows, 5)) == ["chess", "tea"]
+    rows = after(*rows, likes("tea", 9, valid_to=DAY[9]))
+    assert where(rows, 20) == ["chess"] and sorted(where(rows, 5)) == ["chess", "tea"]
+
+
+def test_an_end_that_is_told_ends_it() -> None:
+    works = {"predicate": "works_at"}
+    rows = after(lives("Acme", 1, **works), lives("Acme", 30, valid_to=DAY[30], **works))
+    assert where(rows, 10) == ["Acme"] and where(rows, 31) == []
+
+
+def test_other_scopes_and_subjects_are_left_alone() -> None:
+    rows = after(lives("Rome", 1))
+    assert learn(rows, lives("Oslo", 5, scope="ben")) == [lives("Oslo", 5, scope="ben")]
+    other = lives("Oslo", 5, subject="entity/ben")
+    assert learn(rows, other) == [other]
+
+
+def test_kept_and_read_back() -> None:
+    one = lives("Rome", 1, quote="I live in Rome", sources=(4,), confidence="medium")
+    assert Relation.of(one.memory()) == one
+
+
+said = st.lists(
+    st.tuples(st.sampled_from(["Rome", "Oslo", "Lima"]), st.integers(0, 60), st.integers(0, 60)),
+    max_size=8,
+)
+
+
+@given(said)
+def test_one_at_a_time_and_nothing_is_lost(statements: list[tuple[str, int, int]]) -> None:
+    rows: dict[str, Relation] = {}
+    for place, (object_, since, told) in enumerate(statements):
+        new = lives(object_, since, told=min(399, 100 + place), quote=str(told))
+        before = dict(rows)
+        rows |= {one.id: one for one in learn(rows.values(), new)}
+        assert rows.keys() >= before.keys(), "superseded, never deleted"
+        assert where(list(rows.values()), since) == [object_], "the last word counts"
+    for day in range(0, 61, 3):
+        assert len(where(list(rows.values()), day)) <= 1
+
+
+@given(said, st.integers(0, 60))
+def test_what_was_believed_does_not_change_afterwards(
+    statements: list[tuple[str, int, int]], asked: int
+) -> None:
+    rows: dict[str, Relation] = {}
+    seen: list[list[str]] = []
+    for place, (object_, since, _) in enumerate(statements):
+        rows |= {
+            one.id: one for one in learn(rows.values(), lives(object_, since, told=100 + place))
+        }
+        seen.append(where(list(rows.values()), asked, known=100 + place))
+    assert [where(list(rows.values()), asked, 100 + n) for n in range(len(seen))] == seen
+
+
+@pytest.mark.parametrize("known", [None, 3])
+def test_nothing_is_believed_of_nothing(known: int | None) -> None:
+    assert believed([], DAY[known] if known else None) == []
+    assert replace(lives("x", 1), valid_to=None).id.startswith("relation/")

@@ -1,0 +1,284 @@
+"""The jobs that keep house, in an engine whose clock only the tests move."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.idle.jobs.touched import cursor_of, now_seen, touched
+from slowcat_memory.records import SessionEdge, Task, Turn, WriteBatch
+from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+
+PLACES = ("Lisbon", "Oslo", "Porto", "Turin", "Ghent", "Malmo", "Graz", "Bergen")
+IDLE = {"enabled": False, "grace_s": 0.0}
+
+Open = Callable[..., MemoryEngine]
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    return FixedClock()
+
+
+@pytest.fixture
+def opened(tmp_path: Path, clock: FixedClock) -> Iterator[Open]:
+    """Opens the test's store; who was open before is closed."""
+    engines: list[MemoryEngine] = []
+
+    def open_(embedder: Any = None, **sections: Any) -> MemoryEngine:
+        for engine in engines:
+            engine.close()
+        sections.setdefault("idle", IDLE)
+        config = memory_config(tmp_path / "memory", **sections)
+        engines.append(MemoryEngine(config, clock=clock, embedder=embedder))
+        return engines[-1]
+
+    yield open_
+    for engine in engines:
+        engine.close()
+
+
+def talk(engine: MemoryEngine, n: int, scope: str = "anna", *, draft: bool = True) -> None:
+    for i in range(n):
+        engine.append(
+            Turn(
+                session=f"{scope}/s",
+                scope=scope,
+                speaker="Anna",
+                role="user",
+                text=f"Number {i}: I once lived in {PLACES[i % len(PLACES)]}.",
+                at=engine.clock(),
+            ),
+            draft=draft,
+        )
+    engine.drain()
+    engine.store.flush(None)
+
+
+def tasks(engine: MemoryEngine) -> list[Task]:
+    with engine.store.snapshot() as snapshot:
+        return snapshot.tasks()
+
+
+def cosines(engine: MemoryEngine) -> list[float | None]:
+    return [hit.cosine for hit in engine.search("Who lived in Oslo?", "anna", 5).hits]
+
+
+# ------------------------------------------------------------------- seal
+
+
+def test_an_index_is_built_once_enough_was_said(opened: Open) -> None:
+    engine = opened(index={"seal_at": 20, "seal_share": 0.0})
+    talk(engine, 10)
+    assert engine.idle_until_done(["seal"]) == 0
+    assert engine.searcher("anna").sealed_count == 0
+    talk(engine, 30)
+    assert engine.idle_until_done(["seal"]) == 0
+    assert engine.searcher("anna").sealed_count == 40
+    assert engine.search("Oslo", "anna").hits
+
+
+def test_an_index_that_nobody_has_loaded_is_built_too(opened: Open) -> None:
+    sections = {"index": {"seal_at": 20, "seal_share": 0.0}}
+    talk(opened(**sections), 30)
+    engine = opened(**sections)
+    assert engine.seal_due("anna") and engine.stats()["index"] == {}
+    engine.idle_until_done(["seal"])
+    assert not engine.seal_due("anna")
+    assert engine.searcher("anna").sealed_count == 30
+
+
+def test_guests_have_no_index(opened: Open) -> None:
+    engine = opened(index={"seal_at": 5, "seal_share": 0.0}, people={"scopes": "each"})
+    talk(engine, 20, "guest")
+    engine.idle_until_done()
+    with engine.store.snapshot() as snapshot:
+        assert snapshot.manifest("guest") is None and not engine.seal_due("guest")
+
+
+# ------------------------------------------------------------------- ageing
+
+
+def test_old_texts_move_and_read_as_before(opened: Open) -> None:
+    engine = opened(memory={"hot_cache_size": 10}, tiers={"warm": 10, "block_exchanges": 4})
+    talk(engine, 60)
+    engine.idle_until_done(["ageing"])
+    held = engine.stats()["tiers"]
+    assert held["hot"]["memories"] < 60 and held["warm"]["memories"] + held["cold"]["memories"] > 0
+    with engine.store.snapshot() as snapshot:
+        assert len([*snapshot.turns("anna")]) == 60
+
+
+# ------------------------------------------------------------------- reembed
+
+
+class Exact(HashEmbedder):
+    """Counts what it embeds, and can be told to let somebody speak."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name=name)
+        self.slices: list[int] = []
+        self.meanwhile: Callable[[], object] = lambda: None
+
+    def encode(self, texts: Any, progress: Any = None) -> Any:
+        self.slices.append(len(texts))
+        self.meanwhile()
+        return super().encode(texts, progress)
+
+
+def exact(engine: MemoryEngine) -> int:
+    with engine.store.snapshot() as snapshot:
+        found = snapshot.vectors(engine.embedding.key, "anna")
+        return sum(not vector.draft for vector in found)
+
+
+def test_drafts_become_exact(opened: Open) -> None:
+    engine = opened(Exact("a"))
+    talk(engine, 40)
+    assert exact(engine) == 0
+    assert engine.idle_until_done(["reembed"]) == 0
+    assert exact(engine) == 40
+
+
+def test_a_model_that_changes_and_comes_back(opened: Open) -> None:
+    engine = opened(Exact("a"))
+    talk(engine, 40)
+    engine.idle_until_done(["reembed"])
+    engine.seal("anna")
+    assert all(cosines(engine))
+
+    engine = opened(Exact("b"))
+    assert cosines(engine) and not any(cosines(engine)), "words answer, old vectors do not"
+    engine.idle_until_done(["reembed"])
+    assert exact(engine) == 40 and all(cosines(engine))
+    engine.idle_until_done(["seal"])
+    with engine.store.snapshot() as snapshot:
+        manifest = snapshot.manifest("anna")
+    assert manifest is not None and manifest.embedder == "b/64"
+    assert not engine.seal_due("anna")
+
+    engine = opened(again := Exact("a"))
+    engine.searcher("anna")
+    engine._namespaces.get("anna").wait_vectors()
+    assert all(cosines(engine)), "its own vectors are still there"
+    assert engine.idle_until_done(["reembed"]) == 0
+    assert again.slices == [] and exact(engine) == 40
+
+
+def test_halfway_through_only_vectors_of_the_model_in_use_count(opened: Open) -> None:
+    engine = opened(Exact("a"))
+    talk(engine, 40)
+    engine.idle_until_done(["reembed"])
+    engine = opened(Exact("b"))
+    engine.embed("anna", stop=iter([False, True]).__next__)
+    assert exact(engine) == 16
+    searcher = engine.searcher("anna")
+    with engine.store.snapshot() as snapshot:
+        of_b = {vector.memory for vector in snapshot.vectors("b/64", "anna")}
+        of_a = {vector.memory for vector in snapshot.vectors("a/64", "anna")}
+    assert len(of_a) == 40 and len(searcher.dense) == len(of_b) == 16
+    assert {hit.memory.id for hit in engine.search("Oslo", "anna", 50).hits if hit.cosine} <= of_b
+    engine.idle_until_done(["reembed"])
+    assert exact(engine) == 40
+
+
+def test_who_speaks_stops_it_and_it_goes_on_later(opened: Open) -> None:
+    embedder = Exact("a")
+    engine = opened(embedder)
+    talk(engine, 80, draft=False)
+    engine.searcher("anna")
+
+    def speak() -> None:
+        if len(embedder.slices) == 2:
+            engine.gate.busy("anna/speaks")
+            engine.gate.free("anna/speaks")
+
+    embedder.meanwhile = speak
+    assert engine.idle_until_done(["reembed"]) == 0
+    with engine.store.snapshot() as snapshot:
+        outcomes = [run.outcome for run in snapshot.runs() if run.job == "reembed"]
+    assert "interrupted" in outcomes and outcomes[0] == "done"
+    assert exact(engine) == 80 and sum(embedder.slices) <= 80 + 16, "no slice is made again"
+
+
+def test_without_a_model_nothing_waits(opened: Open) -> None:
+    engine = opened()
+    talk(engine, 20)
+    assert engine.idle_until_done(["reembed"]) == 0
+    assert not engine.embed_due("anna") and tasks(engine) == []
+
+
+# ------------------------------------------------------------------- erase, retention
+
+
+def test_what_was_ordered_away_is_erased_once_it_cannot_be_undone(
+    opened: Open, clock: FixedClock
+) -> None:
+    engine = opened()
+    talk(engine, 3)
+    with engine.store.snapshot() as snapshot:
+        turn = next(snapshot.turns("anna"))
+    engine.hiding.hide("anna", "forget", (f"chunk/{turn.id}",), (turn.id,), 0, 300.0)
+    engine.idle_until_done(["erase"])
+    assert len(_said(engine)) == 3, "it can be undone still"
+    clock.advance(301)
+    engine.idle_until_done(["erase"])
+    assert len(_said(engine)) == 2
+    assert not any(
+        turn.text.encode() in file.read_bytes() for file in engine.config.folder.rglob("*.mdb")
+    )
+
+
+def test_what_guests_said_is_erased_after_a_day(opened: Open, clock: FixedClock) -> None:
+    engine = opened(people={"scopes": "each"})
+    talk(engine, 2, "guest")
+    talk(engine, 2)
+    clock.advance(3600 * 24)
+    engine.idle_until_done(["retention"])
+    assert len(_said(engine, "guest")) == 2
+    clock.advance(1)
+    engine.idle_until_done(["retention"])
+    assert _said(engine, "guest") == [] and len(_said(engine)) == 2
+
+
+def test_where_nothing_is_thought_the_end_of_a_session_erases(
+    opened: Open, clock: FixedClock
+) -> None:
+    engine = opened(people={"scopes": "each"})
+    talk(engine, 2, "guest")
+    clock.advance(3600 * 25)
+    engine.append(SessionEdge(session="anna/s", scope="anna", kind="end", at=clock()))
+    engine.drain()
+    assert _said(engine, "guest") == []
+
+
+def _said(engine: MemoryEngine, scope: str = "anna") -> list[str]:
+    with engine.store.snapshot() as snapshot:
+        return [turn.text for turn in snapshot.turns(scope)]
+
+
+# ------------------------------------------------------------------- what is at rest is not read
+
+
+def test_only_what_changed_is_looked_at(opened: Open) -> None:
+    engine = opened(HashEmbedder())
+    talk(engine, 2)
+    talk(engine, 2, "ben")
+    with engine.store.snapshot() as snapshot:
+        assert touched(snapshot, "j", "", ["anna", "ben"]) == ["anna", "ben"]
+        cursor = cursor_of("j", now_seen(snapshot))
+    engine.store.apply("j", WriteBatch(cursor=cursor)).wait(None)
+    with engine.store.snapshot() as snapshot:
+        assert touched(snapshot, "j", "", ["anna", "ben"]) == []
+        assert touched(snapshot, "j", "another", ["anna", "ben"]) == ["anna", "ben"]
+    engine.remember("Ben likes tea.", "ben")
+    with engine.store.snapshot() as snapshot:
+        assert touched(snapshot, "j", "", ["anna", "ben"]) == ["ben"]
+    engine.seal("ben")  # which prunes what changed before
+    with engine.store.snapshot() as snapshot:
+        assert touched(snapshot, "j", "", ["anna", "ben"]) == ["ben"]
+    talk(engine, 1)
+    with engine.store.snapshot() as snapshot:
+        assert touched(snapshot, "j", "", ["anna", "ben"]) == ["anna", "ben"]

@@ -1,0 +1,176 @@
+"""The gate: closed while anything goes on, open after a grace, whatever is lost on the way."""
+
+import random
+import threading
+import time
+
+import pytest
+
+from slowcat_memory.idle.gate import GateOptions, IdleGate
+
+OPTIONS = GateOptions(grace_s=3, lost_s=60)
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def gate(clock: Clock) -> IdleGate:
+    return IdleGate(OPTIONS, clock)
+
+
+def test_it_opens_after_the_grace_and_not_before(gate, clock):
+    assert gate.opens_in() == 3
+    clock.now += 2
+    assert gate.opens_in() == 1
+    clock.now += 1
+    assert gate.opens_in() == 0
+
+
+def test_it_is_closed_until_everything_has_ended(gate, clock):
+    gate.busy("a/user speaks")
+    gate.busy("b/llm")
+    clock.now += 10
+    gate.free("a/user speaks")
+    clock.now += 10
+    assert gate.opens_in() > 0
+    gate.free("b/llm")
+    assert gate.opens_in() == 3
+
+
+def test_an_end_without_a_beginning_is_nothing(gate, clock):
+    clock.now += 5
+    gate.free("never")
+    gate.gone("never/")
+    assert gate.opens_in() == 0
+
+
+def test_a_conversation_that_is_gone_holds_nothing(gate, clock):
+    gate.busy("a/user speaks")
+    gate.busy("a/tools")
+    gate.busy("ab/user speaks")
+    gate.gone("a/")
+    gate.free("ab/user speaks")
+    assert gate.opens_in() == 3
+
+
+def test_what_is_lost_ends_by_itself_and_what_goes_on_does_not(gate, clock):
+    gate.busy("user speaks")
+    for _ in range(10):
+        clock.now += 59
+        gate.busy("user speaks")
+    assert gate.opens_in() == 63
+    clock.now += 62.9
+    assert gate.opens_in() > 0
+    clock.now += 0.2
+    assert gate.opens_in() == 0
+
+
+def test_an_end_that_comes_too_late_does_not_close_an_open_gate(gate, clock):
+    gate.busy("user speaks")
+    clock.now += 100
+    assert gate.opens_in() == 0
+    gate.free("user speaks")
+    assert gate.opens_in() == 0
+
+
+def test_listeners_are_told_each_time_it_closes_on_the_thread_that_closed_it(gate, clock):
+    told: list[str] = []
+    end = gate.on_close(lambda: told.append(threading.current_thread().name))
+    gate.busy("a")  # in the grace: it was closed
+    gate.free("a")
+    assert told == []
+    clock.now += 3
+    closer = threading.Thread(target=gate.busy, args=("a",), name="closer")
+    closer.start()
+    closer.join()
+    gate.busy("b")
+    gate.busy("a")
+    assert told == ["closer"]
+    clock.now += 100  # both are lost
+    gate.busy("c")
+    assert len(told) == 2
+    end()
+    clock.now += 100
+    gate.busy("d")
+    assert len(told) == 2
+
+
+def test_laws_under_random_histories():
+    """Against an oracle that keeps everything: open exactly when nothing went on for the grace."""
+    for seed in range(200):
+        rng, clock = random.Random(seed), Clock()
+        gate = IdleGate(OPTIONS, clock)
+        heard: dict[str, float] = {}
+        quiet, closings, told = clock.now, 0, []
+        gate.on_close(lambda told=told: told.append(1))
+        for _ in range(60):
+            clock.now += rng.choice((0, 0.5, 3, 20, 61, 70))
+            for name, at in list(heard.items()):
+                if clock.now - at >= OPTIONS.lost_s:
+                    quiet = max(quiet, at + OPTIONS.lost_s)
+                    del heard[name]
+            is_open = not heard and clock.now - quiet >= OPTIONS.grace_s
+            assert (gate.opens_in() == 0) == is_open, f"seed {seed}"
+            name = rng.choice("abc")
+            if rng.random() < 0.5:
+                gate.busy(name)
+                closings += is_open
+                heard[name] = clock.now
+            else:
+                gate.free(name)
+                if heard.pop(name, None) is not None:
+                    quiet = clock.now
+            assert len(told) == closings, f"seed {seed}"
+
+
+def test_threads_may_hammer_it():
+    gate = IdleGate(GateOptions(grace_s=0, lost_s=60))
+    told, failures = [], []
+
+    def talk(who: str) -> None:
+        try:
+            for n in range(2000):
+                gate.busy(f"{who}/{n % 3}")
+                assert gate.opens_in() > 0
+                gate.free(f"{who}/{n % 3}")
+            gate.busy(f"{who}/x")
+            gate.gone(f"{who}/")
+        except BaseException as error:
+            failures.append(error)
+
+    def listen() -> None:
+        for _ in range(500):
+            gate.on_close(lambda: told.append(1))()
+
+    gate.on_close(lambda: told.append(1))
+    threads = [threading.Thread(target=talk, args=(str(n),)) for n in range(4)]
+    threads.append(threading.Thread(target=listen))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures and told and gate.opens_in() == 0
+
+
+def test_a_signal_costs_microseconds():
+    gate = IdleGate()
+    best = min(_round(gate) for _ in range(5))
+    assert best < 50e-6, f"{best * 1e6:.0f} us"
+
+
+def _round(gate: IdleGate) -> float:
+    began = time.perf_counter()
+    for _ in range(1000):
+        gate.busy("kitchen/user speaks")
+        gate.free("kitchen/user speaks")
+    return (time.perf_counter() - began) / 1000

@@ -1,0 +1,127 @@
+"""The client against a real llama.cpp server, whose models write nonsense at best."""
+
+import asyncio
+import time
+from typing import Annotated
+
+import pytest
+from msgspec import Meta, Struct
+
+from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
+from slowcat_memory.providers import Prompt, ThinkingOptions, open_llm
+from slowcat_memory.providers.ladder import Rung
+from slowcat_memory.providers.openai_llm import OpenAILLM
+
+
+class Fact(Struct, frozen=True, forbid_unknown_fields=True):
+    subject: Annotated[str, Meta(min_length=1, max_length=40)]
+    sure: bool
+
+
+class Facts(Struct, frozen=True, forbid_unknown_fields=True):
+    facts: Annotated[list[Fact], Meta(max_length=4)]
+    note: Annotated[str, Meta(max_length=200)]
+
+
+class Saga(Struct, frozen=True, forbid_unknown_fields=True):
+    """Takes the model seconds to write."""
+
+    chapters: Annotated[list[Annotated[str, Meta(min_length=900)]], Meta(min_length=20)]
+
+
+def asking(user: str = "Anna has a dog.", **more: int) -> Prompt:
+    return Prompt(job="facts", version=1, system="Extract facts.", user=user, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("calls", [30, pytest.param(500, marks=pytest.mark.slow)])
+def test_answers_are_what_was_asked_for_or_bad(llama, calls: int) -> None:
+    outcomes: list[str] = []
+
+    async def run() -> None:
+        llm = open_llm(ThinkingOptions(url=llama.url))
+        assert llm and await llm.ready()
+        for n in range(calls):
+            try:
+                answer = await llm.complete(asking(f"Anna has {n} dogs.", max_tokens=700), Facts)
+            except BadAnswerError:
+                outcomes.append("bad")
+            else:
+                assert isinstance(answer.value, Facts) and len(answer.value.facts) <= 4
+                assert answer.model.startswith("tiny@llama.cpp:") and answer.tokens_out > 0
+                outcomes.append("ok")
+
+    asyncio.run(run())
+    assert len(outcomes) == calls
+    if llama.letters == "ascii":
+        assert outcomes.count("ok") >= calls * 0.9, outcomes
+    print(llama.letters, outcomes.count("ok"), "of", calls)
+
+
+@pytest.mark.parametrize("form", ["json_object", "prompt"])
+def test_without_a_grammar_what_is_nonsense_is_bad(llama, form) -> None:
+    async def run() -> list[str]:
+        llm = OpenAILLM(ThinkingOptions(url=llama.url))
+        llm._ladder.rung = lambda server: Rung(form)  # type: ignore[method-assign]
+        outcomes = []
+        for n in range(5):
+            try:
+                await llm.complete(asking(f"Anna has {n} dogs.", max_tokens=100), Facts)
+            except BadAnswerError:
+                outcomes.append("bad")
+            else:
+                outcomes.append("ok")
+        return outcomes
+
+    outcomes = asyncio.run(run())
+    assert outcomes.count("bad") >= len(outcomes) - 1, "nonsense passed for facts"
+
+
+def test_the_server_tells_how_much_it_reads(llama) -> None:
+    async def run() -> None:
+        llm = OpenAILLM(ThinkingOptions(url=llama.url))
+        assert llm.prompt_tokens == 2500
+        assert await llm.probe()
+        assert llm.prompt_tokens == int(0.6 * 4096)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("context_tokens", [0, 1_000_000])
+def test_a_prompt_that_is_too_long(llama, context_tokens: int) -> None:
+    """Once refused before it is sent, once by the server."""
+
+    async def run() -> None:
+        llm = OpenAILLM(ThinkingOptions(url=llama.url, context_tokens=context_tokens))
+        with pytest.raises(PromptTooLongError):
+            await llm.complete(asking("One more word. " * 1500), Facts)
+
+    asyncio.run(run())
+
+
+def test_a_cancelled_call_frees_the_slot(llama) -> None:
+    async def run() -> float:
+        llm = OpenAILLM(ThinkingOptions(url=llama.url))
+        assert await llm.probe()
+        call = asyncio.create_task(llm.complete(asking(max_tokens=3500), Saga))
+        async with asyncio.timeout(10):
+            while not await asyncio.to_thread(llama.busy):
+                assert not call.done(), "the model was done before it could be interrupted"
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        began = time.perf_counter()
+        async with asyncio.timeout(1):
+            while await asyncio.to_thread(llama.busy):
+                pass
+        return time.perf_counter() - began
+
+    print(f"freed after {asyncio.run(run()) * 1000:.0f} ms")
+
+
+def test_a_server_that_is_gone(llama) -> None:
+    async def run() -> None:
+        llm = OpenAILLM(ThinkingOptions(url="http://127.0.0.1:9/v1", connect_s=0.2))
+        with pytest.raises(EndpointError):
+            await llm.complete(asking(), Facts)
+
+    asyncio.run(run())

@@ -1,0 +1,248 @@
+"""Backups and what becomes of them: made while others write, restored without what is forgotten."""
+
+import random
+import subprocess
+import sys
+import threading
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from slowcat_memory.errors import StoreBusyError, StoreDamagedError, StoreError
+from slowcat_memory.records import CommandEntry, Forget, WriteBatch
+from slowcat_memory.store import Store, StoreOptions, restore
+from tests.harness.children import Child
+from tests.harness.samples import at, memory, token, turn
+from tests.harness.thinking import think
+
+SMALL = StoreOptions(map_size_gib=1 / 16)
+
+
+def residue(folder: Path, *numbers: int) -> set[int]:
+    every = b"".join(file.read_bytes() for file in folder.rglob("*") if file.is_file())
+    return {number for number in numbers if token(number).encode() in every}
+
+
+def fill(store: Store, upto: int, since: int = 1) -> None:
+    for n in range(since, upto + 1):
+        store.append(turn(n))
+        store.apply("j", WriteBatch(memories=(memory(f"fact/{n}", sources=(n,)),)))
+        think(store, n)
+    store.apply("j", WriteBatch(memories=(memory("note/1", text=token(999)),))).wait()
+
+
+def turns(path: Path) -> dict[int, str]:
+    with Store.open(path, readonly=True, options=SMALL) as store, store.snapshot() as snapshot:
+        return {one.id: one.text for one in snapshot.turns()}
+
+
+def put_back(path: Path, file: Path, **given: object):
+    return restore(path, file, **{"options": SMALL, **given})  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def backup(store: Store, tmp_path: Path) -> Path:
+    """A backup of ten turns; the store is open."""
+    fill(store, 10)
+    return store.backup(tmp_path / "kept.mdb")
+
+
+def test_a_restored_backup_is_what_was_backed_up(store, backup, path):
+    fill(store, 15, since=11)
+    store.close()
+    told = []
+    done = put_back(path, backup, told=told.append)
+    assert (done.events, done.forgotten) == (10, 0)
+    assert turns(path) == {n: turn(n).text for n in range(1, 11)}
+    with Store.open(path, options=SMALL) as again:
+        assert not again.opened.unclean_stop
+        assert again.append(turn(16)).id == 16, "an id that was given is not given again"
+        with again.snapshot() as snapshot:
+            assert snapshot.context("anna", "chunk/3")
+            assert len(list(snapshot.keys("anna"))) == 10 == len(snapshot.tasks())
+    assert told[0] == "reading the backup" and len(told) == 4
+    (aside,) = path.glob("replaced-*/data.mdb")
+    assert aside.parent == done.aside and aside.stat().st_mode & 0o777 == 0o600
+    assert residue(done.aside, 12) == {12}
+
+
+def test_what_was_forgotten_since_stays_forgotten(store, backup, path):
+    store.forget(Forget(turns=(3,)))
+    store.forget(Forget(memories=("fact/5",)))
+    store.forget(Forget(speaker="anna", since=at(6.5), until=at(7.5)))  # turn 7
+    fill(store, 12, since=11)
+    store.forget(Forget(turns=(11,)))
+    store.close()
+    gone = (3, 7, 11)
+    assert residue(backup.parent / "store", *gone) == set()
+    for _ in range(2):  # and however often it is restored
+        done = put_back(path, backup)
+        assert turns(path).keys() == {1, 2, 4, 5, 6, 8, 9, 10}
+        assert residue(path, *gone) == set()
+        assert done.forgotten >= 5
+        with Store.open(path, options=SMALL) as again:
+            with again.snapshot() as snapshot:
+                assert snapshot.memory("anna", "fact/5") is None
+                assert {task.key for task in snapshot.tasks()}.isdisjoint({"chunk/3", "chunk/4"})
+                assert [m.memory for m in snapshot.contexts("anna")].count("chunk/3") == 0
+                assert snapshot.manifest("anna") is None
+            late = again.apply("j", WriteBatch(memories=(memory("fact/x", sources=(11,)),)))
+            late.wait()
+            with again.snapshot() as snapshot:
+                assert snapshot.memory("anna", "fact/x") is None
+
+
+def test_a_note_without_sources_stays_forgotten_unless_it_is_kept_again(
+    store, backup, path, tmp_path
+):
+    store.forget(Forget(scope="anna", everything=True))
+    again = WriteBatch(memories=(memory("note/1", text=token(999)),))
+    store.close()
+    put_back(path, backup)
+    assert turns(path) == {}
+    assert residue(path, 999) == set()
+    with Store.open(path, options=SMALL) as store:
+        store.apply("j", again).wait()
+        later = store.backup(tmp_path / "later.mdb")
+    put_back(path, later)
+    with Store.open(path, options=SMALL) as store, store.snapshot() as snapshot:
+        assert snapshot.memory("anna", "note/1")
+
+
+def test_what_was_ordered_to_be_forgotten_is_not_brought_back(store, backup, path):
+    order = CommandEntry(
+        id=1, scope="anna", kind="forget", at=at(), turns=(4,), hidden=("chunk/4", "fact/4"),
+        due=at() + timedelta(days=1),
+    )  # fmt: skip
+    store.apply("orders", WriteBatch(command=order)).wait()
+    store.close()
+    put_back(path, backup)
+    assert 4 not in turns(path)
+    assert residue(path, 4) == set(), "nor does the file that was put aside hold it"
+
+
+def test_the_next_forgetting_takes_the_file_that_was_put_aside(store, backup, path):
+    fill(store, 12, since=11)
+    store.close()
+    put_back(path, backup)
+    assert residue(path, 12) == {12}
+    with Store.open(path, options=SMALL) as again:
+        assert again.forget(Forget(turns=(1,))).erased
+    assert residue(path, 1, 12) == set()
+
+
+def test_it_may_be_told_to_keep_nothing(store, backup, path):
+    store.append(turn(11)).wait()
+    store.close()
+    assert put_back(path, backup, keep=False).aside is None
+    assert residue(path, 11) == set()
+
+
+def test_into_an_empty_folder(store, backup, tmp_path):
+    done = put_back(tmp_path / "new", backup)
+    assert (done.events, done.aside) == (10, None)
+    assert len(turns(tmp_path / "new")) == 10
+
+
+def test_a_copy_of_the_folder_is_a_backup_too(store, backup, path, tmp_path):
+    store.close()
+    assert put_back(tmp_path / "new", path).events == 10
+
+
+# ------------------------------------------------------------------- refused
+
+
+def test_a_backup_of_another_memory_is_taken_only_on_purpose(store, backup, tmp_path):
+    with Store.open(tmp_path / "other", options=SMALL) as other:
+        other.append(turn(1, text=token(77)))
+        other.append(turn(2))
+        other.forget(Forget(turns=(2,)))
+    with pytest.raises(StoreError, match="another memory"):
+        put_back(tmp_path / "other", backup)
+    assert turns(tmp_path / "other") == {1: token(77)}
+    assert not list((tmp_path / "other").glob("re*"))
+    assert put_back(tmp_path / "other", backup, foreign=True).events == 10
+
+
+@pytest.mark.parametrize("spoil", ["cut", "garbage", "missing", "itself"])
+def test_what_is_no_backup_is_refused_and_nothing_changes(store, backup, path, spoil):
+    store.close()
+    before = turns(path)
+    if spoil == "cut":
+        backup.write_bytes(backup.read_bytes()[: backup.stat().st_size // 2])
+    elif spoil == "garbage":
+        backup.write_bytes(random.Random(1).randbytes(20_000))
+    elif spoil == "missing":
+        backup.unlink()
+    error = StoreDamagedError if spoil in ("cut", "garbage") else StoreError
+    with pytest.raises(error):
+        put_back(path, path / "data.mdb" if spoil == "itself" else backup)
+    assert turns(path) == before
+
+
+def test_not_while_another_process_writes(backup, path):
+    code = f"from slowcat_memory.store import restore; from pathlib import Path\nrestore(Path({str(path)!r}), Path({str(backup)!r}))"
+    root = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root)
+    assert "StoreBusyError" in done.stderr and "is open for writing in process" in done.stderr
+    with pytest.raises(StoreBusyError):
+        put_back(path, backup)
+
+
+# ------------------------------------------------------------------- while others write
+
+
+def test_a_backup_is_made_by_another_reader_while_turns_come_in(store, path, tmp_path):
+    fill(store, 30)
+    stop = threading.Event()
+
+    def talk() -> None:
+        n = 31
+        while not stop.is_set():
+            store.append(turn(n)).wait()
+            n += 1
+
+    talking = threading.Thread(target=talk)
+    talking.start()
+    code = f"""
+from pathlib import Path
+from slowcat_memory.store import Store, StoreOptions
+with Store.open(Path({str(path)!r}), readonly=True) as store:
+    for n in range(5):
+        store.backup(Path({str(tmp_path)!r}) / f"b{{n}}.mdb")
+"""
+    root = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root)
+    stop.set()
+    talking.join()
+    assert done.returncode == 0, done.stderr
+    sizes = [put_back(tmp_path / f"s{n}", tmp_path / f"b{n}.mdb").events for n in range(5)]
+    assert sizes == sorted(sizes) and sizes[0] >= 30
+    for n, size in enumerate(sizes):
+        assert turns(tmp_path / f"s{n}") == {i: turn(i).text for i in range(1, size + 1)}
+
+
+# ------------------------------------------------------------------- killed in the middle
+
+
+def test_a_kill_leaves_the_old_store_or_the_new_one(store, backup, path):
+    fill(store, 14, since=11)
+    store.forget(Forget(turns=(3, 12)))
+    store.close()
+    old = {n: turn(n).text for n in range(1, 15) if n not in (3, 12)}
+    new = {n: text for n, text in old.items() if n <= 10}
+    rng, seen = random.Random(5), set()
+    for _ in range(8):
+        child = Child(lambda into: put_back(path, backup))
+        child.kill_after(rng.uniform(0.05, 0.6))
+        child.finish()
+        with Store.open(path, options=SMALL) as again:
+            assert again.opened.moved_aside is None
+        found = turns(path)
+        assert found in (old, new)
+        seen.add(len(found))
+        assert residue(path, 3, 12) == set()
+        assert not (path / "restore.tmp").exists()
+    put_back(path, backup)
+    assert turns(path) == new

@@ -1,0 +1,306 @@
+"""What goes on in a conversation, as the idle gate hears of it."""
+
+import asyncio
+
+import pytest
+from msgspec.structs import replace
+from pipecat.frames.frames import (
+    BotSpeakingFrame,
+    BotStartedSpeakingFrame,
+    BotStoppedSpeakingFrame,
+    EagerEndOfTurnCancelFrame,
+    FunctionCallCancelFrame,
+    FunctionCallInProgressFrame,
+    FunctionCallResultFrame,
+    FunctionCallResultProperties,
+    InputAudioRawFrame,
+    InterimTranscriptionFrame,
+    InterruptionFrame,
+    LLMContextFrame,
+    LLMFullResponseEndFrame,
+    LLMFullResponseStartFrame,
+    LLMTextFrame,
+    TranscriptionFrame,
+    UserSpeakingFrame,
+    UserStartedSpeakingFrame,
+    UserStoppedSpeakingFrame,
+    VADUserStartedSpeakingFrame,
+    VADUserStoppedSpeakingFrame,
+)
+from pipecat.processors.aggregators.llm_context import LLMContext
+from pipecat.processors.aggregators.llm_response_universal import LLMContextAggregatorPair
+from pipecat.processors.frame_processor import FrameDirection
+from rig import FunctionSchema, VoicePipeline, run
+
+from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
+from slowcat_memory.idle.options import IdleOptions
+from slowcat_memory.processor import activity
+from slowcat_memory.processor.activity import Activity, ActivityObserver
+from slowcat_memory.scripted import ToolCall
+
+DOWN, UP = FrameDirection.DOWNSTREAM, FrameDirection.UPSTREAM
+
+
+class RecordingGate:
+    """Stands in for the gate: what it was told, and what goes on."""
+
+    def __init__(self):
+        self.told: list[tuple[str, str]] = []
+        self.going_on: set[str] = set()
+
+    def busy(self, what):
+        self.told.append(("busy", what))
+        self.going_on.add(what)
+
+    def free(self, what):
+        self.told.append(("free", what))
+        self.going_on.discard(what)
+
+    def on_close(self, tell):
+        return lambda: None
+
+    def gone(self, prefix):
+        self.told.append(("gone", prefix))
+        self.going_on = {what for what in self.going_on if not what.startswith(prefix)}
+
+
+@pytest.fixture
+def gate():
+    return RecordingGate()
+
+
+def call(cls, of="1", **more):
+    more = more or ({"arguments": {}} if cls is FunctionCallInProgressFrame else {})
+    return cls(function_name="look_up", tool_call_id=of, **more)
+
+
+def result(of="1", **more):
+    return call(FunctionCallResultFrame, of, arguments={}, result="", **more)
+
+
+def words(cls):
+    return cls("a cat", "anna", "2026-05-12T12:00:00Z")
+
+
+CONTEXT = LLMContext()
+# What was seen, in order; what goes on then.
+ROWS = {
+    "a voice": ([VADUserStartedSpeakingFrame(start_secs=0.2)], {"a voice"}),
+    "a voice ends": (
+        [VADUserStartedSpeakingFrame(start_secs=0.2), VADUserStoppedSpeakingFrame(stop_secs=0.2)],
+        set(),
+    ),
+    "a turn": ([UserStartedSpeakingFrame()], {"a turn"}),
+    "a turn ends": ([UserStartedSpeakingFrame(), UserStoppedSpeakingFrame()], set()),
+    "words before the turn": ([words(InterimTranscriptionFrame)], {"a turn"}),
+    "all words before the turn": ([words(TranscriptionFrame)], {"a turn"}),
+    "words, and the turn ends": ([words(TranscriptionFrame), UserStoppedSpeakingFrame()], set()),
+    "the LLM is asked": ([LLMContextFrame(CONTEXT)], {"the LLM"}),
+    "asked before the turn ends": (
+        [UserStartedSpeakingFrame(), LLMContextFrame(CONTEXT), UserStoppedSpeakingFrame()],
+        {"the LLM"},
+    ),
+    "the LLM answers": ([LLMFullResponseStartFrame(), LLMTextFrame("a")], {"the LLM"}),
+    "the LLM has answered": (
+        [LLMContextFrame(CONTEXT), LLMFullResponseStartFrame(), LLMFullResponseEndFrame()],
+        set(),
+    ),
+    "the LLM is cut off": ([LLMContextFrame(CONTEXT), InterruptionFrame()], set()),
+    "the turn goes on": (
+        [UserStartedSpeakingFrame(), LLMContextFrame(CONTEXT), EagerEndOfTurnCancelFrame()],
+        {"a turn"},
+    ),
+    "a word too late": ([InterruptionFrame(), LLMTextFrame("a")], set()),
+    "the bot": ([BotStartedSpeakingFrame()], {"the bot"}),
+    "the bot stops": ([BotStartedSpeakingFrame(), BotStoppedSpeakingFrame()], set()),
+    "the bot, still": ([BotStoppedSpeakingFrame(), BotSpeakingFrame()], set()),
+    "an interruption stops no bot": (
+        [BotStartedSpeakingFrame(), InterruptionFrame()],
+        {"the bot"},
+    ),
+    "a tool": ([call(FunctionCallInProgressFrame)], {"tool 1"}),
+    "a tool returns": ([call(FunctionCallInProgressFrame), result()], set()),
+    "a tool that goes on": (
+        [
+            call(FunctionCallInProgressFrame),
+            result(properties=FunctionCallResultProperties(is_final=False)),
+        ],
+        {"tool 1"},
+    ),
+    "one tool of two": (
+        [call(FunctionCallInProgressFrame), call(FunctionCallInProgressFrame, "2"), result()],
+        {"tool 2"},
+    ),
+    "a tool is cancelled": (
+        [call(FunctionCallInProgressFrame), call(FunctionCallCancelFrame)],
+        set(),
+    ),
+    "silence": ([InputAudioRawFrame(b"\0\0", 16000, 1)], set()),
+}
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_what_goes_on(gate, row):
+    seen, expected = ROWS[row]
+    following = Activity(gate, "kitchen")
+    for frame in seen:
+        following.see(frame, DOWN)
+    assert gate.going_on == {f"kitchen/{what}" for what in expected}
+
+
+def test_every_row_of_the_table_is_told():
+    told = {type(frame) for seen, _ in ROWS.values() for frame in seen}
+    assert set(activity.TABLE) - told == {UserSpeakingFrame}  # it only lengthens
+
+
+def test_what_goes_on_still_is_said_again(gate):
+    following = Activity(gate, "kitchen")
+    following.see(VADUserStartedSpeakingFrame(start_secs=0.2), DOWN)
+    following.see(UserSpeakingFrame(), DOWN)
+    assert gate.told == [("busy", "kitchen/a voice")] * 2
+
+
+def test_a_subclass_means_the_same(gate):
+    class Mine(TranscriptionFrame):
+        pass
+
+    Activity(gate, "kitchen").see(words(Mine), DOWN)
+    assert gate.going_on == {"kitchen/a turn"}
+
+
+def test_a_frame_counts_once_however_often_it_is_pushed(gate):
+    following = Activity(gate, "kitchen")
+    begin, end = BotStartedSpeakingFrame(), BotStoppedSpeakingFrame()
+    for frame in (begin, begin, end, begin, end):  # a later processor pushes it later
+        following.see(frame, DOWN)
+    assert [how for how, _ in gate.told] == ["busy", "free"]
+
+
+def test_old_frames_are_forgotten(gate):
+    following = Activity(gate, "kitchen")
+    for _ in range(3 * activity.REMEMBERED):
+        following.see(InterruptionFrame(), DOWN)
+    assert len(following._seen) == len(following._order) == activity.REMEMBERED
+
+
+@pytest.mark.parametrize(
+    ("who", "way", "asks"),
+    [("assistant", DOWN, False), ("assistant", UP, True), ("user", DOWN, True)],
+)
+def test_the_context_after_an_answer_asks_nobody(gate, who, way, asks):
+    async def scenario():
+        pair = LLMContextAggregatorPair(CONTEXT)
+        source = getattr(pair, who)()
+        Activity(gate, "kitchen").see(LLMContextFrame(CONTEXT), way, source)
+
+    run(scenario())
+    assert bool(gate.going_on) is asks
+
+
+def test_a_conversation_that_is_over_counts_no_more(gate):
+    following, other = Activity(gate, "kitchen"), Activity(gate, "kitchen2")
+    for each in (following, other):
+        each.see(BotStartedSpeakingFrame(), DOWN)
+    following.end()
+    assert gate.going_on == {"kitchen2/the bot"}
+    following.see(UserStartedSpeakingFrame(), DOWN)
+    assert gate.going_on == {"kitchen2/the bot"}
+
+
+def test_who_was_asked_something_is_given_time(gate, monkeypatch):
+    monkeypatch.setattr(activity, "QUESTION_S", 0.01)
+
+    async def scenario():
+        following = Activity(gate, "kitchen")
+        following.observed = True
+        following.answered("It is raining.")
+        assert not gate.told
+        following.answered("Shall I close the window? ")
+        assert gate.going_on == {"kitchen/a question"}
+        while gate.going_on:
+            await asyncio.sleep(0.005)
+
+    run(scenario())
+
+
+def test_reading_ahead_keeps_others_away(gate):
+    following = Activity(gate, "kitchen")
+    with following.reading():
+        assert gate.going_on == {"kitchen/reading ahead"}
+    assert not gate.going_on
+
+
+# ------------------------------------------------------------------- in a pipeline
+
+
+def in_pipeline(config, gate, reply, talk, **how):
+    """Hold a conversation whose engine has this gate."""
+
+    async def scenario():
+        engine = MemoryEngine(replace(config, idle=IdleOptions(enabled=False)))
+        engine._thinking.gate = gate
+        try:
+            processor = HybridContextualMemoryProcessor(engine=engine, name="kitchen")
+            async with VoicePipeline(reply, memory=processor, speed=50, **how) as voice:
+                await talk(voice)
+                return f"kitchen:{processor.id}/"
+        finally:
+            await asyncio.to_thread(engine.close)
+
+    return run(scenario())
+
+
+async def hello(voice):
+    await voice.exchange("hello there my friend")
+    await voice.until(lambda: not voice.bot_speaks and voice.spoken)
+
+
+def spans(gate, prefix):
+    """What began, and what ended."""
+    own = [(how, what.removeprefix(prefix)) for how, what in gate.told if prefix in what]
+    return [{what for way, what in own if way == how} for how in ("busy", "free")]
+
+
+@pytest.mark.parametrize("observed", [True, False])
+def test_a_turn_is_followed_from_the_first_sound_to_the_last(config, gate, observed, monkeypatch):
+    if not observed:
+        monkeypatch.setattr(ActivityObserver, "on_push_frame", _sees_nothing)
+    prefix = in_pipeline(config, gate, lambda _: "I see.", hello)
+    begun, ended = spans(gate, prefix)
+    assert {"a turn", "the LLM", "the bot"} <= begun
+    assert begun == ended & begun
+    own = [(how, what.removeprefix(prefix)) for how, what in gate.told if prefix in what]
+    assert own[0] in (("busy", "a voice"), ("busy", "a turn"))
+    assert own[-1] == ("gone", "") and not gate.going_on
+
+
+async def _sees_nothing(self, data):
+    pass
+
+
+def test_a_tool_keeps_the_gate_closed_until_its_answer_is_answered(config, gate):
+    async def look_up(params):
+        while not any("tool " in what for what in gate.going_on):  # heard of a moment later
+            await asyncio.sleep(0)
+        await params.result_callback({"found": "it"})
+
+    tool = FunctionSchema("look_up", "Looks something up.", {}, [], handler=look_up)
+    replies = iter([ToolCall("look_up", {}), "It is here."])
+
+    async def talk(voice):
+        await voice.exchange("where is my key")
+        await voice.until(lambda: not voice.bot_speaks and voice.spoken)
+
+    prefix = in_pipeline(config, gate, lambda _: next(replies), talk, tools=[tool])
+    told = [(how, what.removeprefix(prefix)) for how, what in gate.told]
+    returned = max(i for i, (how, what) in enumerate(told) if (how, what[:4]) == ("free", "tool"))
+    assert ("busy", "the LLM") in told[returned:]  # the context that goes upstream
+
+
+def test_two_conversations_share_one_gate(config, gate):
+    first = in_pipeline(config, gate, lambda _: "I see.", hello)
+    gate.told.clear()
+    second = in_pipeline(config, gate, lambda _: "I see.", hello)
+    assert first != second
+    assert not any(what.startswith(first) for _, what in gate.told)
+    assert any(what.startswith(second) for _, what in gate.told)
