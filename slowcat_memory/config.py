@@ -29,7 +29,10 @@ from slowcat_memory.core.rank import RankOptions
 from slowcat_memory.core.retention import RetentionOptions
 from slowcat_memory.core.text import Tokenizer
 from slowcat_memory.errors import ConfigError
+from slowcat_memory.idle.jobs.corrections import CorrectionsOptions
 from slowcat_memory.idle.jobs.describable import ContextualizeOptions
+from slowcat_memory.idle.jobs.rerank import RerankOptions
+from slowcat_memory.idle.jobs.tune import TuneOptions
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.providers import EmbedderOptions, ThinkingOptions
@@ -136,6 +139,9 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         llm: The server for ``chat``.
         thinking: The LLM that thinks while nobody speaks.
         contextualize: How an LLM describes what was said.
+        rerank: Whether an LLM judges what was recalled.
+        corrections: Whether what people say about a reply counts.
+        tune: Whether weights are learned from judged queries.
         idle: When, and how much.
     """
 
@@ -163,6 +169,9 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     llm: LLMOptions = field(default_factory=LLMOptions)
     thinking: ThinkingOptions = field(default_factory=ThinkingOptions)
     contextualize: ContextualizeOptions = field(default_factory=ContextualizeOptions)
+    rerank: RerankOptions = field(default_factory=RerankOptions)
+    corrections: CorrectionsOptions = field(default_factory=CorrectionsOptions)
+    tune: TuneOptions = field(default_factory=TuneOptions)
     idle: IdleOptions = field(default_factory=IdleOptions)
 
     @property

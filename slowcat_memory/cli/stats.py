@@ -64,7 +64,10 @@ def collect(engine: "MemoryEngine") -> dict[str, Any]:
 
 
 def _scope(snapshot: "Snapshot", scope: str, embedder: str) -> dict[str, Any]:
+    from msgspec import to_builtins
+
     from slowcat_memory.core.kinds import findable
+    from slowcat_memory.runtime.namespace import tuning
 
     sessions = snapshot.sessions(scope)
     derived = (m for m in snapshot.memories(scope) if findable(m))
@@ -82,6 +85,8 @@ def _scope(snapshot: "Snapshot", scope: str, embedder: str) -> dict[str, Any]:
         "vectors": len(vectors),
         "drafts": sum(vectors),
         "sealed": manifest.documents if manifest else 0,
+        "judged": sum(key.kind == "asked" for key in snapshot.keys(scope)),
+        "learned": to_builtins(tuning(snapshot, scope)),
     }
 
 

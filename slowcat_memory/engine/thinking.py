@@ -19,10 +19,13 @@ from slowcat_memory.idle.gate import IdleGate
 from slowcat_memory.idle.job import Job
 from slowcat_memory.idle.jobs.ageing import Ageing
 from slowcat_memory.idle.jobs.contextualize import Contextualize
+from slowcat_memory.idle.jobs.corrections import Corrections
 from slowcat_memory.idle.jobs.erase import Erase
 from slowcat_memory.idle.jobs.reembed import Reembed
+from slowcat_memory.idle.jobs.rerank import Rerank
 from slowcat_memory.idle.jobs.retention import Retention
 from slowcat_memory.idle.jobs.seal import Seal
+from slowcat_memory.idle.jobs.tune import Tune
 from slowcat_memory.idle.loop import IdleLoop
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.registry import find_jobs
@@ -32,7 +35,7 @@ from slowcat_memory.providers import ThinkingOptions, open_llm
 from slowcat_memory.records import WriteBatch
 
 UPKEEP: tuple[Job, ...] = (Erase(), Retention(), Seal(), Reembed(), Ageing())
-JOBS: tuple[Job, ...] = (*UPKEEP, Contextualize())
+JOBS: tuple[Job, ...] = (*UPKEEP, Contextualize(), Corrections(), Rerank(), Tune())
 TELL_S = 0.5  # between two words about progress
 STEPS = ("done", "retry", "dead", "interrupted")  # as the loop counts them
 

@@ -45,6 +45,7 @@ class Talk:
         given["options"] = options or {}
         self.rig = Rig(path, *jobs, parts=given)
         self.memories = [chunk_id(self.say(text)) for text in SAID]
+        self.rig.store.flush(None)
 
     def say(self, text: str, role: Any = "user", reply_to: int = 0, **given: Any) -> int:
         speaker = "Anna" if role == "user" else "Bot"
@@ -52,9 +53,7 @@ class Talk:
             session="s", scope=given.pop("scope", "anna"), speaker=speaker, role=role, text=text,
             at=NOW - timedelta(hours=1), reply_to=reply_to, **given,
         )  # fmt: skip
-        ack = self.rig.store.append(turn)
-        ack.wait()
-        return ack.event.id
+        return self.rig.store.append(turn).id
 
     def ask(self, text: str, offered: list[int], left: tuple[int, ...] = (), **given: Any) -> int:
         turn = self.say(text, **given)
@@ -64,7 +63,8 @@ class Talk:
             offers=tuple(Offer(self.memories[n], 0.9 - n / 10, views) for n in offered),
             left_out=tuple(LeftOut(self.memories[n], "share", 0.3, 0.1, views) for n in left),
         )  # fmt: skip
-        self.rig.store.record(row).wait()
+        self.rig.store.record(row)
+        self.rig.store.flush(None)
         return turn
 
     def keys(self) -> dict[str, float]:
@@ -273,9 +273,10 @@ def judged(one: Talk, n: int, good: Callable[[int], bool], job: str = "rerank") 
             )  # fmt: skip
             keys.append(key)
         row = LedgerEntry(turn=turn, scope="anna", session="s", at=NOW, offers=tuple(offers))
-        one.rig.store.record(row).wait()
-        one.rig.store.apply("test", WriteBatch(keys=tuple(keys))).wait()
+        one.rig.store.record(row)
+        one.rig.store.apply("test", WriteBatch(keys=tuple(keys)))
         ids += [key.id for key in keys]
+    one.rig.store.flush(None)
     return ids
 
 

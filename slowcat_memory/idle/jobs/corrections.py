@@ -42,7 +42,7 @@ class Corrections:
     version = 1
     needs: Needs = "nothing"
     trigger = Trigger(turns=10, session_end=True)
-    Options = CorrectionsOptions
+    Options: type[Struct] = CorrectionsOptions
 
     def plan(self, context: JobContext) -> Plan | None:
         """Find the reactions behind the cursor; see ``Job``."""

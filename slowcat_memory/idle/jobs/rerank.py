@@ -67,7 +67,7 @@ class Rerank:
     version = 1
     needs: Needs = "llm"
     trigger = Trigger(turns=20, session_end=True)
-    Options = RerankOptions
+    Options: type[Struct] = RerankOptions
 
     def plan(self, context: JobContext) -> Plan | None:
         """Find the queries behind the cursor for which anything was weighed; see ``Job``."""

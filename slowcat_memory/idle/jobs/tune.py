@@ -50,7 +50,7 @@ class Tune:
     version = 1
     needs: Needs = "nothing"
     trigger = Trigger(every_s=6 * 3600)
-    Options = TuneOptions
+    Options: type[Struct] = TuneOptions
 
     def plan(self, context: JobContext) -> Plan | None:
         """Find namespaces with enough newly judged queries; see ``Job``."""
