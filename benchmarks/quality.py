@@ -148,7 +148,9 @@ def answer_all(
     with _progress() as bar:
         task = bar.add_task(data.name, total=total)
         for transcript in transcripts:
-            teller = Teller(engine, transcript, embedder, search or telling.search, written or Written())
+            teller = Teller(
+                engine, transcript, embedder, search or telling.search, written or Written()
+            )
             pending = data.asked(transcript.conversation)
             for session in transcript.sessions:
                 due = [q for q in pending if data.place(q.before) <= data.place(session.id)]

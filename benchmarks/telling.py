@@ -117,7 +117,9 @@ class Teller:
         self._origin: dict[int, str] = {}
         self._last: datetime | None = None
         self._fresh = False  # something was told that has no vector yet
-        self._described: list[str] = []  # memories with contexts or keys that the index has not seen
+        self._described: list[
+            str
+        ] = []  # memories with contexts or keys that the index has not seen
 
     def tell(self, session: TranscriptSession) -> None:
         """Log a session.
@@ -145,7 +147,9 @@ class Teller:
     def _keys(self, turn: Turn) -> Iterator[Key]:
         memory = chunk_id(turn.id)
         for n, (kind, text) in enumerate(self._written.keys.get(turn.origin, ())):
-            yield Key(scope=turn.scope, memory=memory, id=f"{memory}?{kind}{n}", kind=kind, text=text)
+            yield Key(
+                scope=turn.scope, memory=memory, id=f"{memory}?{kind}{n}", kind=kind, text=text
+            )
 
     def ask(self, questions: list[Question], k: int, run: Rankings, ms: list[float]) -> None:
         """Ask when everything told so far is indexed and embedded.
