@@ -18,6 +18,7 @@ OF_SESSION = 3  # how many of a session's candidates speak for it
 # A cosine of two tokens that have nothing to do with each other, on average over a query (MaxSim of
 # all-MiniLM-L6-v2): the zero of that view.
 UNRELATED_TOKENS = 0.2
+UNRELATED_KEY = 0.2  # a cosine of a question and a key that have little to do with each other
 
 
 class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -38,7 +39,8 @@ class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         session: Weight of its session: its three best candidates, by words and by vectors.
         rerank: How many memories are scored by their tokens; 0 for none. 20 find what 100 find.
         rrf_k: The constant of reciprocal rank fusion (Cormack et al. 2009 use 60).
-        smoothing: How much of its neighbours' score a chunk takes, where turns are short.
+        smoothing: How much of its neighbours' score a chunk takes, where turns are short and have
+            no keys, which tell a turn from its neighbours; less of it as more of them have.
         smooth_below_words: Mean words per chunk of a namespace below which smoothing applies:
             it helps chats of short turns and costs up to 3 points on long rounds.
         duplicate: Jaccard similarity of words from which two hits are the same.
@@ -52,7 +54,7 @@ class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     window: float = 0.21
     turn: float = 0.03
     turn_by_words: float = 0.25
-    keys: float = 0.4
+    keys: float = 0.6
     turn_with_keys: float = 0.2
     grams: float = 0.06
     session: float = 0.18
@@ -124,19 +126,6 @@ def by_tokens(scores: Array) -> Array:
     return np.where(known, scaled, scaled[known].min(initial=1.0) if known.any() else 0.0)
 
 
-def by_keys(keys: Array, cosines: Array) -> Array:
-    """Scale the cosines of keys; what has none stands for itself.
-
-    Args:
-        keys: Shape (n,); NaN where there is no key.
-        cosines: Shape (n,), of the memories themselves; NaN where there is none.
-
-    Returns:
-        Shape (n,), 0 to 1.
-    """
-    return by_cosine(np.fmax(keys, cosines))
-
-
 def by_session(scores: Array, session: Array) -> Array:
     """Score each candidate by the best of its session: a session on the matter says it repeatedly.
 
@@ -176,7 +165,7 @@ def normalise(raw: dict[str, Array], session: Array) -> dict[str, Array]:
         if name not in ("keys", "asked")
     }
     if "keys" in raw:
-        views["keys"] = by_keys(raw["keys"], raw["dense"])
+        views["keys"] = by_cosine(raw["keys"], UNRELATED_KEY)
     if "asked" in raw:
         views["asked"] = np.clip(raw["asked"], -1.0, 1.0)
     views["session"] = by_session(views["window"], session)

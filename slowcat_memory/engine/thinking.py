@@ -172,7 +172,8 @@ class Thinking:
     # ------------------------------------------------------------------- inside
 
     def _hosted(self) -> IdleThread:
-        parts = replace(self._parts, llm=self._parts.llm or open_llm(self._llm))
+        opened = None if self._parts.llm else open_llm(self._llm)
+        parts = replace(self._parts, llm=self._parts.llm or opened)
 
         def make() -> IdleLoop:
             self._contexts = Contexts(parts)
@@ -181,7 +182,7 @@ class Thinking:
                 self.jobs,
                 self.gate,
                 self._contexts,
-                breaker=llm,
+                breaker=opened,
                 options=self._options,
                 clock=parts.clock,
                 metrics=self._metrics,

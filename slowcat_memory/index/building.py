@@ -62,6 +62,11 @@ class Header(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     keys: dict[str, int]
     speakers: list[str]
 
+    @property
+    def embedded(self) -> int:
+        """How many vectors there are, of documents and of keys."""
+        return self.vectors + sum(self.keys.values())
+
 
 def read_header(folder: Path, options: IndexOptions) -> Header:
     """Read what a sealed index says of itself.

@@ -63,11 +63,12 @@ class Searcher:
         self.names = Names(sealed)
         self.dense = DenseView(dim)
         self.keys = {name: KeyView(name, dim, sealed) for name in VIEWS}
-        self._key_vectors = header.keys if header else {}
+        self._sealed_keys = header.keys if header else {}
+        self._sealed_dense = bool(header and header.vectors)
         self._neighbours = Neighbours(self.table, self.words, self.dense, self.keys.values())
         self._lookup = Lookup(self.words, tokenizer, options)
         self._proposing = Proposing(self.table, self._lookup, self.dense, self.keys, options)
-        if sealed is not None and sealed_vectors and dim and header and header.vectors:
+        if sealed is not None and sealed_vectors and dim and header and header.embedded:
             self.attach_vectors(sealed)
 
     def attach_vectors(self, sealed: Path) -> None:
@@ -76,14 +77,15 @@ class Searcher:
         Args:
             sealed: Folder of the sealed index, checked.
         """
-        opened = SealedVectors(sealed, self._options)
+        opened = SealedVectors(sealed, self._options) if self._sealed_dense else None
         keys = {
             name: SealedVectors(sealed, self._options, f"{VECTORS}.{name}")
-            for name, count in self._key_vectors.items()
+            for name, count in self._sealed_keys.items()
             if count
         }
         with self._lock:
-            self.dense.attach(opened)
+            if opened is not None:
+                self.dense.attach(opened)
             for name, held in keys.items():
                 self.keys[name].dense.attach(held)
 
@@ -150,17 +152,17 @@ class Searcher:
                     self.words.set_keys(number, counts)
                 self._point(number, document)
                 return
-            replaced = number
             if number >= 0:
+                number = self._neighbours.lift(number)  # its keys are under this number until then
                 before, after = self._neighbours.remove(number)
             else:
                 before, after = self._neighbours.around(self.table.find(document.before))
             self.names.add(document.text, document.speaker)
             added = self.table.append(document, hashed)
             self.words.add(added, counts)
-            if replaced >= 0:
+            if number >= 0:
                 for keys in self.keys.values():
-                    keys.move(replaced, added)
+                    keys.move(number, added)
             self._point(added, document)
             if (neighbour := before if before >= 0 else after) >= 0:
                 self.table.session[added] = self.table.session[neighbour]

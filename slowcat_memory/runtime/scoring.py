@@ -164,7 +164,7 @@ class Scoring:
         keys = found.views.get("keys")
         keyed = 0.0 if keys is None or not len(keys) else float(np.mean(~np.isnan(keys)))
         scores = fuse.fuse(views, self._fusing, keyed)
-        share = self._fusing.smoothing
+        share = self._fusing.smoothing * (1 - keyed)
         if share and self._searcher.mean_words < self._fusing.smooth_below_words:
             scores = fuse.smooth(scores, found.before, found.after, share)
         return scores

@@ -10,7 +10,7 @@ import numpy as np
 
 from slowcat_memory.core.grams import gram_tokens
 from slowcat_memory.core.text import Tokenizer
-from slowcat_memory.index import Document, IndexOptions, Searcher, build
+from slowcat_memory.index import Document, IndexOptions, Pointer, Searcher, build
 from slowcat_memory.index.views import views
 
 OPTIONS = IndexOptions(language="none", candidates=3, turn_view=True, gram_view=True)
@@ -48,6 +48,12 @@ class Said:
     after: str = ""
     speaker: str = ""
     about: tuple[float, float] | None = None
+    keys: tuple[Pointer, ...] = ()
+
+
+def told(said: Said) -> str:
+    """The words of a memory's keys, but for those of real queries."""
+    return " ".join(key.text for key in said.keys if key.kind != "asked")
 
 
 @dataclass
@@ -61,11 +67,18 @@ class Oracle:
             known = self.said[document.id]
             known.text, known.at = document.text, document.at
             known.speaker, known.about = document.speaker, document.about
+            known.keys = document.keys
             return
         before = document.before if document.before in self.said else ""
         after = self.said[before].after if before else ""
         self.said[document.id] = Said(
-            document.text, document.at, before, after, document.speaker, document.about
+            document.text,
+            document.at,
+            before,
+            after,
+            document.speaker,
+            document.about,
+            document.keys,
         )
         if before:
             self.said[before].after = document.id
@@ -88,6 +101,7 @@ class Oracle:
                 before=said.before,
                 speaker=said.speaker,
                 about=said.about,
+                keys=said.keys,
             )
             for id_, said in self.said.items()
         ]
@@ -104,6 +118,8 @@ class Oracle:
 
     def corpus(self, view: str) -> dict[str, list[str]]:
         own = {id_: tokens_of(view, said.text) for id_, said in self.said.items()}
+        if view == "turn":
+            return {id_: own[id_] + tokens_of(view, told(said)) for id_, said in self.said.items()}
         if view != "window":
             return own
         return {

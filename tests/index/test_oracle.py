@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from oracle import OPTIONS, TOKENS, Oracle, bm25, check_columns, check_equal, scores_of, seal
 
-from slowcat_memory.index import Document, Searcher, compiled, counting, vocabulary
+from slowcat_memory.index import Document, Pointer, Searcher, compiled, counting, vocabulary
 from slowcat_memory.index.counting import Counting
 from slowcat_memory.index.lexical import LexicalView
 from slowcat_memory.index.postings import SealedPostings
@@ -29,6 +29,7 @@ operation = st.one_of(
     st.tuples(st.just("follow"), text, place),
     st.tuples(st.just("replace"), text, place),
     st.tuples(st.just("remove"), st.just(""), place),
+    st.tuples(st.just("point"), text, place),
     st.tuples(st.just("seal"), st.just(""), st.just(0)),
     st.tuples(st.just("reload"), st.just(""), st.just(0)),
 )
@@ -52,12 +53,25 @@ class Twins:
             self.searcher = Searcher(TOKENS, OPTIONS, 0, self._sealed)
             for done, document in self._since:
                 self._tell(done, document)
-        elif what in ("add", "follow") or not ids:
+        elif what == "point" and ids:
+            self._point(ids[place % len(ids)], text)
+        elif what in ("add", "follow", "point") or not ids:
             follows = ids[place % len(ids)] if what == "follow" and ids else (ids or [""])[-1]
             self._change("add", f"m{self._count}", text, follows)
             self._count += 1
         else:
             self._change(what, ids[place % len(ids)], text, "")
+
+    def _point(self, memory_id: str, text: str) -> None:
+        """Give a memory other keys, and leave it as it is."""
+        known = next(one for one in self.oracle.documents() if one.id == memory_id)
+        self._told += 1
+        self._make("add", replace(known, keys=self._keys(text)))
+
+    def _keys(self, text: str) -> tuple[Pointer, ...]:
+        kinds = ("question", "asked", "note")
+        held = zip(kinds, text.split(), strict=False)
+        return tuple(Pointer(f"k{n}", kind, word) for n, (kind, word) in enumerate(held))
 
     def _change(self, what: str, memory_id: str, text: str, before: str) -> None:
         self._told += 1
@@ -68,11 +82,15 @@ class Twins:
             before=before,
             speaker=f"Speaker {self._told % 3}",
             about=(self._told * 10.0, self._told * 10.0 + 5) if self._told % 4 else None,
+            keys=self._keys(text) if self._told % 3 else (),
         )
+        self._make(what, document)
+
+    def _make(self, what: str, document: Document) -> None:
         self._since.append((what, document))
         self._tell(what, document)
         if what == "remove":
-            self.oracle.remove(memory_id)
+            self.oracle.remove(document.id)
         else:
             self.oracle.add(document)
 
@@ -102,7 +120,7 @@ def test_any_history_scores_like_an_index_built_from_scratch(history: list, quer
 
 def told(twins: Twins, seed: int, steps: int = 120) -> Iterator[None]:
     chance = np.random.default_rng(seed)
-    kinds = ["add"] * 8 + ["follow", "replace", "remove", "remove"]
+    kinds = ["add"] * 8 + ["follow", "replace", "remove", "remove", "point", "point"]
     for step in range(steps):
         words = " ".join(chance.choice(WORDS, chance.integers(0, 12)))
         twins.do(str(chance.choice(kinds)), words, int(chance.integers(0, 99)))
