@@ -8,13 +8,8 @@ from msgspec.structs import asdict, replace
 from slowcat_memory.core.tuning import tuning_name
 from slowcat_memory.engine.forgetting import Forgetting
 from slowcat_memory.idle.context import Parts as IdleParts
-<<<<<<< HEAD
 from slowcat_memory.providers import LLM, DocumentEmbedder
-from slowcat_memory.records import Aged, Manifest
-=======
-from slowcat_memory.providers import DocumentEmbedder
 from slowcat_memory.records import Aged, Manifest, WriteBatch
->>>>>>> rerank
 from slowcat_memory.runtime.documents import Stop, Told
 from slowcat_memory.runtime.namespace import Namespace
 from slowcat_memory.runtime.namespaces import check_scope
