@@ -138,7 +138,7 @@ def _run(
     with common.scratch() as folder:
         config = common.configuration(folder, file, fuse=arm.fuse)
         with quality.opened(config, cache) as (engine, embedder):
-            run, _ = quality.answer_all(engine, data, embedder, contexts=contexts)
+            run, _ = quality.answer_all(engine, data, embedder, written=written)
     return evaluate(data, run)
 
 

@@ -36,6 +36,7 @@ from benchmarks.datasets import Dataset
 from benchmarks.scoring import Level, evaluate, write_run
 from benchmarks.telling import Rankings, Search, Teller, apart
 from benchmarks.vector_cache import documents
+from benchmarks.written import Written
 from slowcat_memory import replay
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
@@ -122,7 +123,7 @@ def answer_all(
     limit: int = 0,
     *,
     search: Search | None = None,
-    contexts: Mapping[str, str] | None = None,
+    written: Written | None = None,
 ) -> tuple[Rankings, list[float]]:
     """Tell the engine every conversation, and ask every question when its time has come.
 
@@ -133,7 +134,7 @@ def answer_all(
         k: How many hits a question.
         limit: Only so many conversations; 0 for all.
         search: Asks in place of ``engine.search``.
-        contexts: Text about a turn by its id, indexed together with it.
+        written: Texts about turns, indexed with them.
 
     Returns:
         Documents by question id, best first, and the milliseconds of each search.
@@ -147,7 +148,9 @@ def answer_all(
     with _progress() as bar:
         task = bar.add_task(data.name, total=total)
         for transcript in transcripts:
-            teller = Teller(engine, transcript, embedder, search or telling.search, contexts or {})
+            teller = Teller(
+                engine, transcript, embedder, search or telling.search, written or Written()
+            )
             pending = data.asked(transcript.conversation)
             for session in transcript.sessions:
                 due = [q for q in pending if data.place(q.before) <= data.place(session.id)]

@@ -1,19 +1,20 @@
 """A conversation told to an engine session by session, as it took place, and asked about on the way."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
 from msgspec.structs import replace
 
 from benchmarks import datasets
 from benchmarks.datasets import Question
+from benchmarks.written import Written
 from slowcat_memory import replay
 from slowcat_memory.core.chunks import chunk_id
 from slowcat_memory.core.queries import Said
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import DocumentEmbedder
-from slowcat_memory.records import Context, Turn, WriteBatch
+from slowcat_memory.records import Context, Key, Turn, WriteBatch
 from slowcat_memory.replay import Transcript, TranscriptSession
 from slowcat_memory.runtime.query import Recollection
 
@@ -99,7 +100,7 @@ class Teller:
         transcript: Transcript,
         embedder: DocumentEmbedder | None,
         search: Search,
-        contexts: Mapping[str, str],
+        written: Written,
     ) -> None:
         """Choose the conversation and how it is asked about.
 
@@ -108,15 +109,17 @@ class Teller:
             transcript: The conversation.
             embedder: Makes the vectors; None leaves them out.
             search: Asks the engine.
-            contexts: Text about a turn by its id, indexed together with it.
+            written: Texts about turns, indexed with them.
         """
         self._engine, self._embedder = engine, embedder
-        self._search, self._contexts = search, contexts
+        self._search, self._written = search, written
         self._scope = datasets.scope_of(transcript.conversation)
         self._origin: dict[int, str] = {}
         self._last: datetime | None = None
         self._fresh = False  # something was told that has no vector yet
-        self._placed = False  # a context was stored that the index has not seen
+        self._described: list[
+            str
+        ] = []  # memories with contexts or keys that the index has not seen
 
     def tell(self, session: TranscriptSession) -> None:
         """Log a session.
@@ -130,15 +133,23 @@ class Teller:
             self._origin[turn.id] = turn.origin
             self._last = max(turn.at, self._last or turn.at)
         self._fresh = True
-        described = [turn for turn in turns if self._contexts.get(turn.origin)]
-        if described:
-            made = (self._context(turn) for turn in described)
-            self._engine.store.apply("benchmark", WriteBatch(contexts=tuple(made)))
-            self._placed = True
+        contexts = tuple(context for turn in turns for context in self._contexts(turn))
+        keys = tuple(key for turn in turns for key in self._keys(turn))
+        if contexts or keys:
+            self._engine.store.apply("benchmark", WriteBatch(contexts=contexts, keys=keys))
+            self._described += dict.fromkeys(one.memory for one in (*contexts, *keys))
 
-    def _context(self, turn: Turn) -> Context:
-        text = self._contexts[turn.origin]
-        return Context(scope=turn.scope, memory=chunk_id(turn.id), text=text, sources=(turn.id,))
+    def _contexts(self, turn: Turn) -> Iterator[Context]:
+        if text := self._written.contexts.get(turn.origin):
+            memory = chunk_id(turn.id)
+            yield Context(scope=turn.scope, memory=memory, text=text, sources=(turn.id,))
+
+    def _keys(self, turn: Turn) -> Iterator[Key]:
+        memory = chunk_id(turn.id)
+        for n, (kind, text) in enumerate(self._written.keys.get(turn.origin, ())):
+            yield Key(
+                scope=turn.scope, memory=memory, id=f"{memory}?{kind}{n}", kind=kind, text=text
+            )
 
     def ask(self, questions: list[Question], k: int, run: Rankings, ms: list[float]) -> None:
         """Ask when everything told so far is indexed and embedded.
@@ -162,9 +173,9 @@ class Teller:
     def _catch_up(self) -> None:
         if self._fresh and self._embedder:
             self._engine.embed(self._scope, embedder=self._embedder)
-        if self._placed:
-            self._engine.seal(self._scope)
-        self._fresh = self._placed = False
+        if self._described:
+            self._engine.describe(self._scope, self._described)
+        self._fresh, self._described = False, []
 
     def _document(self, turns: tuple[int, ...]) -> str:
         return "+".join(self._origin[turn] for turn in turns if turn in self._origin)

@@ -1,5 +1,6 @@
 """Slow work that nobody waits for: exact vectors, sealed indexes, tiers. Everything here blocks."""
 
+from collections.abc import Sequence
 from itertools import islice
 
 from msgspec.structs import asdict
@@ -138,6 +139,15 @@ class Upkeep(Forgetting):
             Whether ``embed`` would make any.
         """
         return not self._namespaces.is_guests(scope) and self._vectors.due(scope)
+
+    def describe(self, scope: str, memory_ids: Sequence[str]) -> None:
+        """Take into the index what was stored about memories: contexts, keys, vectors of both. Blocks.
+
+        Args:
+            scope: The scope.
+            memory_ids: Their ids; those that are not there are passed over.
+        """
+        self._indexer.put_description(scope, memory_ids)
 
     def seal(self, scope: str) -> None:
         """Rebuild a scope's sealed index from the log and the vectors there are. Blocks, for seconds.
