@@ -1,4 +1,4 @@
-"""What does text that a language model wrote about a turn add? Four arms, after Anthropic's table.
+"""What does text that a language model wrote about a turn add? After Anthropic's table, and one more arm.
 
 Anthropic ("Introducing Contextual Retrieval", 2024) report 1 - recall@20: 5.7 % with embeddings, 3.7
 with contextual embeddings, 2.9 with contextual BM25 as well, 1.9 with reranking. Here the same four
@@ -7,12 +7,12 @@ adds and what the words and the ranking add by themselves:
 
 - *embeddings*: the vectors alone, no smoothing over neighbours;
 - *+ BM25*: the lexical views as well, fused as configured, no smoothing;
-- *+ reranking*: everything that the configuration asks for.
+- *+ reranking*: everything that the configuration asks for;
+- *+ keys*: questions or notes as well, each a short text that points back to its turn.
 
 The text is one description a turn (``Context``), embedded and indexed together with the turn.
-It comes from a file in the form of ``llm_notes.jsonl.gz``: one line a session with
-``conversation_id`` and ``contexts``, a text by turn id. Only the conversations in that file are asked
-about. Without such a file the arms that need it say so. No model runs here.
+It comes from a file, see ``benchmarks.written``. Only the conversations in that file are asked about.
+Without such a file the arms that need it say so. No model runs here.
 
     python -m benchmarks.contextual --data DIR --cache CACHE
 
@@ -23,17 +23,17 @@ or ``reason`` when the arm could not run).
 """
 
 import argparse
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from benchmarks import common, datasets, quality, recall_plots
+from benchmarks import common, datasets, quality, recall_plots, written
 from benchmarks.datasets import Dataset
 from benchmarks.scoring import ALL, LOW, evaluate
+from benchmarks.written import Written
 
-NOTES = "llm_notes.jsonl.gz"
+MULTI = "multi-hop"
 NO_TEXT = "no text given"
 SHOWN = ("R@5", "R@10", "R@20", "Hit@10", "MRR", "R@300w")
 
@@ -44,12 +44,14 @@ class Arm(Struct, frozen=True):
     Attributes:
         name: What it is called.
         contexts: Whether the text about a turn is indexed with it.
+        keys: Whether keys to a turn are indexed.
         fuse: Changes to the configuration's fusion.
     """
 
     name: str
     contexts: bool
     fuse: dict[str, Any]
+    keys: bool = False
 
 
 VECTORS, PLAIN = {"dense": 1.0, "smoothing": 0.0}, {"smoothing": 0.0}
@@ -58,6 +60,7 @@ ARMS = (
     Arm("contextual embeddings", True, VECTORS),
     Arm("contextual embeddings + contextual BM25", True, PLAIN),
     Arm("the same + reranking", True, {}),
+    Arm("the same + keys", True, {}, keys=True),
     Arm("without text: embeddings + BM25", False, PLAIN),
     Arm("without text: the same + reranking", False, {}),
 )
@@ -70,8 +73,7 @@ def main() -> None:
         raise SystemExit("--notes wants one data folder: a file of notes belongs to one")
     load, results = [common.load_average()], []
     for folder in folders:
-        file = options.notes or folder / NOTES
-        notes = contexts_of(file) if file.is_file() else {}
+        notes = written.read(options.notes) if options.notes else written.find(folder)
         results.append(measure(datasets.load(folder), notes, options.cache, options.config))
         load.append(common.load_average())
         _show(results[-1])
@@ -80,24 +82,9 @@ def main() -> None:
         recall_plots.contextual(results, options.plot)
 
 
-def contexts_of(file: Path) -> dict[str, dict[str, str]]:
-    """Read what was written about turns.
-
-    Args:
-        file: In the form of ``llm_notes.jsonl.gz``.
-
-    Returns:
-        Text by turn id, by conversation.
-    """
-    made: dict[str, dict[str, str]] = {}
-    for line in datasets.lines(file):
-        made.setdefault(line["conversation_id"], {}).update(line["contexts"])
-    return made
-
-
 def measure(
     data: Dataset,
-    notes: Mapping[str, Mapping[str, str]],
+    notes: Written,
     cache: Path | None = None,
     config: Path | None = None,
 ) -> dict[str, Any]:
@@ -105,35 +92,40 @@ def measure(
 
     Args:
         data: The data set.
-        notes: From ``contexts_of``; without any, all conversations are asked about.
+        notes: What was written; without any, all conversations are asked about.
         cache: Keeps document vectors.
         config: A config.toml; None for the defaults.
 
     Returns:
         What the JSON says about this data set.
     """
-    asked = datasets.of_conversations(data, notes) if notes else data
-    contexts = {turn: text for texts in notes.values() for turn, text in texts.items()}
+    about = notes.conversations
+    asked = datasets.of_conversations(data, about) if about else data
     arms = {}
     for arm in ARMS:
-        if arm.contexts and not contexts:
+        if (arm.keys and not notes.keys) or (arm.contexts and not arm.keys and not notes.contexts):
             arms[arm.name] = {"reason": NO_TEXT}
         else:
-            scores = _run(arm, asked, contexts if arm.contexts else {}, cache, config)
-            low = scores.get(LOW, {}).get("R@10")
-            missed = 1 - scores[ALL]["R@20"]
-            arms[arm.name] = {**scores[ALL], "missed": missed, "low overlap R@10": low}
+            told = Written(
+                about, notes.contexts if arm.contexts else {}, notes.keys if arm.keys else {}
+            )
+            scores = _run(arm, asked, told, cache, config)
+            of_groups = {
+                f"{group} R@10": scores.get(group, {}).get("R@10") for group in (LOW, MULTI)
+            }
+            arms[arm.name] = {**scores[ALL], "missed": 1 - scores[ALL]["R@20"], **of_groups}
     return {
         "data": data.name,
         "conversations": len({question.conversation for question in asked.questions}),
-        "contexts": len(contexts),
+        "contexts": len(notes.contexts),
+        "keys": sum(map(len, notes.keys.values())),
         "n": next(arm["n"] for arm in arms.values() if "n" in arm),
         "arms": arms,
     }
 
 
 def _run(
-    arm: Arm, data: Dataset, contexts: Mapping[str, str], cache: Path | None, file: Path | None
+    arm: Arm, data: Dataset, written: Written, cache: Path | None, file: Path | None
 ) -> dict[str, dict[str, float]]:
     with common.scratch() as folder:
         config = common.configuration(folder, file, fuse=arm.fuse)
@@ -146,15 +138,15 @@ def _show(result: dict[str, Any]) -> None:
     rows = []
     for name, arm in result["arms"].items():
         if "reason" in arm:
-            rows.append((name, arm["reason"], *[""] * (len(SHOWN) + 1)))
+            rows.append((name, arm["reason"], *[""] * (len(SHOWN) + 2)))
         else:
-            low = arm["low overlap R@10"]
-            low = "-" if low is None else 100 * low
-            rows.append((name, 100 * arm["missed"], *(100 * arm[m] for m in SHOWN), low))
+            groups = [arm[f"{group} R@10"] for group in (LOW, MULTI)]
+            shown = ["-" if value is None else 100 * value for value in groups]
+            rows.append((name, 100 * arm["missed"], *(100 * arm[m] for m in SHOWN), *shown))
     common.table(
         f"{result['data']}: {result['n']} questions about {result['conversations']} conversations, "
         f"{result['contexts']} turns with text",
-        ("arm", "1 - R@20", *SHOWN, "low overlap R@10"),
+        ("arm", "1 - R@20", *SHOWN, f"{LOW} R@10", f"{MULTI} R@10"),
         rows,
     )
 
