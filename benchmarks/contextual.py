@@ -33,6 +33,7 @@ from benchmarks.datasets import Dataset
 from benchmarks.scoring import ALL, LOW, evaluate
 from benchmarks.written import Written
 
+NOTES = written.NOTES
 MULTI = "multi-hop"
 NO_TEXT = "no text given"
 SHOWN = ("R@5", "R@10", "R@20", "Hit@10", "MRR", "R@300w")
@@ -155,7 +156,9 @@ def _arguments() -> argparse.Namespace:
     parser = common.arguments(__doc__)
     quality.add_data(parser)
     parser.add_argument(
-        "--notes", type=Path, help=f"texts about turns (default: {NOTES} in the data folder)"
+        "--notes",
+        type=Path,
+        help=f"texts about turns (default: {written.NOTES}, or {written.OUTPUTS}, in the data folder)",
     )
     parser.add_argument("--config", type=Path, help="a config.toml; its store's path is not used")
     return parser.parse_args()

@@ -23,12 +23,13 @@ from platformdirs import user_cache_path
 
 from benchmarks import (
     common,
-    contextual,
     datasets,
     footprint,
+    idle_tables,
     plots,
     recall_plots,
     recall_tables,
+    recorded_llm,
     tables,
 )
 
@@ -65,6 +66,8 @@ PARTS = {
         lambda written: tables.turn(written[0]),
         lambda written, path: plots.turn(written[0], path),
     ),
+    "preempt": Part(lambda written: idle_tables.preempt(written[0])),
+    "idle_cost": Part(lambda written: idle_tables.idle_cost(written[0])),
     "prefix": Part(
         lambda written: tables.prefix(written[0]),
         lambda written, path: plots.prefix(tables.unrepeated(written[0]), path),
@@ -140,6 +143,8 @@ def plan(data: Path, cache: Path, *, every: bool) -> Iterator[Step]:
     vectors = ("--cache", str(cache / "vectors"))
     yield Step("latency", ("--sizes", *SIZES[every], *stores), "latency.json")
     yield Step("turn", stores, "turn.json")
+    yield Step("preempt", result="preempt.json")
+    yield Step("idle_cost", stores, "idle_cost.json")
     yield Step("prefix", result="prefix.json")
     yield Step("footprint", stores, "footprint.json")
     yield from _of_data(data, vectors, every=every)
@@ -177,10 +182,11 @@ def _of_data(data: Path, vectors: Sequence[str], *, every: bool) -> Iterator[Ste
         yield Step("calibration", skipped=f"{CHAT} is not here")
         yield Step("unknown", skipped=f"{CHAT} is not here")
         yield Step("mangled", skipped=f"{CHAT} is not here")
-    if (data / CHAT / contextual.NOTES).is_file():
-        yield Step("contextual", ("--data", str(data / CHAT), *vectors), "contextual.json")
+    if (data / CHAT / recorded_llm.NOTES).is_file():
+        noted = ("--llm", "recorded", "--only-noted")
+        yield Step("contextual", ("--data", str(data / CHAT), *vectors, *noted), "contextual.json")
     else:
-        yield Step("contextual", skipped=f"there is no {contextual.NOTES} in {CHAT}")
+        yield Step("contextual", skipped=f"there is no {recorded_llm.NOTES} in {CHAT}")
 
 
 def _run(step: Step) -> None:

@@ -2,7 +2,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from benchmarks import contextual, datasets, quality
+from benchmarks import contextual, datasets, quality, written
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.testing import HashEmbedder
 from tests.benchmarks import made_up
@@ -26,7 +26,7 @@ def hashed(monkeypatch):
 
 def test_what_was_written_about_a_turn_finds_it(hashed, tmp_path):
     data = datasets.load(made_up.write(tmp_path / "data"))
-    notes = contextual.contexts_of(made_up.write_notes(tmp_path / "notes.jsonl.gz"))
+    notes = written.read(made_up.write_notes(tmp_path / "notes.jsonl.gz"))
     question = data.questions[1]
     asked = [datasets.replace(question, text="vessel remains relative")]
     found = contextual.measure(datasets.replace(data, questions=asked), notes)
@@ -38,7 +38,7 @@ def test_what_was_written_about_a_turn_finds_it(hashed, tmp_path):
 
 def test_an_arm_without_its_text_says_so(hashed, tmp_path):
     data = datasets.load(made_up.write(tmp_path / "data"))
-    arms = contextual.measure(data, {})["arms"]
+    arms = contextual.measure(data, written.Written())["arms"]
     assert list(arms) == [arm.name for arm in contextual.ARMS]
     for arm in contextual.ARMS:
         assert arms[arm.name].get("reason") == (contextual.NO_TEXT if arm.contexts else None)
