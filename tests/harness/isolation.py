@@ -192,7 +192,8 @@ def post_filter() -> Iterator[None]:
         for turn, _, _ in turns:
             for namespace in self._namespaces:
                 if chunk(turn).id not in namespace.searcher:
-                    namespace.searcher.add(namespace._document(turn, mock.Mock(turn_before=_none)))
+                    searcher, nobody = namespace.searcher, mock.Mock(turn_before=_none)
+                    searcher.add(namespace._document(turn, nobody, searcher, keys=True))
 
     with mock.patch.object(Indexer, "_take", to_all):
         yield
