@@ -126,14 +126,15 @@ class Indexer:
         described = {(context.scope, context.memory): None for context in batch.contexts}
         described |= {(key.scope, key.memory): None for key in batch.keys}
         described |= {(scope, id_.rpartition("?")[0]): None for scope, id_ in batch.drop_keys}
+        for scope in {scope for scope, _ in batch.drop if scope in self._namespaces}:
+            self._namespaces.get(scope).drop([id_ for at, id_ in batch.drop if at == scope])
+        described |= dict.fromkeys(batch.drop)
         for memory in batch.memories:
             described.pop((memory.scope, memory.id), None)
             if memory.scope in self._namespaces:
                 self._take_memory(memory)
         for scope in {scope for scope, _ in described if scope in self._namespaces}:
             self._take_description(scope, [id_ for at, id_ in described if at == scope])
-        for scope in {scope for scope, _ in batch.drop if scope in self._namespaces}:
-            self._namespaces.get(scope).forget([id_ for at, id_ in batch.drop if at == scope])
 
     def reload(self, scope: str) -> None:
         """Make a namespace anew from the store, behind the turns that it still takes. Blocks.

@@ -21,6 +21,7 @@ from slowcat_memory.core.describe import (
     asking,
     checked,
 )
+from slowcat_memory.core.digest import digest as text_digest
 from slowcat_memory.core.grounding import ground
 from slowcat_memory.core.surroundings import digest
 from slowcat_memory.errors import BadAnswerError
@@ -186,18 +187,23 @@ async def _embedded(batch: WriteBatch, due: dict[int, Turn], context: JobContext
     if not texts or not context.space:
         return batch
     made = await context.embed(texts)
-    owners = [(one.scope, one.memory) for one in batch.contexts]
-    owners += [(key.scope, key.id) for key in batch.keys]
+    subjects = [(one.scope, one.memory) for one in batch.contexts]
+    subjects += [(key.scope, key.id) for key in batch.keys]
+    owners = [
+        (scope, id, text_digest(text)) for (scope, id), text in zip(subjects, texts, strict=True)
+    ]
     return replace(
         batch,
         vectors=tuple(
-            Vector(scope=scope, memory=id, values=row, draft=True)
-            for (scope, id), row in zip(owners, made.vectors, strict=False)  # none without a model
+            Vector(scope=scope, memory=id, values=row, draft=True, of=of)
+            for (scope, id, of), row in zip(
+                owners, made.vectors, strict=False
+            )  # none without a model
         ),
         embedder=context.space,
         tokens=tuple(
-            TokenVectors(scope=scope, memory=id, values=rows, draft=True)
-            for (scope, id), rows in zip(owners[: len(lines)], made.tokens, strict=False)
+            TokenVectors(scope=scope, memory=id, values=rows, draft=True, of=of)
+            for (scope, id, of), rows in zip(owners[: len(lines)], made.tokens, strict=False)
         ),
         token_key=context.token_space,
     )
