@@ -7,8 +7,8 @@ parser and checks, store and index.
 
 What was written comes in two forms. ``llm_notes.jsonl.gz``: one line a session with
 ``conversation_id``, ``contexts`` (a text by turn id) and ``questions`` (a list by turn id).
-``llm_outputs.jsonl.gz``: one line a text; those with ``source_turn_ids`` are notes about these turns. A
-turn without either is answered by nothing.
+``llm_outputs.jsonl.gz``: one line a text; those with ``source_turn_ids`` are notes about these turns, where the heading 【…】 of some is the data set's own
+grouping and no part of the note. A turn without either is answered by nothing.
 """
 
 import asyncio
@@ -30,6 +30,7 @@ from slowcat_memory.scripted import ScriptedServer
 from slowcat_memory.scripted_wire import Failure
 
 NOTES, OUTPUTS = "llm_notes.jsonl.gz", "llm_outputs.jsonl.gz"
+_HEADING = re.compile(r"^【[^】]*】\s*")
 _ASKED = re.compile(r"^Write about the turns ([\d, ]+)\.$", re.M)
 
 
@@ -38,12 +39,14 @@ class Recorded(Struct, frozen=True):
 
     Attributes:
         contexts: What places a turn.
-        questions: What it answers; notes that are no question as well.
+        questions: What it answers.
+        notes: What it tells.
         noted: Conversations of which every turn has a text.
     """
 
     contexts: dict[str, str]
     questions: dict[str, list[str]]
+    notes: dict[str, list[str]]
     noted: frozenset[str]
 
 
@@ -58,6 +61,7 @@ def read(folder: Path) -> Recorded:
     """
     contexts, noted = dict[str, str](), set[str]()
     questions: dict[str, list[str]] = defaultdict(list)
+    notes: dict[str, list[str]] = defaultdict(list)
     for line in _lines(folder / NOTES):
         noted.add(line["conversation_id"])
         contexts.update(line.get("contexts") or {})
@@ -66,8 +70,8 @@ def read(folder: Path) -> Recorded:
     for line in _lines(folder / OUTPUTS):
         if line["conversation_id"] not in noted:
             for turn in line.get("source_turn_ids") or ():
-                questions[turn].append(line["text"])
-    return Recorded(contexts, dict(questions), frozenset(noted))
+                notes[turn].append(_HEADING.sub("", line["text"]))
+    return Recorded(contexts, dict(questions), dict(notes), frozenset(noted))
 
 
 class Replier:
@@ -100,9 +104,14 @@ class Replier:
 
     def _entry(self, turn: int) -> dict[str, Any]:
         origin = self.origin_of(turn)
-        texts = self._recorded.questions.get(origin, ())[: describe.MOST_QUESTIONS]
-        context = self._recorded.contexts.get(origin, "")
-        return {"turn": turn, "context": context, "questions": list(texts)}
+        return {
+            "turn": turn,
+            "context": self._recorded.contexts.get(origin, ""),
+            "questions": self._recorded.questions.get(origin, [])[: describe.MOST_QUESTIONS],
+            "notes": [
+                _short(text) for text in self._recorded.notes.get(origin, [])[: describe.MOST_NOTES]
+            ],
+        }
 
 
 @contextmanager
@@ -127,6 +136,11 @@ def serving(reply: Reply) -> Iterator[str]:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
+
+
+def _short(note: str) -> str:
+    """Cut a note to what a model that was told so would have written at most."""
+    return " ".join(note.split()[: describe.NOTE_WORDS])
 
 
 def _lines(file: Path) -> list[dict[str, Any]]:

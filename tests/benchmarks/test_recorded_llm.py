@@ -72,7 +72,7 @@ def test_only_noted_conversations_are_kept(tmp_path):
 
 
 def test_a_prompt_of_nobody_is_refused():
-    reply = Replier(recorded_llm.Recorded({}, {}, frozenset()))
+    reply = Replier(recorded_llm.Recorded({}, {}, {}, frozenset()))
     told = [{"role": "system", "content": "Sing."}, {"role": "user", "content": "La."}]
     assert isinstance(reply({"messages": told}), Failure) and reply.unknown == 1
     told[0]["content"] = describe.SYSTEM + "\n\nand its schema"
