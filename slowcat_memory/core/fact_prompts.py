@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from slowcat_memory.core.describe import record
-from slowcat_memory.core.evidence import asks, dated, needed, quoted, shared
+from slowcat_memory.core.evidence import asks, dated, needed, quoted, shared, words_of
 from slowcat_memory.core.facts import TYPES, Confidence, Drawn
 from slowcat_memory.core.grounding import Ground, ground, strays
 from slowcat_memory.core.injected import injected
@@ -238,7 +238,7 @@ def _rule(quote: str, content: str, turn: Turn) -> Stated | None:
     """Find the rule that reads the same in the turn: it names predicate and object."""
     for one in ruled(turn):
         same = fingerprint(one.quote) in fingerprint(quote) or quoted(quote, one.quote)
-        if same and fold(one.object) in fold(content):
+        if same and words_of(one.content).keys() <= words_of(content).keys():
             return one
     return None
 

@@ -19,6 +19,8 @@ _INJECTED = re.compile(
     rf"\b(?:ignore|disregard|forget|override|bypass|discard|neglect|drop|disable|suspend)\b.{{0,40}}\b{_WHAT}\b"
     r"|\b(?:system|developer|hidden|initial|secret|original) (?:prompt|message|instructions?|note|override|mode)\b"
     r"|\b(?:developer|debug|god|admin|root|maintenance|unrestricted|dan) mode\b|\bjail ?break"
+    r"|\b(?:i|we) (?:hereby |now )?(?:order|command|instruct|direct|authori[sz]e) (?:you|the)\b"
+    r"|\bas (?:the|your) (?:system )?(?:administrator|admin|developer|creator|operator)\b"
     r"|\bas an ai\b|\byou are (?:now|no longer|going to be|hereby)\b|\bact as\b|\bpretend (?:to be|you)\b"
     r"|\bfrom now on\b|\bnew (?:system )?(?:instructions?|rules?|directives?|task|role|persona)\b"
     r"|\b(?:you|the (?:assistant|agent|ai|bot|model|memory)|assistants?|every assistant) "
