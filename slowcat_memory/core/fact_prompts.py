@@ -59,7 +59,7 @@ Answer with JSON alone; {"facts": []} when there is none:
 "quote": "I like green tea", "confidence": "high", "date": ""}]}"""
 )
 
-_LINK = re.compile(
+LINK = re.compile(
     r"\b(?:https?|ftp)\b:?|\bwww\.|://|\b[\w-]+\.(?:com|net|io|ru|zip)\b", re.IGNORECASE
 )
 _TYPE = re.compile(r"[a-z][a-z_]{1,29}")
@@ -211,7 +211,7 @@ def _checked(
 
 def _suspect(type_: str, content: str, quote: str, turn: Turn) -> str:
     """Say why a fact must not be believed: it orders something, or leads somewhere."""
-    if _LINK.search(content) or _LINK.search(quote):
+    if LINK.search(content) or LINK.search(quote):
         return "link"
     if keepable(type_, content).why == "order" or injected(content) or injected(quote):
         return "order"
@@ -284,7 +284,7 @@ def drawn_by_rule(turn: Turn, zone: tzinfo) -> list[Drawn]:
         return []
     firm, found = ground((turn,), zone), list[Drawn]()
     for one in ruled(turn):
-        links = _LINK.search(one.content) and one.predicate != "email"
+        links = LINK.search(one.content) and one.predicate != "email"
         if links or injected(one.content) or not keepable(one.type, one.content).keep:
             continue
         when = dated(one.quote, turn, "", firm, zone)
