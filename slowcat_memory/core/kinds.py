@@ -39,3 +39,17 @@ def findable(memory: Memory) -> bool:
     if memory.kind == QUARANTINED or memory.facets.get("recalled") == "no":
         return False
     return family(memory.kind) not in _OF_THE_HEAD
+
+
+def searchable(memory: Memory) -> bool:
+    """Tell whether a search through what is over may find a memory.
+
+    Args:
+        memory: Any memory.
+
+    Returns:
+        As `findable`, and True for facts too: what somebody looks for is not offered unasked.
+    """
+    if family(memory.kind) == FACT:
+        return memory.kind != QUARANTINED and memory.facets.get("why") != "same"
+    return findable(memory)

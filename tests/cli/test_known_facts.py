@@ -31,7 +31,7 @@ def known(sm, tmp_path: Path):
     chat = tmp_path / "chat.txt"
     chat.write_text(CHAT)
     sm.ok("import", str(chat), "--scope", "user", "--no-embed")
-    engine = MemoryEngine(memory_config(sm.store))
+    engine = MemoryEngine(memory_config(sm.store, idle={"enabled": False, "grace_s": 0.0}))
     assert engine.idle_until_done(["facts", "merge"]) == 0
     engine.close()
     return sm
