@@ -100,7 +100,9 @@ class Replier:
         system, user = (str(message["content"]) for message in body["messages"][:2])
         if system.startswith(fact_prompts.SYSTEM):
             [asked] = _ASKED_FACTS.findall(user)
-            return json.dumps({"facts": [f for t in asked.split(", ") for f in self._facts(int(t))]})
+            return json.dumps(
+                {"facts": [f for t in asked.split(", ") for f in self._facts(int(t))]}
+            )
         if system.startswith(merging.SYSTEM):  # nobody was asked: they stay two
             return json.dumps({"pairs": []})
         if not system.startswith(describe.SYSTEM):
@@ -114,7 +116,6 @@ class Replier:
         texts = self._recorded.questions.get(origin, ())[: describe.MOST_QUESTIONS]
         context = self._recorded.contexts.get(origin, "")
         return {"turn": turn, "context": context, "questions": list(texts)}
-
 
     def _facts(self, turn: int) -> list[dict[str, Any]]:
         told = self._recorded.facts.get(self.origin_of(turn), ())

@@ -308,9 +308,7 @@ class ToolCalls:
             every = snapshot.memories(call.scope)
             seen = (m for m in every if call.local or not m.local_only)
             return [
-                m
-                for m in seen
-                if _types(m) and m.kind != QUARANTINED and believed(m, call.now)
+                m for m in seen if _types(m) and m.kind != QUARANTINED and believed(m, call.now)
             ]
 
     def _found(self, call: Call, hits: Sequence[Hit]) -> dict[str, Any]:
