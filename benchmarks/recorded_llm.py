@@ -6,9 +6,10 @@ written about them, as a model would answer: so the text passes through the prod
 parser and checks, store and index.
 
 What was written comes in two forms. ``llm_notes.jsonl.gz``: one line a session with
-``conversation_id``, ``contexts`` (a text by turn id) and ``questions`` (a list by turn id).
-``llm_outputs.jsonl.gz``: one line a text; those with ``source_turn_ids`` are notes about these turns, where the heading 【…】 of some is the data set's own
-grouping and no part of the note. A turn without either is answered by nothing.
+``conversation_id``, ``contexts`` (a text by turn id), ``questions`` (a list by turn id) and ``facts``.
+``llm_outputs.jsonl.gz``: one line a text; those with ``source_turn_ids`` are notes about these turns,
+where the heading 【…】 of some is the data set's own grouping and no part of the note. A turn without
+either is answered by nothing.
 """
 
 import asyncio
@@ -24,7 +25,7 @@ from typing import Any
 from msgspec import Struct
 
 from benchmarks import datasets
-from slowcat_memory.core import describe
+from slowcat_memory.core import describe, fact_prompts, merging
 from slowcat_memory.scripted import Replier as Reply
 from slowcat_memory.scripted import ScriptedServer
 from slowcat_memory.scripted_wire import Failure
@@ -32,6 +33,7 @@ from slowcat_memory.scripted_wire import Failure
 NOTES, OUTPUTS = "llm_notes.jsonl.gz", "llm_outputs.jsonl.gz"
 _HEADING = re.compile(r"^【[^】]*】\s*")
 _ASKED = re.compile(r"^Write about the turns ([\d, ]+)\.$", re.M)
+_ASKED_FACTS = re.compile(r"^Write the facts of the turns ([\d, ]+)\.$", re.M)
 
 
 class Recorded(Struct, frozen=True):
@@ -42,12 +44,14 @@ class Recorded(Struct, frozen=True):
         questions: What it answers.
         notes: What it tells.
         noted: Conversations of which every turn has a text.
+        facts: Facts that a turn says, as they were written down.
     """
 
     contexts: dict[str, str]
     questions: dict[str, list[str]]
     notes: dict[str, list[str]]
     noted: frozenset[str]
+    facts: dict[str, list[dict[str, Any]]] = {}
 
 
 def read(folder: Path) -> Recorded:
@@ -62,16 +66,19 @@ def read(folder: Path) -> Recorded:
     contexts, noted = dict[str, str](), set[str]()
     questions: dict[str, list[str]] = defaultdict(list)
     notes: dict[str, list[str]] = defaultdict(list)
+    facts: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for line in _lines(folder / NOTES):
         noted.add(line["conversation_id"])
         contexts.update(line.get("contexts") or {})
         for turn, texts in (line.get("questions") or {}).items():
             questions[turn] += texts
+        for fact in line.get("facts") or ():
+            facts[fact["turn"]].append(fact)
     for line in _lines(folder / OUTPUTS):
         if line["conversation_id"] not in noted:
             for turn in line.get("source_turn_ids") or ():
                 notes[turn].append(_HEADING.sub("", line["text"]))
-    return Recorded(contexts, dict(questions), dict(notes), frozenset(noted))
+    return Recorded(contexts, dict(questions), dict(notes), frozenset(noted), dict(facts))
 
 
 class Replier:
@@ -96,6 +103,13 @@ class Replier:
     def __call__(self, body: dict[str, Any]) -> str | Failure:
         """Answer a request."""
         system, user = (str(message["content"]) for message in body["messages"][:2])
+        if system.startswith(fact_prompts.SYSTEM):
+            [asked] = _ASKED_FACTS.findall(user)
+            return json.dumps(
+                {"facts": [f for t in asked.split(", ") for f in self._facts(int(t))]}
+            )
+        if system.startswith(merging.SYSTEM):  # nobody was asked: they stay two
+            return json.dumps({"pairs": []})
         if not system.startswith(describe.SYSTEM):
             self.unknown += 1
             return Failure(400)
@@ -112,6 +126,10 @@ class Replier:
                 _short(text) for text in self._recorded.notes.get(origin, [])[: describe.MOST_NOTES]
             ],
         }
+
+    def _facts(self, turn: int) -> list[dict[str, Any]]:
+        told = self._recorded.facts.get(self.origin_of(turn), ())
+        return [{**fact, "turn": turn, "date": fact.get("date") or ""} for fact in told]
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from msgspec import Struct
 from slowcat_memory.core.belief import believed
 from slowcat_memory.core.calibrate import among
 from slowcat_memory.core.chunks import CHUNK, chunk_id, turn_of
+from slowcat_memory.core.kinds import QUARANTINED
 from slowcat_memory.core.pack import memory_line, shorten
 from slowcat_memory.core.text import clean, estimate_tokens, neutralise
 from slowcat_memory.core.when import WhenOptions, times
@@ -306,7 +307,9 @@ class ToolCalls:
         with call.engine.store.snapshot() as snapshot:
             every = snapshot.memories(call.scope)
             seen = (m for m in every if call.local or not m.local_only)
-            return [m for m in seen if _types(m) and believed(m, call.now)]
+            return [
+                m for m in seen if _types(m) and m.kind != QUARANTINED and believed(m, call.now)
+            ]
 
     def _found(self, call: Call, hits: Sequence[Hit]) -> dict[str, Any]:
         if not hits:

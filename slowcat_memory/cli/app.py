@@ -14,6 +14,7 @@ from slowcat_memory.cli import (
     config_commands,
     doctor,
     exporting,
+    facts,
     forget,
     hotwords,
     icebreakers,
@@ -174,6 +175,7 @@ def _tell(error: Exception) -> None:
 
 app.command("search", rich_help_panel=LOOK)(search.search)
 app.command("show", rich_help_panel=LOOK)(show.show)
+app.command("facts", rich_help_panel=LOOK)(facts.facts)
 app.command("why", rich_help_panel=LOOK)(why.why)
 app.command("replay", rich_help_panel=LOOK)(replay.replay)
 app.command("stats", rich_help_panel=LOOK)(stats.stats)

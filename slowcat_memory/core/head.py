@@ -8,7 +8,8 @@ from datetime import datetime, tzinfo
 
 from msgspec import Struct
 
-from slowcat_memory.core.kinds import BLOCK, NOTE, family, findable
+from slowcat_memory.core.kinds import BLOCK, FACT, NOTE, family, findable
+from slowcat_memory.core.relations import fold
 from slowcat_memory.core.text import neutralise
 from slowcat_memory.records import Memory
 
@@ -21,6 +22,7 @@ BLOCKS = {
     "self_perception": "How you see yourself",
     "background_context": "What was going on lately",
 }
+PROFILE_KINDS = frozenset({f"{FACT}/person", f"{FACT}/preference"})
 _CUT = "..."
 
 
@@ -86,14 +88,26 @@ def head(past: Past, zone: tzinfo, options: HeadOptions = HeadOptions()) -> str:
 
 
 def _profile(past: Past, room: int) -> list[str]:
-    """Say in one line who the user is, by notes; what is pinned is said in full further on."""
-    notes = [m for m in past.memories if m.kind == NOTE and not m.pinned]
+    """Say in one line who the user is, by notes, and by what they plainly said of themselves.
+
+    What is pinned is said in full further on.
+    """
+    known = [m for m in past.memories if not m.pinned]
+    notes = [m for m in known if m.kind == NOTE or _is_profile(m)]
     notes.sort(key=lambda m: (-m.importance, -m.valid_from.timestamp(), m.id))
     said: list[str] = []
     for text in (neutralise(note.text).rstrip(".") for note in notes):
         if text and sum(map(len, said)) + len(text) <= room:
             said.append(text)
     return [f"About {neutralise(past.user)}: {'; '.join(said)}."] if said else []
+
+
+def _is_profile(memory: Memory) -> bool:
+    """Tell whether a fact says who the user is: a lasting one, surely said, of the speaker."""
+    facets = memory.facets
+    own = fold(facets.get("subject", "")) == fold(memory.speaker)
+    sure = facets.get("confidence") == "high" and memory.trust == "user"
+    return memory.kind in PROFILE_KINDS and own and sure and memory.retired_at is None
 
 
 def _blocks(memories: Iterable[Memory], room: int) -> list[str]:

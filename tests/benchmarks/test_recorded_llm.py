@@ -5,7 +5,7 @@ import json
 from benchmarks import common, datasets, quality, recorded_llm, thinking
 from benchmarks.recorded_llm import Replier
 from benchmarks.thinking import ThinkingChoice
-from slowcat_memory.core import describe
+from slowcat_memory.core import describe, fact_prompts, merging
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.scripted_wire import Failure
 from tests.benchmarks import made_up
@@ -79,3 +79,18 @@ def test_a_prompt_of_nobody_is_refused():
     told[1]["content"] = "…\nWrite about the turns 4, 5.\n\nAn earlier answer could not be used."
     answer = json.loads(reply({"messages": told}))
     assert [one["turn"] for one in answer["turns"]] == [4, 5]
+
+
+def test_recorded_facts_are_answered_by_their_turns():
+    fact = {"turn": "c/S1:0", "type": "person", "subject": "Ada", "content": "Ada has a tortoise.",
+            "quote": "My tortoise", "confidence": "high", "date": None}  # fmt: skip
+    reply = Replier(recorded_llm.Recorded({}, {}, frozenset(), {"c/S1:0": [fact]}))
+    reply.origin_of = {4: "c/S1:0"}.get
+    told = [
+        {"role": "system", "content": fact_prompts.SYSTEM},
+        {"role": "user", "content": "…\nWrite the facts of the turns 4, 5."},
+    ]
+    [one] = json.loads(reply({"messages": told}))["facts"]
+    assert (one["turn"], one["date"]) == (4, "")
+    told[0]["content"] = merging.SYSTEM
+    assert json.loads(reply({"messages": told})) == {"pairs": []}
