@@ -157,13 +157,7 @@ def answer_all(
     with _progress() as bar:
         task = bar.add_task(data.name, total=total)
         for transcript in transcripts:
-<<<<<<< HEAD
             teller = Teller(engine, transcript, embedder, search or telling.search, thinker)
-=======
-            teller = Teller(
-                engine, transcript, embedder, search or telling.search, written or Written()
-            )
->>>>>>> keys
             pending = data.asked(transcript.conversation)
             for session in transcript.sessions:
                 due = [q for q in pending if data.place(q.before) <= data.place(session.id)]

@@ -115,14 +115,7 @@ class Teller:
         self._scope = datasets.scope_of(transcript.conversation)
         self._origin: dict[int, str] = {}
         self._last: datetime | None = None
-<<<<<<< HEAD
         self._fresh = False  # something was told that nobody has thought about, and has no vector
-=======
-        self._fresh = False  # something was told that has no vector yet
-        self._described: list[
-            str
-        ] = []  # memories with contexts or keys that the index has not seen
->>>>>>> keys
 
     def tell(self, session: TranscriptSession) -> None:
         """Log a session.
@@ -136,26 +129,6 @@ class Teller:
             self._origin[turn.id] = turn.origin
             self._last = max(turn.at, self._last or turn.at)
         self._fresh = True
-<<<<<<< HEAD
-=======
-        contexts = tuple(context for turn in turns for context in self._contexts(turn))
-        keys = tuple(key for turn in turns for key in self._keys(turn))
-        if contexts or keys:
-            self._engine.store.apply("benchmark", WriteBatch(contexts=contexts, keys=keys))
-            self._described += dict.fromkeys(one.memory for one in (*contexts, *keys))
-
-    def _contexts(self, turn: Turn) -> Iterator[Context]:
-        if text := self._written.contexts.get(turn.origin):
-            memory = chunk_id(turn.id)
-            yield Context(scope=turn.scope, memory=memory, text=text, sources=(turn.id,))
-
-    def _keys(self, turn: Turn) -> Iterator[Key]:
-        memory = chunk_id(turn.id)
-        for n, (kind, text) in enumerate(self._written.keys.get(turn.origin, ())):
-            yield Key(
-                scope=turn.scope, memory=memory, id=f"{memory}?{kind}{n}", kind=kind, text=text
-            )
->>>>>>> keys
 
     def ask(self, questions: list[Question], k: int, run: Rankings, ms: list[float]) -> None:
         """Ask when everything told so far is indexed and embedded.

@@ -1,4 +1,4 @@
-"""Kinds of memories that do not wait to be found: they stand in the head of a session.
+"""Kinds of memories that do not wait to be found: they stand in the head of a session, or sum up.
 
 A kind is a family and, behind a slash, what it is in it: "block/persona", "summary/session".
 """
@@ -9,7 +9,8 @@ BLOCK = "block"
 ICEBREAKER = "icebreaker"
 NOTE = "note"
 SESSION_SUMMARY = "summary/session"
-_OF_THE_HEAD = frozenset({BLOCK, ICEBREAKER})
+SUMMARY = "summary"
+_APART = frozenset({BLOCK, ICEBREAKER, SUMMARY})
 
 
 def family(kind: str) -> str:
@@ -31,6 +32,7 @@ def findable(memory: Memory) -> bool:
         memory: Any memory.
 
     Returns:
-        False for what the head of a session says by itself, once.
+        False for what the head of a session says by itself, once, and for summaries: these come
+        with a question that asks for an overview (``core.overview``), and push no turn aside.
     """
-    return family(memory.kind) not in _OF_THE_HEAD
+    return family(memory.kind) not in _APART

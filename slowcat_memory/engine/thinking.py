@@ -21,11 +21,16 @@ from slowcat_memory.idle.jobs.ageing import Ageing
 from slowcat_memory.idle.jobs.contextualize import Contextualize
 from slowcat_memory.idle.jobs.corrections import Corrections
 from slowcat_memory.idle.jobs.erase import Erase
+from slowcat_memory.idle.jobs.meta_summary import MetaSummary
 from slowcat_memory.idle.jobs.reembed import Reembed
 from slowcat_memory.idle.jobs.rerank import Rerank
 from slowcat_memory.idle.jobs.retention import Retention
+from slowcat_memory.idle.jobs.rollups import Rollups
 from slowcat_memory.idle.jobs.seal import Seal
+from slowcat_memory.idle.jobs.session_summary import SessionSummary
+from slowcat_memory.idle.jobs.topics import Topics
 from slowcat_memory.idle.jobs.tune import Tune
+from slowcat_memory.idle.jobs.window_summary import WindowSummary
 from slowcat_memory.idle.loop import IdleLoop
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.registry import find_jobs
@@ -35,7 +40,8 @@ from slowcat_memory.providers import ThinkingOptions, open_llm
 from slowcat_memory.records import WriteBatch
 
 UPKEEP: tuple[Job, ...] = (Erase(), Retention(), Seal(), Reembed(), Ageing())
-JOBS: tuple[Job, ...] = (*UPKEEP, Contextualize(), Corrections(), Rerank(), Tune())
+SUMMARIES: tuple[Job, ...] = (SessionSummary(), WindowSummary(), MetaSummary(), Rollups(), Topics())
+JOBS: tuple[Job, ...] = (*UPKEEP, Contextualize(), Corrections(), Rerank(), Tune(), *SUMMARIES)
 TELL_S = 0.5  # between two words about progress
 STEPS = ("done", "retry", "dead", "interrupted")  # as the loop counts them
 

@@ -81,6 +81,17 @@ class OpenAILLM:
         context = self._context()
         return int(context * SHARE_OF_CONTEXT) if context else UNKNOWN_CONTEXT_PROMPT
 
+    @property
+    def remote(self) -> bool:
+        """Whether it may run on another machine: what must stay on this one is kept from it."""
+        if not self._options.allow_remote:
+            return False
+        try:
+            check_loopback(self._options.url)
+        except (EndpointError, EndpointRefusedError):
+            return True
+        return False
+
     async def probe(self) -> bool:
         """Ask the server what it is; cheap, and no model thinks.
 
