@@ -24,12 +24,14 @@ from typing import Any
 from msgspec import Struct
 
 from benchmarks import datasets
-from slowcat_memory.core import describe
+from slowcat_memory.core import describe, reflect
 from slowcat_memory.scripted import Replier as Reply
 from slowcat_memory.scripted import ScriptedServer
 from slowcat_memory.scripted_wire import Failure
 
 NOTES, OUTPUTS = "llm_notes.jsonl.gz", "llm_outputs.jsonl.gz"
+ROLLUPS = (reflect.META, reflect.DAY, reflect.WEEK, reflect.TOPIC)
+_TURN = re.compile(r"^\[(\d+)\] ", re.M)
 _ASKED = re.compile(r"^Write about the turns ([\d, ]+)\.$", re.M)
 
 
@@ -40,11 +42,13 @@ class Recorded(Struct, frozen=True):
         contexts: What places a turn.
         questions: What it answers; notes that are no question as well.
         noted: Conversations of which every turn has a text.
+        sessions: Summary, topics, entities, tone and relationship of the session that a turn is of.
     """
 
     contexts: dict[str, str]
     questions: dict[str, list[str]]
     noted: frozenset[str]
+    sessions: dict[str, dict[str, Any]] = {}
 
 
 def read(folder: Path) -> Recorded:
@@ -56,18 +60,19 @@ def read(folder: Path) -> Recorded:
     Returns:
         What was written; outputs only of conversations without notes on every turn.
     """
-    contexts, noted = dict[str, str](), set[str]()
+    contexts, noted, sessions = dict[str, str](), set[str](), dict[str, dict[str, Any]]()
     questions: dict[str, list[str]] = defaultdict(list)
     for line in _lines(folder / NOTES):
         noted.add(line["conversation_id"])
         contexts.update(line.get("contexts") or {})
+        sessions.update(dict.fromkeys(line.get("contexts") or (), _session(line)))
         for turn, texts in (line.get("questions") or {}).items():
             questions[turn] += texts
     for line in _lines(folder / OUTPUTS):
         if line["conversation_id"] not in noted:
             for turn in line.get("source_turn_ids") or ():
                 questions[turn].append(line["text"])
-    return Recorded(contexts, dict(questions), frozenset(noted))
+    return Recorded(contexts, dict(questions), frozenset(noted), sessions)
 
 
 class Replier:
@@ -92,17 +97,43 @@ class Replier:
     def __call__(self, body: dict[str, Any]) -> str | Failure:
         """Answer a request."""
         system, user = (str(message["content"]) for message in body["messages"][:2])
+        if reflect.SESSION.asks in system or reflect.WINDOW.asks in system:
+            return json.dumps(self._sum_up(user))
+        if any(one.asks in system for one in ROLLUPS):
+            return json.dumps(_joined(user))
         if not system.startswith(describe.SYSTEM):
             self.unknown += 1
             return Failure(400)
         [asked] = _ASKED.findall(user)
         return json.dumps({"turns": [self._entry(int(turn)) for turn in asked.split(", ")]})
 
+    def _sum_up(self, user: str) -> dict[str, Any]:
+        origins = (self.origin_of(int(turn)) for turn in _TURN.findall(user))
+        known = self._recorded.sessions
+        return next((known[origin] for origin in origins if origin in known), {"summary": ""})
+
     def _entry(self, turn: int) -> dict[str, Any]:
         origin = self.origin_of(turn)
         texts = self._recorded.questions.get(origin, ())[: describe.MOST_QUESTIONS]
         context = self._recorded.contexts.get(origin, "")
         return {"turn": turn, "context": context, "questions": list(texts)}
+
+
+def _session(line: dict[str, Any]) -> dict[str, Any]:
+    """Take what was written about a session as a whole."""
+    return {
+        "summary": line.get("summary", ""),
+        "topics": line.get("topics") or [],
+        "entities": [one["name"] for one in line.get("entities") or ()],
+        "tone": line.get("tone", ""),
+        "relationship": line.get("relationship", ""),
+    }
+
+
+def _joined(user: str) -> dict[str, Any]:
+    """Sum up summaries as nobody has written it down: by the first sentence of each."""
+    lines = re.findall(r"^\[\d+\] [^:]*: (.*)$", user, re.M)
+    return {"summary": " ".join(re.split(r"(?<=[.!?])\s", line)[0] for line in lines)[:2900]}
 
 
 @contextmanager
