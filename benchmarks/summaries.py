@@ -103,9 +103,12 @@ def _judge(engine: MemoryEngine, notes: list[dict[str, Any]]) -> dict[str, Any]:
     said, summed, kept, facts = 0, 0, 0, 0
     dates: dict[str, set[datetime]] = defaultdict(set)
     with engine.store.snapshot() as snapshot:
+        summaries = _by_session(snapshot, notes)
         for line in notes:
-            scope = datasets.scope_of(line["conversation_id"])
-            memory = _summary_of(snapshot, scope, line["session_id"])
+            scope, memory = (
+                datasets.scope_of(line["conversation_id"]),
+                summaries[line["session_id"]],
+            )
             turns = [snapshot.turn(turn) for turn in memory.sources]
             said += sum(len(turn.text.split()) for turn in turns if turn)
             summed += len(memory.text.split())
@@ -127,8 +130,16 @@ def _judge(engine: MemoryEngine, notes: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _summary_of(snapshot: Any, scope: str, session: str) -> Memory:
-    return next(iter(current(snapshot.memories(scope, f"summary/session/{session}"))))
+def _by_session(snapshot: Any, notes: list[dict[str, Any]]) -> dict[str, Memory]:
+    """Find the summary of each session of the notes, by what the data calls its turns."""
+    session_of = {turn: line["session_id"] for line in notes for turn in line["contexts"]}
+    found: dict[str, Memory] = {}
+    for scope in {datasets.scope_of(line["conversation_id"]) for line in notes}:
+        for memory in current(snapshot.memories(scope, "summary/session/")):
+            origins = (turn.origin for id in memory.sources if (turn := snapshot.turn(id)))
+            named = (session_of[origin] for origin in origins if origin in session_of)
+            found[next(named, "")] = memory
+    return found
 
 
 def _found(

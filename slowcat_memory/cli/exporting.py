@@ -28,6 +28,9 @@ def export(
             dir_okay=False,
         ),
     ] = None,
+    summaries: Annotated[
+        bool, typer.Option("--summaries", help="The summaries, as text, in place of the log.")
+    ] = False,
     scope: Scope = None,
 ) -> None:
     """Write what was said, and the notes, as JSON lines that [bold]import[/] reads back.
@@ -36,7 +39,8 @@ def export(
     left out: it is made again. The file is readable by its owner alone.
 
     Examples: [bold]slowcat-memory export -o memory.jsonl.zst[/],
-    [bold]slowcat-memory export --scope anna | jq -r .text[/]
+    [bold]slowcat-memory export --scope anna | jq -r .text[/],
+    [bold]slowcat-memory export --summaries[/]
     """
     from slowcat_memory import replay
     from slowcat_memory.runtime.audience import guest_scope
@@ -45,8 +49,13 @@ def export(
     only = check_scope(scope) if scope else ""
     lines = 0
     with settings(ctx).engine(readonly=True, words_only=True) as engine, _sink(to) as sink:
+        guest = guest_scope(engine.config.people)
         with engine.store.snapshot() as snapshot:
-            for line in replay.export(snapshot, only, but=guest_scope(engine.config.people)):
+            if summaries:
+                for text in replay.export_summaries(snapshot, only, guest):
+                    sink.write(f"{text}\n\n".encode())
+                    lines += text.count("\n") + 2
+            for line in () if summaries else replay.export(snapshot, only, but=guest):
                 sink.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
                 lines += 1
     if to:
