@@ -7,8 +7,9 @@ summaries), and once without an LLM. Then:
 
 - *compression*: 1 - words of the sessions' summaries / words of the sessions;
 - *retention*: of the facts that were labelled in a session, the share of which at least 60 % of the
-  stems (stop words and the speakers' names aside) stand in its summary or its topics. It counts
-  words: a paraphrase is a miss, and a fact whose words stand in two places is a hit;
+  stems of words (stop words, the speakers' names and figures aside) stand in its summary or its
+  topics. It counts words: a paraphrase is a miss, and a fact whose words stand in two places is a
+  hit. *ceiling* is the same of what was recorded, word for word, before any check of the product;
 - *found*: "What did we talk about on 8 May 2023?" asked for the date of every session, and "What
   happened last week?" asked a week after each: the share with the summary of that day (or of a session
   of it), and of that week, among the best five.
@@ -16,7 +17,7 @@ summaries), and once without an LLM. Then:
     python -m benchmarks.summaries --data DIR
 
 The JSON: ``machine``, and ``tiers``: ``recorded`` and ``rule``, each with ``sessions``, ``words`` (said),
-``compression``, ``facts``, ``retention``, ``by_day``, ``by_week`` (``n`` and ``found``), ``seconds``.
+``compression``, ``facts``, ``retention``, ``ceiling``, ``by_day``, ``by_week`` (``n`` and ``found``), ``seconds``.
 """
 
 import argparse
@@ -50,7 +51,7 @@ def main() -> None:
         "rule": measure(options.data, recorded=False, vectors=not options.no_vectors),
     }
     common.write_json(options.json, {"machine": common.machine(), "tiers": tiers})
-    names = ("sessions", "compression", "facts", "retention")
+    names = ("sessions", "compression", "facts", "retention", "ceiling")
     rows = [
         (
             name,
@@ -100,7 +101,7 @@ def measure(folder: Path, *, recorded: bool, vectors: bool) -> dict[str, Any]:
 
 
 def _judge(engine: MemoryEngine, notes: list[dict[str, Any]]) -> dict[str, Any]:
-    said, summed, kept, facts = 0, 0, 0, 0
+    said, summed, kept, ceiling, facts = 0, 0, 0, 0, 0
     dates: dict[str, set[datetime]] = defaultdict(set)
     with engine.store.snapshot() as snapshot:
         summaries = _by_session(snapshot, notes)
@@ -114,10 +115,12 @@ def _judge(engine: MemoryEngine, notes: list[dict[str, Any]]) -> dict[str, Any]:
             summed += len(memory.text.split())
             dates[scope].add(memory.valid_from)
             told = _stems(f"{memory.text} {' '.join(items(memory, 'topics'))}")
+            recorded = _stems(f"{line['summary']} {' '.join(line['topics'])}")
             names = _stems(" ".join({turn.speaker for turn in turns if turn}))
             for fact in line["facts"]:
                 stems = _stems(fact["content"]) - names
                 kept += len(stems & told) >= COVERED * len(stems)
+                ceiling += len(stems & recorded) >= COVERED * len(stems)
                 facts += 1
     return {
         "sessions": len(notes),
@@ -125,6 +128,7 @@ def _judge(engine: MemoryEngine, notes: list[dict[str, Any]]) -> dict[str, Any]:
         "compression": 1 - summed / said,
         "facts": facts,
         "retention": kept / facts,
+        "ceiling": ceiling / facts,
         "by_day": _found(engine, dates, by_week=False),
         "by_week": _found(engine, dates, by_week=True),
     }
@@ -170,7 +174,7 @@ _words = Tokenizer()
 
 
 def _stems(text: str) -> set[str]:
-    return {stem for stem in _words(text) if stem not in STOP_WORDS}
+    return {stem for stem in _words(text) if stem.isalpha() and stem not in STOP_WORDS}
 
 
 def _arguments() -> argparse.Namespace:
