@@ -25,13 +25,15 @@ from typing import Any
 from msgspec import Struct
 
 from benchmarks import datasets
-from slowcat_memory.core import describe, fact_prompts, merging
+from slowcat_memory.core import describe, fact_prompts, merging, reflect
 from slowcat_memory.scripted import Replier as Reply
 from slowcat_memory.scripted import ScriptedServer
 from slowcat_memory.scripted_wire import Failure
 
 NOTES, OUTPUTS = "llm_notes.jsonl.gz", "llm_outputs.jsonl.gz"
 _HEADING = re.compile(r"^【[^】]*】\s*")
+ROLLUPS = (reflect.META, reflect.DAY, reflect.WEEK, reflect.TOPIC)
+_TURN = re.compile(r"^\[(\d+)\] ", re.M)
 _ASKED = re.compile(r"^Write about the turns ([\d, ]+)\.$", re.M)
 _ASKED_FACTS = re.compile(r"^Write the facts of the turns ([\d, ]+)\.$", re.M)
 
@@ -45,6 +47,7 @@ class Recorded(Struct, frozen=True):
         notes: What it tells.
         noted: Conversations of which every turn has a text.
         facts: Facts that a turn says, as they were written down.
+        sessions: Summary, topics, entities, tone and relationship of the session that a turn is of.
     """
 
     contexts: dict[str, str]
@@ -52,6 +55,7 @@ class Recorded(Struct, frozen=True):
     notes: dict[str, list[str]]
     noted: frozenset[str]
     facts: dict[str, list[dict[str, Any]]] = {}
+    sessions: dict[str, dict[str, Any]] = {}
 
 
 def read(folder: Path) -> Recorded:
@@ -63,13 +67,14 @@ def read(folder: Path) -> Recorded:
     Returns:
         What was written; outputs only of conversations without notes on every turn.
     """
-    contexts, noted = dict[str, str](), set[str]()
+    contexts, noted, sessions = dict[str, str](), set[str](), dict[str, dict[str, Any]]()
     questions: dict[str, list[str]] = defaultdict(list)
     notes: dict[str, list[str]] = defaultdict(list)
     facts: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for line in _lines(folder / NOTES):
         noted.add(line["conversation_id"])
         contexts.update(line.get("contexts") or {})
+        sessions.update(dict.fromkeys(line.get("contexts") or (), _session(line)))
         for turn, texts in (line.get("questions") or {}).items():
             questions[turn] += texts
         for fact in line.get("facts") or ():
@@ -78,7 +83,7 @@ def read(folder: Path) -> Recorded:
         if line["conversation_id"] not in noted:
             for turn in line.get("source_turn_ids") or ():
                 notes[turn].append(_HEADING.sub("", line["text"]))
-    return Recorded(contexts, dict(questions), dict(notes), frozenset(noted), dict(facts))
+    return Recorded(contexts, dict(questions), dict(notes), frozenset(noted), dict(facts), sessions)
 
 
 class Replier:
@@ -110,11 +115,20 @@ class Replier:
             )
         if system.startswith(merging.SYSTEM):  # nobody was asked: they stay two
             return json.dumps({"pairs": []})
+        if reflect.SESSION.asks in system or reflect.WINDOW.asks in system:
+            return json.dumps(self._sum_up(user))
+        if any(one.asks in system for one in ROLLUPS):
+            return json.dumps(_joined(user))
         if not system.startswith(describe.SYSTEM):
             self.unknown += 1
             return Failure(400)
         [asked] = _ASKED.findall(user)
         return json.dumps({"turns": [self._entry(int(turn)) for turn in asked.split(", ")]})
+
+    def _sum_up(self, user: str) -> dict[str, Any]:
+        origins = (self.origin_of(int(turn)) for turn in _TURN.findall(user))
+        known = self._recorded.sessions
+        return next((known[origin] for origin in origins if origin in known), {"summary": ""})
 
     def _entry(self, turn: int) -> dict[str, Any]:
         origin = self.origin_of(turn)
@@ -130,6 +144,23 @@ class Replier:
     def _facts(self, turn: int) -> list[dict[str, Any]]:
         told = self._recorded.facts.get(self.origin_of(turn), ())
         return [{**fact, "turn": turn, "date": fact.get("date") or ""} for fact in told]
+
+
+def _session(line: dict[str, Any]) -> dict[str, Any]:
+    """Take what was written about a session as a whole."""
+    return {
+        "summary": line.get("summary", ""),
+        "topics": line.get("topics") or [],
+        "entities": [one["name"] for one in line.get("entities") or ()],
+        "tone": line.get("tone", ""),
+        "relationship": line.get("relationship", ""),
+    }
+
+
+def _joined(user: str) -> dict[str, Any]:
+    """Sum up summaries as nobody has written it down: by the first sentence of each."""
+    lines = re.findall(r"^\[\d+\] [^:]*: (.*)$", user, re.M)
+    return {"summary": " ".join(re.split(r"(?<=[.!?])\s", line)[0] for line in lines)[:2900]}
 
 
 @contextmanager

@@ -34,6 +34,8 @@ from slowcat_memory.idle.jobs.corrections import CorrectionsOptions
 from slowcat_memory.idle.jobs.describable import ContextualizeOptions
 from slowcat_memory.idle.jobs.facts import FactsOptions
 from slowcat_memory.idle.jobs.rerank import RerankOptions
+from slowcat_memory.idle.jobs.summing_up import SummariesOptions
+from slowcat_memory.idle.jobs.topics import TopicsOptions
 from slowcat_memory.idle.jobs.tune import TuneOptions
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.index import IndexOptions
@@ -146,6 +148,8 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         rerank: Whether an LLM judges what was recalled.
         corrections: Whether what people say about a reply counts.
         tune: Whether weights are learned from judged queries.
+        summaries: How conversations are summed up.
+        topics: How topics are found.
         idle: When, and how much.
     """
 
@@ -178,6 +182,8 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     rerank: RerankOptions = field(default_factory=RerankOptions)
     corrections: CorrectionsOptions = field(default_factory=CorrectionsOptions)
     tune: TuneOptions = field(default_factory=TuneOptions)
+    summaries: SummariesOptions = field(default_factory=SummariesOptions)
+    topics: TopicsOptions = field(default_factory=TopicsOptions)
     idle: IdleOptions = field(default_factory=IdleOptions)
 
     @property

@@ -28,6 +28,7 @@ from slowcat_memory.cli import (
     search,
     show,
     stats,
+    summaries,
     tidy,
     undo,
     why,
@@ -180,6 +181,7 @@ app.command("why", rich_help_panel=LOOK)(why.why)
 app.command("replay", rich_help_panel=LOOK)(replay.replay)
 app.command("stats", rich_help_panel=LOOK)(stats.stats)
 app.command("hotwords", rich_help_panel=LOOK)(hotwords.hotwords)
+app.command("summaries", rich_help_panel=LOOK)(summaries.summaries)
 app.command("export", rich_help_panel=LOOK)(exporting.export)
 app.command("import", rich_help_panel=CHANGE)(importing.import_)
 app.command("remember", rich_help_panel=CHANGE)(keep.remember)

@@ -36,6 +36,9 @@ def export(
             file_okay=False,
         ),
     ] = None,
+    summaries: Annotated[
+        bool, typer.Option("--summaries", help="The summaries, as text, in place of the log.")
+    ] = False,
     scope: Scope = None,
 ) -> None:
     """Write what was said, and the notes, as JSON lines that [bold]import[/] reads back.
@@ -45,7 +48,7 @@ def export(
 
     Examples: [bold]slowcat-memory export -o memory.jsonl.zst[/],
     [bold]slowcat-memory export --scope anna | jq -r .text[/],
-    [bold]slowcat-memory export --facts facts[/]
+    [bold]slowcat-memory export --facts facts[/], [bold]slowcat-memory export --summaries[/]
     """
     from slowcat_memory import replay
     from slowcat_memory.runtime.audience import guest_scope
@@ -58,8 +61,13 @@ def export(
         return _facts(ctx, facts, only)
     lines = 0
     with settings(ctx).engine(readonly=True, words_only=True) as engine, _sink(to) as sink:
+        guest = guest_scope(engine.config.people)
         with engine.store.snapshot() as snapshot:
-            for line in replay.export(snapshot, only, but=guest_scope(engine.config.people)):
+            if summaries:
+                for text in replay.export_summaries(snapshot, only, guest):
+                    sink.write(f"{text}\n\n".encode())
+                    lines += text.count("\n") + 2
+            for line in () if summaries else replay.export(snapshot, only, but=guest):
                 sink.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
                 lines += 1
     if to:

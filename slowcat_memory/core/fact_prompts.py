@@ -14,12 +14,12 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.describe import record
 from slowcat_memory.core.evidence import asks, dated, needed, quoted, shared, words_of
 from slowcat_memory.core.facts import TYPES, Confidence, Drawn
 from slowcat_memory.core.grounding import Ground, ground, strays
 from slowcat_memory.core.injected import injected
 from slowcat_memory.core.keepable import keepable
+from slowcat_memory.core.record import fenced
 from slowcat_memory.core.relations import fold
 from slowcat_memory.core.stated import LANGUAGES, Stated, stated
 from slowcat_memory.core.text import clean, fingerprint, neutralise
@@ -118,7 +118,7 @@ def asking(
         asked: Log ids of the turns that are asked about.
         known: Facts that are known.
         zone: The user's time zone.
-        turn_chars: As in ``describe.record``.
+        turn_chars: As in ``record.fenced``.
 
     Returns:
         The user message.
@@ -127,7 +127,7 @@ def asking(
     numbers = ", ".join(str(id) for id in asked)
     return "\n".join(
         (
-            record(turns, zone, turn_chars),
+            fenced(turns, zone, turn_chars),
             *(["Known already:", *lines] if lines else []),
             f"Write the facts of the turns {numbers}.",
         )

@@ -11,7 +11,8 @@ QUARANTINED = "fact/quarantined"  # what reads like an order or a link: only the
 ICEBREAKER = "icebreaker"
 NOTE = "note"
 SESSION_SUMMARY = "summary/session"
-_OF_THE_HEAD = frozenset({BLOCK, ICEBREAKER})
+SUMMARY = "summary"
+_APART = frozenset({BLOCK, ICEBREAKER, SUMMARY})
 
 
 def family(kind: str) -> str:
@@ -33,12 +34,13 @@ def findable(memory: Memory) -> bool:
         memory: Any memory.
 
     Returns:
-        False for what the head of a session says by itself, once, for what is quarantined, and for
-        a fact that only leads to the turn that says it.
+        False for what the head of a session says by itself, once; for summaries, which come with a
+        question that asks for an overview (``core.overview``); for what is quarantined, and for a
+        fact that only leads to the turn that says it.
     """
     if memory.kind == QUARANTINED or memory.facets.get("recalled") == "no":
         return False
-    return family(memory.kind) not in _OF_THE_HEAD
+    return family(memory.kind) not in _APART
 
 
 def searchable(memory: Memory) -> bool:

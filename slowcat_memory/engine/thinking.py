@@ -23,11 +23,16 @@ from slowcat_memory.idle.jobs.corrections import Corrections
 from slowcat_memory.idle.jobs.erase import Erase
 from slowcat_memory.idle.jobs.facts import Facts
 from slowcat_memory.idle.jobs.merge import Merge
+from slowcat_memory.idle.jobs.meta_summary import MetaSummary
 from slowcat_memory.idle.jobs.reembed import Reembed
 from slowcat_memory.idle.jobs.rerank import Rerank
 from slowcat_memory.idle.jobs.retention import Retention
+from slowcat_memory.idle.jobs.rollups import Rollups
 from slowcat_memory.idle.jobs.seal import Seal
+from slowcat_memory.idle.jobs.session_summary import SessionSummary
+from slowcat_memory.idle.jobs.topics import Topics
 from slowcat_memory.idle.jobs.tune import Tune
+from slowcat_memory.idle.jobs.window_summary import WindowSummary
 from slowcat_memory.idle.loop import IdleLoop
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.registry import find_jobs
@@ -37,11 +42,13 @@ from slowcat_memory.providers import ThinkingOptions, open_llm
 from slowcat_memory.records import WriteBatch
 
 UPKEEP: tuple[Job, ...] = (Erase(), Retention(), Seal(), Reembed(), Ageing())
+SUMMARIES: tuple[Job, ...] = (SessionSummary(), WindowSummary(), MetaSummary(), Rollups(), Topics())
 JOBS: tuple[Job, ...] = (
     *UPKEEP,
     Contextualize(),
     Facts(),
     Merge(),
+    *SUMMARIES,
     Corrections(),
     Rerank(),
     Tune(),

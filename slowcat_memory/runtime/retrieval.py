@@ -28,6 +28,7 @@ from slowcat_memory.runtime.breaker import Embed
 from slowcat_memory.runtime.embedding import Embedding
 from slowcat_memory.runtime.indexer import Indexer
 from slowcat_memory.runtime.namespaces import Namespaces, check_scope
+from slowcat_memory.runtime.overviews import Overviews
 from slowcat_memory.runtime.prefetch import Attempt, Prefetch, PrefetchOptions, overlap
 from slowcat_memory.runtime.query import Query, RecallOptions, Recollection
 from slowcat_memory.runtime.recall import Progress, Recall
@@ -89,6 +90,7 @@ class Retrieval:
         self._namespaces, self._embedding, self._indexer = namespaces, embedding, indexer
         self._store, self._metrics, self._residence = store, metrics, residence
         self._zone, self._options = zone, options
+        self._overviews = Overviews(store, zone, options.language)
 
     def begin(self, query: Query, pack: Pack) -> Attempt | None:
         """Begin a recall ahead of the turn that may ask for it. Neither blocks nor waits.
@@ -344,7 +346,8 @@ class Retrieval:
             The hits.
         """
         try:
-            return self._recall(query.scope, embed).run(query, progress)
+            found = self._recall(query.scope, embed).run(query, progress)
+            return self._overviews.add(query, found)
         finally:
             self._residence.recalled()
 

@@ -9,7 +9,8 @@ import msgspec
 from msgspec import Struct
 
 from slowcat_memory.core.chunks import chunk_id
-from slowcat_memory.core.describe import SYSTEM, VERSION, line
+from slowcat_memory.core.describe import SYSTEM, VERSION
+from slowcat_memory.core.record import line
 from slowcat_memory.core.surroundings import AFTER, BEFORE, digest, groups, small_talk, windows
 from slowcat_memory.core.text import estimate_tokens
 from slowcat_memory.idle.job import JobContext

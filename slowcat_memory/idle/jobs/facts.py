@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from slowcat_memory.core import fact_prompts
 from slowcat_memory.core.chunks import chunk_id
-from slowcat_memory.core.describe import line
 from slowcat_memory.core.evidence import words_of
 from slowcat_memory.core.fact_prompts import SYSTEM, VERSION
 from slowcat_memory.core.facts import (
@@ -28,6 +27,7 @@ from slowcat_memory.core.facts import (
     superseded,
 )
 from slowcat_memory.core.kinds import FACT
+from slowcat_memory.core.record import line
 from slowcat_memory.core.surroundings import groups, small_talk, windows
 from slowcat_memory.core.text import estimate_tokens
 from slowcat_memory.errors import EndpointError, EndpointRefusedError
