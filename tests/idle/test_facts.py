@@ -192,6 +192,17 @@ def test_while_the_server_is_away_rules_read(house: House) -> None:
     assert house.facts() == {found["content"]}
 
 
+def test_where_an_llm_only_writes_nonsense_rules_read(house: House) -> None:
+    house.say("I live in Lisbon now, near the river.")
+    llm = ScriptedLLM(lambda prompt: "nonsense")
+    for _ in range(3):
+        house.think(llm)
+        house.clock.advance(3600)
+    assert house.facts() == {"Anna lives in Lisbon."} and len(llm.prompts) == 3
+    with house.store.snapshot() as snapshot:
+        assert snapshot.tasks() == []
+
+
 def test_known_facts_are_shown_and_not_written_again(house: House) -> None:
     first = house.say("I live in Lisbon now.")[0]
     fact = written(first, "Anna lives in Lisbon.", "I live in Lisbon")

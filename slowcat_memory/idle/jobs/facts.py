@@ -30,7 +30,7 @@ from slowcat_memory.core.kinds import FACT
 from slowcat_memory.core.record import line
 from slowcat_memory.core.surroundings import groups, small_talk, windows
 from slowcat_memory.core.text import estimate_tokens
-from slowcat_memory.errors import EndpointError, EndpointRefusedError
+from slowcat_memory.errors import BadAnswerError, EndpointError, EndpointRefusedError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.describable import (
     FRAME_TOKENS,
@@ -57,6 +57,7 @@ from slowcat_memory.store import Snapshot
 NAME, MERGE = "facts", "merge"
 ANSWER_TOKENS = 90  # for a fact
 RANK, MERGE_RANK = 45, 44
+LAST_ATTEMPT = 2  # of an LLM whose answers cannot be used
 AWAY = timedelta(minutes=5)  # until a server that is away is asked again for what rules have read
 
 
@@ -162,6 +163,10 @@ class Facts:
             batch = await self._by_rule(due, context)
             later = replace(task, not_before=context.now + AWAY)
             return replace(batch, tasks=(*batch.tasks, later), retask=True)
+        except BadAnswerError:
+            if task.attempts < LAST_ATTEMPT:
+                raise
+            return await self._by_rule(due, context)  # better than nothing, and no dead letter
 
     def split(self, task: Task) -> tuple[Task, ...]:
         """Ask about fewer turns, with less around them.
