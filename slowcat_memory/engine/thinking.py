@@ -18,9 +18,13 @@ from slowcat_memory.idle.events import MemoryEvent, OnMemory
 from slowcat_memory.idle.gate import IdleGate
 from slowcat_memory.idle.job import Job
 from slowcat_memory.idle.jobs.ageing import Ageing
+from slowcat_memory.idle.jobs.blocks import Blocks
+from slowcat_memory.idle.jobs.bring_up import BringUp
 from slowcat_memory.idle.jobs.contextualize import Contextualize
 from slowcat_memory.idle.jobs.corrections import Corrections
+from slowcat_memory.idle.jobs.episodes import Episodes
 from slowcat_memory.idle.jobs.erase import Erase
+from slowcat_memory.idle.jobs.profile import Profile
 from slowcat_memory.idle.jobs.reembed import Reembed
 from slowcat_memory.idle.jobs.rerank import Rerank
 from slowcat_memory.idle.jobs.retention import Retention
@@ -35,7 +39,8 @@ from slowcat_memory.providers import ThinkingOptions, open_llm
 from slowcat_memory.records import WriteBatch
 
 UPKEEP: tuple[Job, ...] = (Erase(), Retention(), Seal(), Reembed(), Ageing())
-JOBS: tuple[Job, ...] = (*UPKEEP, Contextualize(), Corrections(), Rerank(), Tune())
+LOOKING_BACK: tuple[Job, ...] = (Episodes(), BringUp(), Profile(), Blocks())
+JOBS: tuple[Job, ...] = (*UPKEEP, Contextualize(), Corrections(), Rerank(), Tune(), *LOOKING_BACK)
 TELL_S = 0.5  # between two words about progress
 STEPS = ("done", "retry", "dead", "interrupted")  # as the loop counts them
 
