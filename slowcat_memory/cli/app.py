@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 from slowcat_memory import __version__
 from slowcat_memory.cli import (
     backups,
+    blocks,
     config_commands,
     doctor,
     exporting,
@@ -176,6 +177,7 @@ app.command("search", rich_help_panel=LOOK)(search.search)
 app.command("show", rich_help_panel=LOOK)(show.show)
 app.command("why", rich_help_panel=LOOK)(why.why)
 app.command("replay", rich_help_panel=LOOK)(replay.replay)
+app.command("blocks", rich_help_panel=LOOK)(blocks.blocks)
 app.command("stats", rich_help_panel=LOOK)(stats.stats)
 app.command("hotwords", rich_help_panel=LOOK)(hotwords.hotwords)
 app.command("export", rich_help_panel=LOOK)(exporting.export)

@@ -125,16 +125,16 @@ def marked(memory: Memory, became: str) -> Memory:
     return replace(memory, facets={**memory.facets, _BECAME: became})
 
 
-def passed(memory: Memory) -> bool:
-    """Tell whether an icebreaker was dropped for another: it may be pushed again.
+def became(memory: Memory) -> str:
+    """Tell what became of an icebreaker.
 
     Args:
         memory: The icebreaker.
 
     Returns:
-        Whether.
+        ``USED``; ``PASSED``: it may be pushed again; "" while it waits, or when a person dropped it.
     """
-    return memory.facets.get(_BECAME) == PASSED
+    return memory.facets.get(_BECAME, "")
 
 
 def is_quiet(now: datetime, zone: tzinfo, hours: str) -> bool:

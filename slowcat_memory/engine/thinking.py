@@ -8,6 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
+from datetime import datetime
 
 from loguru import logger
 from msgspec import Struct
@@ -37,6 +38,7 @@ from slowcat_memory.idle.thread import IdleThread
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import ThinkingOptions, open_llm
 from slowcat_memory.records import WriteBatch
+from slowcat_memory.store import Store
 
 UPKEEP: tuple[Job, ...] = (Erase(), Retention(), Seal(), Reembed(), Ageing())
 LOOKING_BACK: tuple[Job, ...] = (Episodes(), BringUp(), Profile(), Blocks())
@@ -143,6 +145,38 @@ class Thinking:
         """
         self._ends.append(tell)
         return lambda: self._ends.remove(tell) if tell in self._ends else None
+
+    def over(
+        self,
+        store: Store,
+        clock: Callable[[], datetime],
+        sleep: Callable[[float], Awaitable[object]],
+    ) -> "Thinking":
+        """Wire the same thinking over another store and another clock, without upkeep.
+
+        Nobody speaks there, so nothing holds it, and no budget is kept.
+
+        Args:
+            store: What jobs read and write.
+            clock: The time there.
+            sleep: Waits there.
+
+        Returns:
+            What is told when to think by ``until_done`` alone.
+        """
+        llm = self._parts.llm or open_llm(self._llm)
+        parts = replace(self._parts, store=store, clock=clock, llm=llm)
+        options = replace(self._options, grace_s=0.0, from_hour=0, to_hour=0, on_battery=True)
+        jobs = [job for job in self.jobs if job not in UPKEEP]
+        return Thinking(
+            parts,
+            replace(options, tokens_per_hour=0),
+            self._llm,
+            Metrics(),
+            lambda batch: None,
+            jobs,
+            sleep=sleep,
+        )
 
     def until_done(
         self,

@@ -23,7 +23,7 @@ from slowcat_memory.core.bring_up import (
     of_turns,
     template,
 )
-from slowcat_memory.core.icebreakers import passed, waiting
+from slowcat_memory.core.icebreakers import PASSED, became, waiting
 from slowcat_memory.core.kinds import ICEBREAKER
 from slowcat_memory.core.statements import bearing, record
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
@@ -101,7 +101,7 @@ def found(
 def _new(id_: str, memories: Iterable[Memory]) -> bool:
     """Tell whether a source was never brought up, or was only passed over."""
     before = next((memory for memory in memories if memory.id == id_), None)
-    return before is None or (before.retired_at is not None and passed(before))
+    return before is None or (before.retired_at is not None and became(before) == PASSED)
 
 
 def _stale(memories: Sequence[Memory], still: set[str], context: JobContext) -> list[Memory]:
