@@ -164,8 +164,7 @@ class Thinking:
         Returns:
             What is told when to think by ``until_done`` alone.
         """
-        llm = self._parts.llm or open_llm(self._llm)
-        parts = replace(self._parts, store=store, clock=clock, llm=llm)
+        parts = replace(self._parts, store=store, clock=clock)
         options = replace(self._options, grace_s=0.0, from_hour=0, to_hour=0, on_battery=True)
         jobs = [job for job in self.jobs if job not in UPKEEP]
         return Thinking(

@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.icebreakers import USED, became
-from slowcat_memory.core.kinds import ICEBREAKER, family
+from slowcat_memory.core.kinds import BLOCK, ICEBREAKER, family
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import StoreError
 from slowcat_memory.records import (
@@ -101,12 +101,14 @@ def rederive(
     backup = engine.store.backup()
     with engine.store.snapshot() as snapshot:
         before = _derived(snapshot, jobs)
+        every = (m for scope in snapshot.scopes() for m in snapshot.memories(scope))
+        kept = {(m.scope, m.id) for m in every} - before.memories.keys()
     with _copy(engine, backup) as copy:
         _strip(copy, before, jobs)
         sessions = _walk(engine, copy, jobs, progress)
         with copy.snapshot() as snapshot:
             after = _derived(snapshot, jobs)
-            changed = _changed(before, after)
+            changed = _changed(before, after, kept)
             space = engine.embedding.key
             vectors = tuple(_vectors(snapshot, space, changed.batch))
     batch = replace(changed.batch, vectors=vectors, embedder=space)
@@ -208,10 +210,12 @@ def _walk(
         for event in snapshot.events():
             then.take(event)
             if isinstance(event, SessionEdge) and event.kind == "end":
+                _edit(copy, then.now)
                 thinking.until_done(wanted)
                 done += 1
                 progress(done)
     then.now = max(then.now, engine.clock())
+    _edit(copy, then.now)
     if left := thinking.until_done(wanted):
         raise StoreError(
             f"{left} tasks could not be done, and nothing was changed",
@@ -220,10 +224,25 @@ def _walk(
     return done
 
 
+def _edit(copy: Store, now: datetime) -> None:
+    """Supersede what jobs wrote into blocks by what a person wrote there until then."""
+    with copy.snapshot() as snapshot:
+        every = [m for s in snapshot.scopes() for m in snapshot.memories(s, f"{BLOCK}/")]
+    edits = {(m.scope, m.kind): m.recorded_at for m in every if not (m.made or m.retired_at)}
+    over = [
+        replace(m, retired_at=at)
+        for m in every
+        if m.made and not m.retired_at and (at := edits.get((m.scope, m.kind))) and at <= now
+    ]
+    copy.apply(REPLAY, WriteBatch(memories=tuple(over))).wait(None)
+
+
 # ------------------------------------------------------------------- what differs
 
 
-def _changed(before: Derived, after: Derived) -> Rederived:
+def _changed(before: Derived, after: Derived, kept: set[Subject]) -> Rederived:
+    """Compare; what is kept as it is is not written, whatever came out under its id."""
+    after = replace(after, memories={at: m for at, m in after.memories.items() if at not in kept})
     gone = [m for at, m in before.memories.items() if at not in after.memories]
     put = [m for at, m in after.memories.items() if not _same(before.memories.get(at), m)]
     lost = [c for at, c in before.contexts.items() if at not in after.contexts]
