@@ -4,7 +4,6 @@ Each check reads, and returns what it found; it repairs nothing by itself. A rep
 makes again what is derived, or narrows a permission. What was said is never touched.
 """
 
-import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
@@ -20,10 +19,10 @@ if TYPE_CHECKING:
     from slowcat_memory.config import Config
     from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.records import Task
+    from slowcat_memory.store.health import Health
 
 State = Literal["fine", "note", "wrong"]
 Repair = Callable[["MemoryEngine"], object]
-MB = 1_000_000
 LONG = timedelta(days=2)  # a task that waits longer will not be done by itself
 
 
@@ -77,86 +76,86 @@ def close_to_others(paths: Iterable[Path]) -> None:
         path.chmod(stat.S_IMODE(path.stat().st_mode) & 0o700)
 
 
-def disk(config: "Config") -> Finding:
-    """Look how much room there is.
+def store(health: "Health") -> Iterator[Finding]:
+    """Say how the store's file is, and the room around it.
 
     Args:
-        config: The configuration.
-
-    Returns:
-        What was found.
-    """
-    free = shutil.disk_usage(config.folder).free
-    least = config.store.min_free_mb * MB
-    if free >= 2 * least:
-        return Finding(what="disk", state="fine", found=f"{size(free)} free")
-    state: State = "wrong" if free < least else "note"
-    hint = f"Below {size(least)} only what is said is saved; make room"
-    return Finding(what="disk", state=state, found=f"only {size(free)} free", hint=hint)
-
-
-def records(engine: "MemoryEngine") -> Finding:
-    """Read everything once.
-
-    Args:
-        engine: The engine.
-
-    Returns:
-        What was found.
-    """
-    with engine.store.snapshot() as snapshot:
-        turns = sum(1 for _ in snapshot.turns())
-        for scope in snapshot.scopes():
-            for walk in (snapshot.memories(scope), snapshot.contexts(scope), snapshot.keys(scope)):
-                for _ in walk:
-                    pass
-    bad = len(engine.store.quarantined)
-    if not bad:
-        return Finding(
-            what="store", state="fine", found=f"{count(turns, 'turn')}, all records readable"
-        )
-    return Finding(
-        what="store",
-        state="wrong",
-        found=f"{count(bad, 'record')} do not read back as written, and are passed over",
-        hint="Restore a backup, or go on without them",
-    )
-
-
-def indexes(engine: "MemoryEngine") -> Iterator[Finding]:
-    """Compare each sealed index with what vouches for it.
-
-    Args:
-        engine: The engine.
+        health: From the store.
 
     Yields:
-        What was found, damaged ones first; one line for all that are sound.
+        What was found.
     """
-    from slowcat_memory.errors import IndexDamagedError
-    from slowcat_memory.index import sealed
-    from slowcat_memory.runtime.namespaces import index_root
+    free, held = size(health.disk_free_bytes), size(health.file_bytes)
+    if health.scarce:
+        yield Finding(
+            what="disk",
+            state="wrong",
+            found=f"only {free} free: nothing but what is said is saved",
+            hint="Make room",
+        )
+    elif health.bloated:
+        yield Finding(
+            what="disk",
+            state="note",
+            found=f"{free} free; of the store's {held}, {size(health.live_bytes)} hold anything",
+            hint="slowcat-memory tidy gives the rest back",
+            repair=lambda engine: engine.store.shrink(),
+        )
+    else:
+        yield Finding(what="disk", state="fine", found=f"{free} free")
+    if health.damaged:
+        yield Finding(
+            what="store",
+            state="wrong",
+            found=f"damaged rows, which are passed over: {_tables(health.damaged)}",
+            hint="What is derived is taken away and made again; else restore a backup",
+            repair=lambda engine: engine.store.mend(),
+        )
+    else:
+        yield Finding(what="store", state="fine", found=f"{held}, every row reads")
+    if health.orphans:
+        yield Finding(
+            what="store",
+            state="note",
+            found=f"rows about memories that are not there: {_tables(health.orphans)}",
+            repair=lambda engine: engine.store.mend(),
+        )
+    if health.aside:
+        yield Finding(
+            what="store",
+            state="note",
+            found=f"files of former stores: {listed([path.name for path in health.aside], 3)}",
+            hint="They hold what was said; delete them when they are not needed any more",
+        )
+    if health.backup is None:
+        yield Finding(
+            what="backup", state="note", found="there is none", hint="slowcat-memory backup"
+        )
+    else:
+        yield Finding(
+            what="backup", state="fine", found=f"the latest is of {health.backup_at:%Y-%m-%d}"
+        )
 
-    sound = 0
-    with engine.store.snapshot() as snapshot:
-        found = [(scope, snapshot.manifest(scope)) for scope in snapshot.scopes()]
-        epoch = snapshot.forget_epoch()
-    for scope, manifest in found:
-        if manifest is None or manifest.forget_epoch != epoch:
-            continue  # what came before something was forgotten is never read
-        try:
-            for vectors in (False, True):
-                sealed.check(index_root(engine.store.path, scope), manifest, vectors=vectors)
-        except IndexDamagedError as error:
-            yield Finding(
-                what="index",
-                state="wrong",
-                found=f"of {scope}: {error.message}",
-                hint=f"slowcat-memory reindex --scope {scope}",
-                repair=lambda engine, scope=scope: engine.seal(scope),  # type: ignore[misc]
-            )
-        else:
-            sound += 1
-    yield Finding(what="index", state="fine", found=f"{sound} sealed, and sound")
+
+def indexes(health: "Health") -> Iterator[Finding]:
+    """Say which sealed indexes are not what vouches for them.
+
+    Args:
+        health: From the store.
+
+    Yields:
+        What was found.
+    """
+    for bad in health.indexes:
+        yield Finding(
+            what="index",
+            state="wrong",
+            found=f"of {bad.scope}: {bad.file} is not the one that was built",
+            hint=f"slowcat-memory reindex --scope {bad.scope}",
+            repair=lambda engine, bad=bad: engine.seal(bad.scope),  # type: ignore[misc]
+        )
+    if not health.indexes:
+        yield Finding(what="index", state="fine", found="every sealed index is sound")
 
 
 def model(engine: "MemoryEngine") -> Finding:
@@ -305,6 +304,10 @@ def erasure(engine: "MemoryEngine") -> Finding:
         hint="It is out of recall, and erased when the store is next opened for writing",
         repair=lambda engine: (engine.erase_due(), engine.erase_expired()),
     )
+
+
+def _tables(rows: dict[str, int]) -> str:
+    return listed([f"{n:,} in {table}" for table, n in rows.items()])
 
 
 def _embed(engine: "MemoryEngine") -> None:

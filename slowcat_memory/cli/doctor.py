@@ -1,5 +1,6 @@
 """``slowcat-memory doctor``: what is wrong with a memory, and repairs what it safely can."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -8,14 +9,13 @@ from rich.text import Text
 from slowcat_memory.cli.checks import (
     Finding,
     close_to_others,
-    disk,
     endpoint,
     erasure,
     indexes,
     model,
     permissions,
     queue,
-    records,
+    store,
     vectors,
 )
 from slowcat_memory.cli.options import AsJson
@@ -71,7 +71,7 @@ def examine(known: Settings) -> list[Finding]:
     if not config.folder.is_dir():
         hint = "Start the agent once, or check the path"
         return [Finding(what="store", state="note", found=f"none at {config.folder}", hint=hint)]
-    findings = [permissions(config.folder), disk(config)]
+    findings = [permissions(config.folder)]
     try:
         with known.engine(readonly=True) as engine:
             findings += _inside(engine)
@@ -83,11 +83,14 @@ def examine(known: Settings) -> list[Finding]:
 
 
 def _inside(engine: "MemoryEngine") -> list[Finding]:
+    from slowcat_memory.runtime.namespaces import index_root
+
     with engine.store.snapshot() as snapshot:
         scopes = snapshot.scopes()
+    health = engine.store.health(partial(index_root, engine.store.path))
     return [
-        records(engine),
-        *indexes(engine),
+        *store(health),
+        *indexes(health),
         model(engine),
         vectors(engine, scopes),
         *queue(engine, engine.clock()),

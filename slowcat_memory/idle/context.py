@@ -76,6 +76,11 @@ class Tally:
         """Tokens that a prompt may have."""
         return self._llm.prompt_tokens
 
+    @property
+    def remote(self) -> bool:
+        """Whether it is on another machine, where what is local-only may not go."""
+        return bool(getattr(self._llm, "remote", False))
+
     async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
         """Ask; see ``LLM``. An answer that cannot be used has cost its prompt at least."""
         try:

@@ -25,7 +25,7 @@ class DenseView:
         self._alive = np.zeros(0, np.uint8)  # a bit for each sealed row
         self._dead = 0
         self._touched: set[int] = set()  # documents put or removed before there was a sealed part
-        self._moved: dict[int, int] = {}  # documents that had changed their number by then
+        self._moved: dict[int, int] = {}  # their numbers by then: those in the sealed part
         self._matrix = np.zeros((0, dim), np.float32)
         self._documents = Column(np.int64)  # of the matrix's rows; -1 once dead
         self._slots = np.zeros(0, np.int32)  # by document: its row in the matrix, counted from 1
@@ -41,7 +41,7 @@ class DenseView:
         """
         self._alive = np.full(-(-len(sealed) // 8), 255, np.uint8)
         self._sealed = sealed
-        for old, new in self._moved.items():
+        for new, old in self._moved.items():
             if (row := self._row(old)) >= 0 and new not in self:
                 self.put(new, sealed.vector(row))
         for document in self._touched:
@@ -119,6 +119,7 @@ class DenseView:
         Returns:
             The vector, shape (dim,), or None when it had none.
         """
+        self._moved.pop(document, None)
         slot = self._slot(document)
         if not slot:
             row = self._row(document)
@@ -139,7 +140,7 @@ class DenseView:
             new: From now on.
         """
         if self._sealed is None and not self._slot(old):
-            self._moved[old] = new
+            self._moved[new] = self._moved.pop(old, old)
         vector = self.remove(old)
         if vector is not None:
             self.put(new, vector)

@@ -52,6 +52,11 @@ class AwayAwareLLM:
         return self._inner.prompt_tokens
 
     @property
+    def remote(self) -> bool:
+        """Whether it is on another machine."""
+        return bool(getattr(self._inner, "remote", False))
+
+    @property
     def seconds_until_probe(self) -> float:
         """Seconds until ``ready`` is worth asking again; 0 when it is now."""
         return max(self._probe_at - self._clock(), 0.0) if self._away else 0.0

@@ -81,6 +81,15 @@ class OpenAILLM:
         context = self._context()
         return int(context * SHARE_OF_CONTEXT) if context else UNKNOWN_CONTEXT_PROMPT
 
+    @property
+    def remote(self) -> bool:
+        """Whether it is on another machine, or nowhere: what is local-only may not go there."""
+        try:
+            check_loopback(self._options.url)
+        except (EndpointRefusedError, EndpointError):
+            return True
+        return False
+
     async def probe(self) -> bool:
         """Ask the server what it is; cheap, and no model thinks.
 

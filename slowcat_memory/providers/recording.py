@@ -86,6 +86,11 @@ class RecordingLLM:
         """Tokens that a prompt may have, instruction included."""
         return self._inner.prompt_tokens
 
+    @property
+    def remote(self) -> bool:
+        """Whether it is on another machine."""
+        return bool(getattr(self._inner, "remote", False))
+
     async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
         """Ask and write down; see ``LLM.complete``.
 

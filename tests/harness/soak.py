@@ -105,7 +105,13 @@ class Soak:
         self.config = memory_config(
             folder,
             idle={"enabled": False, "on_battery": True},
-            index={"seal_at": max(100, turns // 8), "seal_share": 0.2},
+            # Every view proposes all it has, so that a sealed part and a tail may be compared.
+            index={
+                "seal_at": max(100, turns // 8),
+                "seal_share": 0.2,
+                "candidates": 100 * turns,
+                "exact_to": 100 * turns,
+            },
             memory={"hot_cache_size": 50},
             tiers={"warm": 100},
         )

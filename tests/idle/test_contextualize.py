@@ -215,6 +215,18 @@ def test_small_talk_asides_guests_and_what_is_hidden_cost_nothing(house):
     assert "ok thanks" in said, "small talk is seen, and not asked about"
 
 
+def test_what_is_local_only_is_not_shown_to_an_llm_elsewhere(house):
+    ids = house.say("s", *GARDEN[:3])
+    with house.store.snapshot() as snapshot:
+        kept = replace(chunk(snapshot.turn(ids[1])), local_only=True)
+    house.store.apply("local", WriteBatch(memories=(kept,)))
+    house.store.flush(None)
+    house.llm.remote = True
+    house.work()
+    [prompt] = house.llm.prompts
+    assert GARDEN[0] in prompt.user and GARDEN[1] not in prompt.user
+
+
 def test_nothing_is_asked_twice(house):
     house.say("s", *GARDEN)
     house.work()

@@ -11,7 +11,7 @@ from slowcat_memory.core.chunks import chunk, chunk_id
 from slowcat_memory.core.text import Tokenizer
 from slowcat_memory.errors import IndexDamagedError, StoreError
 from slowcat_memory.index import IndexOptions
-from slowcat_memory.records import Context, Forget, Memory, Turn, Vector, WriteBatch
+from slowcat_memory.records import Context, Forget, Key, Memory, Turn, Vector, WriteBatch
 from slowcat_memory.runtime import namespace as module
 from slowcat_memory.runtime.namespace import Namespace, Space
 from slowcat_memory.store import Ack, Store
@@ -111,10 +111,13 @@ def answers(namespace: Namespace) -> dict[str, dict[str, tuple]]:
         every = np.array(numbers, np.int64)
         scores = searcher.scores(lexical, every)
         cosines = searcher.dense.cosines(EMBEDDER.encode_query(query), every)
+        best = searcher.keys["keys"].best(EMBEDDER.encode_query(query), every)
         told[query] = {
             memory_id: (
                 float(scores["window"][place]),
                 float(cosines[place]),
+                float(scores["turn"][place]),
+                float(best[place]),
                 float(searcher.table.at[numbers[place]]),
                 round(float(searcher.table.importance[numbers[place]]), 4),
                 bool(searcher.table.pinned[numbers[place]]),
@@ -176,8 +179,8 @@ def test_a_turn_is_found_at_once(scene: Scene) -> None:
 def test_answers_tell_sessions_speakers_and_times_apart(scene: Scene) -> None:
     scene.talk()
     told = list(answers(scene.namespace)[QUERIES[0]].values())
-    assert len({row[5] for row in told}) == 2 and len({row[6] for row in told}) == 3
-    assert 0 < sum(np.isnan(row[7]) for row in told) < 20
+    assert len({row[7] for row in told}) == 2 and len({row[8] for row in told}) == 3
+    assert 0 < sum(np.isnan(row[9]) for row in told) < 20
 
 
 def test_loaded_anew_it_is_the_same(scene: Scene) -> None:
@@ -237,14 +240,14 @@ def test_a_pin_survives_sealing_and_loading(scene: Scene) -> None:
     turns = scene.talk(4)
     scene.put(replace(chunk(turns[1]), pinned=True, importance=0.9))
     for loaded in (scene.namespace, scene.load()):
-        assert answers(loaded)["max dog"][chunk_id(turns[1].id)][3:5] == (0.9, True)
+        assert answers(loaded)["max dog"][chunk_id(turns[1].id)][5:7] == (0.9, True)
     scene.namespace.reseal()
     for loaded in (scene.namespace, scene.load()):
-        assert answers(loaded)["max dog"][chunk_id(turns[1].id)][3:5] == (0.9, True)
+        assert answers(loaded)["max dog"][chunk_id(turns[1].id)][5:7] == (0.9, True)
     assert scene.namespace.fetch([chunk_id(turns[1].id)])[chunk_id(turns[1].id)].pinned
     scene.put(replace(chunk(turns[1]), pinned=False))
     for loaded in (scene.namespace, scene.load()):
-        assert answers(loaded)["max dog"][chunk_id(turns[1].id)][3:5] == (0.5, False)
+        assert answers(loaded)["max dog"][chunk_id(turns[1].id)][5:7] == (0.5, False)
 
 
 def test_a_pin_while_the_index_is_built_is_not_lost(
@@ -253,7 +256,7 @@ def test_a_pin_while_the_index_is_built_is_not_lost(
     turns = scene.talk(4)
     meanwhile(monkeypatch, lambda: scene.put(replace(chunk(turns[1]), pinned=True)))
     scene.namespace.reseal()
-    assert answers(scene.namespace)["max dog"][chunk_id(turns[1].id)][4]
+    assert answers(scene.namespace)["max dog"][chunk_id(turns[1].id)][6]
 
 
 def test_a_context_is_indexed_with_its_turn(scene: Scene) -> None:
@@ -269,6 +272,58 @@ def test_a_context_is_indexed_with_its_turn(scene: Scene) -> None:
         lexical = told.searcher.lexical("veterinarian")
         found = {told.searcher.table.ids[n] for n in lexical.best["window"].tolist()}
         assert found == {chunk_id(turns[n].id) for n in (1, 3)}, step  # and its neighbour
+
+
+def described(scene: Scene, turn: Turn, n: int) -> None:
+    """Place a turn, and let keys point to it, as one idle step does."""
+    memory, key = chunk_id(turn.id), f"{chunk_id(turn.id)}?q{n}"
+    texts = {memory: f"About word{n}\n{turn.speaker}: {turn.text}", key: f"who barks word{n} ?"}
+    made = tuple(
+        Vector(scope="anna", memory=id_, values=EMBEDDER.encode_query(text))
+        for id_, text in texts.items()
+    )
+    batch = WriteBatch(
+        contexts=(Context(scope="anna", memory=memory, text=f"About word{n}"),),
+        keys=(Key(scope="anna", memory=memory, id=key, kind="question", text=texts[key]),),
+        vectors=made,
+        embedder=EMBEDDER.key,
+    )
+    scene.store.apply("test", batch).wait()
+    scene.namespace.describe([memory])
+
+
+def test_described_step_by_step_it_is_the_same_as_loaded_and_as_sealed(scene: Scene) -> None:
+    turns = scene.talk(12)
+    for n in (1, 4, 5):
+        described(scene, turns[n], n)
+    check_alike(scene.load(), scene.namespace)
+    before = answers(scene.namespace)
+    assert sum(not np.isnan(row[3]) for row in before["max dog"].values()) == 3
+    scene.namespace.reseal()
+    check_alike(before, scene.namespace, scene.load())
+    for n in (1, 2, 9):
+        described(scene, turns[n], n + 1)
+    gone = f"{chunk_id(turns[4].id)}?q4"
+    scene.store.apply("test", WriteBatch(drop_keys=(("anna", gone),))).wait()
+    scene.namespace.describe([chunk_id(turns[4].id)])
+    check_alike(from_scratch(scene), scene.load(), scene.namespace)
+
+
+def test_what_is_described_while_the_index_is_built_is_in_it(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns = scene.talk(6)
+    described(scene, turns[2], 2)
+    meanwhile(monkeypatch, lambda: described(scene, turns[3], 3))
+    scene.namespace.reseal()
+    check_alike(from_scratch(scene), scene.namespace, scene.load())
+
+
+def test_keys_go_with_what_is_forgotten(scene: Scene) -> None:
+    turns = scene.talk(6)
+    described(scene, turns[2], 2)
+    scene.namespace.forget([chunk_id(turns[2].id)])
+    assert not len(scene.namespace.searcher.keys["keys"])
 
 
 def test_what_is_retired_is_not_found_again(scene: Scene) -> None:
