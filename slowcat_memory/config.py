@@ -19,6 +19,9 @@ from msgspec import Struct, field
 
 from slowcat_memory.core.ageing import HOT, TierOptions
 from slowcat_memory.core.ask import AskOptions
+from slowcat_memory.core.blocks import BlocksOptions
+from slowcat_memory.core.bring_up import BringUpOptions
+from slowcat_memory.core.episodes import EpisodesOptions
 from slowcat_memory.core.extract import ExtractOptions
 from slowcat_memory.core.fuse import FuseOptions
 from slowcat_memory.core.gate import GateOptions
@@ -33,6 +36,7 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.jobs.corrections import CorrectionsOptions
 from slowcat_memory.idle.jobs.describable import ContextualizeOptions
 from slowcat_memory.idle.jobs.facts import FactsOptions
+from slowcat_memory.idle.jobs.profile import ProfileOptions
 from slowcat_memory.idle.jobs.rerank import RerankOptions
 from slowcat_memory.idle.jobs.summing_up import SummariesOptions
 from slowcat_memory.idle.jobs.topics import TopicsOptions
@@ -150,6 +154,10 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         tune: Whether weights are learned from judged queries.
         summaries: How conversations are summed up.
         topics: How topics are found.
+        episodes: Which moments are kept as episodes.
+        bring_up: What an agent finds by itself to bring up.
+        profile: The fields that are known of the user.
+        blocks: What an agent has in mind about itself and the user.
         idle: When, and how much.
     """
 
@@ -184,6 +192,10 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     tune: TuneOptions = field(default_factory=TuneOptions)
     summaries: SummariesOptions = field(default_factory=SummariesOptions)
     topics: TopicsOptions = field(default_factory=TopicsOptions)
+    episodes: EpisodesOptions = field(default_factory=EpisodesOptions)
+    bring_up: BringUpOptions = field(default_factory=BringUpOptions)
+    profile: ProfileOptions = field(default_factory=ProfileOptions)
+    blocks: BlocksOptions = field(default_factory=BlocksOptions)
     idle: IdleOptions = field(default_factory=IdleOptions)
 
     @property

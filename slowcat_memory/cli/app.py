@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 from slowcat_memory import __version__
 from slowcat_memory.cli import (
     backups,
+    blocks,
     config_commands,
     doctor,
     exporting,
@@ -179,6 +180,7 @@ app.command("show", rich_help_panel=LOOK)(show.show)
 app.command("facts", rich_help_panel=LOOK)(facts.facts)
 app.command("why", rich_help_panel=LOOK)(why.why)
 app.command("replay", rich_help_panel=LOOK)(replay.replay)
+app.command("blocks", rich_help_panel=LOOK)(blocks.blocks)
 app.command("stats", rich_help_panel=LOOK)(stats.stats)
 app.command("hotwords", rich_help_panel=LOOK)(hotwords.hotwords)
 app.command("summaries", rich_help_panel=LOOK)(summaries.summaries)

@@ -5,7 +5,7 @@ writes belong to the store's thread, everything else to the two workers of ``run
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,9 +20,10 @@ from slowcat_memory.errors import StoreError
 from slowcat_memory.idle.events import OnMemory
 from slowcat_memory.idle.gate import IdleGate
 from slowcat_memory.providers import LLM, QueryEmbedder
-from slowcat_memory.records import SessionEdge
+from slowcat_memory.records import SessionEdge, WriteBatch
 from slowcat_memory.runtime.indexer import CLOSE_S
 from slowcat_memory.runtime.query import Query
+from slowcat_memory.store import Store
 
 _shared: dict[Path, "tuple[MemoryEngine, int]"] = {}
 _shared_lock = threading.Lock()
@@ -119,6 +120,37 @@ class MemoryEngine(Saying, Keeping, Asking, Searching, Looking):
         if self.readonly:
             raise StoreError("nothing is thought in a store that is only read")
         return self._thinking.until_done(jobs, progress)
+
+    def thinking_over(
+        self,
+        store: Store,
+        clock: Callable[[], datetime],
+        sleep: Callable[[float], Awaitable[object]],
+    ) -> Thinking:
+        """Think over another store, by another clock, as this engine would; see ``Thinking.over``.
+
+        Args:
+            store: What jobs read and write.
+            clock: The time there.
+            sleep: Waits there.
+
+        Returns:
+            What thinks when it is told to.
+        """
+        return self._thinking.over(store, clock, sleep)
+
+    def adopt(self, job: str, batch: WriteBatch) -> None:
+        """Write what was derived elsewhere, in one transaction, and take it into the indexes. Blocks.
+
+        Args:
+            job: Who made it.
+            batch: What changes.
+
+        Raises:
+            StoreError: It cannot be saved.
+        """
+        self.store.apply(job, batch).wait(None)
+        self._indexer.take(batch)
 
     @classmethod
     def acquire(

@@ -8,6 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
+from datetime import datetime
 
 from loguru import logger
 from msgspec import Struct
@@ -18,12 +19,16 @@ from slowcat_memory.idle.events import MemoryEvent, OnMemory
 from slowcat_memory.idle.gate import IdleGate
 from slowcat_memory.idle.job import Job
 from slowcat_memory.idle.jobs.ageing import Ageing
+from slowcat_memory.idle.jobs.blocks import Blocks
+from slowcat_memory.idle.jobs.bring_up import BringUp
 from slowcat_memory.idle.jobs.contextualize import Contextualize
 from slowcat_memory.idle.jobs.corrections import Corrections
+from slowcat_memory.idle.jobs.episodes import Episodes
 from slowcat_memory.idle.jobs.erase import Erase
 from slowcat_memory.idle.jobs.facts import Facts
 from slowcat_memory.idle.jobs.merge import Merge
 from slowcat_memory.idle.jobs.meta_summary import MetaSummary
+from slowcat_memory.idle.jobs.profile import Profile
 from slowcat_memory.idle.jobs.reembed import Reembed
 from slowcat_memory.idle.jobs.rerank import Rerank
 from slowcat_memory.idle.jobs.retention import Retention
@@ -40,15 +45,18 @@ from slowcat_memory.idle.thread import IdleThread
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import ThinkingOptions, open_llm
 from slowcat_memory.records import WriteBatch
+from slowcat_memory.store import Store
 
 UPKEEP: tuple[Job, ...] = (Erase(), Retention(), Seal(), Reembed(), Ageing())
 SUMMARIES: tuple[Job, ...] = (SessionSummary(), WindowSummary(), MetaSummary(), Rollups(), Topics())
+LOOKING_BACK: tuple[Job, ...] = (Episodes(), BringUp(), Profile(), Blocks())
 JOBS: tuple[Job, ...] = (
     *UPKEEP,
     Contextualize(),
     Facts(),
     Merge(),
     *SUMMARIES,
+    *LOOKING_BACK,
     Corrections(),
     Rerank(),
     Tune(),
@@ -155,6 +163,37 @@ class Thinking:
         """
         self._ends.append(tell)
         return lambda: self._ends.remove(tell) if tell in self._ends else None
+
+    def over(
+        self,
+        store: Store,
+        clock: Callable[[], datetime],
+        sleep: Callable[[float], Awaitable[object]],
+    ) -> "Thinking":
+        """Wire the same thinking over another store and another clock, without upkeep.
+
+        Nobody speaks there, so nothing holds it, and no budget is kept.
+
+        Args:
+            store: What jobs read and write.
+            clock: The time there.
+            sleep: Waits there.
+
+        Returns:
+            What is told when to think by ``until_done`` alone.
+        """
+        parts = replace(self._parts, store=store, clock=clock)
+        options = replace(self._options, grace_s=0.0, from_hour=0, to_hour=0, on_battery=True)
+        jobs = [job for job in self.jobs if job not in UPKEEP]
+        return Thinking(
+            parts,
+            replace(options, tokens_per_hour=0),
+            self._llm,
+            Metrics(),
+            lambda batch: None,
+            jobs,
+            sleep=sleep,
+        )
 
     def until_done(
         self,
