@@ -31,6 +31,7 @@ from slowcat_memory.core.text import Tokenizer
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.jobs.corrections import CorrectionsOptions
 from slowcat_memory.idle.jobs.describable import ContextualizeOptions
+from slowcat_memory.idle.jobs.entities import EntityOptions
 from slowcat_memory.idle.jobs.rerank import RerankOptions
 from slowcat_memory.idle.jobs.tune import TuneOptions
 from slowcat_memory.idle.options import IdleOptions
@@ -139,6 +140,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         llm: The server for ``chat``.
         thinking: The LLM that thinks while nobody speaks.
         contextualize: How an LLM describes what was said.
+        entities: How people and things are told apart.
         rerank: Whether an LLM judges what was recalled.
         corrections: Whether what people say about a reply counts.
         tune: Whether weights are learned from judged queries.
@@ -169,6 +171,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     llm: LLMOptions = field(default_factory=LLMOptions)
     thinking: ThinkingOptions = field(default_factory=ThinkingOptions)
     contextualize: ContextualizeOptions = field(default_factory=ContextualizeOptions)
+    entities: EntityOptions = field(default_factory=EntityOptions)
     rerank: RerankOptions = field(default_factory=RerankOptions)
     corrections: CorrectionsOptions = field(default_factory=CorrectionsOptions)
     tune: TuneOptions = field(default_factory=TuneOptions)

@@ -10,6 +10,8 @@ ICEBREAKER = "icebreaker"
 NOTE = "note"
 SESSION_SUMMARY = "summary/session"
 _OF_THE_HEAD = frozenset({BLOCK, ICEBREAKER})
+READING, ENTITY, RELATION = "reading", "entity", "relation"
+_OF_THE_GRAPH = frozenset({READING, ENTITY, RELATION})  # looked up by name; their turns are found
 
 
 def family(kind: str) -> str:
@@ -31,6 +33,6 @@ def findable(memory: Memory) -> bool:
         memory: Any memory.
 
     Returns:
-        False for what the head of a session says by itself, once.
+        False for what the head of a session says by itself, once, and for what is looked up.
     """
-    return family(memory.kind) not in _OF_THE_HEAD
+    return family(memory.kind) not in _OF_THE_HEAD | _OF_THE_GRAPH
