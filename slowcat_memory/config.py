@@ -27,11 +27,13 @@ from slowcat_memory.core.icebreakers import IcebreakerOptions
 from slowcat_memory.core.pack import PackOptions
 from slowcat_memory.core.rank import RankOptions
 from slowcat_memory.core.retention import RetentionOptions
+from slowcat_memory.core.same_fact import MergeOptions
 from slowcat_memory.core.text import Tokenizer
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.jobs.corrections import CorrectionsOptions
 from slowcat_memory.idle.jobs.describable import ContextualizeOptions
 from slowcat_memory.idle.jobs.entities import EntityOptions
+from slowcat_memory.idle.jobs.facts import FactsOptions
 from slowcat_memory.idle.jobs.rerank import RerankOptions
 from slowcat_memory.idle.jobs.tune import TuneOptions
 from slowcat_memory.idle.options import IdleOptions
@@ -141,6 +143,8 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         thinking: The LLM that thinks while nobody speaks.
         contextualize: How an LLM describes what was said.
         entities: How people and things are told apart.
+        facts: How facts are drawn from what people say.
+        merge: When two facts are one.
         rerank: Whether an LLM judges what was recalled.
         corrections: Whether what people say about a reply counts.
         tune: Whether weights are learned from judged queries.
@@ -172,6 +176,8 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     thinking: ThinkingOptions = field(default_factory=ThinkingOptions)
     contextualize: ContextualizeOptions = field(default_factory=ContextualizeOptions)
     entities: EntityOptions = field(default_factory=EntityOptions)
+    facts: FactsOptions = field(default_factory=FactsOptions)
+    merge: MergeOptions = field(default_factory=MergeOptions)
     rerank: RerankOptions = field(default_factory=RerankOptions)
     corrections: CorrectionsOptions = field(default_factory=CorrectionsOptions)
     tune: TuneOptions = field(default_factory=TuneOptions)

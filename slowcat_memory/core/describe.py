@@ -109,8 +109,7 @@ def asking(turns: Sequence[Turn], asked: Iterable[int], zone: tzinfo, turn_chars
     """Write the question about some turns of a conversation.
 
     What stands before the numbers is the same for every question about the same turns, so that a
-    local server reads it once. The fence holds a mark that nobody who speaks can know: it follows
-    from all that was said.
+    local server reads it once.
 
     Args:
         turns: What the LLM sees of the conversation, in order, at least one.
@@ -120,6 +119,23 @@ def asking(turns: Sequence[Turn], asked: Iterable[int], zone: tzinfo, turn_chars
 
     Returns:
         The user message.
+    """
+    numbers = ", ".join(str(id) for id in asked)
+    return f"{record(turns, zone, turn_chars)}\nWrite about the turns {numbers}."
+
+
+def record(turns: Sequence[Turn], zone: tzinfo, turn_chars: int) -> str:
+    """Write what an LLM sees of a conversation: a line a turn, between fences.
+
+    The fence holds a mark that nobody who speaks can know: it follows from all that was said.
+
+    Args:
+        turns: In order, at least one.
+        zone: The user's time zone.
+        turn_chars: Characters of one turn; of a longer one both ends stay.
+
+    Returns:
+        Some lines, neutralised.
     """
     began = turns[0].at.astimezone(zone)
     lines = list(_lines(turns, zone, turn_chars))
@@ -132,7 +148,6 @@ def asking(turns: Sequence[Turn], asked: Iterable[int], zone: tzinfo, turn_chars
             f"=== record {mark} ===",
             *lines,
             f"=== end of record {mark} ===",
-            f"Write about the turns {', '.join(str(id) for id in asked)}.",
         )
     )
 

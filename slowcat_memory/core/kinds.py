@@ -1,4 +1,4 @@
-"""Kinds of memories that do not wait to be found: they stand in the head of a session.
+"""Kinds of memories, and which of them wait to be found.
 
 A kind is a family and, behind a slash, what it is in it: "block/persona", "summary/session".
 """
@@ -6,6 +6,8 @@ A kind is a family and, behind a slash, what it is in it: "block/persona", "summ
 from slowcat_memory.records import Memory
 
 BLOCK = "block"
+FACT = "fact"
+QUARANTINED = "fact/quarantined"  # what reads like an order or a link: only the audit shows it
 ICEBREAKER = "icebreaker"
 NOTE = "note"
 SESSION_SUMMARY = "summary/session"
@@ -33,6 +35,9 @@ def findable(memory: Memory) -> bool:
         memory: Any memory.
 
     Returns:
-        False for what the head of a session says by itself, once, and for what is looked up.
+        False for what the head of a session says by itself, once, for what is quarantined, for a
+        fact that only leads to the turn that says it, and for what is looked up by name.
     """
+    if memory.kind == QUARANTINED or memory.facets.get("recalled") == "no":
+        return False
     return family(memory.kind) not in _OF_THE_HEAD | _OF_THE_GRAPH

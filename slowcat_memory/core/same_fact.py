@@ -173,6 +173,8 @@ def settled(
 def _by_predicate(new: Claim, old: Claim) -> Verdict:
     if fold(new.object) == fold(old.object):
         return "same" if _denied(new.content) == _denied(old.content) else "update"
+    if _denied(new.content):  # that one is over says nothing of another
+        return "other"
     changes = new.predicate in FUNCTIONAL or new.predicate.startswith("favourite")
     return "update" if changes else "other"
 

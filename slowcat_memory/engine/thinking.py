@@ -22,6 +22,8 @@ from slowcat_memory.idle.jobs.contextualize import Contextualize
 from slowcat_memory.idle.jobs.corrections import Corrections
 from slowcat_memory.idle.jobs.entities import Entities
 from slowcat_memory.idle.jobs.erase import Erase
+from slowcat_memory.idle.jobs.facts import Facts
+from slowcat_memory.idle.jobs.merge import Merge
 from slowcat_memory.idle.jobs.reembed import Reembed
 from slowcat_memory.idle.jobs.rerank import Rerank
 from slowcat_memory.idle.jobs.retention import Retention
@@ -36,7 +38,16 @@ from slowcat_memory.providers import ThinkingOptions, open_llm
 from slowcat_memory.records import WriteBatch
 
 UPKEEP: tuple[Job, ...] = (Erase(), Retention(), Seal(), Reembed(), Ageing())
-JOBS: tuple[Job, ...] = (*UPKEEP, Contextualize(), Entities(), Corrections(), Rerank(), Tune())
+JOBS: tuple[Job, ...] = (
+    *UPKEEP,
+    Contextualize(),
+    Entities(),
+    Facts(),
+    Merge(),
+    Corrections(),
+    Rerank(),
+    Tune(),
+)
 TELL_S = 0.5  # between two words about progress
 STEPS = ("done", "retry", "dead", "interrupted")  # as the loop counts them
 
