@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 
 from slowcat_memory import __version__
 from slowcat_memory.cli import (
+    as_of,
     backups,
     config_commands,
     doctor,
@@ -22,12 +23,14 @@ from slowcat_memory.cli import (
     init,
     jobs,
     keep,
+    people,
     reindex,
     replay,
     search,
     show,
     stats,
     tidy,
+    timeline,
     undo,
     why,
 )
@@ -176,6 +179,9 @@ app.command("search", rich_help_panel=LOOK)(search.search)
 app.command("show", rich_help_panel=LOOK)(show.show)
 app.command("why", rich_help_panel=LOOK)(why.why)
 app.command("replay", rich_help_panel=LOOK)(replay.replay)
+app.command("people", rich_help_panel=LOOK)(people.people)
+app.command("timeline", rich_help_panel=LOOK)(timeline.timeline)
+app.command("as-of", rich_help_panel=LOOK)(as_of.as_of)
 app.command("stats", rich_help_panel=LOOK)(stats.stats)
 app.command("hotwords", rich_help_panel=LOOK)(hotwords.hotwords)
 app.command("export", rich_help_panel=LOOK)(exporting.export)
