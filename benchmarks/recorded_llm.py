@@ -7,7 +7,8 @@ parser and checks, store and index.
 
 What was written comes in two forms. ``llm_notes.jsonl.gz``: one line a session with
 ``conversation_id``, ``contexts`` (a text by turn id) and ``questions`` (a list by turn id).
-``llm_outputs.jsonl.gz``: one line a text; those with ``source_turn_ids`` are notes about these turns. A
+Such a line also has ``entities`` and ``relations`` (subject, predicate, object, turn), and ``facts``
+with quotes. ``llm_outputs.jsonl.gz``: one line a text; those with ``source_turn_ids`` are notes about these turns. A
 turn without either is answered by nothing.
 """
 
@@ -24,12 +25,14 @@ from typing import Any
 from msgspec import Struct
 
 from benchmarks import datasets
-from slowcat_memory.core import describe
+from slowcat_memory.core import describe, entity_prompts
 from slowcat_memory.scripted import Replier as Reply
 from slowcat_memory.scripted import ScriptedServer
 from slowcat_memory.scripted_wire import Failure
 
 NOTES, OUTPUTS = "llm_notes.jsonl.gz", "llm_outputs.jsonl.gz"
+_LINE = re.compile(r"^\[(\d+)\] [^:]*: (.*)$", re.M)
+_REGISTER = entity_prompts.SYSTEM.partition("{")[0]
 _ASKED = re.compile(r"^Write about the turns ([\d, ]+)\.$", re.M)
 
 
@@ -40,11 +43,17 @@ class Recorded(Struct, frozen=True):
         contexts: What places a turn.
         questions: What it answers; notes that are no question as well.
         noted: Conversations of which every turn has a text.
+        entities: Who is mentioned in the session of a turn.
+        relations: What a turn says of them.
+        quotes: Words of a turn that say something.
     """
 
     contexts: dict[str, str]
     questions: dict[str, list[str]]
     noted: frozenset[str]
+    entities: dict[str, list[dict[str, Any]]] = {}
+    relations: dict[str, list[dict[str, Any]]] = {}
+    quotes: dict[str, str] = {}
 
 
 def read(folder: Path) -> Recorded:
@@ -58,7 +67,14 @@ def read(folder: Path) -> Recorded:
     """
     contexts, noted = dict[str, str](), set[str]()
     questions: dict[str, list[str]] = defaultdict(list)
+    entities: dict[str, list[dict[str, Any]]] = {}
+    relations: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    quotes: dict[str, str] = {}
     for line in _lines(folder / NOTES):
+        entities |= dict.fromkeys(line.get("contexts") or (), line.get("entities") or [])
+        for one in line.get("relations") or ():
+            relations[one["turn"]].append(one)
+        quotes |= {one["turn"]: one["quote"] for one in line.get("facts") or ()}
         noted.add(line["conversation_id"])
         contexts.update(line.get("contexts") or {})
         for turn, texts in (line.get("questions") or {}).items():
@@ -67,7 +83,9 @@ def read(folder: Path) -> Recorded:
         if line["conversation_id"] not in noted:
             for turn in line.get("source_turn_ids") or ():
                 questions[turn].append(line["text"])
-    return Recorded(contexts, dict(questions), frozenset(noted))
+    return Recorded(
+        contexts, dict(questions), frozenset(noted), entities, dict(relations), quotes
+    )
 
 
 class Replier:
@@ -92,17 +110,40 @@ class Replier:
     def __call__(self, body: dict[str, Any]) -> str | Failure:
         """Answer a request."""
         system, user = (str(message["content"]) for message in body["messages"][:2])
+        [asked] = _ASKED.findall(user) or [""]
+        if system.startswith(_REGISTER) and asked:
+            return json.dumps(self._register([int(turn) for turn in asked.split(", ")], user))
         if not system.startswith(describe.SYSTEM):
             self.unknown += 1
             return Failure(400)
-        [asked] = _ASKED.findall(user)
         return json.dumps({"turns": [self._entry(int(turn)) for turn in asked.split(", ")]})
+
+    def _register(self, turns: list[int], user: str) -> dict[str, Any]:
+        said, named = dict(_LINE.findall(user)), dict[str, dict[str, Any]]()
+        relations = []
+        for turn in turns:
+            origin = self.origin_of(turn)
+            for one in self._recorded.entities.get(origin, ()):
+                named[one["name"]] = {"name": one["name"][:80], "type": one["type"]}
+            quote = self._recorded.quotes.get(origin) or _sentence(said.get(str(turn), ""))
+            for one in self._recorded.relations.get(origin, ()):
+                told = {name: str(one[name])[:80] for name in ("subject", "predicate", "object")}
+                since = str(one.get("valid_from") or "")
+                told["predicate"] = told["predicate"][:60]
+                relations.append({**told, "turn": turn, "quote": quote[:300], "since": since[:60]})
+        return {"entities": list(named.values())[:60], "relations": relations[:60]}
 
     def _entry(self, turn: int) -> dict[str, Any]:
         origin = self.origin_of(turn)
         texts = self._recorded.questions.get(origin, ())[: describe.MOST_QUESTIONS]
         context = self._recorded.contexts.get(origin, "")
         return {"turn": turn, "context": context, "questions": list(texts)}
+
+
+def _sentence(text: str) -> str:
+    """Choose the words of a turn that say most: its longest sentence that asks nothing."""
+    told = [one for one in re.split(r"(?<=[.!?])\s+", text) if not one.endswith("?")]
+    return " ".join(max(told, key=len, default="").split()[:20])
 
 
 @contextmanager

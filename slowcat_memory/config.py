@@ -24,6 +24,7 @@ from slowcat_memory.core.fuse import FuseOptions
 from slowcat_memory.core.gate import GateOptions
 from slowcat_memory.core.head import HeadOptions
 from slowcat_memory.core.icebreakers import IcebreakerOptions
+from slowcat_memory.core.links import LinkOptions
 from slowcat_memory.core.pack import PackOptions
 from slowcat_memory.core.rank import RankOptions
 from slowcat_memory.core.retention import RetentionOptions
@@ -132,6 +133,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         icebreakers: When an agent may bring something up by itself.
         fuse: How views become one score.
         rank: The priors.
+        links: How far one memory leads to another.
         index: How memories are indexed.
         embedding: Which model makes vectors.
         store: How memories are kept.
@@ -165,6 +167,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     icebreakers: IcebreakerOptions = field(default_factory=IcebreakerOptions)
     fuse: FuseOptions = field(default_factory=FuseOptions)
     rank: RankOptions = field(default_factory=RankOptions)
+    links: LinkOptions = field(default_factory=LinkOptions)
     index: IndexOptions = field(default_factory=IndexOptions)
     embedding: EmbedderOptions = field(default_factory=EmbedderOptions)
     store: StoreOptions = field(default_factory=StoreOptions)
