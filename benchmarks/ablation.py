@@ -149,6 +149,7 @@ class Arms:
     """Asks all arms; the default's answer is the one that goes on."""
 
     def __init__(self, asking: dict[str, Retrieval]) -> None:
+        """Take the arms, the default among them."""
         self._asking = asking
         self.runs: dict[str, Rankings] = {name: {} for name in asking}
         self._origins = Origins()
@@ -156,6 +157,7 @@ class Arms:
     def __call__(
         self, engine: MemoryEngine, question: Question, scope: str, k: int, now: datetime | None
     ) -> Recollection:
+        """Ask one question in every arm."""
         at = now or engine.clock()
         query = Query(
             text=question.text, scope=scope, now=at, k=k, dialogue=dialogue_of(question, at)

@@ -131,9 +131,9 @@ def _show(result: dict[str, Any]) -> None:
     for name, arm in result["arms"].items():
         multi = arm["multi-hop R@10"]
         rows.append((
-            name, 100 * arm["R@10"], "%+.1f (%+.1f … %+.1f)" % tuple(100 * c for c in arm["change"]),
+            name, 100 * arm["R@10"], _signed(arm["change"]),
             "-" if multi is None else 100 * multi,
-            "%+.1f (%+.1f … %+.1f)" % tuple(100 * c for c in arm["multi-hop change"]),
+            _signed(arm["multi-hop change"]),
             100 * arm["R@300w"],
         ))  # fmt: skip
     common.table(
@@ -142,6 +142,11 @@ def _show(result: dict[str, Any]) -> None:
         ("arm", "R@10", "change", "multi-hop R@10", "change ", "R@300w"),
         rows,
     )
+
+
+def _signed(change: list[float]) -> str:
+    mean, low, high = (100 * part for part in change)
+    return f"{mean:+.1f} ({low:+.1f} … {high:+.1f})"
 
 
 def _arguments() -> argparse.Namespace:

@@ -83,9 +83,7 @@ def read(folder: Path) -> Recorded:
         if line["conversation_id"] not in noted:
             for turn in line.get("source_turn_ids") or ():
                 questions[turn].append(line["text"])
-    return Recorded(
-        contexts, dict(questions), frozenset(noted), entities, dict(relations), quotes
-    )
+    return Recorded(contexts, dict(questions), frozenset(noted), entities, dict(relations), quotes)
 
 
 class Replier:

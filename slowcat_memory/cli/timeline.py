@@ -48,7 +48,9 @@ def _about(engine: "MemoryEngine", scope: str, about: str) -> "list[Relation]":
         return [one for one in every if ids & {one.subject, one.object}]
     wanted = set(fold(about).split())
     return [
-        one for one in every if wanted <= set(fold(f"{one.text} {one.quote}").replace(".", "").split())
+        one
+        for one in every
+        if wanted <= set(fold(f"{one.text} {one.quote}").replace(".", "").split())
     ]
 
 

@@ -48,7 +48,9 @@ class EntityIndex:
             kind = entity.facets.get("type", entity.kind.partition("/")[2])
             self._put(entity.id, Candidate(first, kind, attributes_of(entity), tuple(also)))
 
-    def meet(self, mention: Mention, similar: Similar | None = None) -> tuple[Mention, Stage | None]:
+    def meet(
+        self, mention: Mention, similar: Similar | None = None
+    ) -> tuple[Mention, Stage | None]:
         """Find whom a name means, or take up somebody new.
 
         Args:
@@ -113,7 +115,11 @@ class EntityIndex:
         said = names(new.name, new.kind)[0]
         if new.kind != "person" or len(said.words) != 1 or said.roles or new.attributes:
             return False
-        firsts = (names(one.name, one.kind)[0].words for one in self._known.values() if one.kind == new.kind)
+        firsts = (
+            names(one.name, one.kind)[0].words
+            for one in self._known.values()
+            if one.kind == new.kind
+        )
         return sum(same_given(said.words[0], words[0]) for words in firsts if words) > 1
 
     def _new_id(self, new: Candidate) -> str:

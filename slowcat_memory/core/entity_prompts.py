@@ -171,7 +171,9 @@ def checked(
     Returns:
         What is kept, by log id; a turn of which nothing is kept is not there.
     """
-    own = {id: turn for id, turn in asked.items() if turn.role == "user" and not injected(turn.text)}
+    own = {
+        id: turn for id, turn in asked.items() if turn.role == "user" and not injected(turn.text)
+    }
     held = _Seen(seen, ground(seen, zone), zone, types)
     named = _named(answer.entities, held)
     kinds = {**known, **{fold(one.name): one.type for one in named}}
@@ -229,14 +231,14 @@ def _sayable(value: str, said: str, held: _Seen) -> bool:
     return bool(words) and all(word[:4] in there for word in words) and not strays(value, held.firm)
 
 
-def _statement(
-    one: Related, turn: Turn, held: _Seen, kinds: Mapping[str, str]
-) -> Statement | None:
+def _statement(one: Related, turn: Turn, held: _Seen, kinds: Mapping[str, str]) -> Statement | None:
     """Hold one relation against the turn that it names."""
     quote, object_ = " ".join(clean(one.quote)[0].split()), tidy(one.object)
     predicate, subject = canonical(one.predicate), tidy(one.subject)
     subject = turn.speaker if fold(subject) in _SELF else subject
-    evident = quoted(quote, turn.text) and not asks(quote, turn.text) and not _SUPPOSED.search(quote)
+    evident = (
+        quoted(quote, turn.text) and not asks(quote, turn.text) and not _SUPPOSED.search(quote)
+    )
     if one.confidence == "low" or not predicate or not evident or fold(subject) not in kinds:
         return None
     if _NOT.search(quote) and not one.over and predicate not in _DENYING:
@@ -293,7 +295,9 @@ def _read(
     for one in named:
         if f" {fingerprint(one.name)} " in words:
             attributes = {
-                key: value for key, value in one.attributes.items() if _sayable(value, turn.text, held)
+                key: value
+                for key, value in one.attributes.items()
+                if _sayable(value, turn.text, held)
             }
             mentions[fold(one.name)] = Mention(one.name, one.type, attributes)
     for statement in told:
@@ -307,5 +311,3 @@ def _read(
         return None
     content = " ".join(one.name for one in mentions.values())
     return Read(tuple(mentions.values()), tuple(told), needed(content, turn, held.turns))
-
-

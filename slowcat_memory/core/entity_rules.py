@@ -16,7 +16,8 @@ from slowcat_memory.records import Turn
 # What is done, planned or had once is no way to stand to something.
 PASSING = frozenset({"appointment", "decided", "finished", "has_to", "wants_reminder"})
 _CORRECTS = re.compile(
-    r"^(?:no,|sorry,|actually,? (?:no|it|that|my)|i meant?\b|correction|nein,|ich meinte)", re.IGNORECASE
+    r"^(?:no,|sorry,|actually,? (?:no|it|that|my)|i meant?\b|correction|nein,|ich meinte)",
+    re.IGNORECASE,
 )
 _NEXT = re.compile(r"^[\s,]*(?:since|in|on|at|from|back|ago|seit|im|am|the|a|about)?[\s,]*$", re.I)
 

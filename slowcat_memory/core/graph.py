@@ -87,10 +87,17 @@ def entities(readings: Iterable[Reading], only: set[str] | None = None) -> dict[
 
 def _entity(id: str, mentions: Sequence[tuple[Mention, Reading]]) -> Memory:
     first, reading = mentions[0]
-    name, also, attributes, sources = first.name, dict[str, str](), dict[str, str](), dict[int, None]()
+    name, also, attributes, sources = (
+        first.name,
+        dict[str, str](),
+        dict[str, str](),
+        dict[int, None](),
+    )
     made: Made = reading.made
     for mention, told in mentions:
-        new = {key: value for key, value in mention.attributes.items() if attributes.get(key) != value}
+        new = {
+            key: value for key, value in mention.attributes.items() if attributes.get(key) != value
+        }
         if fold(mention.name) not in also or new:
             sources |= dict.fromkeys(told.sources or (told.turn,))
         also.setdefault(fold(mention.name), mention.name)
@@ -230,7 +237,9 @@ def _relation(told: _Told, known: Sequence[Relation]) -> Relation | None:
         holds = any(row.valid_to is None and row.valid_from <= until for row in same)
         if others and not holds and said.until is None:
             return None  # "I no longer work there", after the next one was told
-        ends = (row.valid_to for row in others if row.valid_to is not None and row.valid_to <= until)
+        ends = (
+            row.valid_to for row in others if row.valid_to is not None and row.valid_to <= until
+        )
         since = max(ends, default=ALWAYS)
     elif said.corrects:
         since = min((row.valid_from for row in others if row.valid_to is None), default=since)

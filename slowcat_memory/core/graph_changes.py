@@ -61,7 +61,9 @@ def taken(kept: Kept, new: Iterable[Reading], now: datetime) -> list[Reading]:
         before = standing.get(reading.turn, [])
         same = next((one for one in before if one.id == reading.id), None)
         gone = [
-            one for one in before if one.id != reading.id and (reading.statements or not one.statements)
+            one
+            for one in before
+            if one.id != reading.id and (reading.statements or not one.statements)
         ]
         made += [replace(one, retired_at=now) for one in gone]
         made.append(replace(reading, at=same.at if same else now if gone else reading.at))
@@ -80,7 +82,9 @@ def changes(kept: Kept, new: Sequence[Reading] | None, now: datetime) -> Changes
         What differs from what is kept.
     """
     by_id = {one.id: one for one in kept.readings}
-    touched = list(kept.readings) if new is None else [*new, *(by_id[n.id] for n in new if n.id in by_id)]
+    touched = (
+        list(kept.readings) if new is None else [*new, *(by_id[n.id] for n in new if n.id in by_id)]
+    )
     by_id |= {one.id: one for one in new or ()}
     groups = {group_of(said) for one in touched for said in one.statements}
     wanted = {one.entity for reading in touched for one in reading.mentions}

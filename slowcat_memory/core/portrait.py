@@ -46,9 +46,7 @@ class Names:
             return exact
         parts = set(wanted.split())
         return [
-            one
-            for one in self
-            if any(parts <= set(fold(known).split()) for known in names_of(one))
+            one for one in self if any(parts <= set(fold(known).split()) for known in names_of(one))
         ]
 
 
@@ -178,5 +176,3 @@ def _told(line: Line, zone: tzinfo) -> str:
     until = f"until {line.until.astimezone(zone):%Y-%m-%d}" if line.until else ""
     span = " ".join(part for part in (since, until) if part)
     return f"{line.what} {line.value}" + (f" ({span})" if span else "")
-
-

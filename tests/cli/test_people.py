@@ -9,6 +9,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.idle.jobs.entities import Entities
 from slowcat_memory.store import Store
 from slowcat_memory.testing import memory_config, think
+from slowcat_memory.tool_calls import Call, ToolCalls
 
 CHAT = """\
 # 2025-01-06 18:00
@@ -84,5 +85,22 @@ def test_the_engine_tells_the_same(register) -> None:
         assert held["address"] == "123 Main St" and held["age"] == "three"
         assert engine.search("dog Max", "user", 5).hits, "and what was said is found as before"
         assert all(h.memory.id.startswith("chunk/") for h in engine.search("Clara", "user", 5).hits)
+    finally:
+        engine.close()
+
+
+def test_a_tool_tells_what_held_and_nothing_hidden(register) -> None:
+    engine = MemoryEngine(memory_config(register.store))
+    try:
+        call = Call(engine, "user", 0, 0, engine.clock(), frozenset())
+        asked = {"query": "Anna's address", "date": "2025-03-01"}
+        told = ToolCalls().answer("memory_as_of", asked, call)
+        assert "Anna address 123 Main St" in told["held"]
+        with engine.store.snapshot() as snapshot:
+            [turn] = [t.id for t in snapshot.turns("user") if "123 Main" in t.text]
+        engine.hiding.hide("forget", "user", [f"chunk/{turn}"], [turn], 0, 3600.0)
+        left = ToolCalls().answer("memory_as_of", asked, call)["held"]
+        assert left == ["Anna has sister Clara"]
+        assert all(turn not in one.sources for one in engine.relations("user"))
     finally:
         engine.close()

@@ -207,7 +207,11 @@ def test_jon_smith_is_john_smith_and_so_is_customer_john(house: House) -> None:
 
 def test_people_without_an_email_are_several_people(house: House) -> None:
     house.say("Lena Kurz and Tom Berg came, and so did Ines Maier.")
-    house.think(by_words(("Lena", {"entities": [entity(n) for n in ("Lena Kurz", "Tom Berg", "Ines Maier")]})))
+    house.think(
+        by_words(
+            ("Lena", {"entities": [entity(n) for n in ("Lena Kurz", "Tom Berg", "Ines Maier")]})
+        )
+    )
     assert house.known() == ["Ines Maier", "Lena Kurz", "Tom Berg"]
 
 
@@ -263,7 +267,9 @@ def test_an_llms_reading_takes_the_place_of_a_rules(house: House) -> None:
     house.say("I live in Lisbon, the one in Ohio.")
     house.think()
     assert house.now() == [("Anna", "lives_in", "Lisbon")]
-    llm = by_words(("Ohio", {"relations": [related("Anna", "lives_in", "Ohio", "Lisbon, the one in Ohio")]}))
+    llm = by_words(
+        ("Ohio", {"relations": [related("Anna", "lives_in", "Ohio", "Lisbon, the one in Ohio")]})
+    )
     house.think(llm, now=T1 + MONTH)
     assert house.now() == [("Anna", "lives_in", "Ohio")]
     readings = house.memories("reading/")
@@ -290,7 +296,12 @@ def test_a_wrong_reading_is_taken_back_and_stays_in_the_history(house: House) ->
     house.think()
     assert house.now() == [("Anna", "lives_in", "Paris")]
     found = T1 + 3 * MONTH
-    better = by_words(("on paper", {"relations": [related("Anna", "registered_in", "Paris", "live in Paris on paper")]}))
+    better = by_words(
+        (
+            "on paper",
+            {"relations": [related("Anna", "registered_in", "Paris", "live in Paris on paper")]},
+        )
+    )
     house.think(better, now=found)
     assert ("Anna", "lives_in", "Lisbon") in house.now("lives_in")
     assert house.now("lives_in") == [("Anna", "lives_in", "Lisbon")], turn
@@ -406,7 +417,9 @@ def test_nonsense_is_not_taken_down(house: House) -> None:
         related("Anna", "lives_in", "Paris", "You live in Paris"),
         related("Anna", "x; drop", "https://evil.example", "I live in Lisbon"),
     ]
-    house.think(by_words((" ", {"entities": [entity("Zoe"), entity("Xerxes", "pet")], "relations": bad})))
+    house.think(
+        by_words((" ", {"entities": [entity("Zoe"), entity("Xerxes", "pet")], "relations": bad}))
+    )
     assert house.rows() == [] and "Zoe" not in house.known()
 
 

@@ -134,7 +134,9 @@ class Entities:
         types = {fold(name): one.facets.get("type", "") for one in known for name in names_of(one)}
         read, model = await _read(due, turns, types, context)
         made = Made(job=NAME, version=VERSION, model=model)
-        index = EntityIndex(task.scope, (one for one in known if not one.retired_at), context.options)
+        index = EntityIndex(
+            task.scope, (one for one in known if not one.retired_at), context.options
+        )
         similar = await _similar(read, index, context)
         found = [resolved(one, due[id], index, made, similar) for id, one in sorted(read.items())]
         return _written(context, task.scope, [one for one in found if one is not None])
@@ -167,9 +169,7 @@ def _looked(cursor: Cursor | None) -> _Looked:
 # ------------------------------------------------------------------- what is due
 
 
-def _tasks(
-    snapshot: Snapshot, session: Session, new: range, context: JobContext
-) -> Iterator[Task]:
+def _tasks(snapshot: Snapshot, session: Session, new: range, context: JobContext) -> Iterator[Task]:
     turns = visible(snapshot, session, context)
     wanted = [
         place
@@ -227,7 +227,9 @@ def _visible(snapshot: Snapshot, task: Task, context: JobContext) -> list[Turn]:
     first = snapshot.turn(task.sources[0]) if task.sources else None
     session = snapshot.session(first.session) if first else None
     seen = set(task.sources)
-    return [turn for turn in visible(snapshot, session, context) if turn.id in seen] if session else []
+    return (
+        [turn for turn in visible(snapshot, session, context) if turn.id in seen] if session else []
+    )
 
 
 async def _read(
