@@ -6,10 +6,10 @@ written about them, as a model would answer: so the text passes through the prod
 parser and checks, store and index.
 
 What was written comes in two forms. ``llm_notes.jsonl.gz``: one line a session with
-``conversation_id``, ``contexts`` (a text by turn id), ``questions`` (a list by turn id) and ``facts``.
-``llm_outputs.jsonl.gz``: one line a text; those with ``source_turn_ids`` are notes about these turns,
-where the heading 【…】 of some is the data set's own grouping and no part of the note. A turn without
-either is answered by nothing.
+``conversation_id``, ``contexts`` (a text by turn id), ``questions`` (a list by turn id), ``entities``,
+``relations`` (subject, predicate, object, turn) and ``facts`` with quotes. ``llm_outputs.jsonl.gz``: one
+line a text; those with ``source_turn_ids`` are notes about these turns, where the heading 【…】 of some is
+the data set's own grouping and no part of the note. A turn without either is answered by nothing.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from typing import Any
 from msgspec import Struct
 
 from benchmarks import datasets
-from slowcat_memory.core import describe, fact_prompts, merging, reflect
+from slowcat_memory.core import describe, entity_prompts, fact_prompts, merging, reflect
 from slowcat_memory.scripted import Replier as Reply
 from slowcat_memory.scripted import ScriptedServer
 from slowcat_memory.scripted_wire import Failure
@@ -34,6 +34,8 @@ NOTES, OUTPUTS = "llm_notes.jsonl.gz", "llm_outputs.jsonl.gz"
 _HEADING = re.compile(r"^【[^】]*】\s*")
 ROLLUPS = (reflect.META, reflect.DAY, reflect.WEEK, reflect.TOPIC)
 _TURN = re.compile(r"^\[(\d+)\] ", re.M)
+_LINE = re.compile(r"^\[(\d+)\] [^:]*: (.*)$", re.M)
+_REGISTER = entity_prompts.SYSTEM.partition("{")[0]
 _ASKED = re.compile(r"^Write about the turns ([\d, ]+)\.$", re.M)
 _ASKED_FACTS = re.compile(r"^Write the facts of the turns ([\d, ]+)\.$", re.M)
 
@@ -48,6 +50,9 @@ class Recorded(Struct, frozen=True):
         noted: Conversations of which every turn has a text.
         facts: Facts that a turn says, as they were written down.
         sessions: Summary, topics, entities, tone and relationship of the session that a turn is of.
+        entities: Who is mentioned in the session of a turn.
+        relations: What a turn says of them.
+        quotes: Words of a turn that say something.
     """
 
     contexts: dict[str, str]
@@ -56,6 +61,9 @@ class Recorded(Struct, frozen=True):
     noted: frozenset[str]
     facts: dict[str, list[dict[str, Any]]] = {}
     sessions: dict[str, dict[str, Any]] = {}
+    entities: dict[str, list[dict[str, Any]]] = {}
+    relations: dict[str, list[dict[str, Any]]] = {}
+    quotes: dict[str, str] = {}
 
 
 def read(folder: Path) -> Recorded:
@@ -71,7 +79,14 @@ def read(folder: Path) -> Recorded:
     questions: dict[str, list[str]] = defaultdict(list)
     notes: dict[str, list[str]] = defaultdict(list)
     facts: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    entities: dict[str, list[dict[str, Any]]] = {}
+    relations: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    quotes: dict[str, str] = {}
     for line in _lines(folder / NOTES):
+        entities |= dict.fromkeys(line.get("contexts") or (), line.get("entities") or [])
+        for one in line.get("relations") or ():
+            relations[one["turn"]].append(one)
+        quotes |= {one["turn"]: one["quote"] for one in line.get("facts") or ()}
         noted.add(line["conversation_id"])
         contexts.update(line.get("contexts") or {})
         sessions.update(dict.fromkeys(line.get("contexts") or (), _session(line)))
@@ -83,7 +98,17 @@ def read(folder: Path) -> Recorded:
         if line["conversation_id"] not in noted:
             for turn in line.get("source_turn_ids") or ():
                 notes[turn].append(_HEADING.sub("", line["text"]))
-    return Recorded(contexts, dict(questions), dict(notes), frozenset(noted), dict(facts), sessions)
+    return Recorded(
+        contexts,
+        dict(questions),
+        dict(notes),
+        frozenset(noted),
+        facts=dict(facts),
+        sessions=sessions,
+        entities=entities,
+        relations=dict(relations),
+        quotes=quotes,
+    )
 
 
 class Replier:
@@ -119,16 +144,33 @@ class Replier:
             return json.dumps(self._sum_up(user))
         if any(one.asks in system for one in ROLLUPS):
             return json.dumps(_joined(user))
+        [asked] = _ASKED.findall(user) or [""]
+        if system.startswith(_REGISTER) and asked:
+            return json.dumps(self._register([int(turn) for turn in asked.split(", ")], user))
         if not system.startswith(describe.SYSTEM):
             self.unknown += 1
             return Failure(400)
-        [asked] = _ASKED.findall(user)
         return json.dumps({"turns": [self._entry(int(turn)) for turn in asked.split(", ")]})
 
     def _sum_up(self, user: str) -> dict[str, Any]:
         origins = (self.origin_of(int(turn)) for turn in _TURN.findall(user))
         known = self._recorded.sessions
         return next((known[origin] for origin in origins if origin in known), {"summary": ""})
+
+    def _register(self, turns: list[int], user: str) -> dict[str, Any]:
+        said, named = dict(_LINE.findall(user)), dict[str, dict[str, Any]]()
+        relations = []
+        for turn in turns:
+            origin = self.origin_of(turn)
+            for one in self._recorded.entities.get(origin, ()):
+                named[one["name"]] = {"name": one["name"][:80], "type": one["type"]}
+            quote = self._recorded.quotes.get(origin) or _sentence(said.get(str(turn), ""))
+            for one in self._recorded.relations.get(origin, ()):
+                told = {name: str(one[name])[:80] for name in ("subject", "predicate", "object")}
+                since = str(one.get("valid_from") or "")
+                told["predicate"] = told["predicate"][:60]
+                relations.append({**told, "turn": turn, "quote": quote[:300], "since": since[:60]})
+        return {"entities": list(named.values())[:60], "relations": relations[:60]}
 
     def _entry(self, turn: int) -> dict[str, Any]:
         origin = self.origin_of(turn)
@@ -161,6 +203,12 @@ def _joined(user: str) -> dict[str, Any]:
     """Sum up summaries as nobody has written it down: by the first sentence of each."""
     lines = re.findall(r"^\[\d+\] [^:]*: (.*)$", user, re.M)
     return {"summary": " ".join(re.split(r"(?<=[.!?])\s", line)[0] for line in lines)[:2900]}
+
+
+def _sentence(text: str) -> str:
+    """Choose the words of a turn that say most: its longest sentence that asks nothing."""
+    told = [one for one in re.split(r"(?<=[.!?])\s+", text) if not one.endswith("?")]
+    return " ".join(max(told, key=len, default="").split()[:20])
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 
 from slowcat_memory import __version__
 from slowcat_memory.cli import (
+    as_of,
     backups,
     blocks,
     config_commands,
@@ -24,6 +25,7 @@ from slowcat_memory.cli import (
     init,
     jobs,
     keep,
+    people,
     reindex,
     replay,
     search,
@@ -31,6 +33,7 @@ from slowcat_memory.cli import (
     stats,
     summaries,
     tidy,
+    timeline,
     undo,
     why,
 )
@@ -181,6 +184,9 @@ app.command("facts", rich_help_panel=LOOK)(facts.facts)
 app.command("why", rich_help_panel=LOOK)(why.why)
 app.command("replay", rich_help_panel=LOOK)(replay.replay)
 app.command("blocks", rich_help_panel=LOOK)(blocks.blocks)
+app.command("people", rich_help_panel=LOOK)(people.people)
+app.command("timeline", rich_help_panel=LOOK)(timeline.timeline)
+app.command("as-of", rich_help_panel=LOOK)(as_of.as_of)
 app.command("stats", rich_help_panel=LOOK)(stats.stats)
 app.command("hotwords", rich_help_panel=LOOK)(hotwords.hotwords)
 app.command("summaries", rich_help_panel=LOOK)(summaries.summaries)

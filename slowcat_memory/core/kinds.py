@@ -12,7 +12,9 @@ ICEBREAKER = "icebreaker"
 NOTE = "note"
 SESSION_SUMMARY = "summary/session"
 SUMMARY = "summary"
-_APART = frozenset({BLOCK, ICEBREAKER, SUMMARY})
+READING, ENTITY, RELATION = "reading", "entity", "relation"
+_OF_THE_GRAPH = frozenset({READING, ENTITY, RELATION})  # looked up by name; their turns are found
+_APART = frozenset({BLOCK, ICEBREAKER, SUMMARY}) | _OF_THE_GRAPH
 
 
 def family(kind: str) -> str:
@@ -35,8 +37,8 @@ def findable(memory: Memory) -> bool:
 
     Returns:
         False for what the head of a session says by itself, once; for summaries, which come with a
-        question that asks for an overview (``core.overview``); for what is quarantined, and for a
-        fact that only leads to the turn that says it.
+        question that asks for an overview (``core.overview``); for what is quarantined, for a fact
+        that only leads to the turn that says it, and for what is looked up by name.
     """
     if memory.kind == QUARANTINED or memory.facets.get("recalled") == "no":
         return False

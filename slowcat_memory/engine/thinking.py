@@ -23,6 +23,7 @@ from slowcat_memory.idle.jobs.blocks import Blocks
 from slowcat_memory.idle.jobs.bring_up import BringUp
 from slowcat_memory.idle.jobs.contextualize import Contextualize
 from slowcat_memory.idle.jobs.corrections import Corrections
+from slowcat_memory.idle.jobs.entities import Entities
 from slowcat_memory.idle.jobs.episodes import Episodes
 from slowcat_memory.idle.jobs.erase import Erase
 from slowcat_memory.idle.jobs.facts import Facts
@@ -53,6 +54,7 @@ LOOKING_BACK: tuple[Job, ...] = (Episodes(), BringUp(), Profile(), Blocks())
 JOBS: tuple[Job, ...] = (
     *UPKEEP,
     Contextualize(),
+    Entities(),
     Facts(),
     Merge(),
     *SUMMARIES,

@@ -18,6 +18,7 @@ from slowcat_memory.core.ask import Ask, AskOptions, understand
 from slowcat_memory.core.fuse import FuseOptions
 from slowcat_memory.core.gate import GateOptions, Need
 from slowcat_memory.core.known import probability
+from slowcat_memory.core.links import LinkOptions
 from slowcat_memory.core.pack import Packed
 from slowcat_memory.core.rank import RankOptions
 from slowcat_memory.core.union import union
@@ -58,6 +59,7 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
     fuse: FuseOptions = field(default_factory=FuseOptions)
     rank: RankOptions = field(default_factory=RankOptions)
     gate: GateOptions = field(default_factory=GateOptions)
+    links: LinkOptions = field(default_factory=LinkOptions)
     language: str = "english"
 
 
@@ -378,6 +380,8 @@ class Retrieval:
             self._options.rank,
             self._options.ask.dialogue,
             lambda _, ids: namespace.recent(ids),
+            namespace.links() if self._options.links.hop else None,
+            self._options.links,
         )
 
     def _understand(self, query: Query, searcher: Searcher) -> Ask:
