@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from slowcat_memory.core.describe import asking, line
+from slowcat_memory.core.describe import asking
 from slowcat_memory.core.entity_index import EntityIndex
 from slowcat_memory.core.entity_prompts import TYPES, VERSION, Read, Register, checked, system
 from slowcat_memory.core.entity_rules import read_by_rule
@@ -20,6 +20,7 @@ from slowcat_memory.core.graph import names_of
 from slowcat_memory.core.graph_changes import Kept, changes, taken
 from slowcat_memory.core.kinds import ENTITY, READING, RELATION
 from slowcat_memory.core.readings import Reading
+from slowcat_memory.core.record import line
 from slowcat_memory.core.relations import fold
 from slowcat_memory.core.resolving import resolved
 from slowcat_memory.core.same_entity import DedupOptions, Similar
