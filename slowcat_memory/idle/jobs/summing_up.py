@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Literal
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.chunks import chunk_id
@@ -57,7 +57,8 @@ class SummariesOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             line broke, and they went on.
         days: Whether days are summed up.
         weeks: Whether weeks are.
-        rule: How a summary is made without an LLM.
+        words: About how long a summary by rule is, in words, at most.
+        share: And at most this share of the words that were said: 0.28 leaves out 72 %.
     """
 
     enabled: bool = True
@@ -70,7 +71,13 @@ class SummariesOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     heal_s: float = 600.0
     days: bool = True
     weeks: bool = True
-    rule: ExtractiveOptions = field(default_factory=ExtractiveOptions)
+    words: int = 90
+    share: float = 0.28
+
+    @property
+    def rule(self) -> ExtractiveOptions:
+        """How a summary is made without an LLM."""
+        return ExtractiveOptions(words=self.words, share=self.share)
 
     @property
     def window_turns(self) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.bag import bags
@@ -57,11 +57,24 @@ class TopicsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     Attributes:
         enabled: Whether they are.
-        cluster: When sessions belong to one topic.
+        join_at: Cosine with a topic's centroid from which a session joins it.
+        merge_at: Cosine of two centroids from which two topics become one.
+        least: Sessions from which a topic is worth telling.
+        most: How many topics are kept apart; beyond it the nearest two are joined.
     """
 
     enabled: bool = True
-    cluster: ClusterOptions = field(default_factory=ClusterOptions)
+    join_at: float = 0.45
+    merge_at: float = 0.8
+    least: int = 3
+    most: int = 200
+
+    @property
+    def cluster(self) -> ClusterOptions:
+        """The same for ``core.clusters``."""
+        return ClusterOptions(
+            join_at=self.join_at, merge_at=self.merge_at, least=self.least, most=self.most
+        )
 
 
 class Topics:
