@@ -20,7 +20,9 @@ class LinkOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """How far one memory leads to another by whom they mention.
 
     Attributes:
-        hop: Added, at most, to the score of what mentions the same as the best; 0 for not at all.
+        hop: Added, at most, to the score of what mentions the same as the best; 0 for not at all. On
+            LoCoMo with recorded answers nothing was shown to be gained: at 0.4 multi-hop R@10 +1.0
+            (95 % -0.9 to 2.8), R@10 of all +0.2 (-0.6 to 1.1), 484 questions.
         seeds: How many of the best lead on.
         most: Memories of which an entity may join so many, and no more, to lead anywhere.
     """
