@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, tzinfo
 
+from msgspec.structs import replace
+
 from slowcat_memory.core.head import HeadOptions, Past, head
 from slowcat_memory.core.kinds import BLOCK, SESSION_SUMMARY, family
 from slowcat_memory.core.validity import holds
@@ -96,7 +98,7 @@ def standing(memories: Iterable[Memory], moment: datetime, going: bool) -> list[
     known = list(memories)
     newer = {(m.kind, m.recorded_at) for m in known if m.made or family(m.kind) == BLOCK}
     return [
-        m
+        replace(m, retired_at=None) if m.retired_at else m
         for m in known
         if not m.retired_at or (going and m.retired_at > moment and (m.kind, m.retired_at) in newer)
     ]
