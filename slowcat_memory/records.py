@@ -222,12 +222,15 @@ class Vector(Struct, frozen=True, kw_only=True):
         values: Shape (dim,), float32, unit length.
         draft: True when the query embedder (int8) made it, to be replaced by the document
             embedder (fp32); both live in one space.
+        of: Digest of the text that it was made of (``core.digest``). It is written only if that
+            is still the text; 0 where that is sure.
     """
 
     scope: str
     memory: str
     values: np.ndarray
     draft: bool = False
+    of: int = 0
 
 
 class TokenVectors(Struct, frozen=True, kw_only=True):
@@ -238,12 +241,14 @@ class TokenVectors(Struct, frozen=True, kw_only=True):
         memory: The memory's id.
         values: Shape (n, token_dim), int8; n may be 0.
         draft: As in ``Vector``.
+        of: As in ``Vector``.
     """
 
     scope: str
     memory: str
     values: np.ndarray
     draft: bool = False
+    of: int = 0
 
 
 # ------------------------------------------------------------------- bookkeeping

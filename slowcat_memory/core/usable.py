@@ -6,7 +6,7 @@ from slowcat_memory.core.grounding import Ground, strays
 from slowcat_memory.core.text import clean
 
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+(?=[^\W\d_a-z]|[\"“(])")
-_LABEL = re.compile(r"^(?:\[\d+\]|(?:context|question|summary)\s*\d*:)\s*", re.IGNORECASE)
+_LABEL = re.compile(r"^(?:\[\d+\]|(?:context|question|note|summary)\s*\d*:)\s*", re.IGNORECASE)
 _LINK = re.compile(r"\b(?:https?:|www\.)|://", re.IGNORECASE)
 _TO_THE_READER = re.compile(  # what no description says, and an injected instruction does
     r"\b(?:ignore|disregard|forget|override)\b.{0,30}\b(?:instructions?|prompts?|rules|everything|above)\b"

@@ -12,6 +12,7 @@ from pathlib import Path
 from slowcat_memory.config import Config
 from slowcat_memory.engine.asking import Asking
 from slowcat_memory.engine.keeping import Keeping
+from slowcat_memory.engine.knowing import Knowing
 from slowcat_memory.engine.looking import Looking
 from slowcat_memory.engine.saying import Saying
 from slowcat_memory.engine.searching import Searching
@@ -29,7 +30,7 @@ _shared: dict[Path, "tuple[MemoryEngine, int]"] = {}
 _shared_lock = threading.Lock()
 
 
-class MemoryEngine(Saying, Keeping, Asking, Searching, Looking):
+class MemoryEngine(Saying, Keeping, Asking, Searching, Looking, Knowing):
     """One store, its indexes and its embedder; shareable by many processors of one process."""
 
     def __init__(

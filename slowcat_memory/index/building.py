@@ -9,11 +9,11 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
+from slowcat_memory.core.digest import digest
 from slowcat_memory.core.text import Tokenizer
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import compiled, key_file
 from slowcat_memory.index.counting import Counting, write_view
-from slowcat_memory.index.digest import digest
 from slowcat_memory.index.document import NO_TIME, Document
 from slowcat_memory.index.ids import Ids, chunk_of
 from slowcat_memory.index.key_file import KeyWriter

@@ -18,6 +18,7 @@ class Document(Struct, frozen=True, kw_only=True):
         pinned: A person asked that it always counts.
         agent: The agent's own words.
         before: Id of the memory said just before it in the same session, "" when none.
+        after: Id of the one said just after it, told only where none before it is there.
         words: Length of the text in words.
         speaker: Whose words they are.
         about: When it speaks of, from and until, seconds since the epoch; None for no time.
@@ -31,6 +32,7 @@ class Document(Struct, frozen=True, kw_only=True):
     pinned: bool = False
     agent: bool = False
     before: str = ""
+    after: str = ""
     words: int = 0
     speaker: str = ""
     about: tuple[float, float] | None = None

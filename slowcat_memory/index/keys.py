@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
+from slowcat_memory.core.digest import digest
 from slowcat_memory.index.columns import Column
 from slowcat_memory.index.dense import DenseView
-from slowcat_memory.index.digest import digest
 from slowcat_memory.index.key_file import Pointer, SealedKeys
 
 
@@ -69,6 +69,17 @@ class KeyView:
             Its number, -1 for none.
         """
         return self.of(target).get(name, -1)
+
+    def digest(self, number: int) -> int:
+        """Return the digest of a key's text.
+
+        Args:
+            number: Its number.
+
+        Returns:
+            The digest.
+        """
+        return int(self._digests[number])
 
     # ---------------------------------------------------------------- change
 

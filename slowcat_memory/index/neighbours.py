@@ -29,16 +29,20 @@ class Neighbours:
         """
         self._table, self._words, self._dense, self._keys = table, words, dense, tuple(keys)
 
-    def around(self, before: int) -> tuple[int, int]:
-        """Make room behind a document.
+    def around(self, before: int, after: int = -1) -> tuple[int, int]:
+        """Make room behind a document, or else ahead of one.
 
         Args:
-            before: Its number, -1 for none.
+            before: The number of the one, -1 for none.
+            after: The number of the other, -1 for none.
 
         Returns:
-            Its number and that of the one after it, who are no neighbours any more; -1 for nobody.
+            Its number and that of its neighbour there, in order, who are no neighbours any more;
+            -1 for nobody.
         """
-        return self.unlink(before, _at(self._table.after, before))
+        if before >= 0:
+            return self.unlink(before, _at(self._table.after, before))
+        return self.unlink(_at(self._table.before, after), after)
 
     def remove(self, number: int) -> tuple[int, int]:
         """Take a document out of every view. Its keys are still there, for who comes in its place.

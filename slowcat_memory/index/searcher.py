@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from slowcat_memory.core.digest import digest
 from slowcat_memory.core.lexicon import MOST_CHARS
 from slowcat_memory.core.sounds import Heard
 from slowcat_memory.core.text import Tokenizer
@@ -14,7 +15,6 @@ from slowcat_memory.index import compiled
 from slowcat_memory.index.building import read_header
 from slowcat_memory.index.candidates import Candidates, Lexical
 from slowcat_memory.index.dense import DenseView
-from slowcat_memory.index.digest import digest
 from slowcat_memory.index.document import Document
 from slowcat_memory.index.key_file import VIEWS, parts
 from slowcat_memory.index.keys import KeyView
@@ -101,8 +101,8 @@ class Searcher:
     def __len__(self) -> int:
         return self.table.living
 
-    def __contains__(self, memory_id: str) -> bool:
-        return self.table.find(memory_id) >= 0
+    def __contains__(self, memory_id: object) -> bool:
+        return isinstance(memory_id, str) and self.table.find(memory_id) >= 0
 
     def items(self) -> Iterator[tuple[str, int]]:
         """Walk what can be found: ids and document numbers."""
@@ -138,8 +138,8 @@ class Searcher:
         """Make a document findable, at once; one with the same id is replaced in its place.
 
         Args:
-            document: What to index. When ``before`` already has a follower, the document goes
-                between the two. A known id with the same text keeps its vector, else it loses it;
+            document: What to index. When the one before it already has a follower, it goes between
+                the two. A known id with the same text keeps its vector, else it loses it;
                 each of its keys likewise.
         """
         counts, hashed = self.words.count(document), digest(document.text)
@@ -156,7 +156,9 @@ class Searcher:
                 number = self._neighbours.lift(number)  # its keys are under this number until then
                 before, after = self._neighbours.remove(number)
             else:
-                before, after = self._neighbours.around(self.table.find(document.before))
+                before, after = self._neighbours.around(
+                    self.table.find(document.before), self.table.find(document.after)
+                )
             self.names.add(document.text, document.speaker)
             added = self.table.append(document, hashed)
             self.words.add(added, counts)
@@ -218,17 +220,25 @@ class Searcher:
             targets = {target for keys in self.keys.values() for target, _ in keys.missing()}
             return [self.table.ids[target] for target in sorted(targets)]
 
-    def put_vector(self, memory_id: str, vector: np.ndarray) -> None:
+    def put_vector(self, memory_id: str, vector: np.ndarray, of: int = 0) -> None:
         """Set the vector of a document, or of a key; one that is not there is passed over.
 
         Args:
             memory_id: The memory's id, or the key's.
             vector: Shape (dim,), unit length.
+            of: Digest of the text that it was made of: that of another text is passed over. 0 for
+                one that is sure.
         """
         with self._lock:
             dense, number = self._vectors_of(memory_id)
-            if number >= 0 and dense.dim:
+            if number >= 0 and dense.dim and of in (0, self._digest(dense, number)):
                 dense.put(number, vector)
+
+    def _digest(self, dense: DenseView, number: int) -> int:
+        for keys in self.keys.values():
+            if keys.dense is dense:
+                return keys.digest(number)
+        return int(self.table.digest[number])
 
     def vector(self, memory_id: str) -> np.ndarray | None:
         """Return a document's vector.

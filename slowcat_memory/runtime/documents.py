@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from slowcat_memory.core.chunks import chunk, spoken
+from slowcat_memory.core.digest import digest
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import (
     DocumentEmbedder,
@@ -236,18 +237,20 @@ class DocumentVectors:
             return [*map(_line, lines), *pointing]
 
     def _keep(self, scope: str, space: Space, made: Sequence[Made], *, draft: bool) -> None:
+        """Keep vectors, but those of a text that has changed since it was read."""
         namespace = self._namespaces.get(scope)  # it may have been loaded anew meanwhile
-        fresh = self._fresh(scope, made)
         if draft:  # exact by now
-            fresh = [one for one in fresh if not namespace.searcher.has_vector(one.passage.id)]
+            made = [one for one in made if not namespace.searcher.has_vector(one.passage.id)]
+        digests = {one.passage.id: digest(one.passage.text) for one in made}
         vectors = tuple(
-            Vector(scope=scope, memory=one.passage.id, values=one.vector, draft=draft)
-            for one in fresh
+            Vector(scope=scope, memory=id_, values=one.vector, draft=draft, of=digests[id_])
+            for one in made
+            if (id_ := one.passage.id)
         )
         tokens = tuple(
-            TokenVectors(scope=scope, memory=one.passage.id, values=one.tokens, draft=draft)
-            for one in fresh
-            if one.tokens is not None
+            TokenVectors(scope=scope, memory=id_, values=one.tokens, draft=draft, of=digests[id_])
+            for one in made
+            if one.tokens is not None and (id_ := one.passage.id)
         )
         batch = WriteBatch(
             vectors=vectors,
@@ -258,7 +261,7 @@ class DocumentVectors:
         self._store.apply("embed", batch)
         if namespace.space == space:
             for vector in vectors:
-                namespace.put_vector(vector.memory, vector.values)
+                namespace.put_vector(vector.memory, vector.values, vector.of)
 
     def _lines(self, scope: str, memory_ids: Sequence[str]) -> list[Passage]:
         """Read memories as they are stored; what is not in the store yet, as it is at hand."""
@@ -268,15 +271,6 @@ class DocumentVectors:
                 if memory := snapshot.read(scope, id_):
                     found[id_] = memory
         return [_line(found[id_]) for id_ in memory_ids if id_ in found]
-
-    def _fresh(self, scope: str, made: Sequence[Made]) -> list[Made]:
-        """Leave out what was made of a text that has changed meanwhile."""
-        lines = self._lines(scope, [one.passage.id for one in made if not one.passage.owner])
-        present = {line.id: line.text for line in lines}
-        with self._store.snapshot() as snapshot:
-            for owner in {one.passage.owner for one in made if one.passage.owner}:
-                present |= {key.id: key.text for key in snapshot.keys(scope, owner)}
-        return [one for one in made if present.get(one.passage.id) == one.passage.text]
 
 
 def _line(memory: Memory) -> Passage:

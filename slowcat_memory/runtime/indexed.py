@@ -1,6 +1,6 @@
 """What an index is told of a memory: its line in its context, its times, and the keys to it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from datetime import tzinfo
 
 from msgspec import Struct
@@ -25,8 +25,49 @@ class Reading(Struct, frozen=True):
     language: str
 
 
+class Place(Struct, frozen=True):
+    """Where in its session a chunk was said. What is retired is not in an index: neighbours close up.
+
+    Attributes:
+        before: Ids of the chunks said before it, the latest first, up to one that is there.
+        after: Id of the first chunk said after it that is there; only where none before it is.
+    """
+
+    before: tuple[str, ...] = ()
+    after: str = ""
+
+
+def place_of(memory_id: str, snapshot: Snapshot, there: Container[str]) -> Place:
+    """Find where a chunk goes in an index.
+
+    Args:
+        memory_id: Any memory's id.
+        snapshot: The store.
+        there: What the index holds.
+
+    Returns:
+        The place; an empty one for what is no chunk.
+    """
+    turn = snapshot.turn(turn_of(memory_id)) if turn_of(memory_id) else None
+    if turn is None:
+        return Place()
+    before, at = list[str](), turn.id
+    while at := snapshot.turn_before(turn.scope, turn.session, at):
+        before.append(chunk_id(at))
+        if before[-1] in there:
+            return Place(tuple(before))
+    session = snapshot.session(turn.session)
+    later = snapshot.turns(turn.scope, turn.id, session.last_turn if session else turn.id)
+    after = (chunk_id(said.id) for said in later if said.session == turn.session)
+    return Place(tuple(before), next((id_ for id_ in after if id_ in there), ""))
+
+
 def document(
-    memory: Memory, reading: Reading, before: str = "", keys: Iterable[Key] = ()
+    memory: Memory,
+    reading: Reading,
+    before: str = "",
+    keys: Iterable[Key] = (),
+    after: str = "",
 ) -> Document:
     """Say what the index keeps of a memory.
 
@@ -35,6 +76,7 @@ def document(
         reading: Of its words for time.
         before: Id of the memory said just before it in the same session.
         keys: All that point to it.
+        after: As in ``Document``.
 
     Returns:
         The document.
@@ -49,6 +91,7 @@ def document(
         pinned=memory.pinned,
         agent=memory.role == "assistant",
         before=before,
+        after=after,
         words=len(memory.text.split()),
         speaker=memory.speaker,
         about=(about[0].start.timestamp(), about[0].end.timestamp()) if about else None,

@@ -15,6 +15,7 @@ from typing import Any
 from loguru import logger
 
 from slowcat_memory.core.chunks import chunk, chunk_id
+from slowcat_memory.core.kinds import findable
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Memory, Turn, WriteBatch
 from slowcat_memory.runtime.documents import DocumentVectors
@@ -119,21 +120,23 @@ class Indexer:
 
     def _take_memory(self, memory: Memory) -> None:
         self._namespaces.get(memory.scope).put_memory(memory)
-        self.later(self._vectors.draft, memory.scope, [memory.id])
+        if findable(memory):
+            self.later(self._vectors.draft, memory.scope, [memory.id])
 
     def _take_batch(self, batch: WriteBatch) -> None:
         """Take a batch into the loaded indexes; one that is loaded later reads it from the store."""
         described = {(context.scope, context.memory): None for context in batch.contexts}
         described |= {(key.scope, key.memory): None for key in batch.keys}
         described |= {(scope, id_.rpartition("?")[0]): None for scope, id_ in batch.drop_keys}
+        for scope in {scope for scope, _ in batch.drop if scope in self._namespaces}:
+            self._namespaces.get(scope).drop([id_ for at, id_ in batch.drop if at == scope])
+        described |= dict.fromkeys(batch.drop)
         for memory in batch.memories:
             described.pop((memory.scope, memory.id), None)
             if memory.scope in self._namespaces:
                 self._take_memory(memory)
         for scope in {scope for scope, _ in described if scope in self._namespaces}:
             self._take_description(scope, [id_ for at, id_ in described if at == scope])
-        for scope in {scope for scope, _ in batch.drop if scope in self._namespaces}:
-            self._namespaces.get(scope).forget([id_ for at, id_ in batch.drop if at == scope])
 
     def reload(self, scope: str) -> None:
         """Make a namespace anew from the store, behind the turns that it still takes. Blocks.

@@ -16,19 +16,29 @@ import numpy as np
 from loguru import logger
 from msgspec import Struct
 
-from slowcat_memory.core.chunks import chunk, chunk_id, turn_of
-from slowcat_memory.core.kinds import findable
+from slowcat_memory.core.chunks import chunk, chunk_id, spoken
+from slowcat_memory.core.digest import digest
+from slowcat_memory.core.kinds import READING, findable
+from slowcat_memory.core.links import Links
+from slowcat_memory.core.readings import Reading as Read
 from slowcat_memory.core.text import Tokenizer
 from slowcat_memory.core.tuning import Tuning, tuning_name
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import Document, IndexOptions, Searcher, sealed
 from slowcat_memory.records import Key, Manifest, Memory, Turn
 from slowcat_memory.runtime import sealing
-from slowcat_memory.runtime.indexed import Reading, any_keys, document, stored
+from slowcat_memory.runtime.indexed import (
+    Place,
+    Reading,
+    any_keys,
+    document,
+    place_of,
+    stored,
+)
 from slowcat_memory.runtime.zones import zone_of
 from slowcat_memory.store import Ack, Snapshot, Store
 
-Change = Callable[[Searcher], None]
+Change = Callable[[Searcher], object]
 FLUSH_S = 10.0
 FEW = 16  # changes that are replayed while others wait
 
@@ -84,6 +94,7 @@ class Namespace:
         self._vectors_ready = threading.Event()
         self._vectors_ready.set()
         self._local_only: frozenset[str] | None = None  # None until somebody asks
+        self._links: Links | None = None  # as well
         self.damaged = False  # whether a new sealed index is due for that alone
         # Higher after each change of what was there: what was recalled before it may be wrong now.
         self.version = 0
@@ -129,7 +140,7 @@ class Namespace:
         keys = any_keys(snapshot, self.scope)
         for turn in snapshot.turns(self.scope, after=after):
             if not turn.aside:
-                searcher.add(self._document(turn, snapshot, keys=keys))
+                searcher.add(self._document(turn, snapshot, searcher, keys=keys))
 
     def _take_all(self, searcher: Searcher, snapshot: Snapshot) -> None:
         local_only = set()
@@ -151,9 +162,12 @@ class Namespace:
                 searcher.remove(memory_id)
                 continue
             keys = list(snapshot.keys(self.scope, memory_id))
-            self._take_memory(searcher, memory, keys, self._said_before(memory, snapshot))
-            for id_, values in self._kept_vectors(memory_id, keys, snapshot):
-                searcher.put_vector(id_, values)
+            kept = list(self._kept_vectors(memory, keys, snapshot))
+            if self.space.dim and len(kept) <= len(keys):
+                searcher.remove(memory_id)  # a sealed vector that is no longer in the store
+            self._take_memory(searcher, memory, keys, place_of(memory_id, snapshot, searcher))
+            for id_, of, values in kept:
+                searcher.put_vector(id_, values, of)
 
     def _open_vectors(self, searcher: Searcher, manifest: Manifest) -> None:
         """Have the sealed vectors opened in the background: until then, words answer."""
@@ -203,11 +217,17 @@ class Namespace:
     def _searcher(self, folder: Path | None = None, *, vectors: bool = False) -> Searcher:
         return Searcher(self._tokenizer, self._options, self.space.dim, folder, vectors)
 
-    def _document(self, turn: Turn, snapshot: Snapshot, *, keys: bool) -> Document:
-        before = self._latest.get(turn.session)
-        if before is None:
-            earlier = snapshot.turn_before(self.scope, turn.session, turn.id)
-            before = chunk_id(earlier) if earlier else ""
+    def _document(
+        self, turn: Turn, snapshot: Snapshot, searcher: Searcher, *, keys: bool
+    ) -> Document:
+        """Say what the index is to know of a session's latest turn."""
+        before = self._latest.get(turn.session, "")
+        if before not in searcher:  # not known, or retired since
+            before, at = "", turn.id
+            while at := snapshot.turn_before(self.scope, turn.session, at):
+                if chunk_id(at) in searcher:
+                    before = chunk_id(at)
+                    break
         self._latest[turn.session] = chunk_id(turn.id)
         return stored(snapshot, chunk(turn), self._reading, before, keys=keys)
 
@@ -221,12 +241,12 @@ class Namespace:
             ack: Resolves once it is durable; until then its text is served from memory.
         """
         with self._lock:
-            if turn.session in self._latest:
+            if self._latest.get(turn.session, "") in self.searcher:
                 added = document(chunk(turn), self._reading, self._latest[turn.session])
                 self._latest[turn.session] = added.id
             else:
                 with self._store.snapshot() as snapshot:
-                    added = self._document(turn, snapshot, keys=True)
+                    added = self._document(turn, snapshot, self.searcher, keys=True)
             self._remember(chunk(turn), ack)
             self._change(lambda searcher: searcher.add(added))
 
@@ -237,68 +257,110 @@ class Namespace:
             memory: The record as it was stored.
         """
         with self._lock, self._store.snapshot() as snapshot:
-            if self._local_only is not None:
-                others = self._local_only - {memory.id}
-                self._local_only = others | {memory.id} if memory.local_only else others
             self._take(snapshot.in_context(memory), snapshot)
 
     def describe(self, memory_ids: Sequence[str]) -> None:
         """Take in what the store knows about memories by now: contexts, keys, vectors of both.
 
         Args:
-            memory_ids: Their ids; those that are not there are passed over.
+            memory_ids: Their ids. What the store has no longer goes; what it has not yet, stays.
         """
         with self._lock, self._store.snapshot() as snapshot:
             for memory_id in memory_ids:
                 if memory := snapshot.read(self.scope, memory_id):
                     self._take(memory, snapshot)
+                elif not self._awaits(memory_id):
+                    self._lose(memory_id)
+
+    def drop(self, memory_ids: Sequence[str]) -> None:
+        """Take in that derived records were dropped, with what was about them.
+
+        Args:
+            memory_ids: Their ids. A turn is there again as it was said, and wants a new vector.
+        """
+        with self._lock:
+            for memory_id in memory_ids:
+                self._lose(memory_id)
+            self.describe(memory_ids)
+
+    def _awaits(self, memory_id: str) -> bool:
+        """Tell whether a memory is on its way into the store."""
+        ack = self._hot[memory_id][1] if memory_id in self._hot else None
+        return ack is not None and not ack.done()
+
+    def _lose(self, memory_id: str) -> None:
+        self._hot.pop(memory_id, None)
+        self._keep_local(memory_id, on=False)
+        self._change(lambda searcher: searcher.remove(memory_id))
+        self.version += 1
+
+    def _keep_local(self, memory_id: str, *, on: bool) -> None:
+        if self._local_only is not None:
+            others = self._local_only - {memory_id}
+            self._local_only = others | {memory_id} if on else others
 
     def _take(self, memory: Memory, snapshot: Snapshot) -> None:
         """Bring all of a memory's state into the index and to hand; the lock is held."""
+        if memory.kind == READING:
+            if self._links is not None:
+                _link(self._links, memory)
+            return
         if memory.id in self._hot:
             self._hot[memory.id] = (memory, self._hot[memory.id][1])
-        before, keys = (
-            self._said_before(memory, snapshot),
-            list(snapshot.keys(self.scope, memory.id)),
-        )
-        self._change(lambda searcher: self._take_memory(searcher, memory, keys, before))
+        self._keep_local(memory.id, on=memory.local_only)
+        place = place_of(memory.id, snapshot, self.searcher)
+        keys = list(snapshot.keys(self.scope, memory.id))
+        self._change(lambda searcher: self._take_memory(searcher, memory, keys, place))
         if not memory.retired_at:
-            for id_, values in self._kept_vectors(memory.id, keys, snapshot):
+            for id_, of, values in self._kept_vectors(memory, keys, snapshot):
                 if not self.searcher.has_vector(id_):
-                    self.put_vector(id_, values)
+                    self.put_vector(id_, values, of)
         self.version += 1
 
-    def _said_before(self, memory: Memory, snapshot: Snapshot) -> str:
-        """Find the chunk that a chunk follows, for one that is to come back into the index."""
-        turn = snapshot.turn(turn_of(memory.id)) if turn_of(memory.id) else None
-        before = snapshot.turn_before(self.scope, turn.session, turn.id) if turn else 0
-        return chunk_id(before) if before else ""
-
     def _kept_vectors(
-        self, memory_id: str, keys: Sequence[Key], snapshot: Snapshot
-    ) -> Iterator[tuple[str, np.ndarray]]:
-        """Read the vectors of a memory and of its keys, those that are stored."""
-        for id_ in (memory_id, *(key.id for key in keys)) if self.space.dim else ():
+        self, memory: Memory, keys: Sequence[Key], snapshot: Snapshot
+    ) -> Iterator[tuple[str, int, np.ndarray]]:
+        """Read the vectors of a memory and of its keys that are stored: id, digest of text, values."""
+        texts = {memory.id: spoken(memory), **{key.id: key.text for key in keys}}
+        for id_, text in texts.items() if self.space.dim else ():
             if (kept := snapshot.vector(self.space.key, self.scope, id_)) is not None:
-                yield id_, kept.values
+                yield id_, digest(text), kept.values
 
     def _take_memory(
-        self, searcher: Searcher, memory: Memory, keys: Sequence[Key], before: str = ""
+        self, searcher: Searcher, memory: Memory, keys: Sequence[Key], place: Place = Place()
     ) -> None:
         """Bring a stored memory's state into an index."""
         if memory.retired_at is not None or not findable(memory):
             searcher.remove(memory.id)
         else:
-            searcher.add(document(memory, self._reading, before, keys))
+            # Looked up only now: this may be done once more, to a searcher that knows more.
+            before = next((id_ for id_ in place.before if id_ in searcher), "")
+            searcher.add(document(memory, self._reading, before, keys, place.after))
 
-    def put_vector(self, memory_id: str, vector: np.ndarray) -> None:
+    def put_vector(self, memory_id: str, vector: np.ndarray, of: int = 0) -> None:
         """Set the vector of a memory, or of a key.
 
         Args:
             memory_id: Its id.
             vector: Shape (dim,), unit length, of this namespace's space.
+            of: As in ``records.Vector``.
         """
-        self._change(lambda searcher: searcher.put_vector(memory_id, vector))
+        self._change(lambda searcher: searcher.put_vector(memory_id, vector, of))
+
+    def links(self) -> Links:
+        """Tell which memories mention the same. The first time reads all that was read in turns.
+
+        Returns:
+            The links; changes are told to them.
+        """
+        with self._lock:
+            if self._links is None:
+                links = Links()
+                with self._store.snapshot() as snapshot:
+                    for memory in snapshot.memories(self.scope, f"{READING}/"):
+                        _link(links, memory)
+                self._links = links
+            return self._links
 
     def forget(self, memory_ids: Sequence[str]) -> None:
         """Take memories out of the index and of memory, at once.
@@ -311,6 +373,8 @@ class Namespace:
             for memory_id in gone:
                 self.searcher.remove(memory_id)
                 self._hot.pop(memory_id, None)
+                if self._links is not None:
+                    self._links.drop(memory_id)
             self.searcher.names.clear()  # counted anew with the index, which follows
             self._latest = {s: last for s, last in self._latest.items() if last not in gone}
             self.version += 1
@@ -441,6 +505,18 @@ class Namespace:
     def _stale(self, manifest: Manifest) -> bool:
         with self._store.snapshot() as snapshot:
             return snapshot.forget_epoch() != manifest.forget_epoch
+
+
+def _link(links: Links, memory: Memory) -> None:
+    """Take a reading up into the links, or out of them."""
+    if memory.retired_at is not None:
+        links.drop(memory.id)
+        return
+    try:
+        read = Read.of(memory)
+    except ValueError:  # of another version: it is read anew
+        return
+    links.put(read.id, read.turn, (one.entity for one in read.mentions))
 
 
 def tuning(snapshot: Snapshot, scope: str) -> Tuning:

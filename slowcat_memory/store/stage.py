@@ -11,6 +11,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from slowcat_memory.core.chunks import turn_of
+from slowcat_memory.core.digest import digest
 from slowcat_memory.errors import StoreError
 from slowcat_memory.records import (
     Cursor,
@@ -27,7 +28,13 @@ from slowcat_memory.store import changes, codec, keys, placing, thinking, unende
 from slowcat_memory.store.edit import Edit
 from slowcat_memory.store.schema import EMBEDDERS, EPOCH, NEXT_ID
 from slowcat_memory.store.sessions import fold
-from slowcat_memory.store.subjects import any_forgotten, drop_vectors, is_there, names_forgotten
+from slowcat_memory.store.subjects import (
+    any_forgotten,
+    drop_vectors,
+    is_there,
+    names_forgotten,
+    text_of,
+)
 
 V = TypeVar("V", Vector, TokenVectors)
 
@@ -107,9 +114,15 @@ def apply(batch: WriteBatch, edit: Edit) -> None:
 
 
 def _put_memory(memory: Memory, edit: Edit) -> None:
-    """Put a memory. A chunk's context has a row of its own, and may be gone by tomorrow."""
+    """Put a memory. A chunk's context has a row of its own, and may be gone by tomorrow.
+
+    A vector was made of one text: it goes when that text changes.
+    """
     kept = replace(memory, context="") if turn_of(memory.id) else memory
+    before = text_of(memory.scope, memory.id, edit) if edit.meta(EMBEDDERS, {}) else ""
     edit.write_record("memories", keys.scoped_key(memory.scope, memory.id), kept)
+    if before and text_of(memory.scope, memory.id, edit) != before:
+        drop_vectors(memory.scope, memory.id, edit)
 
 
 def drop_memory(scope: str, memory: str, edit: Edit) -> None:
@@ -134,7 +147,7 @@ def _put_vectors(
     if digest not in known:
         edit.set_meta(EMBEDDERS, {**known, digest: embedder})
     for vector in vectors:
-        if _has_subject(vector, edit):
+        if _has_subject(vector, edit) and _is_fresh(vector, edit):
             key = keys.vector_key(embedder, vector.scope, vector.memory)
             edit.put("vectors", key, encode(key, vector))
 
@@ -143,6 +156,11 @@ def _has_subject(vector: Vector | TokenVectors, edit: Edit) -> bool:
     """Tell whether what the vector stands for is there: text can be guessed from a vector."""
     scope, id = vector.scope, vector.memory
     return is_there(scope, id, edit) or edit.get("keys", keys.scoped_key(scope, id)) is not None
+
+
+def _is_fresh(vector: Vector | TokenVectors, edit: Edit) -> bool:
+    """Tell whether a vector's text is still that which it was made of."""
+    return not vector.of or digest(text_of(vector.scope, vector.memory, edit)) == vector.of
 
 
 def _is_forgotten(memory: Memory, edit: Edit) -> bool:

@@ -5,11 +5,16 @@ What is forgotten does not come back: the step that made a row may have begun be
 
 from collections.abc import Iterable
 
-from slowcat_memory.core.chunks import turn_of
+from msgspec.structs import replace
+
+from slowcat_memory.core.chunks import chunk, spoken, turn_of
+from slowcat_memory.errors import StoreDamagedError
+from slowcat_memory.records import Context, Key, Memory, Turn
 from slowcat_memory.store import keys
 from slowcat_memory.store.edit import Edit
 from slowcat_memory.store.places import EVENTS
 from slowcat_memory.store.schema import EMBEDDERS
+from slowcat_memory.store.shelf import BlockReader, Shelf
 
 
 def is_there(scope: str, memory: str, edit: Edit) -> bool:
@@ -27,6 +32,33 @@ def is_there(scope: str, memory: str, edit: Edit) -> bool:
     if turn and any(edit.get(table, keys.id_key(turn)) is not None for table in EVENTS):
         return True
     return edit.get("memories", keys.scoped_key(scope, memory)) is not None
+
+
+def text_of(scope: str, id: str, edit: Edit) -> str:
+    """Read the text that a memory, or a key, is embedded by.
+
+    Args:
+        scope: Its namespace.
+        id: Its id.
+        edit: To read from.
+
+    Returns:
+        The text as it will be, the context included; "" when there is none, or it is damaged.
+    """
+    row = keys.scoped_key(scope, id)
+    try:
+        if key := edit.read(Key, "keys", row):
+            return key.text
+        memory = edit.read(Memory, "memories", row)
+        if memory is None and (turn := turn_of(id)):
+            said = BlockReader(edit.get, Shelf()).event(keys.id_key(turn))
+            memory = chunk(said) if isinstance(said, Turn) and said.scope == scope else None
+        if memory is None:
+            return ""
+        context = edit.read(Context, "contexts", row)
+    except StoreDamagedError:
+        return ""
+    return spoken(replace(memory, context=context.text) if context else memory)
 
 
 def names_forgotten(scope: str, memory: str, edit: Edit) -> bool:

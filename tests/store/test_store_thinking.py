@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from slowcat_memory.core.chunks import spoken
+from slowcat_memory.core.digest import digest
 from slowcat_memory.errors import StoreError
 from slowcat_memory.records import (
     Context,
@@ -130,6 +132,36 @@ def test_a_new_text_takes_the_old_ones_vectors_away(told: Store) -> None:
     assert kept_vectors(told) == before - {"chunk/2", "chunk/1?q1"}
     apply(told, contexts=(context(3, ""),))
     assert "chunk/3" not in kept_vectors(told)
+
+
+def test_a_vector_of_a_text_that_changed_meanwhile_is_left_out(told: Store) -> None:
+    """It was made of the text as it was read; another step was quicker than its transaction."""
+    with told.snapshot() as snapshot:
+        old = spoken(snapshot.read("anna", "chunk/2"))
+    late = {
+        name: tuple(replace(one, of=digest(old)) for one in rows)
+        if isinstance(rows, tuple)
+        else rows
+        for name, rows in vectors("chunk/2").items()
+    }
+    apply(told, **late)
+    assert "chunk/2" in kept_vectors(told)  # it is that text's still
+    apply(told, contexts=(context(2, "about her cat"),))
+    apply(told, **late)
+    assert "chunk/2" not in kept_vectors(told)
+    apply(told, contexts=(context(2),))  # as it was before
+    apply(told, **late)
+    assert "chunk/2" in kept_vectors(told)
+
+
+def test_a_memory_that_says_something_else_loses_its_vectors(told: Store) -> None:
+    apply(told, **vectors("fact/1"))
+    with told.snapshot() as snapshot:
+        fact = snapshot.memory("anna", "fact/1")
+    apply(told, memories=(replace(fact, importance=0.9),))
+    assert "fact/1" in kept_vectors(told)
+    apply(told, memories=(replace(fact, text="something else"),))
+    assert "fact/1" not in kept_vectors(told)
 
 
 def test_the_same_step_may_bring_the_new_vectors(told: Store) -> None:

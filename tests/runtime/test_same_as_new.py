@@ -1,0 +1,185 @@
+"""A namespace that is told of every change equals one that is loaded, and one made anew."""
+
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from slowcat_memory.core.chunks import chunk_id, spoken
+from slowcat_memory.records import Context, Forget, Key, Memory, Vector, WriteBatch
+from tests.runtime.test_namespace import (
+    EMBEDDER,
+    Scene,
+    check_alike,
+    from_scratch,
+    note,
+)
+
+STEPS, LOOK = 40, 4
+WORDS = ("max", "dog", "cat", "barks", "word1", "word3", "word5", "Lena", "Porto")
+
+
+class Life(Scene):
+    """A scene in which anything may happen next."""
+
+    def __init__(self, path: Path, seed: int) -> None:
+        super().__init__(path)
+        self.chance = random.Random(seed)
+        self.turns: list[int] = []
+
+    def live(self, steps: int) -> Iterator[str]:
+        """Let things happen.
+
+        Args:
+            steps: How many.
+
+        Yields:
+            What has just happened.
+        """
+        for _ in range(6):
+            self.says()
+        happen: tuple[Callable[[], None], ...] = (
+            self.says,
+            self.says,
+            self.places,
+            self.places,
+            self.displaces,
+            self.points,
+            self.points_no_more,
+            self.retires,
+            self.brings_back,
+            self.pins,
+            self.notes,
+            self.drops,
+            self.forgets,
+            self.seals,
+        )
+        for _ in range(steps):
+            what = self.chance.choice(happen)
+            what()
+            yield what.__name__
+
+    def words(self) -> str:
+        return " ".join(self.chance.choices(WORDS, k=4))
+
+    def some(self) -> Memory:
+        """Return any memory, retired or not."""
+        self.store.flush()
+        with self.store.snapshot() as snapshot:
+            every = [snapshot.read("anna", chunk_id(id_)) for id_ in self.turns]
+            every += list(snapshot.memories("anna"))
+        return self.chance.choice([memory for memory in every if memory])
+
+    def read(self, turn: int) -> Memory:
+        self.store.flush()
+        with self.store.snapshot() as snapshot:
+            memory = snapshot.read("anna", chunk_id(turn))
+        assert memory is not None
+        return memory
+
+    def write(self, memory_id: str, batch: WriteBatch) -> None:
+        self.store.apply("test", batch).wait()
+        self.namespace.describe([memory_id])
+
+    # -------------------------------------------------------------- what may happen
+
+    def says(self) -> None:
+        session, speaker = self.chance.choice("st"), self.chance.choice(("Anna", "Ben"))
+        self.turns.append(self.say(self.words(), session, speaker=speaker).id)
+
+    def places(self) -> None:
+        memory, text = self.some(), f"About {self.words()}"
+        vector = EMBEDDER.encode_query(spoken(replace(memory, context=text)))
+        self.write(
+            memory.id,
+            WriteBatch(
+                contexts=(Context(scope="anna", memory=memory.id, text=text),),
+                vectors=(Vector(scope="anna", memory=memory.id, values=vector),),
+                embedder=EMBEDDER.key,
+            ),
+        )
+
+    def displaces(self) -> None:
+        """Take a context away; the vector of its text goes with it."""
+        memory = self.some()
+        none = Context(scope="anna", memory=memory.id, text="")
+        self.write(memory.id, WriteBatch(contexts=(none,)))
+
+    def points(self) -> None:
+        memory, text = self.some(), self.words()
+        id_ = f"{memory.id}?q{self.chance.choice('12')}"
+        key = Key(scope="anna", memory=memory.id, id=id_, kind="question", text=text)
+        vector = Vector(scope="anna", memory=id_, values=EMBEDDER.encode_query(text))
+        self.write(memory.id, WriteBatch(keys=(key,), vectors=(vector,), embedder=EMBEDDER.key))
+
+    def points_no_more(self) -> None:
+        memory = self.some()
+        gone = tuple(("anna", f"{memory.id}?q{n}") for n in (1, 2))
+        self.write(memory.id, WriteBatch(drop_keys=gone))
+
+    def retires(self) -> None:
+        self.put(replace(self.some(), context="", retired_at=self.clock()))
+
+    def brings_back(self) -> None:
+        self.store.flush()
+        with self.store.snapshot() as snapshot:
+            retired = [memory for memory in snapshot.memories("anna") if memory.retired_at]
+        if retired:
+            self.put(replace(self.chance.choice(retired), context="", retired_at=None))
+
+    def pins(self) -> None:
+        memory = self.some()
+        self.put(replace(memory, context="", pinned=not memory.pinned, importance=0.9))
+
+    def notes(self) -> None:
+        self.put(note(f"note/{self.chance.randrange(3)}", self.words()))
+
+    def drops(self) -> None:
+        """Take a derived record away: a turn is as it was said again, a note is gone."""
+        memory = self.some()
+        self.store.apply("test", WriteBatch(drop=(("anna", memory.id),))).wait()
+        self.namespace.drop([memory.id])
+
+    def forgets(self) -> None:
+        self.store.flush()
+        gone = self.store.forget(
+            Forget(turns=(self.turns.pop(self.chance.randrange(len(self.turns))),))
+        )
+        self.namespace.forget([id_ for _, id_ in gone.memories])
+        self.namespace = self.load()  # as the engine does
+
+    def seals(self) -> None:
+        self.namespace.reseal()
+
+
+@pytest.mark.parametrize("seed", (1, 2, 3))
+def test_told_step_by_step_it_equals_one_made_anew(tmp_path: Path, seed: int) -> None:
+    life = Life(tmp_path, seed)
+    try:
+        for number, what in enumerate(life.live(STEPS)):
+            print(what)  # shown when it fails
+            if number % LOOK == 0:
+                check_alike(from_scratch(life), life.load(), life.namespace)
+    finally:
+        life.store.close()
+
+
+def test_neighbours_close_up_around_what_is_retired_and_make_room_again(tmp_path: Path) -> None:
+    life = Life(tmp_path, 0)
+    first, second, _ = (life.say(f"word{n} max").id for n in range(3))
+    try:
+        for id_ in (first, second):
+            life.put(replace(life.read(id_), retired_at=life.clock()))
+        life.say("word3 dog")
+        check_alike(from_scratch(life), life.namespace)
+        life.namespace.reseal()
+        for id_ in (second, first):
+            life.put(replace(life.read(id_), retired_at=None))
+            check_alike(from_scratch(life), life.load(), life.namespace)
+        window = life.namespace.searcher.lexical("word2").best["window"]
+        ids = {life.namespace.searcher.table.ids[n] for n in window.tolist()}
+        assert chunk_id(second) in ids and chunk_id(first) not in ids
+    finally:
+        life.store.close()
