@@ -19,6 +19,7 @@ from slowcat_memory.core.usable import harmless, holds, sentences, tidy
 from slowcat_memory.records import Made, Memory, Turn
 
 VERSION = 1
+DAYS, WEEK = timedelta(days=2), timedelta(days=7)
 TEXT_CHARS, QUOTE_CHARS = 240, 160
 PRIORITY = {"event": 0.7, "thread": 0.5, "said": 0.4}
 SYSTEM = """\
@@ -34,6 +35,11 @@ _TELLING = re.compile(  # what is dated and worth asking after
     r"vacation|wedding|birthday|party|concert|race|marathon|surgery|operation|dentist|doctor|vet|"
     r"move|moving|visit|date|audition|hearing|match|prüfung|termin|arzt|zahnarzt|reise|urlaub|"
     r"hochzeit|geburtstag|umzug|vorstellungsgespräch|besuch)\b",
+    re.IGNORECASE,
+)
+_HAS = re.compile(
+    r"^(?!.*\b(?:had|was|were|went|did|last|ago|hatte|war|letzte\w*)\b).*"
+    r"\b(?:have|have got|['’]ve got|is|are|habe|haben|ist)\b",
     re.IGNORECASE,
 )
 _OWN = re.compile(r"\b(?:i|i'm|i’m|i've|i’ve|i'll|i’ll|my|we|our|ich|mein\w*|wir|unser\w*)\b", re.I)
@@ -138,15 +144,22 @@ def of_turns(
             asks = sentence.endswith("?") or not harmless(sentence)
             if asks or not (_TELLING.search(sentence) and _OWN.search(sentence)):
                 continue
-            ahead = [
-                one
-                for one in when.mentions(sentence, turn.at, zone)
-                if one.end > turn.at and one.end - one.start <= timedelta(days=2) and not one.vague
-            ]
+            ahead = [end for end in _ends(sentence, turn.at, zone) if end > turn.at]
             if ahead:
                 said = Statement(text=sentence, at=turn.at, sources=(turn.id,))
-                found.append(_matter(f"chunk/{turn.id}", "said", said, ahead[0].end, options))
+                found.append(_matter(f"chunk/{turn.id}", "said", said, ahead[0], options))
     return _ranked(found, now)
+
+
+def _ends(sentence: str, at: datetime, zone: tzinfo) -> list[datetime]:
+    """List the ends of the days that a sentence names.
+
+    A day of the week without a word of plans is read as the last one; of what somebody *has* it is
+    the coming one.
+    """
+    found = when.mentions(sentence, at, zone)
+    days = [one.end for one in found if one.end - one.start <= DAYS and not one.vague]
+    return [end + WEEK if end <= at < end + WEEK and _HAS.search(sentence) else end for end in days]
 
 
 def _matter(

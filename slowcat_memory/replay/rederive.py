@@ -34,6 +34,7 @@ from slowcat_memory.replay.then import Then
 from slowcat_memory.store import Snapshot, Store
 from slowcat_memory.store.folder import DATA
 
+WAIT_S = 30.0  # a wait there, which takes no time here
 REPLAY = "replay"  # the copy's folder in the store's own; and the name of who writes
 KEPT_CURSORS = (ICEBREAKER, "tuning")
 BEGINNING = datetime(1, 1, 2, tzinfo=UTC)
@@ -201,26 +202,29 @@ def _walk(
     then, done = Then(copy, BEGINNING), 0
 
     async def sleep(seconds: float) -> None:
-        then.now += timedelta(seconds=seconds)  # nobody waits for what is long over
+        then.now += timedelta(seconds=max(seconds, WAIT_S))  # nobody waits for what is long over
         await asyncio.sleep(0)
 
     thinking = engine.thinking_over(cast(Any, then), lambda: then.now, sleep)
     wanted = [job.name for job in thinking.jobs] if jobs is None else list(jobs)
+
+    def think() -> None:
+        _edit(copy, then.now)
+        if left := thinking.until_done(wanted):
+            raise StoreError(
+                f"{left} tasks could not be done, and nothing was changed",
+                hint="Is the LLM's server there?",
+            )
+
     with copy.snapshot() as snapshot:
         for event in snapshot.events():
             then.take(event)
             if isinstance(event, SessionEdge) and event.kind == "end":
-                _edit(copy, then.now)
-                thinking.until_done(wanted)
+                think()
                 done += 1
                 progress(done)
     then.now = max(then.now, engine.clock())
-    _edit(copy, then.now)
-    if left := thinking.until_done(wanted):
-        raise StoreError(
-            f"{left} tasks could not be done, and nothing was changed",
-            hint="Is the LLM's server there?",
-        )
+    think()
     return done
 
 

@@ -3,8 +3,10 @@
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, tzinfo
 
+from msgspec.structs import replace
+
 from slowcat_memory.core.head import HeadOptions, Past, head
-from slowcat_memory.core.kinds import SESSION_SUMMARY
+from slowcat_memory.core.kinds import BLOCK, SESSION_SUMMARY, family
 from slowcat_memory.core.validity import holds
 from slowcat_memory.records import Memory, Session
 from slowcat_memory.runtime.icebreakers import HOLD, Icebreakers
@@ -94,9 +96,9 @@ def standing(memories: Iterable[Memory], moment: datetime, going: bool) -> list[
         Those that hold for the head, in their order.
     """
     known = list(memories)
-    newer = {(m.kind, m.recorded_at) for m in known if m.recorded_at and m.made}
+    newer = {(m.kind, m.recorded_at) for m in known if m.made or family(m.kind) == BLOCK}
     return [
-        m
+        replace(m, retired_at=None) if m.retired_at else m
         for m in known
         if not m.retired_at or (going and m.retired_at > moment and (m.kind, m.retired_at) in newer)
     ]

@@ -70,9 +70,9 @@ class Blocks:
         options: BlocksOptions = context.options
         if not options.enabled:
             return None
-        mark = f"{VERSION}.{'llm' if context.llm else ''}"
         with context.snapshot() as snapshot:
-            scopes = touched(snapshot, NAME, mark, context.scopes())
+            mark = f"{VERSION}.{snapshot.forget_epoch()}.{'llm' if context.llm else ''}"
+            scopes = touched(snapshot, NAME, mark, context.scopes(), "block/")
             cursor = cursor_of(NAME, now_seen(snapshot, mark))
             if snapshot.cursor(NAME) == cursor:
                 return None

@@ -52,9 +52,10 @@ class BringUp:
         """Say where anything has changed; see ``idle.job.Job``."""
         if not context.options.enabled:
             return None
-        mark = f"{VERSION} {context.now.astimezone(context.zone).date()}"  # some expire: look daily
+        today = context.now.astimezone(context.zone).date()  # some expire: look daily
         with context.snapshot() as snapshot:
-            scopes = touched(snapshot, NAME, mark, context.scopes())
+            mark = f"{VERSION}.{snapshot.forget_epoch()} {today}"
+            scopes = touched(snapshot, NAME, mark, context.scopes(), "icebreaker/")
             cursor = cursor_of(NAME, now_seen(snapshot, mark))
             if snapshot.cursor(NAME) == cursor:
                 return None

@@ -55,9 +55,9 @@ class Profile:
         """Say where anything has changed; see ``idle.job.Job``."""
         if not context.options.enabled:
             return None
-        mark = f"{VERSION}.{'llm' if context.llm else ''}"
         with context.snapshot() as snapshot:
-            scopes = touched(snapshot, NAME, mark, context.scopes())
+            mark = f"{VERSION}.{snapshot.forget_epoch()}.{'llm' if context.llm else ''}"
+            scopes = touched(snapshot, NAME, mark, context.scopes(), "block/")
             cursor = cursor_of(NAME, now_seen(snapshot, mark))
             if snapshot.cursor(NAME) == cursor:
                 return None

@@ -50,7 +50,9 @@ def cursor_of(job: str, seen: Seen) -> Cursor:
     return Cursor(name=job, position=seen.events, note=f"{seen.changes} {seen.mark}")
 
 
-def touched(snapshot: Snapshot, job: str, mark: str, scopes: Iterable[str]) -> list[str]:
+def touched(
+    snapshot: Snapshot, job: str, mark: str, scopes: Iterable[str], ignoring: str = "\0"
+) -> list[str]:
     """List the namespaces in which anything was said, made or taken away since.
 
     Args:
@@ -58,6 +60,7 @@ def touched(snapshot: Snapshot, job: str, mark: str, scopes: Iterable[str]) -> l
         job: Whose cursor tells since when.
         mark: As in ``Seen``; where it differs, every namespace counts.
         scopes: Of these.
+        ignoring: How the ids begin of what does not count: what the job makes itself.
 
     Returns:
         Those, in order; all of them before the cursor's first move.
@@ -69,10 +72,11 @@ def touched(snapshot: Snapshot, job: str, mark: str, scopes: Iterable[str]) -> l
     if before != mark:
         return list(scopes)
     said = {event.scope for event in snapshot.events(after=cursor.position)}
-    return [s for s in scopes if s in said or _changed(snapshot, s, int(changes))]
+    return [s for s in scopes if s in said or _changed(snapshot, s, int(changes), ignoring)]
 
 
-def _changed(snapshot: Snapshot, scope: str, after: int) -> bool:
+def _changed(snapshot: Snapshot, scope: str, after: int, ignoring: str) -> bool:
     """Tell whether memories or vectors changed; those before an index was published are pruned."""
     manifest = snapshot.manifest(scope)
-    return bool(manifest and manifest.changes > after) or bool(snapshot.changed(scope, after))
+    changed = (id_ for id_ in snapshot.changed(scope, after) if not id_.startswith(ignoring))
+    return bool(manifest and manifest.changes > after) or any(changed)

@@ -1,0 +1,185 @@
+"""Jobs that look back on sessions: blocks, profile, episodes, and what is worth bringing up."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from seeker import OURS, SCOPE, SESSIONS, begin, block_of, note, say
+
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine.blocks import edit_block, release_block
+from slowcat_memory.errors import BadAnswerError, EndpointError
+from slowcat_memory.idle.jobs.blocks import Blocks
+from slowcat_memory.idle.jobs.bring_up import BringUp
+from slowcat_memory.idle.jobs.episodes import Episodes
+from slowcat_memory.idle.jobs.profile import Profile
+from slowcat_memory.records import Forget, Memory, SessionEdge, Turn
+from slowcat_memory.testing import FixedClock, ScriptedLLM, check_job, memory_config
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    return FixedClock(begin(0))
+
+
+@pytest.fixture
+def opened(tmp_path: Path, clock: FixedClock) -> Iterator[Any]:
+    made: list[MemoryEngine] = []
+
+    def open_(llm: Any = None, **sections: Any) -> MemoryEngine:
+        for engine in made:
+            engine.close()
+        config = memory_config(tmp_path / "memory", **{"idle": {"grace_s": 0.0}} | sections)
+        made.append(MemoryEngine(config, clock=clock, llm=llm))
+        return made[-1]
+
+    yield open_
+    for engine in made:
+        engine.close()
+
+
+def week(engine: MemoryEngine, clock: FixedClock, number: int) -> list[Turn]:
+    turns = say(engine, clock, number)
+    note(engine, number)
+    assert engine.idle_until_done(OURS) == 0
+    return turns
+
+
+def memories(engine: MemoryEngine, beginning: str = "") -> list[Memory]:
+    with engine.store.snapshot() as snapshot:
+        return [m for m in snapshot.memories(SCOPE, beginning) if not m.retired_at]
+
+
+@pytest.mark.parametrize(
+    "job", [Blocks(), Profile(), Episodes(), BringUp()], ids=lambda job: job.name
+)
+def test_they_keep_to_the_contract(job: Any) -> None:
+    events: list[Any] = [SessionEdge(session="s", scope=SCOPE, kind="start", at=begin(0))]
+    for n, (said, answered) in enumerate(SESSIONS[0] + SESSIONS[1]):
+        at = begin(0) + timedelta(minutes=n)
+        common: dict[str, Any] = {"session": "s", "scope": SCOPE, "at": at}
+        events.append(Turn(**common, speaker="Maya", role="user", text=said))
+        events.append(Turn(**common, speaker="Assistant", role="assistant", text=answered))
+    events.append(SessionEdge(session="s", scope=SCOPE, kind="end", at=at))
+    check_job(job, events)
+
+
+def test_the_head_is_the_same_all_through_a_session(opened: Any, clock: FixedClock) -> None:
+    engine = opened(icebreakers={"quiet_hours": "", "min_absence_h": 0.0})
+    week(engine, clock, 0)
+    clock.now = begin(1)
+    head = engine.session_context(SCOPE)
+    edge: dict[str, Any] = {"session": "now", "scope": SCOPE}
+    engine.append(SessionEdge(**edge, kind="start", at=clock.now))
+    clock.advance(30)
+    said = "I feel confident and proud, and I have an interview at Siemens tomorrow."
+    turn = Turn(**edge, speaker="Maya", role="user", text=said, at=clock.now)
+    ack = engine.append(turn)
+    engine.store.flush(None)
+    clock.advance(400)
+    before = block_of(engine, "human")
+    edit_block(engine, SCOPE, "human", "Something new.")
+    assert block_of(engine, "human") != before
+    assert engine.session_context(SCOPE) == head, "what is superseded stands until its end"
+    engine.append(SessionEdge(**edge, kind="end", at=clock.now))
+    engine.store.flush(None)
+    clock.advance(86400)
+    engine.idle_until_done(OURS)
+    assert "Something new." in engine.session_context(SCOPE)
+    assert ack.event.id
+
+
+def test_what_a_person_edits_is_not_written_over(opened: Any, clock: FixedClock) -> None:
+    engine = opened()
+    week(engine, clock, 0)
+    edit_block(engine, SCOPE, "relationship", "We are old friends.")
+    week(engine, clock, 1)
+    assert block_of(engine, "relationship") == "We are old friends."
+    release_block(engine, SCOPE, "relationship")
+    clock.advance(3600)
+    engine.idle_until_done(OURS)
+    assert "anxious" in block_of(engine, "relationship")
+    with pytest.raises(ValueError, match="no block"):
+        release_block(engine, SCOPE, "shoes")
+    with pytest.raises(ValueError, match="no label"):
+        edit_block(engine, SCOPE, "Shoe Size", "9")
+
+
+@pytest.mark.parametrize(
+    "fault", [EndpointError("away"), BadAnswerError("nonsense"), "no JSON at all"]
+)
+def test_where_an_llm_is_no_help_rules_do(opened: Any, clock: FixedClock, fault: Any) -> None:
+    engine = opened(ScriptedLLM(lambda prompt: fault))
+    week(engine, clock, 0)
+    assert "anxious" in block_of(engine, "relationship") and block_of(engine, "persona") == ""
+    assert {m.made.model for m in memories(engine) if m.made} == {""}
+    engine = opened(
+        ScriptedLLM(
+            lambda prompt: {"lines": ["Maya was anxious."]} if prompt.job == "blocks" else fault
+        )
+    )
+    engine.idle_until_done(OURS)
+    assert block_of(engine, "relationship") == "Maya was anxious.", "written anew once it is there"
+    engine = opened(ScriptedLLM(lambda prompt: fault))
+    week(engine, clock, 1)
+    assert block_of(engine, "relationship") == "Maya was anxious.", "kept while it is away"
+
+
+def test_an_llm_is_asked_once_about_the_same(opened: Any, clock: FixedClock) -> None:
+    llm = ScriptedLLM(
+        lambda prompt: {"lines": ["Maya was anxious."]} if prompt.job == "blocks" else {}
+    )
+    engine = opened(llm)
+    week(engine, clock, 0)
+    asked = sum(prompt.job == "blocks" for prompt in llm.prompts)
+    clock.advance(400)
+    engine.idle_until_done(OURS)
+    engine.idle_until_done(OURS)
+    assert sum(prompt.job == "blocks" for prompt in llm.prompts) == asked == 4
+
+
+def test_what_is_forgotten_is_in_no_block(opened: Any, clock: FixedClock) -> None:
+    engine = opened()
+    turns = week(engine, clock, 0)
+    assert "Siemens" in block_of(engine, "background_context")
+    lost = tuple(turn.id for turn in turns if "Siemens" in turn.text)
+    engine.store.forget(Forget(turns=lost))
+    told = [m for m in memories(engine) if "Siemens" in m.text]
+    assert told == [], "it goes with its source, at once"
+    clock.advance(400)
+    assert engine.idle_until_done(OURS) == 0
+    assert block_of(engine, "background_context") == "" or "Siemens" not in block_of(
+        engine, "background_context"
+    )
+    assert "anxious" in block_of(engine, "relationship"), "what is left is told again"
+
+
+def test_an_icebreaker_comes_once_for_each_source(opened: Any, clock: FixedClock) -> None:
+    engine = opened(icebreakers={"quiet_hours": "", "min_absence_h": 0.0}, bring_up={"most": 2})
+    week(engine, clock, 0)
+    week(engine, clock, 1)
+    waiting = engine.icebreakers.waiting(SCOPE)
+    assert [m.facets["source"] for m in waiting] == ["fact/3", "fact/1"]
+    clock.now = begin(2)
+    head = engine.session_context(SCOPE)
+    assert "interview at Google" in head
+    week(engine, clock, 2)
+    again = [m.facets["source"] for m in engine.icebreakers.waiting(SCOPE)]
+    assert "fact/3" not in again, "never after it was used"
+    engine.icebreakers.drop(SCOPE, [m.id for m in engine.icebreakers.waiting(SCOPE)])
+    clock.advance(400)
+    engine.idle_until_done(OURS)
+    assert "fact/1" not in [m.facets["source"] for m in engine.icebreakers.waiting(SCOPE)]
+
+
+def test_a_day_has_its_share_of_episodes(opened: Any, clock: FixedClock) -> None:
+    engine = opened(episodes={"window": 1, "cooldown_turns": 0, "cooldown_min": 0.0, "per_day": 2,
+                              "alike": 1.0, "words": 5})  # fmt: skip
+    for number in range(2):
+        week(engine, clock, number)
+    found = memories(engine, "episode/")
+    days = [m.facets["day"] for m in found]
+    assert sorted(days) == ["2026-05-04", "2026-05-04", "2026-05-11", "2026-05-11"]
+    assert all(not m.made.model and m.sources for m in found if m.made)
