@@ -14,7 +14,27 @@ from loguru import logger
 from msgspec import Struct
 
 from slowcat_memory.idle.job import Job, Needs, Trigger
+from slowcat_memory.idle.jobs.ageing import Ageing
+from slowcat_memory.idle.jobs.contextualize import Contextualize
+from slowcat_memory.idle.jobs.corrections import Corrections
+from slowcat_memory.idle.jobs.erase import Erase
+from slowcat_memory.idle.jobs.reembed import Reembed
+from slowcat_memory.idle.jobs.rerank import Rerank
+from slowcat_memory.idle.jobs.retention import Retention
+from slowcat_memory.idle.jobs.seal import Seal
+from slowcat_memory.idle.jobs.tune import Tune
 
+BUILT_IN: tuple[Job, ...] = (
+    Erase(),
+    Retention(),
+    Seal(),
+    Reembed(),
+    Ageing(),
+    Contextualize(),
+    Corrections(),
+    Rerank(),
+    Tune(),
+)
 GROUP = "slowcat_memory.jobs"
 RESERVED = frozenset("/\0")  # a task's id begins with its job's name and a slash
 
@@ -31,7 +51,7 @@ class Found(Struct, frozen=True, kw_only=True):
     broken: dict[str, str]
 
 
-def find_jobs(ours: Iterable[Job], points: Iterable[EntryPoint] | None = None) -> Found:
+def find_jobs(ours: Iterable[Job] = BUILT_IN, points: Iterable[EntryPoint] | None = None) -> Found:
     """Find all jobs.
 
     Args:

@@ -36,7 +36,7 @@ from slowcat_memory.runtime.indexed import (
 from slowcat_memory.runtime.zones import zone_of
 from slowcat_memory.store import Ack, Snapshot, Store
 
-Change = Callable[[Searcher], None]
+Change = Callable[[Searcher], object]
 FLUSH_S = 10.0
 FEW = 16  # changes that are replayed while others wait
 

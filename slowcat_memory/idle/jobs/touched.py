@@ -50,7 +50,9 @@ def cursor_of(job: str, seen: Seen) -> Cursor:
     return Cursor(name=job, position=seen.events, note=f"{seen.changes} {seen.mark}")
 
 
-def touched(snapshot: Snapshot, job: str, mark: str, scopes: Iterable[str]) -> list[str]:
+def touched(
+    snapshot: Snapshot, job: str, mark: str, scopes: Iterable[str], *, made: bool = True
+) -> list[str]:
     """List the namespaces in which anything was said, made or taken away since.
 
     Args:
@@ -58,6 +60,7 @@ def touched(snapshot: Snapshot, job: str, mark: str, scopes: Iterable[str]) -> l
         job: Whose cursor tells since when.
         mark: As in ``Seen``; where it differs, every namespace counts.
         scopes: Of these.
+        made: Whether memories and vectors count, beside what was said.
 
     Returns:
         Those, in order; all of them before the cursor's first move.
@@ -69,7 +72,7 @@ def touched(snapshot: Snapshot, job: str, mark: str, scopes: Iterable[str]) -> l
     if before != mark:
         return list(scopes)
     said = {event.scope for event in snapshot.events(after=cursor.position)}
-    return [s for s in scopes if s in said or _changed(snapshot, s, int(changes))]
+    return [s for s in scopes if s in said or (made and _changed(snapshot, s, int(changes)))]
 
 
 def _changed(snapshot: Snapshot, scope: str, after: int) -> bool:
