@@ -15,6 +15,7 @@ def test_two_hours_lose_nothing_and_leave_nothing(tmp_path: Path) -> None:
     assert figures.turns == 140 and figures.steps > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("control", "law"), [("leak", "memory"), ("lost", "undescribed")])
 def test_a_fault_is_caught(tmp_path: Path, control: str, law: str) -> None:
     laws, figures = soak.run(

@@ -10,8 +10,8 @@ import pytest
 from loguru import logger
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine.thinking import Progress
 from slowcat_memory.errors import ConfigError, StoreError
+from slowcat_memory.idle.forecast import Forecast
 from slowcat_memory.records import Turn
 from slowcat_memory.testing import FixedClock, memory_config
 
@@ -122,10 +122,10 @@ def test_a_url_that_is_none_is_told_at_once(opened: Open) -> None:
 
 def test_progress_is_told(opened: Open) -> None:
     engine = opened(idle={"enabled": False, "grace_s": 1.2})
-    told: list[Progress] = []
+    told: list[Forecast] = []
     say(engine, 3)
     assert engine.idle_until_done(progress=told.append) == 0
-    assert told and told[-1].done >= 0
+    assert told and told[-1].left_s is None and not told[-1].dead
 
 
 def test_there_is_no_such_job(opened: Open) -> None:

@@ -56,8 +56,7 @@ def _until_done(engine: "MemoryEngine", jobs: "Sequence[str] | None") -> None:
 
     try:
         with waiting("thinking") as status:
-            tell = _teller(engine, jobs or (), status)
-            left = engine.idle_until_done(jobs, lambda progress: tell())
+            left = engine.idle_until_done(jobs, _teller(status))
     except KeyError as error:
         raise typer.BadParameter(str(error.args[0]), param_hint="--job") from None
     except KeyboardInterrupt:
@@ -76,28 +75,27 @@ def _until_done(engine: "MemoryEngine", jobs: "Sequence[str] | None") -> None:
 def _for_ever(engine: "MemoryEngine") -> None:
     if not engine.config.idle.enabled:
         raise typer.BadParameter("[idle] enabled is off: only --until-done thinks")
+    from slowcat_memory.idle.forecast import forecast
+
     try:
         with waiting("thinking") as status:
-            tell = _teller(engine, (), status)
+            tell = _teller(status)
             while True:
-                tell()
+                with engine.store.snapshot() as snapshot:
+                    now = forecast(snapshot)
+                tell(now)
                 time.sleep(LOOK_S)
     except KeyboardInterrupt:
         out().print("Stopped. What was begun is due again.")
 
 
-def _teller(
-    engine: "MemoryEngine", jobs: "Sequence[str]", status: "Callable[[str], None]"
-) -> "Callable[[], None]":
+def _teller(status: "Callable[[str], None]") -> "Callable[[Forecast], None]":
     """Make what tells how it stands: in place on a terminal, else in a line now and then."""
-    from slowcat_memory.idle.forecast import forecast
-
     said_at, console = time.monotonic(), err()
 
-    def tell() -> None:
+    def tell(now: "Forecast") -> None:
         nonlocal said_at
-        with engine.store.snapshot() as snapshot:
-            line = describe(forecast(snapshot, jobs))
+        line = describe(now)
         status(line)
         if not console.is_terminal and time.monotonic() - said_at >= SAY_S:
             said_at = time.monotonic()

@@ -29,7 +29,8 @@ def stats(ctx: typer.Context, as_json: AsJson = False) -> None:
     Works while an agent runs. A memory is found by its words the moment it is said; "vectors"
     tells how many can be found by their meaning too, and "drafts" how many of those
     [bold]slowcat-memory tidy[/] would make exact. The second table tells how their texts are kept:
-    old ones are packed when nobody speaks, and found as before.
+    old ones are packed when nobody speaks, and found as before. "idle work" tells what is left to
+    think about, and "learned" what was judged and learned so far.
 
     Example: [bold]slowcat-memory stats --json | jq .scopes[/]
     """
@@ -50,10 +51,14 @@ def collect(engine: "MemoryEngine") -> dict[str, Any]:
     Returns:
         Plain values, and times.
     """
+    from msgspec import to_builtins
+
+    from slowcat_memory.idle.forecast import forecast
     from slowcat_memory.runtime.audience import guest_scope
 
     found = engine.stats()
     with engine.store.snapshot() as snapshot:
+        found["idle"] = to_builtins(forecast(snapshot))
         key = engine.embedding.key
         found["scopes"] = {name: _scope(snapshot, name, key) for name in snapshot.scopes()}
     report = engine.embedding
@@ -141,6 +146,27 @@ def _tier(held: Mapping[str, int]) -> Iterator[str]:
     yield f"{1 - stored / raw:.0%}" if raw > stored else ""
 
 
+def _idle(now: Mapping[str, Any]) -> str:
+    """Say what idle work is left, and what was given up."""
+    from msgspec import convert
+
+    from slowcat_memory.cli.idle import describe
+    from slowcat_memory.idle.forecast import Forecast
+
+    dead = ", ".join(f"{job} {n:,}" for job, n in now["dead"].items())
+    return describe(convert(now, Forecast)) + (f"; given up: {dead}" if dead else "")
+
+
+def _learned(scopes: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Say, scope by scope, what judged queries and corrections taught."""
+    for name, scope in scopes.items():
+        weights = scope["learned"].get("weights") or {}
+        said = f"{scope['judged']:,} judged" if scope["judged"] else ""
+        tuned = f"weights of {', '.join(weights)}" if weights else ""
+        if said or tuned:
+            yield f"{name}: {', '.join(filter(None, (said, tuned)))}"
+
+
 def _facts(found: dict[str, Any]) -> dict[str, str]:
     embedding, writer = found["embedding"], found["writer"]
     rows = {name: n for name, n in found["counts"].items() if n and name != "meta"}
@@ -150,6 +176,8 @@ def _facts(found: dict[str, Any]) -> dict[str, str]:
         "embedding": embedding["source"],
         "": embedding["hint"],
         "rows": listed((f"{name} {n:,}" for name, n in rows.items()), 20),
+        "idle work": _idle(found["idle"]),
+        "learned": listed(_learned(found["scopes"]), 20),
         "damaged rows": str(found["counters"].get("store.quarantined", "")),
         "unsaved": str(found["unsaved"] or ""),
     }

@@ -16,9 +16,10 @@ from slowcat_memory.engine.knowing import Knowing
 from slowcat_memory.engine.looking import Looking
 from slowcat_memory.engine.saying import Saying
 from slowcat_memory.engine.searching import Searching
-from slowcat_memory.engine.thinking import Progress, Thinking
+from slowcat_memory.engine.thinking import Thinking
 from slowcat_memory.errors import StoreError
 from slowcat_memory.idle.events import OnMemory
+from slowcat_memory.idle.forecast import Forecast
 from slowcat_memory.idle.gate import IdleGate
 from slowcat_memory.providers import LLM, QueryEmbedder
 from slowcat_memory.records import SessionEdge, WriteBatch
@@ -103,7 +104,7 @@ class MemoryEngine(Saying, Keeping, Asking, Searching, Looking, Knowing):
     def idle_until_done(
         self,
         jobs: Sequence[str] | None = None,
-        progress: Callable[[Progress], object] | None = None,
+        progress: Callable[[Forecast], object] | None = None,
     ) -> int:
         """Do all idle work that is due, once nobody speaks. Blocks.
 

@@ -11,76 +11,24 @@ from concurrent.futures import TimeoutError as NotYet
 from datetime import datetime
 
 from loguru import logger
-from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.idle.context import Contexts, Parts
 from slowcat_memory.idle.events import MemoryEvent, OnMemory
+from slowcat_memory.idle.forecast import Forecast, forecast
 from slowcat_memory.idle.gate import IdleGate
 from slowcat_memory.idle.job import Job
-from slowcat_memory.idle.jobs.ageing import Ageing
-from slowcat_memory.idle.jobs.blocks import Blocks
-from slowcat_memory.idle.jobs.bring_up import BringUp
-from slowcat_memory.idle.jobs.contextualize import Contextualize
-from slowcat_memory.idle.jobs.corrections import Corrections
-from slowcat_memory.idle.jobs.entities import Entities
-from slowcat_memory.idle.jobs.episodes import Episodes
-from slowcat_memory.idle.jobs.erase import Erase
-from slowcat_memory.idle.jobs.facts import Facts
-from slowcat_memory.idle.jobs.merge import Merge
-from slowcat_memory.idle.jobs.meta_summary import MetaSummary
-from slowcat_memory.idle.jobs.profile import Profile
-from slowcat_memory.idle.jobs.reembed import Reembed
-from slowcat_memory.idle.jobs.rerank import Rerank
-from slowcat_memory.idle.jobs.retention import Retention
-from slowcat_memory.idle.jobs.rollups import Rollups
-from slowcat_memory.idle.jobs.seal import Seal
-from slowcat_memory.idle.jobs.session_summary import SessionSummary
-from slowcat_memory.idle.jobs.topics import Topics
-from slowcat_memory.idle.jobs.tune import Tune
-from slowcat_memory.idle.jobs.window_summary import WindowSummary
 from slowcat_memory.idle.loop import IdleLoop
 from slowcat_memory.idle.options import IdleOptions
-from slowcat_memory.idle.registry import find_jobs
+from slowcat_memory.idle.registry import BUILT_IN, UPKEEP, find_jobs
 from slowcat_memory.idle.thread import IdleThread
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import ThinkingOptions, open_llm
 from slowcat_memory.records import WriteBatch
 from slowcat_memory.store import Store
 
-UPKEEP: tuple[Job, ...] = (Erase(), Retention(), Seal(), Reembed(), Ageing())
-SUMMARIES: tuple[Job, ...] = (SessionSummary(), WindowSummary(), MetaSummary(), Rollups(), Topics())
-LOOKING_BACK: tuple[Job, ...] = (Episodes(), BringUp(), Profile(), Blocks())
-JOBS: tuple[Job, ...] = (
-    *UPKEEP,
-    Contextualize(),
-    Entities(),
-    Facts(),
-    Merge(),
-    *SUMMARIES,
-    *LOOKING_BACK,
-    Corrections(),
-    Rerank(),
-    Tune(),
-)
 TELL_S = 0.5  # between two words about progress
 STEPS = ("done", "retry", "dead", "interrupted")  # as the loop counts them
-
-
-class Progress(Struct, frozen=True, kw_only=True):
-    """How far a burst of idle work has come.
-
-    Attributes:
-        done: Steps that ended since it began.
-        left: Tasks that wait.
-        tokens_s: Tokens that the LLM read and wrote, a second.
-        eta_s: Seconds until all is done, at this pace; None while there is none to go by.
-    """
-
-    done: int
-    left: int
-    tokens_s: float
-    eta_s: float | None
 
 
 class Thinking:
@@ -98,7 +46,7 @@ class Thinking:
         llm: ThinkingOptions,
         metrics: Metrics,
         take: Callable[[WriteBatch], None],
-        jobs: Sequence[Job] = JOBS,
+        jobs: Sequence[Job] = BUILT_IN,
         *,
         seconds: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
@@ -200,7 +148,7 @@ class Thinking:
     def until_done(
         self,
         jobs: Sequence[str] | None = None,
-        progress: Callable[[Progress], object] | None = None,
+        progress: Callable[[Forecast], object] | None = None,
         patience_s: float = 600.0,
     ) -> int:
         """Do all that is due. Blocks; ends early when interrupted from the keyboard.
@@ -219,11 +167,11 @@ class Thinking:
         if jobs is not None and (unknown := set(jobs) - {job.name for job in self.jobs}):
             raise KeyError(f"there is no idle job {', '.join(sorted(unknown))}")
         if self._thread is not None:
-            return self._watch(self._thread.drain(jobs, patience_s), progress)
+            return self._watch(self._thread.drain(jobs, patience_s), jobs, progress)
         thread = self._hosted()
         thread.start()
         try:
-            return self._watch(thread.drain(jobs, patience_s), progress)
+            return self._watch(thread.drain(jobs, patience_s), jobs, progress)
         finally:
             thread.stop()
 
@@ -272,8 +220,12 @@ class Thinking:
         counts = self._metrics.counts()
         return sum(counts.get(f"idle_{name}", 0) for name in STEPS)
 
-    def _watch(self, future: "Future[int]", progress: Callable[[Progress], object] | None) -> int:
-        began, first, tokens = time.monotonic(), self._steps(), self._tokens()
+    def _watch(
+        self,
+        future: "Future[int]",
+        jobs: Sequence[str] | None,
+        progress: Callable[[Forecast], object] | None,
+    ) -> int:
         try:
             while True:
                 try:
@@ -282,16 +234,8 @@ class Thinking:
                     if future.done():
                         raise
                 if progress is not None:
-                    spent = time.monotonic() - began
-                    done = self._steps() - first
                     with self._parts.store.snapshot() as snapshot:
-                        left = len(snapshot.tasks(state="waiting"))
-                    rate = (self._tokens() - tokens) / spent
-                    eta = left * spent / done if done else None
-                    progress(Progress(done=done, left=left, tokens_s=rate, eta_s=eta))
+                        now = forecast(snapshot, jobs or ())
+                    progress(now)
         finally:
             future.cancel()
-
-    def _tokens(self) -> int:
-        counts = self._metrics.counts()
-        return counts.get("idle_tokens_in", 0) + counts.get("idle_tokens_out", 0)

@@ -48,10 +48,14 @@ class Plan(Struct, frozen=True, kw_only=True):
     Attributes:
         tasks: To be done; those that wait already stay as they are.
         cursor: How far it looked, moved in the same transaction.
+        more: Whether a moved cursor means that there may be more to look at: then it is asked
+            again at once, until the cursor stands still. False for who looked at all there was;
+            what others do meanwhile must not have it asked after each of their steps.
     """
 
     tasks: tuple[Task, ...] = ()
     cursor: Cursor | None = None
+    more: bool = True
 
 
 class Upkeep(Protocol):

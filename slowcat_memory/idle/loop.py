@@ -96,6 +96,9 @@ class IdleLoop:
         self._listeners: list[OnMemory] = []
         self._queue: Queue | None = None
         self._one_at_a_time = asyncio.Lock()  # ``run_until_done`` may be asked beside ``run``
+        self._done = 0  # steps that changed something, or asked for more
+        self._drains = 0  # those asked to do all there is: meanwhile ``run`` waits
+        self._drained = asyncio.Event()
         self._plans: dict[str, int] = {}  # in a row, by job
         self._broken: dict[str, tuple[int, datetime]] = {}  # plans that failed: how often, when
         with store.snapshot() as snapshot:
@@ -119,6 +122,9 @@ class IdleLoop:
         """Think whenever the gate is open, until cancelled, or the store is closed."""
         while True:
             try:
+                if self._drains:
+                    self._drained.clear()
+                    await self._drained.wait()
                 if not await self._round(self._jobs):
                     await self._sleep(self._options.rest_s)
             except StoreClosedError:
@@ -132,7 +138,10 @@ class IdleLoop:
     async def run_until_done(
         self, jobs: Sequence[str] | None = None, patience_s: float = 600.0
     ) -> int:
-        """Do all there is, whatever the triggers say: every job is asked once.
+        """Do all there is, whatever the triggers say.
+
+        Every job is asked, and asked again at the end if anything was done since. Meanwhile ``run``
+        waits: no other job is done beside.
 
         Args:
             jobs: Names of the only ones to do; None for every one.
@@ -147,10 +156,22 @@ class IdleLoop:
             KeyError: There is no such job.
         """
         chosen = self._jobs if jobs is None else {name: self._jobs[name] for name in jobs}
-        unasked, idle_since = set(chosen), self._clock()
+        self._drains += 1
+        try:
+            return await self._drain(chosen, patience_s)
+        finally:
+            self._drains -= 1
+            if not self._drains:
+                self._drained.set()
+
+    async def _drain(self, chosen: dict[str, Job], patience_s: float) -> int:
+        unasked, idle_since, done = set(chosen), self._clock(), self._done
         while True:
             if await self._round(chosen, unasked):
                 idle_since = self._clock()
+                continue
+            if self._done != done and not unasked:
+                unasked, done = set(chosen), self._done
                 continue
             able = {name for name, job in chosen.items() if _has(job, self._context_of(job))}
             left = sum(task.job in able for task in self._waiting())
@@ -177,6 +198,8 @@ class IdleLoop:
         async with self._one_at_a_time:
             while wait := self._gate.opens_in():
                 await self._sleep(min(wait, POLL_S))
+            if self._drains and unasked is None:
+                return True
             asked = await self._plan(jobs, unasked if unasked is not None else set())
             now = self._clock()
             able = {name for name, job in jobs.items() if self._may(job, now)}
@@ -240,7 +263,8 @@ class IdleLoop:
             await self._apply(job.name, WriteBatch(tasks=plan.tasks, cursor=plan.cursor))
             self._queue = None
         # What moved its cursor may have looked at a part only: it is asked until it stands still.
-        self._plans[job.name] = self._plans.get(job.name, 0) + 1 if moves else 0
+        more = moves and plan is not None and plan.more
+        self._plans[job.name] = self._plans.get(job.name, 0) + 1 if more else 0
         if 0 < self._plans[job.name] < MOST_PLANS:
             return True
         self._plans[job.name] = 0
@@ -287,6 +311,7 @@ class IdleLoop:
             self._store.apply(job.name, WriteBatch(run=run))
             return True
         await self._apply(job.name, replace(batch, run=run))
+        self._done += bool(batch.done)
         if run.outcome != "away":
             self._replan(task, batch)
         return True

@@ -14,7 +14,42 @@ from loguru import logger
 from msgspec import Struct
 
 from slowcat_memory.idle.job import Job, Needs, Trigger
+from slowcat_memory.idle.jobs.ageing import Ageing
+from slowcat_memory.idle.jobs.blocks import Blocks
+from slowcat_memory.idle.jobs.bring_up import BringUp
+from slowcat_memory.idle.jobs.contextualize import Contextualize
+from slowcat_memory.idle.jobs.corrections import Corrections
+from slowcat_memory.idle.jobs.entities import Entities
+from slowcat_memory.idle.jobs.episodes import Episodes
+from slowcat_memory.idle.jobs.erase import Erase
+from slowcat_memory.idle.jobs.facts import Facts
+from slowcat_memory.idle.jobs.merge import Merge
+from slowcat_memory.idle.jobs.meta_summary import MetaSummary
+from slowcat_memory.idle.jobs.profile import Profile
+from slowcat_memory.idle.jobs.reembed import Reembed
+from slowcat_memory.idle.jobs.rerank import Rerank
+from slowcat_memory.idle.jobs.retention import Retention
+from slowcat_memory.idle.jobs.rollups import Rollups
+from slowcat_memory.idle.jobs.seal import Seal
+from slowcat_memory.idle.jobs.session_summary import SessionSummary
+from slowcat_memory.idle.jobs.topics import Topics
+from slowcat_memory.idle.jobs.tune import Tune
+from slowcat_memory.idle.jobs.window_summary import WindowSummary
 
+UPKEEP: tuple[Job, ...] = (Erase(), Retention(), Seal(), Reembed(), Ageing())
+SUMMARIES: tuple[Job, ...] = (SessionSummary(), WindowSummary(), MetaSummary(), Rollups(), Topics())
+LOOKING_BACK: tuple[Job, ...] = (Episodes(), BringUp(), Profile(), Blocks())
+JUDGING: tuple[Job, ...] = (Corrections(), Rerank(), Tune())
+BUILT_IN: tuple[Job, ...] = (
+    *UPKEEP,
+    Contextualize(),
+    Entities(),
+    Facts(),
+    Merge(),
+    *SUMMARIES,
+    *LOOKING_BACK,
+    *JUDGING,
+)
 GROUP = "slowcat_memory.jobs"
 RESERVED = frozenset("/\0")  # a task's id begins with its job's name and a slash
 
@@ -31,7 +66,7 @@ class Found(Struct, frozen=True, kw_only=True):
     broken: dict[str, str]
 
 
-def find_jobs(ours: Iterable[Job], points: Iterable[EntryPoint] | None = None) -> Found:
+def find_jobs(ours: Iterable[Job] = BUILT_IN, points: Iterable[EntryPoint] | None = None) -> Found:
     """Find all jobs.
 
     Args:

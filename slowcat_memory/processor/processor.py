@@ -34,6 +34,7 @@ from slowcat_memory.errors import SlowcatError, StoreError
 from slowcat_memory.processor.activity import observe
 from slowcat_memory.processor.arguments import override, read
 from slowcat_memory.processor.conversing import Conversing
+from slowcat_memory.processor.events import MEMORY_EVENTS, hear
 from slowcat_memory.processor.harmless import Harmless
 from slowcat_memory.processor.locality import Locality, base_url, locate, same_server
 from slowcat_memory.processor.messages import Messages
@@ -67,6 +68,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
       is None when the agent spoke first.
     - on_record_changed(processor, off): what is said is no longer kept, or is kept again.
     - on_command(processor, command, outcome): an order to the memory was carried out, or refused.
+    - on_memory_created, on_memory_updated, on_memory_retired(processor, event): idle work made,
+      changed or superseded a memory. The event has its id, kind, scope and job, and no text.
     - on_memory_trouble(processor, error): memory cannot work, or cannot save; the agent goes on.
 
     Example::
@@ -147,8 +150,11 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._talk: Conversing | None = None  # while the memory is open
         self._timer: asyncio.Task | None = None
         self._alone: Callable[[], None] | None = None  # ends what `_share` began
+        self._deaf: Callable[[], None] | None = None  # ends what `hear` began
         self._register_event_handler("on_memory_trouble")
         self._register_event_handler("on_record_changed")
+        for event in MEMORY_EVENTS:
+            self._register_event_handler(event)
         for event in ("on_memory_recalled", "on_exchange_stored", "on_command"):
             self._register_event_handler(event, sync=True)  # inside tasks of ours: see `Harmless`
 
@@ -371,6 +377,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         talk = Conversing(setting, f"{self.name}:{self.id}", self.push_frame)
         talk.dialogue.speaker(self._person)
         await self._share(engine)
+        self._deaf = hear(engine, self._audience.remembered, self._harmless.tell)
         return talk
 
     async def _share(self, engine: MemoryEngine) -> None:
@@ -386,8 +393,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         talk = self._talk
         if talk and talk.listening:
             talk.listening.prefetch.drop()
-        if self._alone:
-            self._alone()
+        for end in filter(None, (self._alone, self._deaf)):
+            end()
         self._warming.stop()
         if self._timer:
             await self.cancel_task(self._timer)

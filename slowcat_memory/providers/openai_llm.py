@@ -45,6 +45,11 @@ SHARE_OF_CONTEXT = (
 TRUNCATED_BELOW = 0.6  # of our estimate: a server that read less has cut the prompt
 TRUNCATION_SEEN_FROM = 256  # tokens; the estimate is too rough below
 _DAY_S = 86_400.0
+_HARMLESS = Prompt(job="probe", version=1, system="Answer in JSON.", user="Say {}.", max_tokens=8)
+
+
+class _Anything(Struct):
+    """An answer of which nothing is wanted."""
 
 
 class OpenAILLM:
@@ -156,10 +161,31 @@ class OpenAILLM:
             try:
                 done = await self._send(prompt, into, server, rung)
             except RefusedError as refused:
+                if self._is_last(rung, refused) and await self._answers(server, rung):
+                    raise BadAnswerError("the server refuses this request, and no other") from None
                 rung = self._next(rung, refused)
             else:
                 self._ladder.took(key, rung)
                 return done
+
+    def _is_last(self, rung: Rung, refused: RefusedError) -> bool:
+        """Tell whether the server finds fault with a request in the plainest way of asking."""
+        meaning = meaning_of(refused.status, refused.text)
+        return meaning in ("form", "counting") and not rung.below(meaning == "counting")
+
+    async def _answers(self, server: Server, rung: Rung) -> bool:
+        """Tell whether the server answers a small harmless request, asked in the same way.
+
+        If it does, the refused request is at fault, not the server: it is a bad answer, of which a
+        task has only so many, and no reason to leave the server alone.
+        """
+        try:
+            await self._send(_HARMLESS, _Anything, server, rung)
+        except BadAnswerError:  # it answered; what, is all the same
+            return True
+        except (EndpointError, RefusedError):
+            return False
+        return True
 
     def _next(self, rung: Rung, refused: RefusedError) -> Rung:
         """Step down, or raise what the refusal means."""

@@ -1,6 +1,6 @@
 """What an index is told of a memory: its line in its context, its times, and the keys to it."""
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import tzinfo
 
 from msgspec import Struct
@@ -8,7 +8,7 @@ from msgspec import Struct
 from slowcat_memory.core.chunks import chunk, chunk_id, spoken, turn_of
 from slowcat_memory.core.kinds import findable
 from slowcat_memory.core.when import WhenOptions, mentions
-from slowcat_memory.index import Document, Pointer
+from slowcat_memory.index import Document, Pointer, Searcher
 from slowcat_memory.records import Key, Memory
 from slowcat_memory.store import Snapshot
 
@@ -37,13 +37,13 @@ class Place(Struct, frozen=True):
     after: str = ""
 
 
-def place_of(memory_id: str, snapshot: Snapshot, there: Container[str]) -> Place:
+def place_of(memory_id: str, snapshot: Snapshot, there: Searcher) -> Place:
     """Find where a chunk goes in an index.
 
     Args:
         memory_id: Any memory's id.
         snapshot: The store.
-        there: What the index holds.
+        there: The index.
 
     Returns:
         The place; an empty one for what is no chunk.

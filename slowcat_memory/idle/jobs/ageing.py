@@ -32,7 +32,7 @@ class Ageing:
         with context.snapshot() as snapshot:
             today = context.now.astimezone(context.zone).date().isoformat()
             seen = now_seen(snapshot, today)
-            scopes = touched(snapshot, self.name, today, context.scopes())
+            scopes = touched(snapshot, self.name, today, context.scopes(), made=False)
         if not scopes:
             return None
         tasks = tuple(
@@ -41,7 +41,7 @@ class Ageing:
             )
             for scope in scopes
         )
-        return Plan(tasks=tasks, cursor=cursor_of(self.name, seen))
+        return Plan(tasks=tasks, cursor=cursor_of(self.name, seen), more=False)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         """Move what is due, until somebody speaks.

@@ -49,7 +49,7 @@ class Reembed:
             )
             for scope in scopes
         )
-        return Plan(tasks=tasks, cursor=cursor_of(self.name, seen))
+        return Plan(tasks=tasks, cursor=cursor_of(self.name, seen), more=False)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         """Embed, slice by slice, until somebody speaks.

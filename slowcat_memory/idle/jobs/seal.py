@@ -41,7 +41,7 @@ class Seal:
             for scope in scopes
             if context.upkeep.seal_due(scope)
         )
-        return Plan(tasks=tasks, cursor=cursor_of(self.name, seen))
+        return Plan(tasks=tasks, cursor=cursor_of(self.name, seen), more=False)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         """Rebuild one index, if that is still worth while.

@@ -51,7 +51,13 @@ def cursor_of(job: str, seen: Seen) -> Cursor:
 
 
 def touched(
-    snapshot: Snapshot, job: str, mark: str, scopes: Iterable[str], ignoring: str = "\0"
+    snapshot: Snapshot,
+    job: str,
+    mark: str,
+    scopes: Iterable[str],
+    ignoring: str = "\0",
+    *,
+    made: bool = True,
 ) -> list[str]:
     """List the namespaces in which anything was said, made or taken away since.
 
@@ -61,6 +67,7 @@ def touched(
         mark: As in ``Seen``; where it differs, every namespace counts.
         scopes: Of these.
         ignoring: How the ids begin of what does not count: what the job makes itself.
+        made: Whether memories and vectors count, beside what was said.
 
     Returns:
         Those, in order; all of them before the cursor's first move.
@@ -72,7 +79,11 @@ def touched(
     if before != mark:
         return list(scopes)
     said = {event.scope for event in snapshot.events(after=cursor.position)}
-    return [s for s in scopes if s in said or _changed(snapshot, s, int(changes), ignoring)]
+    return [
+        scope
+        for scope in scopes
+        if scope in said or (made and _changed(snapshot, scope, int(changes), ignoring))
+    ]
 
 
 def _changed(snapshot: Snapshot, scope: str, after: int, ignoring: str) -> bool:

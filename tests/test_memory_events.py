@@ -1,0 +1,78 @@
+"""What idle work changes is told to the application, by ids and kinds."""
+
+import asyncio
+import contextlib
+import threading
+
+from pipecat.tests.utils import run_test
+
+from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
+from slowcat_memory.idle.events import MemoryEvent
+from slowcat_memory.processor.events import MEMORY_EVENTS, hear
+
+
+def event(what, scope="anna") -> MemoryEvent:
+    return MemoryEvent(what=what, scope=scope, memory="fact/1", kind="fact", job="test")
+
+
+class Told:
+    """An engine whose idle thread tells what it is told to."""
+
+    def __init__(self) -> None:
+        self.listeners = []
+
+    def on_memory(self, tell):
+        self.listeners.append(tell)
+        return lambda: self.listeners.remove(tell)
+
+    def tell(self, *events: MemoryEvent) -> None:
+        def on_idle_thread() -> None:
+            for one in events:
+                for tell in tuple(self.listeners):
+                    tell(one)
+
+        thread = threading.Thread(target=on_idle_thread)
+        thread.start()
+        thread.join()
+
+
+def test_events_come_on_the_loop_in_order_and_end_with_the_conversation():
+    async def scenario():
+        engine, heard, loop_thread = Told(), [], threading.get_ident()
+        end = hear(engine, ("anna",), lambda *told: heard.append((*told, threading.get_ident())))
+        engine.tell(event("created"), event("updated"), event("created", "berta"))
+        assert heard == []  # handed over, not run on the idle thread
+        await asyncio.sleep(0)
+        assert [name for name, _, _ in heard] == list(MEMORY_EVENTS[:2])
+        assert all(thread == loop_thread for *_, thread in heard)
+        engine.tell(event("retired"))
+        end()
+        await asyncio.sleep(0)
+        assert len(heard) == 2 and not engine.listeners
+
+    asyncio.run(scenario())
+
+
+def test_the_processor_passes_them_on_and_lets_go(config):
+    with contextlib.closing(MemoryEngine(config)) as engine:
+        memory = HybridContextualMemoryProcessor(engine=engine, user_id="anna")
+        heard, listeners = [], engine._thinking._listeners
+        begin = memory._begin
+
+        async def begin_and_tell():
+            talk = await begin()
+            assert len(listeners) == 1
+            thread = threading.Thread(target=lambda: listeners[0](event("retired")))
+            thread.start()
+            await asyncio.to_thread(thread.join)
+            return talk
+
+        memory._begin = begin_and_tell
+
+        @memory.event_handler("on_memory_retired")
+        async def on_memory_retired(processor, told):
+            heard.append(told)
+
+        asyncio.run(run_test(memory, frames_to_send=[], start_timeout=10.0))
+        assert heard == [event("retired")]
+        assert listeners == []
