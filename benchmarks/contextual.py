@@ -74,6 +74,8 @@ def main() -> None:
         data = datasets.load(folder)
         if options.only_noted:
             data = thinking.noted(data, folder)
+        if options.only_others:
+            data = thinking.others(data, folder)
         results.append(measure(data, folder, choice, options.cache, options.config))
         load.append(common.load_average())
         _show(results[-1])

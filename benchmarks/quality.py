@@ -64,6 +64,8 @@ def main() -> None:
         data = datasets.load(folder)
         if options.only_noted:
             data = thinking.noted(data, folder)
+        if options.only_others:
+            data = thinking.others(data, folder)
         run, result = measure(data, levels, options, folder)
         results.append(result)
         load.append(common.load_average())
@@ -102,7 +104,9 @@ def measure(
             thought = thinking.summary(engine) if thinker.llm else None
             vectors = engine.embedding.key if embedder else "none"
     judged = answered(data, run) if options.limit else data
-    told = {level: evaluate(judged, run, level) for level in levels_of(data, levels)}
+    told: dict[str, Any] = {
+        level: evaluate(judged, run, level) for level in levels_of(data, levels)
+    }
     if options.unit == "exchange":
         told["exchange"] = evaluate(judged, units.by_exchange(run, data))
     return run, {

@@ -15,6 +15,7 @@ from benchmarks import datasets, quality
 from benchmarks.datasets import ADVERSARIAL, Dataset, Question
 from benchmarks.scoring import Level
 from benchmarks.telling import Origins, dialogue_of
+from benchmarks.thinking import Thinker, Unthinking
 from slowcat_memory import replay
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import DocumentEmbedder
@@ -58,6 +59,8 @@ def ask(
     every: Sequence[Dataset],
     embedder: DocumentEmbedder | None = None,
     limit: int = 0,
+    *,
+    thinker: Thinker = Unthinking(),
 ) -> list[Asked]:
     """Tell an engine data sets, and ask each question twice: where it belongs and where it does not.
 
@@ -66,6 +69,7 @@ def ask(
         every: The data sets; two conversations at least, of one or of several.
         embedder: Makes the vectors; None leaves them out.
         limit: Only so many conversations of each; 0 for all.
+        thinker: Does idle work on what was told.
 
     Returns:
         Questions without known gold are left out, and so is an adversarial one of somebody else.
@@ -73,11 +77,12 @@ def ask(
     asking = _Asking()
     for data in every:
         asking.data = data
-        quality.answer_all(engine, data, embedder, DEPTH, limit, search=asking)
+        quality.answer_all(engine, data, embedder, DEPTH, limit, search=asking, thinker=thinker)
     asked = {q.id: q for data in every for q in data.questions}
     own = [asked[id_] for id_ in asking.ids]
     conversations = list(dict.fromkeys(question.conversation for question in own))
     following = dict(zip(conversations, conversations[1:] + conversations[:1], strict=True))
+    thinker.think(engine)
     for conversation in conversations:
         if embedder:
             engine.embed(datasets.scope_of(conversation), embedder=embedder)

@@ -20,7 +20,8 @@ asks for no memory ("asks none"), or something is near enough ("known").
 
     python -m benchmarks.unknown --data DIR --cache CACHE
 
-With LoCoMo alone, nothing is fitted and the package's coefficients are judged.
+With LoCoMo alone, nothing is fitted and the package's coefficients are judged; with ``--llm recorded
+--only-noted``, where what an LLM wrote is part of the memory.
 
 The JSON: ``machine``, ``load``, ``fits`` (``tokens`` and ``words``: ``coefficients`` and ``used`` by name, ``n``,
 ``auc``; empty when nothing was fitted), ``fitted_on``, ``left_out`` (AUC by the data set left out), and
@@ -39,7 +40,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import asdict, replace
 
-from benchmarks import common, datasets, logistic, quality, related
+from benchmarks import common, datasets, logistic, quality, related, thinking
 from benchmarks.calibration import JUDGE
 from benchmarks.datasets import Dataset
 from benchmarks.related import Asked
@@ -60,7 +61,8 @@ MOVED = 0.05  # of a coefficient, from which on the package's is no longer the s
 def main() -> None:
     options = _arguments()
     load = [common.load_average()]
-    every = [datasets.load(folder) for folder in datasets.find(options.data)]
+    folders = {folder.name: folder for folder in datasets.find(options.data)}
+    every = [datasets.load(folder) for folder in folders.values()]
     free = [data for data in every if data.name != JUDGE]
     chats = [data for data in every if data.name == JUDGE]
     written: dict[str, Any] = {"fits": {}, "fitted_on": [], "left_out": {}, "judged": None}
@@ -68,7 +70,10 @@ def main() -> None:
         written |= learn(free, options)
         _show_fits(written)
     if chats:
-        written["judged"] = examine(chats[0], options)
+        chat, source = chats[0], folders[chats[0].name]
+        if options.only_noted:
+            chat = thinking.noted(chat, source)
+        written["judged"] = examine(chat, options, source)
         _show_judged(written["judged"])
     written |= {"machine": common.machine(), "load": [*load, common.load_average()]}
     common.write_json(options.json, written)
@@ -150,23 +155,27 @@ def _fit(measured: np.ndarray, own: np.ndarray, used: known.Fit) -> dict[str, An
 # -------------------------------------------------------------------- judging
 
 
-def examine(data: Dataset, options: argparse.Namespace) -> dict[str, Any]:
+def examine(data: Dataset, options: argparse.Namespace, source: Path) -> dict[str, Any]:
     """Judge what the package has on a data set that it never saw.
 
     Args:
         data: The data set.
         options: From the command line.
+        source: The data folder, where recorded answers are.
 
     Returns:
         ``judged`` of the JSON.
     """
     with common.scratch() as folder:
         config = common.configuration(folder, options.config)
-        with quality.opened(config, options.cache) as (engine, embedder):
-            asked = related.ask(engine, [data], embedder, options.limit)
+        with (
+            thinking.thinking(thinking.choice_of(options), source) as thinker,
+            quality.opened(config, options.cache, thinker.llm) as (engine, embedder),
+        ):
+            asked = related.ask(engine, [data], embedder, options.limit, thinker=thinker)
             others = renamed(engine, data, asked)
     texts = {question.id: question.text for question in data.questions}
-    told = [(one.kind, one, texts[one.id]) for one in asked]
+    told: list[tuple[str, Asked, str]] = [(one.kind, one, texts[one.id]) for one in asked]
     told += [("renamed", one, text) for one, text in others]
     return {"data": data.name, "below": DEFAULT, **judged(told)}
 
@@ -299,6 +308,7 @@ def _show_judged(found: dict[str, Any]) -> None:
 def _arguments() -> argparse.Namespace:
     parser = common.arguments(__doc__)
     quality.add_data(parser)
+    thinking.add_llm(parser)
     parser.add_argument("--config", type=Path, help="a config.toml; its store's path is not used")
     parser.add_argument("--limit", type=int, default=0, help="only the first N conversations")
     return parser.parse_args()

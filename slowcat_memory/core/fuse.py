@@ -32,15 +32,17 @@ class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         turn: Weight of BM25 over the turn alone, where ``index.turn_view`` is on.
         turn_by_words: The same where a query has no vector: nothing else tells a turn from its
             neighbours then.
-        keys: Weight of the nearest of its keys (questions, notes, facts), as far as there are any:
-            the share of a query's candidates that have one.
+        keys: Weight of the nearest of its keys (questions, notes, facts), as far as there are any
+            (see ``keyed``).
         turn_with_keys: Weight of BM25 over the turn and the words of its keys, likewise.
+        window_with_keys: Weight of the window, likewise: what a turn is about, contexts and keys say.
         grams: Weight of BM25 over pieces of words, where ``index.gram_view`` is on.
         session: Weight of its session: its three best candidates, by words and by vectors.
         rerank: How many memories are scored by their tokens; 0 for none. 20 find what 100 find.
         rrf_k: The constant of reciprocal rank fusion (Cormack et al. 2009 use 60).
         smoothing: How much of its neighbours' score a chunk takes, where turns are short and have
-            no keys, which tell a turn from its neighbours; less of it as more of them have.
+            no keys, which tell a turn from its neighbours; less of it as more of them have, and
+            that soon: half of the turns of a described chat have keys, small talk has none.
         smooth_below_words: Mean words per chunk of a namespace below which smoothing applies:
             it helps chats of short turns and costs up to 3 points on long rounds.
         duplicate: Jaccard similarity of words from which two hits are the same.
@@ -56,6 +58,7 @@ class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     turn_by_words: float = 0.25
     keys: float = 0.6
     turn_with_keys: float = 0.2
+    window_with_keys: float = 0.1
     grams: float = 0.06
     session: float = 0.18
     rerank: int = 20
@@ -69,18 +72,32 @@ class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         """Spread the weight over the views.
 
         Args:
-            keyed: Share of the candidates that have keys.
+            keyed: How far keys speak for the candidates (``keyed``).
 
         Returns:
             Weight by view.
         """
         weights = {view: getattr(self, view) for view in VIEWS}
         weights["keys"] = keyed * self.keys
-        weights["turn"] += keyed * (self.turn_with_keys - self.turn)
+        for view in WITH_KEYS:
+            weights[view] += keyed * (getattr(self, f"{view}_with_keys") - weights[view])
         return weights
 
 
+WITH_KEYS = ("turn", "window")  # views that weigh otherwise where there are keys
 VIEWS = ("dense", "tokens", "window", "turn", "grams", "session", "keys")
+
+
+def keyed(keys: Array | None) -> float:
+    """Tell how far keys speak for candidates.
+
+    Args:
+        keys: Shape (n,), NaN where a candidate has none; None where there are none at all.
+
+    Returns:
+        The share of the candidates that have any.
+    """
+    return 0.0 if keys is None or not len(keys) else float(np.mean(~np.isnan(keys)))
 
 
 def by_maximum(scores: Array) -> Array:
@@ -182,7 +199,7 @@ def fuse(views: dict[str, Array], options: FuseOptions, keyed: float = 0.0) -> A
             are missing (no vectors, past the deadline) give their weight to the others; "asked" is
             a prior (``core.rank``), and no part of it.
         options: Method and weights.
-        keyed: Share of the candidates that have keys.
+        keyed: How far keys speak for the candidates (see ``keyed``).
 
     Returns:
         Shape (n,), 0 to 1.

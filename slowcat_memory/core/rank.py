@@ -18,6 +18,8 @@ class RankOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         named: Added for the words of a speaker whom the query names.
         when: Added for a memory said at the time that the query names, fading outside; and again for
             one that speaks of that time.
+        with_keys: Factor on ``recency``, ``named`` and ``when`` where memories have keys: they and the
+            contexts name people and days themselves (+0.6 R@10 on three described LoCoMo chats).
         agent: Factor on the agent's own words; below 1 prefers what people said. 0.9 finds more of
             the single turns on RealMem (user-assistant chats) and fewer of their sessions.
         asked: Added for what was judged to answer queries of the same sense, taken from what was
@@ -31,6 +33,7 @@ class RankOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     pinned: float = 0.20
     named: float = 0.40
     when: float = 0.24
+    with_keys: float = 0.6
     agent: float = 1.0
     asked: float = 0.2
 
@@ -47,6 +50,7 @@ def apply_priors(
     asked: Array,
     now: float,
     options: RankOptions,
+    keyed: float = 0.0,
 ) -> Array:
     """Weigh candidates by what is known about them before any question.
 
@@ -62,18 +66,19 @@ def apply_priors(
         asked: What judged queries of the same sense say of it, shape (n,), -1 to 1 (``core.asked``).
         now: The time of the question, seconds since the epoch.
         options: The weights.
+        keyed: How far keys speak for the candidates (``core.fuse.keyed``).
 
     Returns:
         Shape (n,).
     """
     days = np.maximum(0.0, (now - at) / 86_400)
     recency = np.exp2(-days / options.half_life_days) if options.half_life_days > 0 else 0.0 * days
+    less = 1.0 - keyed * (1.0 - options.with_keys)
     return (
         scores * np.where(agent, options.agent, 1.0)
         + options.importance * (2 * importance - 1)
-        + options.recency * recency
+        + less * options.recency * recency
         + options.pinned * pinned
-        + options.named * named
-        + options.when * when
+        + less * (options.named * named + options.when * when)
         + options.asked * asked
     )

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.fuse import VIEWS, FuseOptions
+from slowcat_memory.core.fuse import VIEWS, WITH_KEYS, FuseOptions
 
 TUNING_VERSION = 1  # raise it when views or their scales change: what was learned is void then
 
@@ -19,8 +19,7 @@ class Tuning(Struct, frozen=True, kw_only=True, omit_defaults=True):
     Attributes:
         version: ``TUNING_VERSION`` when it was learned.
         weights: Weight by view; empty where the usual ones are not shown to be beaten.
-        keyed: Whether they were learned where memories have keys: the words of a turn weigh otherwise
-            there.
+        keyed: Whether they were learned where memories have keys: words weigh otherwise there.
         since: Log id of the turn from which on they are in use.
         queries: How many judged queries it was learned from.
         before: Mean average precision by the usual weights, on queries not learned from.
@@ -77,8 +76,9 @@ class Tuning(Struct, frozen=True, kw_only=True, omit_defaults=True):
         known = {view: weight for view, weight in self.weights.items() if view in VIEWS}
         if not (known and options.learned) or _differs(options, usual):
             return options
-        if self.keyed and "turn" in known:
-            known["turn_with_keys"] = known.pop("turn")
+        for view in WITH_KEYS if self.keyed else ():
+            if view in known:
+                known[f"{view}_with_keys"] = known.pop(view)
         return replace(options, **known)
 
 

@@ -113,6 +113,8 @@ class Scoring:
             when = closeness(found.at, ask.times, SOFTNESS)
             when += overlap(found.about_from, found.about_until, ask.times)
 
+        keyed = fuse.keyed(found.views.get("keys"))
+
         def weigh(scores: np.ndarray) -> np.ndarray:
             return apply_priors(
                 scores,
@@ -124,6 +126,7 @@ class Scoring:
                 when=when,
                 asked=asked,
                 now=query.now.timestamp(),
+                keyed=keyed,
                 options=self._ranking,
             )
 
@@ -174,10 +177,9 @@ class Scoring:
         return scores if lifted is None else scores + self._linking.hop * lifted
 
     def _fused(self, views: dict[str, np.ndarray], found: Candidates) -> np.ndarray:
-        keys = found.views.get("keys")
-        keyed = 0.0 if keys is None or not len(keys) else float(np.mean(~np.isnan(keys)))
+        keyed = fuse.keyed(found.views.get("keys"))
         scores = fuse.fuse(views, self._fusing, keyed)
-        share = self._fusing.smoothing * (1 - keyed)
+        share = self._fusing.smoothing * (1 - keyed) ** 2
         if share and self._searcher.mean_words < self._fusing.smooth_below_words:
             scores = fuse.smooth(scores, found.before, found.after, share)
         return scores

@@ -7,7 +7,9 @@ DAY = 86_400.0
 NOW = 1000 * DAY
 
 
-def ranked(options: RankOptions = RankOptions(), **facts: list) -> list[float]:
+def ranked(
+    options: RankOptions = RankOptions(), *, keyed: float = 0.0, **facts: list
+) -> list[float]:
     size = max(len(values) for values in facts.values())
     given = {
         "scores": [0.5] * size,
@@ -22,7 +24,7 @@ def ranked(options: RankOptions = RankOptions(), **facts: list) -> list[float]:
     }
     scores = np.array(given.pop("scores"))
     columns = {name: np.array(values) for name, values in given.items()}
-    return apply_priors(scores, **columns, now=NOW, options=options).tolist()
+    return apply_priors(scores, **columns, now=NOW, options=options, keyed=keyed).tolist()
 
 
 def test_an_ordinary_old_memory_keeps_its_score() -> None:
@@ -32,6 +34,13 @@ def test_an_ordinary_old_memory_keeps_its_score() -> None:
 def test_importance_adds_and_takes_away() -> None:
     low, plain, high = ranked(importance=[0.0, 0.5, 1.0])
     assert plain - low == pytest.approx(0.1) == high - plain
+
+
+def test_keys_say_whose_words_and_when_themselves() -> None:
+    facts: dict[str, list] = {"named": [True, False], "when": [1.0, 0.0]}
+    (plain, none), (less, same) = ranked(**facts), ranked(keyed=1.0, **facts)
+    assert less - same == pytest.approx(0.6 * (plain - none))
+    assert ranked(keyed=1.0, pinned=[True]) == [pytest.approx(ranked(pinned=[True])[0])]
 
 
 def test_a_pin_adds() -> None:

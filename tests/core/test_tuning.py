@@ -21,6 +21,8 @@ def test_learned_weights_are_taken() -> None:
     assert (taken.dense, taken.turn, taken.tokens) == (0.3, 0.1, FuseOptions().tokens)
     keyed = replace(KNOWN, keyed=True).apply(FuseOptions())
     assert (keyed.turn, keyed.turn_with_keys) == (FuseOptions().turn, 0.1)
+    window = replace(KNOWN, keyed=True, weights={"window": 0.3}).apply(FuseOptions())
+    assert (window.window, window.window_with_keys) == (FuseOptions().window, 0.3)
 
 
 @pytest.mark.parametrize("changed", [{"learned": False}, {"dense": 0.5}, {"keys": 0.1}])
