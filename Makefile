@@ -37,6 +37,8 @@ test-long: $(VENV)/ready
 	$(RUN) -m tests.harness.kill9 --kills 1000
 	$(RUN) -m tests.harness.forget9 --kills 500
 	$(RUN) -m tests.harness.jobs9 --kills 200
+	$(RUN) -m tests.harness.week --kills 50
+	$(RUN) -m tests.harness.week --kills 50 --kill9
 	$(RUN) -m tests.harness.powerloss --images 3000
 	$(RUN) -m tests.harness.damage
 	$(RUN) -m tests.harness.isolation --operations 10000 --seed 1

@@ -138,17 +138,18 @@ def measure(
             asking = {
                 name: engine.retrieval(arm(retrieval_options(config))) for name, arm in arms.items()
             }
-            searched = _Arms(asking)
+            searched = Arms(asking)
             quality.answer_all(engine, data, embedder, options.k, options.limit, search=searched)
     runs = searched.runs
     judged = quality.answered(data, runs[DEFAULT]) if options.limit else data
     return _judge(judged, runs)
 
 
-class _Arms:
+class Arms:
     """Asks all arms; the default's answer is the one that goes on."""
 
     def __init__(self, asking: dict[str, Retrieval]) -> None:
+        """Take the arms, the default among them."""
         self._asking = asking
         self.runs: dict[str, Rankings] = {name: {} for name in asking}
         self._origins = Origins()
@@ -156,6 +157,7 @@ class _Arms:
     def __call__(
         self, engine: MemoryEngine, question: Question, scope: str, k: int, now: datetime | None
     ) -> Recollection:
+        """Ask one question in every arm."""
         at = now or engine.clock()
         query = Query(
             text=question.text, scope=scope, now=at, k=k, dialogue=dialogue_of(question, at)
@@ -180,7 +182,7 @@ def _judge(data: Dataset, runs: dict[str, Rankings]) -> dict[str, Any]:
             if group in scores.get(level_, {})
         }
         difference = own[name] - own[DEFAULT]
-        low, high = _interval(difference)
+        low, high = interval(difference)
         arms[name] |= {"change": float(difference.mean()), "low": low, "high": high}
     return {
         "data": data.name,
@@ -199,7 +201,7 @@ def _single(data: Dataset, run: Rankings, level: Level, metric: str) -> np.ndarr
     return np.array([one[metric] for one in scores if one is not None])
 
 
-def _interval(difference: np.ndarray) -> tuple[float, float]:
+def interval(difference: np.ndarray) -> tuple[float, float]:
     """Return the 95 % interval of a mean, by resampling questions."""
     chance = np.random.default_rng(common.SEED)
     picked = chance.integers(0, len(difference), (ROUNDS, len(difference)))

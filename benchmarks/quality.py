@@ -12,13 +12,14 @@ as so many sessions of one item. A question without a time is asked when the lat
 
 What is indexed is one turn at a time ("speaker: words", by words together with its neighbours). At
 turn level gold is turns; at session level (LongMemEval's protocol) it is sessions, which are ranked by
-their best turn. Both any ("Hit") and all ("All") of the gold are counted, see benchmarks.scoring.
+their best turn. ``--unit exchange`` judges the turns' ranking once more as one of exchanges (see
+benchmarks.units), at turn level. Both any ("Hit") and all ("All") of the gold are counted, see benchmarks.scoring.
 
     python -m benchmarks.quality --data DIR --cache CACHE --save-run OUT.trec
 
 ``--data`` may be given several times, and may be a folder of data folders. The JSON: ``machine``,
 ``load`` (before and after), ``k``, and ``results``, one a data folder: ``data``, ``indexed``,
-``vectors``, ``levels`` (by level and by group of questions: each metric as a share, ``n``, ``leaks``),
+``vectors``, ``levels`` (by level, "exchange" among them, and by group of questions: each metric as a share, ``n``, ``leaks``),
 ``thought`` (what idle work made; null without an LLM), ``search_ms``, ``seconds``.
 """
 
@@ -32,7 +33,7 @@ from typing import Any
 from msgspec.structs import replace
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from benchmarks import common, datasets, recall_plots, telling, thinking
+from benchmarks import common, datasets, recall_plots, telling, thinking, units
 from benchmarks.datasets import Dataset
 from benchmarks.scoring import Level, evaluate, write_run
 from benchmarks.telling import Rankings, Search, Teller, apart
@@ -48,6 +49,7 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "turn": ("R@5", "R@10", "Hit@5", "Hit@10", "All@10", "MRR", "nDCG@10", "R@300w"),
     "session": ("R@5", "R@10", "Hit@5", "Hit@10", "All@10", "MRR"),
 }
+SHOWN["exchange"] = SHOWN["turn"]
 
 
 def main() -> None:
@@ -100,12 +102,15 @@ def measure(
             thought = thinking.summary(engine) if thinker.llm else None
             vectors = engine.embedding.key if embedder else "none"
     judged = answered(data, run) if options.limit else data
+    told = {level: evaluate(judged, run, level) for level in levels_of(data, levels)}
+    if options.unit == "exchange":
+        told["exchange"] = evaluate(judged, units.by_exchange(run, data))
     return run, {
         "data": data.name,
         "indexed": INDEXED,
         "vectors": vectors,
         "thought": thought,
-        "levels": {level: evaluate(judged, run, level) for level in levels_of(data, levels)},
+        "levels": told,
         "search_ms": common.percentiles(ms),
         "seconds": round(time.perf_counter() - started, 1),
     }
@@ -262,6 +267,8 @@ def _arguments() -> argparse.Namespace:
     parser = common.arguments(__doc__)
     add_data(parser)
     parser.add_argument("--level", choices=("turn", "session", "both"), default="both")
+    parser.add_argument("--unit", choices=("turn", "exchange"), default="turn",
+                        help="exchange: judge whole exchanges as well")  # fmt: skip
     parser.add_argument("--save-run", type=Path, metavar="OUT.trec", help="write a TREC run")
     parser.add_argument("--k", type=int, default=50, help="documents a question (default 50)")
     parser.add_argument("--no-vectors", action="store_true", help="words only, no embedding model")

@@ -6,9 +6,10 @@ written about them, as a model would answer: so the text passes through the prod
 parser and checks, store and index.
 
 What was written comes in two forms. ``llm_notes.jsonl.gz``: one line a session with
-``conversation_id``, ``contexts`` (a text by turn id) and ``questions`` (a list by turn id).
-``llm_outputs.jsonl.gz``: one line a text; those with ``source_turn_ids`` are notes about these turns. A
-turn without either is answered by nothing.
+``conversation_id``, ``contexts`` (a text by turn id), ``questions`` (a list by turn id), ``entities``,
+``relations`` (subject, predicate, object, turn) and ``facts`` with quotes. ``llm_outputs.jsonl.gz``: one
+line a text; those with ``source_turn_ids`` are notes about these turns, where the heading 【…】 of some is
+the data set's own grouping and no part of the note. A turn without either is answered by nothing.
 """
 
 import asyncio
@@ -24,13 +25,19 @@ from typing import Any
 from msgspec import Struct
 
 from benchmarks import datasets
-from slowcat_memory.core import describe
+from slowcat_memory.core import describe, entity_prompts, fact_prompts, merging, reflect
 from slowcat_memory.scripted import Replier as Reply
 from slowcat_memory.scripted import ScriptedServer
 from slowcat_memory.scripted_wire import Failure
 
 NOTES, OUTPUTS = "llm_notes.jsonl.gz", "llm_outputs.jsonl.gz"
+_HEADING = re.compile(r"^【[^】]*】\s*")
+ROLLUPS = (reflect.META, reflect.DAY, reflect.WEEK, reflect.TOPIC)
+_TURN = re.compile(r"^\[(\d+)\] ", re.M)
+_LINE = re.compile(r"^\[(\d+)\] [^:]*: (.*)$", re.M)
+_REGISTER = entity_prompts.SYSTEM.partition("{")[0]
 _ASKED = re.compile(r"^Write about the turns ([\d, ]+)\.$", re.M)
+_ASKED_FACTS = re.compile(r"^Write the facts of the turns ([\d, ]+)\.$", re.M)
 
 
 class Recorded(Struct, frozen=True):
@@ -38,13 +45,25 @@ class Recorded(Struct, frozen=True):
 
     Attributes:
         contexts: What places a turn.
-        questions: What it answers; notes that are no question as well.
+        questions: What it answers.
+        notes: What it tells.
         noted: Conversations of which every turn has a text.
+        facts: Facts that a turn says, as they were written down.
+        sessions: Summary, topics, entities, tone and relationship of the session that a turn is of.
+        entities: Who is mentioned in the session of a turn.
+        relations: What a turn says of them.
+        quotes: Words of a turn that say something.
     """
 
     contexts: dict[str, str]
     questions: dict[str, list[str]]
+    notes: dict[str, list[str]]
     noted: frozenset[str]
+    facts: dict[str, list[dict[str, Any]]] = {}
+    sessions: dict[str, dict[str, Any]] = {}
+    entities: dict[str, list[dict[str, Any]]] = {}
+    relations: dict[str, list[dict[str, Any]]] = {}
+    quotes: dict[str, str] = {}
 
 
 def read(folder: Path) -> Recorded:
@@ -56,18 +75,40 @@ def read(folder: Path) -> Recorded:
     Returns:
         What was written; outputs only of conversations without notes on every turn.
     """
-    contexts, noted = dict[str, str](), set[str]()
+    contexts, noted, sessions = dict[str, str](), set[str](), dict[str, dict[str, Any]]()
     questions: dict[str, list[str]] = defaultdict(list)
+    notes: dict[str, list[str]] = defaultdict(list)
+    facts: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    entities: dict[str, list[dict[str, Any]]] = {}
+    relations: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    quotes: dict[str, str] = {}
     for line in _lines(folder / NOTES):
+        entities |= dict.fromkeys(line.get("contexts") or (), line.get("entities") or [])
+        for one in line.get("relations") or ():
+            relations[one["turn"]].append(one)
+        quotes |= {one["turn"]: one["quote"] for one in line.get("facts") or ()}
         noted.add(line["conversation_id"])
         contexts.update(line.get("contexts") or {})
+        sessions.update(dict.fromkeys(line.get("contexts") or (), _session(line)))
         for turn, texts in (line.get("questions") or {}).items():
             questions[turn] += texts
+        for fact in line.get("facts") or ():
+            facts[fact["turn"]].append(fact)
     for line in _lines(folder / OUTPUTS):
         if line["conversation_id"] not in noted:
             for turn in line.get("source_turn_ids") or ():
-                questions[turn].append(line["text"])
-    return Recorded(contexts, dict(questions), frozenset(noted))
+                notes[turn].append(_HEADING.sub("", line["text"]))
+    return Recorded(
+        contexts,
+        dict(questions),
+        dict(notes),
+        frozenset(noted),
+        facts=dict(facts),
+        sessions=sessions,
+        entities=entities,
+        relations=dict(relations),
+        quotes=quotes,
+    )
 
 
 class Replier:
@@ -92,17 +133,82 @@ class Replier:
     def __call__(self, body: dict[str, Any]) -> str | Failure:
         """Answer a request."""
         system, user = (str(message["content"]) for message in body["messages"][:2])
+        if system.startswith(fact_prompts.SYSTEM):
+            [asked] = _ASKED_FACTS.findall(user)
+            return json.dumps(
+                {"facts": [f for t in asked.split(", ") for f in self._facts(int(t))]}
+            )
+        if system.startswith(merging.SYSTEM):  # nobody was asked: they stay two
+            return json.dumps({"pairs": []})
+        if reflect.SESSION.asks in system or reflect.WINDOW.asks in system:
+            return json.dumps(self._sum_up(user))
+        if any(one.asks in system for one in ROLLUPS):
+            return json.dumps(_joined(user))
+        [asked] = _ASKED.findall(user) or [""]
+        if system.startswith(_REGISTER) and asked:
+            return json.dumps(self._register([int(turn) for turn in asked.split(", ")], user))
         if not system.startswith(describe.SYSTEM):
             self.unknown += 1
             return Failure(400)
-        [asked] = _ASKED.findall(user)
         return json.dumps({"turns": [self._entry(int(turn)) for turn in asked.split(", ")]})
+
+    def _sum_up(self, user: str) -> dict[str, Any]:
+        origins = (self.origin_of(int(turn)) for turn in _TURN.findall(user))
+        known = self._recorded.sessions
+        return next((known[origin] for origin in origins if origin in known), {"summary": ""})
+
+    def _register(self, turns: list[int], user: str) -> dict[str, Any]:
+        said, named = dict(_LINE.findall(user)), dict[str, dict[str, Any]]()
+        relations = []
+        for turn in turns:
+            origin = self.origin_of(turn)
+            for one in self._recorded.entities.get(origin, ()):
+                named[one["name"]] = {"name": one["name"][:80], "type": one["type"]}
+            quote = self._recorded.quotes.get(origin) or _sentence(said.get(str(turn), ""))
+            for one in self._recorded.relations.get(origin, ()):
+                told = {name: str(one[name])[:80] for name in ("subject", "predicate", "object")}
+                since = str(one.get("valid_from") or "")
+                told["predicate"] = told["predicate"][:60]
+                relations.append({**told, "turn": turn, "quote": quote[:300], "since": since[:60]})
+        return {"entities": list(named.values())[:60], "relations": relations[:60]}
 
     def _entry(self, turn: int) -> dict[str, Any]:
         origin = self.origin_of(turn)
-        texts = self._recorded.questions.get(origin, ())[: describe.MOST_QUESTIONS]
-        context = self._recorded.contexts.get(origin, "")
-        return {"turn": turn, "context": context, "questions": list(texts)}
+        return {
+            "turn": turn,
+            "context": self._recorded.contexts.get(origin, ""),
+            "questions": self._recorded.questions.get(origin, [])[: describe.MOST_QUESTIONS],
+            "notes": [
+                _short(text) for text in self._recorded.notes.get(origin, [])[: describe.MOST_NOTES]
+            ],
+        }
+
+    def _facts(self, turn: int) -> list[dict[str, Any]]:
+        told = self._recorded.facts.get(self.origin_of(turn), ())
+        return [{**fact, "turn": turn, "date": fact.get("date") or ""} for fact in told]
+
+
+def _session(line: dict[str, Any]) -> dict[str, Any]:
+    """Take what was written about a session as a whole."""
+    return {
+        "summary": line.get("summary", ""),
+        "topics": line.get("topics") or [],
+        "entities": [one["name"] for one in line.get("entities") or ()],
+        "tone": line.get("tone", ""),
+        "relationship": line.get("relationship", ""),
+    }
+
+
+def _joined(user: str) -> dict[str, Any]:
+    """Sum up summaries as nobody has written it down: by the first sentence of each."""
+    lines = re.findall(r"^\[\d+\] [^:]*: (.*)$", user, re.M)
+    return {"summary": " ".join(re.split(r"(?<=[.!?])\s", line)[0] for line in lines)[:2900]}
+
+
+def _sentence(text: str) -> str:
+    """Choose the words of a turn that say most: its longest sentence that asks nothing."""
+    told = [one for one in re.split(r"(?<=[.!?])\s+", text) if not one.endswith("?")]
+    return " ".join(max(told, key=len, default="").split()[:20])
 
 
 @contextmanager
@@ -127,6 +233,11 @@ def serving(reply: Reply) -> Iterator[str]:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
+
+
+def _short(note: str) -> str:
+    """Cut a note to what a model that was told so would have written at most."""
+    return " ".join(note.split()[: describe.NOTE_WORDS])
 
 
 def _lines(file: Path) -> list[dict[str, Any]]:

@@ -19,19 +19,29 @@ from msgspec import Struct, field
 
 from slowcat_memory.core.ageing import HOT, TierOptions
 from slowcat_memory.core.ask import AskOptions
+from slowcat_memory.core.blocks import BlocksOptions
+from slowcat_memory.core.bring_up import BringUpOptions
+from slowcat_memory.core.episodes import EpisodesOptions
 from slowcat_memory.core.extract import ExtractOptions
 from slowcat_memory.core.fuse import FuseOptions
 from slowcat_memory.core.gate import GateOptions
 from slowcat_memory.core.head import HeadOptions
 from slowcat_memory.core.icebreakers import IcebreakerOptions
+from slowcat_memory.core.links import LinkOptions
 from slowcat_memory.core.pack import PackOptions
 from slowcat_memory.core.rank import RankOptions
 from slowcat_memory.core.retention import RetentionOptions
+from slowcat_memory.core.same_fact import MergeOptions
 from slowcat_memory.core.text import Tokenizer
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.jobs.corrections import CorrectionsOptions
 from slowcat_memory.idle.jobs.describable import ContextualizeOptions
+from slowcat_memory.idle.jobs.entities import EntityOptions
+from slowcat_memory.idle.jobs.facts import FactsOptions
+from slowcat_memory.idle.jobs.profile import ProfileOptions
 from slowcat_memory.idle.jobs.rerank import RerankOptions
+from slowcat_memory.idle.jobs.summing_up import SummariesOptions
+from slowcat_memory.idle.jobs.topics import TopicsOptions
 from slowcat_memory.idle.jobs.tune import TuneOptions
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.index import IndexOptions
@@ -129,6 +139,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         icebreakers: When an agent may bring something up by itself.
         fuse: How views become one score.
         rank: The priors.
+        links: How far one memory leads to another.
         index: How memories are indexed.
         embedding: Which model makes vectors.
         store: How memories are kept.
@@ -139,9 +150,18 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         llm: The server for ``chat``.
         thinking: The LLM that thinks while nobody speaks.
         contextualize: How an LLM describes what was said.
+        entities: How people and things are told apart.
+        facts: How facts are drawn from what people say.
+        merge: When two facts are one.
         rerank: Whether an LLM judges what was recalled.
         corrections: Whether what people say about a reply counts.
         tune: Whether weights are learned from judged queries.
+        summaries: How conversations are summed up.
+        topics: How topics are found.
+        episodes: Which moments are kept as episodes.
+        bring_up: What an agent finds by itself to bring up.
+        profile: The fields that are known of the user.
+        blocks: What an agent has in mind about itself and the user.
         idle: When, and how much.
     """
 
@@ -159,6 +179,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     icebreakers: IcebreakerOptions = field(default_factory=IcebreakerOptions)
     fuse: FuseOptions = field(default_factory=FuseOptions)
     rank: RankOptions = field(default_factory=RankOptions)
+    links: LinkOptions = field(default_factory=LinkOptions)
     index: IndexOptions = field(default_factory=IndexOptions)
     embedding: EmbedderOptions = field(default_factory=EmbedderOptions)
     store: StoreOptions = field(default_factory=StoreOptions)
@@ -169,9 +190,18 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     llm: LLMOptions = field(default_factory=LLMOptions)
     thinking: ThinkingOptions = field(default_factory=ThinkingOptions)
     contextualize: ContextualizeOptions = field(default_factory=ContextualizeOptions)
+    entities: EntityOptions = field(default_factory=EntityOptions)
+    facts: FactsOptions = field(default_factory=FactsOptions)
+    merge: MergeOptions = field(default_factory=MergeOptions)
     rerank: RerankOptions = field(default_factory=RerankOptions)
     corrections: CorrectionsOptions = field(default_factory=CorrectionsOptions)
     tune: TuneOptions = field(default_factory=TuneOptions)
+    summaries: SummariesOptions = field(default_factory=SummariesOptions)
+    topics: TopicsOptions = field(default_factory=TopicsOptions)
+    episodes: EpisodesOptions = field(default_factory=EpisodesOptions)
+    bring_up: BringUpOptions = field(default_factory=BringUpOptions)
+    profile: ProfileOptions = field(default_factory=ProfileOptions)
+    blocks: BlocksOptions = field(default_factory=BlocksOptions)
     idle: IdleOptions = field(default_factory=IdleOptions)
 
     @property

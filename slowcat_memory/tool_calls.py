@@ -18,7 +18,10 @@ from msgspec import Struct
 from slowcat_memory.core.belief import believed
 from slowcat_memory.core.calibrate import among
 from slowcat_memory.core.chunks import CHUNK, chunk_id, turn_of
+from slowcat_memory.core.evidence import shared
+from slowcat_memory.core.kinds import QUARANTINED
 from slowcat_memory.core.pack import memory_line, shorten
+from slowcat_memory.core.portrait import spoken
 from slowcat_memory.core.text import clean, estimate_tokens, neutralise
 from slowcat_memory.core.when import WhenOptions, times
 from slowcat_memory.engine import MemoryEngine
@@ -300,13 +303,28 @@ class ToolCalls:
             for hit in call.engine.as_of(query, call.scope, at, MOST, local=call.local)
             if hit.memory.id not in call.hidden
         ]
-        return {"as_of": f"{at.astimezone(call.engine.zone):%-d %B %Y}", **self._found(call, hits)}
+        told = {"as_of": f"{at.astimezone(call.engine.zone):%-d %B %Y}", **self._found(call, hits)}
+        held = self._held(call, query, at)
+        return {**told, "held": held} if held else told
+
+    def _held(self, call: Call, query: str, at: datetime) -> list[str]:
+        """Say what held at a time of whom or what a query speaks of, by what is known now."""
+        names = call.engine.entities(call.scope)
+        rows = call.engine.relations(call.scope, true=at, local=call.local)
+        told = [
+            (one, f"{names[one.subject]} {spoken(one.predicate)} {names[one.object]}")
+            for one in rows
+        ]
+        about = [line for one, line in told if shared(f"{line} {one.quote}", query, "")]
+        return [neutralise(line) for line in about[:MOST]]
 
     def _facts(self, call: Call) -> list[Memory]:
         with call.engine.store.snapshot() as snapshot:
             every = snapshot.memories(call.scope)
             seen = (m for m in every if call.local or not m.local_only)
-            return [m for m in seen if _types(m) and believed(m, call.now)]
+            return [
+                m for m in seen if _types(m) and m.kind != QUARANTINED and believed(m, call.now)
+            ]
 
     def _found(self, call: Call, hits: Sequence[Hit]) -> dict[str, Any]:
         if not hits:

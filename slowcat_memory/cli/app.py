@@ -10,10 +10,13 @@ from typer.core import TyperGroup
 
 from slowcat_memory import __version__
 from slowcat_memory.cli import (
+    as_of,
     backups,
+    blocks,
     config_commands,
     doctor,
     exporting,
+    facts,
     forget,
     hotwords,
     icebreakers,
@@ -22,12 +25,15 @@ from slowcat_memory.cli import (
     init,
     jobs,
     keep,
+    people,
     reindex,
     replay,
     search,
     show,
     stats,
+    summaries,
     tidy,
+    timeline,
     undo,
     why,
 )
@@ -174,10 +180,16 @@ def _tell(error: Exception) -> None:
 
 app.command("search", rich_help_panel=LOOK)(search.search)
 app.command("show", rich_help_panel=LOOK)(show.show)
+app.command("facts", rich_help_panel=LOOK)(facts.facts)
 app.command("why", rich_help_panel=LOOK)(why.why)
 app.command("replay", rich_help_panel=LOOK)(replay.replay)
+app.command("blocks", rich_help_panel=LOOK)(blocks.blocks)
+app.command("people", rich_help_panel=LOOK)(people.people)
+app.command("timeline", rich_help_panel=LOOK)(timeline.timeline)
+app.command("as-of", rich_help_panel=LOOK)(as_of.as_of)
 app.command("stats", rich_help_panel=LOOK)(stats.stats)
 app.command("hotwords", rich_help_panel=LOOK)(hotwords.hotwords)
+app.command("summaries", rich_help_panel=LOOK)(summaries.summaries)
 app.command("export", rich_help_panel=LOOK)(exporting.export)
 app.command("import", rich_help_panel=CHANGE)(importing.import_)
 app.command("remember", rich_help_panel=CHANGE)(keep.remember)

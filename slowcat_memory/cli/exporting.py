@@ -28,6 +28,17 @@ def export(
             dir_okay=False,
         ),
     ] = None,
+    facts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Write the facts instead, a file for each day and an index of all.",
+            file_okay=False,
+        ),
+    ] = None,
+    summaries: Annotated[
+        bool, typer.Option("--summaries", help="The summaries, as text, in place of the log.")
+    ] = False,
     scope: Scope = None,
 ) -> None:
     """Write what was said, and the notes, as JSON lines that [bold]import[/] reads back.
@@ -36,21 +47,44 @@ def export(
     left out: it is made again. The file is readable by its owner alone.
 
     Examples: [bold]slowcat-memory export -o memory.jsonl.zst[/],
-    [bold]slowcat-memory export --scope anna | jq -r .text[/]
+    [bold]slowcat-memory export --scope anna | jq -r .text[/],
+    [bold]slowcat-memory export --facts facts[/], [bold]slowcat-memory export --summaries[/]
     """
     from slowcat_memory import replay
     from slowcat_memory.runtime.audience import guest_scope
     from slowcat_memory.runtime.namespaces import check_scope
 
+    if facts and to:
+        raise typer.BadParameter("give --out or --facts")
     only = check_scope(scope) if scope else ""
+    if facts:
+        return _facts(ctx, facts, only)
     lines = 0
     with settings(ctx).engine(readonly=True, words_only=True) as engine, _sink(to) as sink:
+        guest = guest_scope(engine.config.people)
         with engine.store.snapshot() as snapshot:
-            for line in replay.export(snapshot, only, but=guest_scope(engine.config.people)):
+            if summaries:
+                for text in replay.export_summaries(snapshot, only, guest):
+                    sink.write(f"{text}\n\n".encode())
+                    lines += text.count("\n") + 2
+            for line in () if summaries else replay.export(snapshot, only, but=guest):
                 sink.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
                 lines += 1
     if to:
         err().print(f"[green]✓[/] {count(lines, 'line')} in {to}", soft_wrap=True)
+    return None
+
+
+def _facts(ctx: typer.Context, folder: Path, only: str) -> None:
+    from slowcat_memory.replay.facts import export_facts
+    from slowcat_memory.runtime.audience import guest_scope
+
+    with settings(ctx).engine(readonly=True, words_only=True) as engine:
+        guests = guest_scope(engine.config.people)
+        with engine.store.snapshot() as snapshot:
+            scopes = [only] if only else [name for name in snapshot.scopes() if name != guests]
+            written = export_facts(snapshot, folder, scopes, engine.zone)
+    err().print(f"[green]✓[/] {count(written, 'fact')} in {folder}", soft_wrap=True)
 
 
 @contextmanager

@@ -22,7 +22,10 @@ SHOWN = 10  # unreadable lines that are listed for each file
 
 def import_(
     ctx: typer.Context,
-    paths: Annotated[list[Path], typer.Argument(metavar="FILE", help="Transcripts.")],
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILE", help="Transcripts.", show_default=False),
+    ] = None,
     scope: Annotated[
         str,
         typer.Option(
@@ -40,6 +43,12 @@ def import_(
     embed: Annotated[
         bool, typer.Option("--embed/--no-embed", help="Make vectors and the index at once.")
     ] = True,
+    facts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Facts that export --facts wrote.", file_okay=False, exists=True
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     r"""Put transcripts into the memory: JSON lines or plain text, .gz and .zst too.
@@ -57,6 +66,11 @@ def import_(
 
     Example: [bold]slowcat-memory import chats.jsonl --scope anna[/]
     """
+    if bool(paths) == bool(facts):
+        raise typer.BadParameter("give transcripts, or --facts")
+    if facts:
+        return _facts(ctx, facts, scope, as_json)
+    paths = paths or []
     begun = time.monotonic()
     _refuse_all_unreadable(paths)
     with settings(ctx).engine() as engine:
@@ -71,6 +85,22 @@ def import_(
     _summary(total, scopes, time.monotonic() - begun)
     if any(entry["unreadable"] and not entry["read"] for entry in told):
         raise typer.Exit(1)
+    return None
+
+
+def _facts(ctx: typer.Context, folder: Path, scope: str, as_json: bool) -> None:
+    from slowcat_memory.replay.facts import import_facts
+
+    with settings(ctx).engine(words_only=True) as engine:
+        done = import_facts(engine, folder, scope)
+    if as_json:
+        return print_json(done)
+    known = f", {done.known:,} known already" if done.known else ""
+    out().print(f"[green]✓[/] {count(done.facts, 'fact')}{known}")
+    if done.unproven:
+        warn(f"{count(done.unproven, 'fact')} without a turn that says so in this log.")
+    if done.refused:
+        warn(f"{count(done.refused, 'fact')} left out: they read like orders or links.")
     return None
 
 

@@ -13,6 +13,7 @@ from slowcat_memory.cli.output import warn
 if TYPE_CHECKING:
     from slowcat_memory.config import Config
     from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.providers import LLM
 
 
 class Settings:
@@ -63,7 +64,12 @@ class Settings:
 
     @contextmanager
     def engine(
-        self, *, readonly: bool = False, words_only: bool = False, thinking: bool = False
+        self,
+        *,
+        readonly: bool = False,
+        words_only: bool = False,
+        thinking: bool = False,
+        llm: "LLM | None" = None,
     ) -> "Iterator[MemoryEngine]":
         """Open the store for the length of a command.
 
@@ -71,6 +77,7 @@ class Settings:
             readonly: Only read: works while an agent writes.
             words_only: Leave the embedding model alone, for what needs no vectors.
             thinking: Let it think by itself, when it is so configured.
+            llm: Thinks in place of the configured one.
 
         Yields:
             The engine.
@@ -84,7 +91,7 @@ class Settings:
             config = replace(config, idle=replace(config.idle, enabled=False))
         if words_only:
             config = replace(config, embedding=replace(config.embedding, kind="none"))
-        engine = MemoryEngine(config, readonly=readonly)
+        engine = MemoryEngine(config, readonly=readonly, llm=llm)
         try:
             _tell_what_was_found(engine)
             yield engine

@@ -8,7 +8,8 @@ from datetime import datetime, tzinfo
 
 from msgspec import Struct
 
-from slowcat_memory.core.kinds import BLOCK, NOTE, family, findable
+from slowcat_memory.core.kinds import BLOCK, FACT, NOTE, family, findable
+from slowcat_memory.core.relations import fold
 from slowcat_memory.core.text import neutralise
 from slowcat_memory.records import Memory
 
@@ -21,6 +22,10 @@ BLOCKS = {
     "self_perception": "How you see yourself",
     "background_context": "What was going on lately",
 }
+PROFILE_KINDS = frozenset({f"{FACT}/person", f"{FACT}/preference"})
+# Which of them have their room first, where it is short; any other comes after them.
+FIRST = ("persona", "human", "background_context", "relationship", "self_perception")
+_PROFILE = f"{BLOCK}/profile"  # it makes the line about the user, and has no heading
 _CUT = "..."
 
 
@@ -86,30 +91,46 @@ def head(past: Past, zone: tzinfo, options: HeadOptions = HeadOptions()) -> str:
 
 
 def _profile(past: Past, room: int) -> list[str]:
-    """Say in one line who the user is, by notes; what is pinned is said in full further on."""
-    notes = [m for m in past.memories if m.kind == NOTE and not m.pinned]
+    """Say in one line who the user is: by their profile, by notes, and by what they plainly said.
+
+    What is pinned is said in full further on.
+    """
+    known = [m for m in past.memories if m.kind == _PROFILE]
+    known.sort(key=lambda m: (m.recorded_at or m.valid_from, m.id))
+    said_so = [m for m in past.memories if not m.pinned and not known and _is_profile(m)]
+    notes = [m for m in past.memories if m.kind == NOTE and not m.pinned] + said_so
     notes.sort(key=lambda m: (-m.importance, -m.valid_from.timestamp(), m.id))
     said: list[str] = []
-    for text in (neutralise(note.text).rstrip(".") for note in notes):
+    for text in (neutralise(m.text).rstrip(".") for m in (*known[-1:], *notes)):
         if text and sum(map(len, said)) + len(text) <= room:
             said.append(text)
     return [f"About {neutralise(past.user)}: {'; '.join(said)}."] if said else []
 
 
+def _is_profile(memory: Memory) -> bool:
+    """Tell whether a fact says who the user is: a lasting one, surely said, of the speaker."""
+    facets = memory.facets
+    own = fold(facets.get("subject", "")) == fold(memory.speaker)
+    sure = facets.get("confidence") == "high" and memory.trust == "user"
+    return memory.kind in PROFILE_KINDS and own and sure and memory.retired_at is None
+
+
 def _blocks(memories: Iterable[Memory], room: int) -> list[str]:
     latest: dict[str, Memory] = {}
     for memory in sorted(memories, key=lambda m: (m.recorded_at or m.valid_from, m.id)):
-        if family(memory.kind) == BLOCK and memory.text.strip():
+        if family(memory.kind) == BLOCK and memory.kind != _PROFILE and memory.text.strip():
             latest[memory.kind.partition("/")[2]] = memory
-    order = list(BLOCKS)
-    names = sorted(latest, key=lambda n: (order.index(n) if n in BLOCKS else len(order), n))
-    lines: list[str] = []
-    for name in names:
+    said: dict[str, str] = {}
+    for name in _ranked(latest, FIRST):
         heading = BLOCKS.get(name) or neutralise(name.replace("_", " ")).capitalize()
-        lines.append(shortened(f"{heading}: {_lines(latest[name].text)}", room))
-        room -= len(lines[-1])
-    lines = [line for line in lines if line]
+        said[name] = shortened(f"{heading}: {_lines(latest[name].text)}", room)
+        room -= len(said[name])
+    lines = [said[name] for name in _ranked(said, tuple(BLOCKS)) if said[name]]
     return [NOTED, *lines] if lines else []
+
+
+def _ranked(names: Iterable[str], order: Sequence[str]) -> list[str]:
+    return sorted(names, key=lambda n: (order.index(n) if n in order else len(order), n))
 
 
 def _last(past: Past, zone: tzinfo, room: int) -> list[str]:

@@ -1,7 +1,7 @@
 """Icebreakers: something the agent may bring up by itself, and when it may.
 
-An icebreaker is a memory: its importance is its priority, ``valid_to`` its expiry, and it is
-retired once it is used or dropped.
+An icebreaker is a memory: its importance is its priority, ``valid_from`` when it may be used,
+``valid_to`` its expiry, and it is retired once it is used or dropped.
 """
 
 from collections.abc import Iterable
@@ -9,11 +9,14 @@ from datetime import datetime, time, timedelta, tzinfo
 from typing import Annotated
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from slowcat_memory.core.kinds import ICEBREAKER, family
 from slowcat_memory.records import Memory
 
 ANY_HOUR = f"{ICEBREAKER}/any-hour"  # the kind of those that do not keep the quiet hours
+USED, PASSED = "used", "passed over"  # what became of one that a session has retired
+_BECAME = "became"
 _HOUR = r"([01]\d|2[0-3]):[0-5]\d"
 
 
@@ -92,8 +95,46 @@ def choose(
     if last is not None and now - last < timedelta(hours=options.min_absence_h):
         return None
     quiet = is_quiet(now, zone, options.quiet_hours)
-    found = (m for m in waiting(memories, now) if not quiet or m.kind == ANY_HOUR)
+    found = (m for m in due(memories, now) if not quiet or m.kind == ANY_HOUR)
     return next(found, None)
+
+
+def due(memories: Iterable[Memory], now: datetime) -> list[Memory]:
+    """Choose the icebreakers whose time has come: how something went is asked after it.
+
+    Args:
+        memories: Any memories.
+        now: The time.
+
+    Returns:
+        As ``waiting``, without those that begin later.
+    """
+    return [memory for memory in waiting(memories, now) if memory.valid_from <= now]
+
+
+def marked(memory: Memory, became: str) -> Memory:
+    """Note what became of an icebreaker.
+
+    Args:
+        memory: The icebreaker.
+        became: ``USED``, or ``PASSED``: another was used, and this one dropped.
+
+    Returns:
+        The same, with the note.
+    """
+    return replace(memory, facets={**memory.facets, _BECAME: became})
+
+
+def became(memory: Memory) -> str:
+    """Tell what became of an icebreaker.
+
+    Args:
+        memory: The icebreaker.
+
+    Returns:
+        ``USED``; ``PASSED``: it may be pushed again; "" while it waits, or when a person dropped it.
+    """
+    return memory.facets.get(_BECAME, "")
 
 
 def is_quiet(now: datetime, zone: tzinfo, hours: str) -> bool:

@@ -10,7 +10,7 @@ import re
 from msgspec import Struct
 
 _META = re.compile(
-    r"\b(?:asked|asks|wonders?|wants to know|inquired|requested|greeted|thanked|said (?:hello|goodbye)|"
+    r"\b(?:asked|asks|wonders (?:if|whether|what|how|why|who)|wants to know|inquired|requested|greeted|thanked|said (?:hello|goodbye)|"
     r"the (?:assistant|agent|bot|ai)|this (?:conversation|chat|call)|can (?:you|the assistant)|"
     r"is (?:talking|speaking|chatting|asking)|fragte|bedankte|begrüßte|der assistent)\b",
     re.IGNORECASE,

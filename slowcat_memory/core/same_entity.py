@@ -226,7 +226,7 @@ def resolve(
             return found[0], wanted
         if found:
             return None
-    if new.kind != "person":
+    if new.kind != "person" or not options.fuzzy:
         return None
     alone = [place for place, one in enumerate(known) if _calls(new, one)]
     return (alone[0], "fuzzy") if len(alone) == 1 else None

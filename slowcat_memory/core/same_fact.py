@@ -46,7 +46,7 @@ class MergeOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             weight or a number; the LLM must still say that they are one.
         fallback_top_k: How many are looked at so.
         fallback_days: How old they may be.
-        fallback_types: Of which types.
+        fallback_types: Of which types, with commas between them.
         words: Jaccard similarity of words from which two are one where there is no LLM to ask.
     """
 
@@ -57,7 +57,7 @@ class MergeOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     fallback_low: float = 0.3
     fallback_top_k: int = 3
     fallback_days: float = 90.0
-    fallback_types: tuple[str, ...] = ("person", "preference", "decision")
+    fallback_types: str = "person, preference, decision"
     words: float = 0.6
 
 
@@ -139,7 +139,7 @@ def second_look(
         and cosine >= options.fallback_low
         and days <= options.fallback_days
         and new.type == old.type
-        and new.type in options.fallback_types
+        and new.type in {name.strip() for name in options.fallback_types.split(",")}
         and _about(new) == _about(old)
         and bool(
             _weighty(new, tokenize) & _weighty(old, tokenize)
@@ -173,6 +173,8 @@ def settled(
 def _by_predicate(new: Claim, old: Claim) -> Verdict:
     if fold(new.object) == fold(old.object):
         return "same" if _denied(new.content) == _denied(old.content) else "update"
+    if _denied(new.content):  # that one is over says nothing of another
+        return "other"
     changes = new.predicate in FUNCTIONAL or new.predicate.startswith("favourite")
     return "update" if changes else "other"
 

@@ -64,7 +64,7 @@ class Rule(Struct, frozen=True):
 
 _END = r"(?=[.!,;]|\s+(?:and|but|so|because|now|since|und|aber|weil|jetzt|seit|these days|with|which|where|who|when|for (?:a|two|three|ten|some|\d+)|right)\b|$)"
 # Case counts in names alone.
-_NAME = r"(?-i:[A-ZÄÖÜ][\w'’-]+(?: (?:[A-ZÄÖÜ][\w'’-]+|of|the|von|van|de))*)"
+_NAME = r"(?-i:[A-ZÄÖÜ][\w'’-]+(?: (?:(?:of|the|von|van|de) )*[A-ZÄÖÜ][\w'’-]+)*)"
 _CAPITAL = r"(?-i:[A-ZÄÖÜ][a-zäöüß]+)"
 _KIN = (
     r"wife|husband|partner|girlfriend|boyfriend|son|daughter|brother|sister|mother|father|mum|mom|"
@@ -79,6 +79,16 @@ _NUMBER = (
 )
 _THING = rf"(?P<o>[^.,;!?]{{2,{MOST_OBJECT}}}?)"
 _WHO = rf"(?P<o>{_NAME})"
+# What one decides, and what one has to do, that still matters in a month.
+_LIFE = (
+    r"quit|stop|start|move|leave|marry|get (?:married|divorced)|buy|sell|adopt|study|retire|go back|"
+    r"become|join|apply|accept|give up|learn|switch|change (?:jobs|careers)|travel|take (?:a|the) (?:job|offer|year)|"
+    r"open|found|hire|renovate|run for|sign up|enrol|have (?:a baby|children|surgery)"
+)
+_CHORE = (
+    r"call|phone|book|pay|renew|buy|send|fix|repair|submit|pick up|return|schedule|visit|write to|"
+    r"order|register|apply|sign|cancel|e-?mail|see (?:a|the) (?:doctor|dentist|vet)"
+)
 
 ENGLISH = (
     Rule("person", "name", "{s}'s name is {o}.", rf"\bmy name(?:'s| is) {_WHO}"),
@@ -95,8 +105,8 @@ ENGLISH = (
     Rule("person", "works_as", "{s} works as {o}.", rf"\bI(?:'m| am)? work(?:ing)?(?: (?:at|for) {_NAME})? as (?P<o>an? [a-z][a-z -]{{2,40}}?){_END}"),
     Rule("person", "works_as", "{s} is {o}.", r"\bI(?:'m| am) (?P<o>an? (?:[a-z]+ ){0,2}(?:nurse|teacher|doctor|engineer|programmer|developer|designer|student|lawyer|chef|cook|baker|pilot|driver|carpenter|electrician|plumber|journalist|writer|musician|painter|architect|accountant|scientist|researcher|farmer|gardener|librarian|photographer|translator|therapist|dentist|vet|manager|consultant|analyst))\b"),
     Rule("person", "studies", "{s} studies {o}.", r"\bI(?:'m| am)? stud(?:y|ying) (?P<o>[A-Za-z][A-Za-z ]{2,40}?)(?: at\b| in\b|(?=[.,!]|$))"),
-    Rule("person", "age", "{s} is {o} years old.", rf"\bI(?:'m| am) (?P<o>{_NUMBER}(?:[ -](?:one|two|three|four|five|six|seven|eight|nine))?)(?: years old| years of age|(?=[.!]|$))"),
-    Rule("person", "age", "{s} turned {o}.", rf"\bI (?:just )?turned (?P<o>{_NUMBER})\b"),
+    Rule("person", "age", "{s} is {o} years old.", rf"\bI(?:'m| am) (?P<o>{_NUMBER}(?:[ -](?:one|two|three|four|five|six|seven|eight|nine))?)(?: years old| years of age|(?<=\d\d)(?=[.!](?:\s|$)|$))"),
+    Rule("person", "age", "{s} turned {o}.", rf"(?<!when )\bI (?:just )?turned (?P<o>{_NUMBER})\b"),
     Rule("person", "birthday", "{s}'s birthday is {o}.", r"\bmy birthday is (?:on )?(?P<o>(?:the )?(?:\d{1,2}(?:st|nd|rd|th)? (?:of )?[A-Z][a-z]+|[A-Z][a-z]+ \d{1,2}(?:st|nd|rd|th)?))"),
     Rule("person", "email", "{s}'s e-mail address is {o}.", r"\bmy e-?mail(?: address)? is (?P<o>\S+@\S+\.\w+)"),
     Rule("person", "has_{kin}", "{s}'s {kin} is called {o}.", rf"\bmy (?P<kin>{_KIN})(?:'s name is| is called| is named) {_WHO}"),
@@ -109,14 +119,14 @@ ENGLISH = (
     Rule("person", "allergic_to", "{s} is allergic to {o}.", rf"\bI(?:'m| am) allergic to {_THING}{_END}"),
     Rule("person", "diet", "{s} is {o}.", r"\bI(?:'m| am) (?:a )?(?P<o>vegan|vegetarian|lactose intolerant|gluten[- ]free|coeliac|celiac|diabetic)\b"),
     Rule("preference", "favourite {kin}", "{s}'s favourite {kin} is {o}.", rf"\bmy (?:all-time )?favou?rite (?P<kin>[a-z]+(?: [a-z]+)?) is {_THING}{_END}"),
-    Rule("preference", "likes", "{s} likes {o}.", rf"\bI (?:really |just |absolutely )?(?:love|like|enjoy|adore) (?!(?:the|those|these|all|being|not|making|makes|and|some|a|my|our)\b|['#‘]|it\b|that\b|this\b|you\b|to (?:know|think|see)\b|how\b|what\b|your\b|them\b|him\b|her\b){_THING}{_END}"),
-    Rule("preference", "dislikes", "{s} dislikes {o}.", rf"\bI (?:really |just |absolutely )?(?:hate|dislike|can't stand|don't like|do not like) (?!it\b|that\b|this\b|you\b|how\b|what\b|when\b|your\b|them\b|to (?:say|admit)\b){_THING}{_END}"),
-    Rule("preference", "prefers", "{s} prefers {o}.", rf"\bI(?:'d)? (?:usually |always )?prefer (?!not\b|it\b|that\b){_THING}{_END}"),
+    Rule("preference", "likes", "{s} likes {o}.", rf"\bI (?:really |just |absolutely )?(?:love|like|enjoy|adore) (?!(?:the|those|these|all|being|not|making|makes|and|some|a|my|our)\b|['#‘]|it\b|that\b|this\b|you\b|to (?:know|think|see|say|believe|imagine)\b|how\b|what\b|when\b){_THING}{_END}"),
+    Rule("preference", "dislikes", "{s} dislikes {o}.", rf"\bI (?:really |just |absolutely )?(?:hate|dislike|can't stand|don't like|do not like) (?!being\b|having\b|not\b|how\b|what\b|when\b|to\b){_THING}{_END}"),
+    Rule("preference", "prefers", "{s} prefers {o}.", rf"\bI(?:'d)? (?:usually |always )?prefer (?!not\b|to\b|if\b|it\b|that\b){_THING}{_END}"),
     Rule("event", "appointment", "{s} has {o}.", r"\bI(?:'ve| have)(?: got)? (?P<o>(?:an?|my) (?:[a-z]+ ){0,2}(?:appointment|interview|exam|meeting|flight|date|check-up|checkup|surgery|operation|wedding|party|concert|deadline)\b[^.!?;]{3,60})(?=[.!;]|$)"),
-    Rule("decision", "decided", "{s} decided {o}.", rf"\b(?:I|we)(?:'ve| have)? (?:just |finally )?(?:decided|made up my mind) (?P<o>to (?!be\b)[^.,;!?]{{4,60}}?){_END}"),
-    Rule("task_completed", "finished", "{s} finished {o}.", rf"\b(?:I|we)(?:'ve| have)? (?:just |finally |already )?(?:finished|completed|handed in|submitted|passed) (?!work\b|it\b|that\b|eating\b){_THING}{_END}"),
-    Rule("open_thread", "has_to", "{s} still has to {o}.", rf"\bI (?:still |really )(?:need|have) to (?!say\b|admit\b|go\b|think about it\b){_THING}{_END}"),
-    Rule("open_thread", "wants_reminder", "{s} wants to be reminded to {o}.", rf"\b(?:please )?remind me to {_THING}{_END}"),
+    Rule("decision", "decided", "{s} decided {o}.", rf"\b(?:I|we)(?:'ve| have)? (?:just |finally )?(?:decided|made up my mind) (?P<o>to (?:{_LIFE})\b[^.,;!?]{{0,60}}?){_END}"),
+    Rule("task_completed", "finished", "{s} finished {o}.", rf"\b(?:I|we)(?:'ve| have)? (?:just |finally |already )?(?:finished|completed|handed in|submitted|passed) (?!up\b|off\b|last\b|early\b|late\b|few\b|work\b|\w+ing\b){_THING}{_END}"),
+    Rule("open_thread", "has_to", "{s} still has to {o}.", rf"\bI still (?:need|have) to (?P<o>(?:{_CHORE})\b[^.,;!?]{{2,60}}?){_END}"),
+    Rule("open_thread", "wants_reminder", "{s} wants to be reminded to {o}.", rf"(?:^|\bplease |\bcan you |^so )remind me to {_THING}{_END}"),
 )  # fmt: skip
 
 GERMAN = (
@@ -141,6 +151,13 @@ _UNSURE = re.compile(
     r"\b(?:if|would|wouldn't|could|might|maybe|perhaps|imagine|pretend|wish|suppose|used to|"
     r"never|not anymore|said|says|told me|asked|dream(?:ed|t)?|joking|kidding|hypothetically|"
     r"wenn|falls|würde|könnte|vielleicht|angenommen|früher|nie|sagte|sagt|gesagt|geträumt)\b",
+    re.IGNORECASE,
+)
+# A sentence in the third person cannot hold these, and one that ends with those is cut short.
+_TO_SOMEBODY = re.compile(
+    r"\b(?:I|me|my|mine|myself|we|us|our|you|your|it|them|they|their|him|his|her|this|that|these|those|"
+    r"mein\w*|dein\w*|unser\w*|mich|dich|es|das|sie|ihn)\b|[*#_()\[\]{}<>\"]"
+    r"|\b(?:to|for|of|with|about|in|on|at|from|by|as|the|an?|some|more|being|too|so|very)$",
     re.IGNORECASE,
 )
 _NOT_NAMES = frozenset("The A An I My It He She They We You This That Here There Now".split())
@@ -189,6 +206,8 @@ def _made(rule: Rule, match: re.Match[str], speaker: str) -> Stated | None:
     kin = (groups.get("kin") or "").lower()
     subject = groups.get(rule.subject) or speaker if rule.subject else speaker
     if not object_ or object_ in _NOT_NAMES or subject in _NOT_NAMES:
+        return None
+    if rule.type != "person" and _TO_SOMEBODY.search(object_):
         return None
     return Stated(
         type=rule.type,

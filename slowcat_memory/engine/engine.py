@@ -5,13 +5,14 @@ writes belong to the store's thread, everything else to the two workers of ``run
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from slowcat_memory.config import Config
 from slowcat_memory.engine.asking import Asking
 from slowcat_memory.engine.keeping import Keeping
+from slowcat_memory.engine.knowing import Knowing
 from slowcat_memory.engine.looking import Looking
 from slowcat_memory.engine.saying import Saying
 from slowcat_memory.engine.searching import Searching
@@ -21,15 +22,16 @@ from slowcat_memory.idle.events import OnMemory
 from slowcat_memory.idle.forecast import Forecast
 from slowcat_memory.idle.gate import IdleGate
 from slowcat_memory.providers import LLM, QueryEmbedder
-from slowcat_memory.records import SessionEdge
+from slowcat_memory.records import SessionEdge, WriteBatch
 from slowcat_memory.runtime.indexer import CLOSE_S
 from slowcat_memory.runtime.query import Query
+from slowcat_memory.store import Store
 
 _shared: dict[Path, "tuple[MemoryEngine, int]"] = {}
 _shared_lock = threading.Lock()
 
 
-class MemoryEngine(Saying, Keeping, Asking, Searching, Looking):
+class MemoryEngine(Saying, Keeping, Asking, Searching, Looking, Knowing):
     """One store, its indexes and its embedder; shareable by many processors of one process."""
 
     def __init__(
@@ -120,6 +122,37 @@ class MemoryEngine(Saying, Keeping, Asking, Searching, Looking):
         if self.readonly:
             raise StoreError("nothing is thought in a store that is only read")
         return self._thinking.until_done(jobs, progress)
+
+    def thinking_over(
+        self,
+        store: Store,
+        clock: Callable[[], datetime],
+        sleep: Callable[[float], Awaitable[object]],
+    ) -> Thinking:
+        """Think over another store, by another clock, as this engine would; see ``Thinking.over``.
+
+        Args:
+            store: What jobs read and write.
+            clock: The time there.
+            sleep: Waits there.
+
+        Returns:
+            What thinks when it is told to.
+        """
+        return self._thinking.over(store, clock, sleep)
+
+    def adopt(self, job: str, batch: WriteBatch) -> None:
+        """Write what was derived elsewhere, in one transaction, and take it into the indexes. Blocks.
+
+        Args:
+            job: Who made it.
+            batch: What changes.
+
+        Raises:
+            StoreError: It cannot be saved.
+        """
+        self.store.apply(job, batch).wait(None)
+        self._indexer.take(batch)
 
     @classmethod
     def acquire(

@@ -121,5 +121,6 @@ def retrieval_options(config: Config) -> RetrievalOptions:
         fuse=config.fuse,
         rank=config.rank,
         gate=config.gate,
+        links=config.links,
         language=config.index.language,
     )

@@ -8,6 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
+from datetime import datetime
 
 from loguru import logger
 from msgspec.structs import replace
@@ -19,11 +20,12 @@ from slowcat_memory.idle.gate import IdleGate
 from slowcat_memory.idle.job import Job
 from slowcat_memory.idle.loop import IdleLoop
 from slowcat_memory.idle.options import IdleOptions
-from slowcat_memory.idle.registry import BUILT_IN, find_jobs
+from slowcat_memory.idle.registry import BUILT_IN, UPKEEP, find_jobs
 from slowcat_memory.idle.thread import IdleThread
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import ThinkingOptions, open_llm
 from slowcat_memory.records import WriteBatch
+from slowcat_memory.store import Store
 
 TELL_S = 0.5  # between two words about progress
 STEPS = ("done", "retry", "dead", "interrupted")  # as the loop counts them
@@ -111,6 +113,37 @@ class Thinking:
         """
         self._ends.append(tell)
         return lambda: self._ends.remove(tell) if tell in self._ends else None
+
+    def over(
+        self,
+        store: Store,
+        clock: Callable[[], datetime],
+        sleep: Callable[[float], Awaitable[object]],
+    ) -> "Thinking":
+        """Wire the same thinking over another store and another clock, without upkeep.
+
+        Nobody speaks there, so nothing holds it, and no budget is kept.
+
+        Args:
+            store: What jobs read and write.
+            clock: The time there.
+            sleep: Waits there.
+
+        Returns:
+            What is told when to think by ``until_done`` alone.
+        """
+        parts = replace(self._parts, store=store, clock=clock)
+        options = replace(self._options, grace_s=0.0, from_hour=0, to_hour=0, on_battery=True)
+        jobs = [job for job in self.jobs if job not in UPKEEP]
+        return Thinking(
+            parts,
+            replace(options, tokens_per_hour=0),
+            self._llm,
+            Metrics(),
+            lambda batch: None,
+            jobs,
+            sleep=sleep,
+        )
 
     def until_done(
         self,

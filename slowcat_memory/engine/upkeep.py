@@ -8,6 +8,7 @@ from msgspec.structs import asdict, replace
 from slowcat_memory.core.tuning import tuning_name
 from slowcat_memory.engine.forgetting import Forgetting
 from slowcat_memory.idle.context import Parts as IdleParts
+from slowcat_memory.idle.jobs.summing_up import SUMMING_UP
 from slowcat_memory.providers import LLM, DocumentEmbedder
 from slowcat_memory.records import Aged, Manifest, WriteBatch
 from slowcat_memory.runtime.documents import Stop, Told
@@ -30,7 +31,8 @@ class Upkeep(Forgetting):
             embed=self._vectors.encode,
             space=lambda: self._embedding.space.key,
             token_space=lambda: self._embedding.token_key,
-            options=asdict(self.config),  # a job's section has its name
+            # A job's section has its name, but that of those that sum up.
+            options=asdict(self.config) | dict.fromkeys(SUMMING_UP, self.config.summaries),
         )
 
     def _thinkable(self) -> list[str]:

@@ -101,8 +101,8 @@ class Searcher:
     def __len__(self) -> int:
         return self.table.living
 
-    def __contains__(self, memory_id: str) -> bool:
-        return self.table.find(memory_id) >= 0
+    def __contains__(self, memory_id: object) -> bool:
+        return isinstance(memory_id, str) and self.table.find(memory_id) >= 0
 
     def items(self) -> Iterator[tuple[str, int]]:
         """Walk what can be found: ids and document numbers."""

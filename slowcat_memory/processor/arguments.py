@@ -32,6 +32,7 @@ def override(
     embedding_model: str | None,
     hot_cache_size: int | None,
     memory_token_budget: int | None,
+    context_llm_endpoint: str | None,
 ) -> Config:
     """Let a few arguments win over the configuration.
 
@@ -41,6 +42,7 @@ def override(
         embedding_model: Name of a sentence-transformers model, None to leave it.
         hot_cache_size: Latest memories to keep in memory, None to leave it.
         memory_token_budget: Size of a turn's block, None to leave it.
+        context_llm_endpoint: URL of the LLM that thinks, None to leave it.
 
     Returns:
         The configuration with these.
@@ -51,6 +53,7 @@ def override(
     if memory_token_budget is not None and memory_token_budget < 0:
         raise ConfigError("memory_token_budget is negative", hint="0 injects nothing")
     memory, pack, embedding = config.memory, config.pack, config.embedding
+    thinking = config.thinking
     if path is not None:
         memory = replace(memory, path=str(path))
     if hot_cache_size is not None:
@@ -59,4 +62,6 @@ def override(
         pack = replace(pack, memory_token_budget=memory_token_budget)
     if embedding_model is not None:
         embedding = replace(embedding, model=embedding_model)
-    return replace(config, memory=memory, pack=pack, embedding=embedding)
+    if context_llm_endpoint is not None:
+        thinking = replace(thinking, url=context_llm_endpoint)
+    return replace(config, memory=memory, pack=pack, embedding=embedding, thinking=thinking)

@@ -95,6 +95,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         embedding_model: str | None = None,
         hot_cache_size: int | None = None,
         memory_token_budget: int | None = None,
+        context_llm_endpoint: str | None = None,
         add_instruction: bool = True,
         **kwargs: Any,
     ) -> None:
@@ -114,6 +115,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             embedding_model: Name of a sentence-transformers model; overrides the configuration.
             hot_cache_size: Latest memories to keep in memory; overrides the configuration.
             memory_token_budget: Size of a turn's block; overrides the configuration.
+            context_llm_endpoint: Base URL of the LLM that thinks while nobody speaks, "" for none;
+                overrides the configuration.
             add_instruction: Add the one line that explains the block to the system instruction.
             **kwargs: For ``FrameProcessor``.
 
@@ -122,7 +125,14 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         """
         super().__init__(**kwargs)
         base = engine.config if engine else read(config)
-        self._config = override(base, path, embedding_model, hot_cache_size, memory_token_budget)
+        self._config = override(
+            base,
+            path,
+            embedding_model,
+            hot_cache_size,
+            memory_token_budget,
+            context_llm_endpoint,
+        )
         self._scope = check_scope(user_id or self._config.memory.user_id)
         self._opening = Opening(self._config, engine, self._cannot_save)
         self._pair, self._around = aggregators, Neighbours()

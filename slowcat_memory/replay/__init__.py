@@ -6,7 +6,7 @@ transcript (``export``), and recalling for a turn again, as of then (``replay.tu
 Not useful for: a conversation that goes on now; that is ``runtime/``.
 """
 
-from slowcat_memory.replay.exporting import export
+from slowcat_memory.replay.exporting import export, export_summaries
 from slowcat_memory.replay.importing import Imported, Step, import_file
 from slowcat_memory.replay.ingesting import ingest
 from slowcat_memory.replay.reading import read
@@ -20,6 +20,7 @@ __all__ = [
     "TranscriptSession",
     "Utterance",
     "export",
+    "export_summaries",
     "import_file",
     "ingest",
     "read",

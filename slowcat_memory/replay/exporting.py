@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from slowcat_memory.core.chunks import turn_of
+from slowcat_memory.core.kinds import SUMMARY
+from slowcat_memory.core.summaries import archival, current
 from slowcat_memory.records import Memory, Turn
 from slowcat_memory.store import Snapshot
 
@@ -36,6 +38,23 @@ def export(snapshot: Snapshot, scope: str = "", but: str = "") -> Iterator[Row]:
         for memory in kept:
             if memory.kind == "note" and memory.retired_at is None:
                 yield note_row(memory)
+
+
+def export_summaries(snapshot: Snapshot, scope: str = "", but: str = "") -> Iterator[str]:
+    """Write the summaries that count as texts that stand alone; see ``core.summaries.archival``.
+
+    Args:
+        snapshot: The store.
+        scope: Only this namespace; "" for every one.
+        but: A namespace that goes out only if it is named.
+
+    Yields:
+        A text each, scope by scope in the order of time.
+    """
+    for name in [scope] if scope else [name for name in snapshot.scopes() if name != but]:
+        found = current(snapshot.memories(name, f"{SUMMARY}/"))
+        for memory in sorted(found, key=lambda m: (m.valid_from, m.kind, m.id)):
+            yield archival(memory)
 
 
 def turn_row(turn: Turn, chunk: Memory | None = None) -> Row:

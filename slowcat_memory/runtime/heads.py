@@ -50,21 +50,19 @@ class Heads:
         with self._store.snapshot() as snapshot:
             sessions = snapshot.sessions(scope)
             kept = (m for m in snapshot.memories(scope) if local or not m.local_only)
-            memories = [m for m in kept if not m.retired_at]
+            every = list(kept)
         icebreaker = self._icebreakers.for_session(scope, sessions)
         ended = [session for session in sessions if session.ended is not None]
         last = max(ended, key=lambda session: session.last, default=None)
         moment = self._moment(scope, sessions, len(ended))
+        going = len(ended) < len(sessions)
+        memories = [m for m in standing(every, moment, going) if _is_due(m, moment, going)]
         past = Past(
             moment=moment,
             talks=len(ended),
             last=last.last if last else None,
             summary=_summary(memories, last),
-            memories=[
-                m
-                for m in memories
-                if holds(m, self._clock()) and _is_due(m, moment, len(ended) < len(sessions))
-            ],
+            memories=[m for m in memories if holds(m, self._clock())],
             icebreaker=icebreaker,
             user=self._user_name,
         )
@@ -79,6 +77,29 @@ class Heads:
             at = begins
         self._asked[scope] = (talks, at)
         return at
+
+
+def standing(memories: Iterable[Memory], moment: datetime, going: bool) -> list[Memory]:
+    """Keep what was not superseded before a session began.
+
+    What idle work supersedes while it goes on stands until its end; what a person takes back goes
+    at once.
+
+    Args:
+        memories: Of the scope.
+        moment: When the session began.
+        going: Whether it goes on.
+
+    Returns:
+        Those that hold for the head, in their order.
+    """
+    known = list(memories)
+    newer = {(m.kind, m.recorded_at) for m in known if m.recorded_at and m.made}
+    return [
+        m
+        for m in known
+        if not m.retired_at or (going and m.retired_at > moment and (m.kind, m.retired_at) in newer)
+    ]
 
 
 def _is_due(memory: Memory, moment: datetime, going: bool) -> bool:

@@ -18,9 +18,13 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.icebreakers import (
     ANY_HOUR,
+    PASSED,
+    USED,
     IcebreakerOptions,
     choose,
+    due,
     expired,
+    marked,
     waiting,
 )
 from slowcat_memory.core.kinds import ICEBREAKER
@@ -209,8 +213,9 @@ class Icebreakers:
                 if taken and taken.memory:
                     self._note(scope, Taken("", after, now), ())
                 return None
-            rest = [] if self._options.keep_rest else waiting(known.values(), now)
-            used = {one.id: one for one in (chosen, *rest)}.values()
+            rest = [] if self._options.keep_rest else due(known.values(), now)
+            passed = (marked(one, PASSED) for one in rest if one.id != chosen.id)
+            used = (marked(chosen, USED), *passed)
             if not self._note(scope, Taken(chosen.id, after, now), used):
                 return None
         logger.info(f"memory: {chosen.id} of scope {scope} is used")

@@ -15,6 +15,7 @@ from typing import Any
 from loguru import logger
 
 from slowcat_memory.core.chunks import chunk, chunk_id
+from slowcat_memory.core.kinds import findable
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Memory, Turn, WriteBatch
 from slowcat_memory.runtime.documents import DocumentVectors
@@ -119,7 +120,8 @@ class Indexer:
 
     def _take_memory(self, memory: Memory) -> None:
         self._namespaces.get(memory.scope).put_memory(memory)
-        self.later(self._vectors.draft, memory.scope, [memory.id])
+        if findable(memory):
+            self.later(self._vectors.draft, memory.scope, [memory.id])
 
     def _take_batch(self, batch: WriteBatch) -> None:
         """Take a batch into the loaded indexes; one that is loaded later reads it from the store."""

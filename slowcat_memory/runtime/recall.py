@@ -17,6 +17,7 @@ from slowcat_memory.core import calibrate, fuse
 from slowcat_memory.core.ask import Ask
 from slowcat_memory.core.fuse import FuseOptions
 from slowcat_memory.core.known import Signs, names_in, probability
+from slowcat_memory.core.links import LinkOptions, Links
 from slowcat_memory.core.queries import Said
 from slowcat_memory.core.rank import RankOptions
 from slowcat_memory.core.text import fingerprint
@@ -61,6 +62,8 @@ class Recall:
         ranking: RankOptions,
         dialogue: float = 0.0,
         recent: Fetch | None = None,
+        links: Links | None = None,
+        linking: LinkOptions = LinkOptions(),
     ) -> None:
         """Wire the parts.
 
@@ -75,11 +78,13 @@ class Recall:
             ranking: The priors.
             dialogue: How much the last turns turn a query's vector their way.
             recent: As ``fetch``, of those alone that are at hand; None when all are.
+            links: As in ``Scoring``.
+            linking: As in ``Scoring``.
         """
         self._searcher, self._fetch, self._understand = searcher, fetch, understand
         self._recent = recent or fetch
         self._embed, self._dialogue = embed, dialogue
-        self._scoring = Scoring(searcher, tokens, fusing, ranking)
+        self._scoring = Scoring(searcher, tokens, fusing, ranking, links, linking)
         self._duplicate = fusing.duplicate
 
     def run(self, query: Query, progress: Progress | None = None) -> Recollection:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from slowcat_memory.core.chunks import CHUNK, chunk, chunk_id
+from slowcat_memory.core.kinds import QUARANTINED
 from slowcat_memory.records import LedgerEntry, Memory, Turn
 from slowcat_memory.runtime.hiding import last_exchange
 from slowcat_memory.store import Snapshot
@@ -141,7 +142,7 @@ def known_of(snapshot: Snapshot, scope: str, own: str) -> list[Memory]:
         Pinned first, then notes, facts, other derived ones, then what the person lately said about
         themselves; within each the latest first.
     """
-    kept = [memory for memory in snapshot.memories(scope)]
+    kept = [memory for memory in snapshot.memories(scope) if memory.kind != QUARANTINED]
     retired = {memory.id for memory in kept if memory.retired_at}
     current = [m for m in kept if m.id not in retired and (m.pinned or m.kind != CHUNK)]
     derived = sorted(current, key=_standing)

@@ -18,6 +18,7 @@ from slowcat_memory.core.ask import Ask, AskOptions, understand
 from slowcat_memory.core.fuse import FuseOptions
 from slowcat_memory.core.gate import GateOptions, Need
 from slowcat_memory.core.known import probability
+from slowcat_memory.core.links import LinkOptions
 from slowcat_memory.core.pack import Packed
 from slowcat_memory.core.rank import RankOptions
 from slowcat_memory.core.union import union
@@ -28,6 +29,7 @@ from slowcat_memory.runtime.breaker import Embed
 from slowcat_memory.runtime.embedding import Embedding
 from slowcat_memory.runtime.indexer import Indexer
 from slowcat_memory.runtime.namespaces import Namespaces, check_scope
+from slowcat_memory.runtime.overviews import Overviews
 from slowcat_memory.runtime.prefetch import Attempt, Prefetch, PrefetchOptions, overlap
 from slowcat_memory.runtime.query import Query, RecallOptions, Recollection
 from slowcat_memory.runtime.recall import Progress, Recall
@@ -57,6 +59,7 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
     fuse: FuseOptions = field(default_factory=FuseOptions)
     rank: RankOptions = field(default_factory=RankOptions)
     gate: GateOptions = field(default_factory=GateOptions)
+    links: LinkOptions = field(default_factory=LinkOptions)
     language: str = "english"
 
 
@@ -89,6 +92,7 @@ class Retrieval:
         self._namespaces, self._embedding, self._indexer = namespaces, embedding, indexer
         self._store, self._metrics, self._residence = store, metrics, residence
         self._zone, self._options = zone, options
+        self._overviews = Overviews(store, zone, options.language)
 
     def begin(self, query: Query, pack: Pack) -> Attempt | None:
         """Begin a recall ahead of the turn that may ask for it. Neither blocks nor waits.
@@ -344,7 +348,8 @@ class Retrieval:
             The hits.
         """
         try:
-            return self._recall(query.scope, embed).run(query, progress)
+            found = self._recall(query.scope, embed).run(query, progress)
+            return self._overviews.add(query, found)
         finally:
             self._residence.recalled()
 
@@ -375,6 +380,8 @@ class Retrieval:
             self._options.rank,
             self._options.ask.dialogue,
             lambda _, ids: namespace.recent(ids),
+            namespace.links() if self._options.links.hop else None,
+            self._options.links,
         )
 
     def _understand(self, query: Query, searcher: Searcher) -> Ask:

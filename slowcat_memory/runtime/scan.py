@@ -13,7 +13,7 @@ import numpy as np
 from slowcat_memory.core.belief import believed
 from slowcat_memory.core.calibrate import probability
 from slowcat_memory.core.chunks import chunk, chunk_id, spoken, turn_of
-from slowcat_memory.core.kinds import findable
+from slowcat_memory.core.kinds import findable, searchable
 from slowcat_memory.core.text import Tokenizer
 from slowcat_memory.records import Hit, Memory
 from slowcat_memory.store import Snapshot
@@ -111,7 +111,7 @@ def retired(snapshot: Snapshot, scope: str, at: datetime) -> Iterator[Memory]:
     """
     pending = (entry for entry in snapshot.commands(scope) if entry.state == "done" and entry.due)
     forgotten = {memory for entry in pending for memory in entry.hidden}
-    for memory in filter(findable, snapshot.memories(scope)):
+    for memory in filter(searchable, snapshot.memories(scope)):
         if memory.retired_at is not None and memory.id not in forgotten and believed(memory, at):
             yield memory
 

@@ -13,6 +13,7 @@ from slowcat_memory.core.asked import votes
 from slowcat_memory.core.calibrate import probability
 from slowcat_memory.core.closeness import closeness, overlap
 from slowcat_memory.core.fuse import FuseOptions
+from slowcat_memory.core.links import LinkOptions, Links
 from slowcat_memory.core.maxsim import maxsim
 from slowcat_memory.core.rank import RankOptions, apply_priors
 from slowcat_memory.index import Candidates, Searcher
@@ -75,6 +76,8 @@ class Scoring:
         tokens: FetchTokens | None,
         fusing: FuseOptions,
         ranking: RankOptions,
+        links: Links | None = None,
+        linking: LinkOptions = LinkOptions(),
     ) -> None:
         """Wire the parts.
 
@@ -83,7 +86,10 @@ class Scoring:
             tokens: Returns the vectors of memories' tokens; None without any.
             fusing: How views become one score.
             ranking: The priors.
+            links: Which memories mention the same; None where nobody knows.
+            linking: How far that leads.
         """
+        self._links, self._linking = links, linking
         self._searcher, self._tokens = searcher, tokens
         self._fusing, self._ranking = fusing, ranking
 
@@ -125,7 +131,7 @@ class Scoring:
         return Scored(
             found=found,
             views=views,
-            scores=weigh(self._fused(views, found)),
+            scores=self._linked(weigh(self._fused(views, found)), found),
             coverage=coverage,
             probability=probability(coverage, found.cosine, len(self._searcher)),
             weigh=weigh,
@@ -156,9 +162,16 @@ class Scoring:
         return replace(
             scored,
             views=views,
-            scores=scored.weigh(self._fused(views, scored.found)),
+            scores=self._linked(scored.weigh(self._fused(views, scored.found)), scored.found),
             near=float(raw[best].max()),
         )
+
+    def _linked(self, scores: np.ndarray, found: Candidates) -> np.ndarray:
+        """Add what the best lead on to."""
+        if self._links is None:
+            return scores
+        lifted = self._links.lift(found.ids, scores, self._linking)
+        return scores if lifted is None else scores + self._linking.hop * lifted
 
     def _fused(self, views: dict[str, np.ndarray], found: Candidates) -> np.ndarray:
         keys = found.views.get("keys")

@@ -469,6 +469,14 @@ class Snapshot:
         """
         return self._get(Cursor, "cursors", keys.name_key(name))
 
+    def cursors(self) -> Iterator[Cursor]:
+        """Walk how far every reader has come.
+
+        Yields:
+            Cursors by name.
+        """
+        return self._scan(Cursor, "cursors")
+
     def manifest(self, scope: str) -> Manifest | None:
         """Return what vouches for a namespace's index.
 

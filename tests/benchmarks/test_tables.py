@@ -37,9 +37,11 @@ def test_without_data_the_reason_is_said(tmp_path):
     skipped = {step.name: step.skipped for step in steps if step.skipped}
     assert {"quality", "ablation", "calibration", "contextual"} <= set(skipped)
     assert "evaluation data" in skipped["calibration"]
-    assert [step.result for step in steps if not step.skipped][:3] == [
+    assert [step.result for step in steps if not step.skipped][:5] == [
         "latency.json",
         "turn.json",
+        "preempt.json",
+        "idle_cost.json",
         "prefix.json",
     ]
 
@@ -57,7 +59,7 @@ def test_the_selection_leaves_out_what_takes_long(tmp_path):
         vectors = {done[f][done[f].index("--cache") + 1] for f in done if f.startswith("quality")}
         assert vectors == {str(tmp_path / "kept" / "vectors")}
         for name, arguments in done.items():
-            if name != "prefix.json":
+            if name not in ("prefix.json", "preempt.json"):
                 assert str(tmp_path / "kept") in arguments[arguments.index("--cache") + 1]
 
 

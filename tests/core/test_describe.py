@@ -7,6 +7,7 @@ import pytest
 
 from slowcat_memory.core.describe import (
     CONTEXT_WORDS,
+    NOTE_WORDS,
     SYSTEM,
     Described,
     Descriptions,
@@ -153,6 +154,13 @@ def test_questions_are_few_and_differ():
     found = keep(Described(1, "Ada names her pet.", many))
     assert found.found[1].questions == ("Who is Hugo?", "Whose pet?", "Which pet?")
     assert found.dropped == 2
+
+
+def test_notes_are_few_short_and_say_what_was_said():
+    notes = ["Ada keeps a tortoise. Bertil gave it to her.", "Ada keeps a tortoise.", "Hugo " * 50]
+    found = keep(Described(1, "", [], notes))
+    assert found.found[1].notes == ("Ada keeps a tortoise.", " ".join(["Hugo"] * NOTE_WORDS))
+    assert found.dropped == 1, "one sentence names somebody that nobody named"
 
 
 def test_a_label_is_no_part_of_a_text():

@@ -1,13 +1,11 @@
 """Two names, one entity: the stages, the vetoes, and F1 on the labelled pairs."""
 
-import numpy as np
 import pytest
 
+from benchmarks.dedup import cosine, judged, pairs
 from slowcat_memory.core.entity_names import names
 from slowcat_memory.core.given_names import same_given
 from slowcat_memory.core.same_entity import Candidate, DedupOptions, resolve, same
-from slowcat_memory.providers import EmbedderOptions, open_query_embedder
-from tests.core.pairs import judged, pairs
 
 
 def person(name: str, **attributes: str) -> Candidate:
@@ -85,14 +83,10 @@ def test_forms_of_a_given_name() -> None:
 def test_the_labelled_pairs() -> None:
     every = pairs()
     assert len(every) >= 300 and 140 <= sum(wanted for *_, wanted in every) <= 170
-    embedder, report = open_query_embedder(EmbedderOptions())
-    if embedder is None:
-        pytest.skip(f"no embedding model here: {report.source}")
-
-    def cosine(one: str, other: str) -> float:
-        return float(np.dot(*embedder.encode([one, other])))
-
-    precision, _, f1, stages = judged(every, cosine)
+    similar, model = cosine()
+    if not model:
+        pytest.skip("no embedding model here")
+    precision, _, f1, stages = judged(every, similar)
     assert f1 >= 0.95 and precision >= 0.98, stages
 
 

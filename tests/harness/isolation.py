@@ -192,8 +192,11 @@ def post_filter() -> Iterator[None]:
         for turn, _, _ in turns:
             for namespace in self._namespaces:
                 if chunk(turn).id not in namespace.searcher:
-                    searcher, nobody = namespace.searcher, mock.Mock(turn_before=_none)
-                    searcher.add(namespace._document(turn, nobody, searcher, keys=True))
+                    namespace.searcher.add(
+                        namespace._document(
+                            turn, mock.Mock(turn_before=_none, in_context=_itself), keys=False
+                        )
+                    )
 
     with mock.patch.object(Indexer, "_take", to_all):
         yield
@@ -201,6 +204,10 @@ def post_filter() -> Iterator[None]:
 
 def _none(*_: object) -> int:
     return 0
+
+
+def _itself(memory: Any) -> Any:
+    return memory
 
 
 def _everybody(self: Any, scopes: Any) -> tuple[str, ...]:

@@ -195,6 +195,16 @@ def test_fewer_questions_take_the_old_ones_away(house):
     assert house.keys(id) == ["chunk/2?q1"]
 
 
+def test_a_note_is_a_key_of_its_own_kind(house):
+    told = {"turn": 2, "context": "", "questions": [], "notes": ["There is an oak.", "It is old."]}
+    house.llm._reply = lambda prompt: {"turns": [told]}
+    [id] = house.say("s", GARDEN[0])
+    house.work()
+    assert house.keys(id) == ["chunk/2?n1", "chunk/2?n2"]
+    with house.store.snapshot() as snapshot:
+        assert {key.kind for key in snapshot.keys("anna")} == {"note"}
+
+
 # ------------------------------------------------------------------- what is due
 
 

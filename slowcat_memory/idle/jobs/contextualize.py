@@ -13,6 +13,8 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.chunks import chunk, chunk_id, spoken
 from slowcat_memory.core.describe import (
+    LONG_WORDS,
+    MOST_NOTES,
     MOST_QUESTIONS,
     SYSTEM,
     VERSION,
@@ -53,6 +55,7 @@ from slowcat_memory.records import (
 )
 
 ANSWER_TOKENS = 160  # for what is written about one turn, its JSON included
+NOTES_TOKENS = 180  # for the notes on a long one
 
 
 class Contextualize:
@@ -98,11 +101,12 @@ class Contextualize:
             version=VERSION,
             system=SYSTEM,
             user=asking(seen, due, context.zone, context.options.chunk_chars),
-            max_tokens=ANSWER_TOKENS * (len(due) + 1),
+            max_tokens=ANSWER_TOKENS * (len(due) + 1) + NOTES_TOKENS * _long(due),
         )
         answer = await context.llm.complete(prompt, Descriptions)
         most = min(context.options.questions, MOST_QUESTIONS)
-        kept = checked(answer.value, due, ground(seen, context.zone), most)
+        notes = min(context.options.notes, MOST_NOTES)
+        kept = checked(answer.value, due, ground(seen, context.zone), most, notes)
         if not kept.found and not asked.again:
             raise BadAnswerError("none of the turns that were asked about is described")
         made = Made(job=NAME, version=VERSION, model=answer.model)
@@ -169,14 +173,22 @@ def _written(
             Context(scope=scope, memory=memory, text=found.context, digest=digests[id],
                     sources=sources, made=made)
         )  # fmt: skip
-        names = [f"{memory}?q{n + 1}" for n in range(MOST_QUESTIONS)]
-        for name, text in zip(names, found.questions, strict=False):
-            keys.append(
-                Key(scope=scope, memory=memory, id=name, kind="question", text=text,
-                    sources=sources, made=made)
-            )  # fmt: skip
-        drop += [(scope, name) for name in names[len(found.questions) :]]
+        for kind, texts, most in (
+            ("question", found.questions, MOST_QUESTIONS),
+            ("note", found.notes, MOST_NOTES),
+        ):
+            names = [f"{memory}?{kind[0]}{n + 1}" for n in range(most)]
+            for name, text in zip(names, texts, strict=False):
+                keys.append(
+                    Key(scope=scope, memory=memory, id=name, kind=kind, text=text,
+                        sources=sources, made=made)
+                )  # fmt: skip
+            drop += [(scope, name) for name in names[len(texts) :]]
     return WriteBatch(contexts=tuple(contexts), keys=tuple(keys), drop_keys=tuple(drop))
+
+
+def _long(due: dict[int, Turn]) -> int:
+    return sum(len(turn.text.split()) > LONG_WORDS for turn in due.values())
 
 
 async def _embedded(batch: WriteBatch, due: dict[int, Turn], context: JobContext) -> WriteBatch:

@@ -9,7 +9,8 @@ import msgspec
 from msgspec import Struct
 
 from slowcat_memory.core.chunks import chunk_id
-from slowcat_memory.core.describe import SYSTEM, VERSION, line
+from slowcat_memory.core.describe import SYSTEM, VERSION
+from slowcat_memory.core.record import line
 from slowcat_memory.core.surroundings import AFTER, BEFORE, digest, groups, small_talk, windows
 from slowcat_memory.core.text import estimate_tokens
 from slowcat_memory.idle.job import JobContext
@@ -33,6 +34,7 @@ class ContextualizeOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fie
         chunks: How many a call. More make the LLM read less in all; with fewer, less is lost when
             somebody speaks, and a weak model leaves fewer out.
         questions: How many questions are kept of a chunk, 0 for none.
+        notes: How many notes are kept of a chunk, 0 for none.
         chunk_chars: Characters of a chunk that the LLM sees; of a longer one both ends.
         record_tokens: Most tokens of a conversation in one prompt, 0 for as many as the LLM reads.
             A small model understands a short one better.
@@ -43,6 +45,7 @@ class ContextualizeOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fie
     enabled: bool = True
     chunks: int = 8
     questions: int = 3
+    notes: int = 3
     chunk_chars: int = 800
     record_tokens: int = 0
     rest_s: float = 300.0

@@ -1,0 +1,81 @@
+"""How things stand to one another, in words: the predicates that are preferred, and what they join."""
+
+import re
+
+# What an LLM is shown. Others are taken as well: a domain has its own.
+PREFERRED = (
+    "lives_in", "address", "works_at", "works_as", "studies", "studies_at", "born_in", "age",
+    "birthday", "married_to", "has_partner", "has_child", "has_sister", "has_brother", "has_mother",
+    "has_father", "friend_of", "has_pet", "owns", "likes", "dislikes", "prefers", "allergic_to",
+    "speaks", "plays", "member_of", "visited", "attended", "plans", "relationship_status",
+)  # fmt: skip
+_SAME = {
+    "based_in": "lives_in", "lives_at": "address", "located_in": "lives_in", "moved_to": "lives_in",
+    "resides_in": "lives_in", "living_in": "lives_in", "home": "lives_in", "lives_on": "address",
+    "employed_at": "works_at", "employed_by": "works_at", "employer": "works_at",
+    "works_for": "works_at", "working_at": "works_at", "started_at": "works_at",
+    "job": "works_as", "occupation": "works_as", "profession": "works_as", "job_title": "works_as",
+    "from": "born_in", "comes_from": "born_in", "is_aged": "age", "years_old": "age",
+    "spouse": "married_to", "husband": "married_to", "wife": "married_to",
+    "sister": "has_sister", "brother": "has_brother", "child": "has_child", "pet": "has_pet",
+    "owns_pet": "has_pet", "loves": "likes", "enjoys": "likes", "hates": "dislikes",
+    "friend": "friend_of", "is_friend_of": "friend_of", "allergy": "allergic_to", "named": "name",
+    "is_called": "name", "favorite_color": "favourite_colour",
+}  # fmt: skip
+# What an object is, where nobody says; an object of any other predicate is a value.
+_OBJECTS = {
+    "lives_in": "place", "address": "place", "born_in": "place", "visited": "place",
+    "works_at": "organisation", "studies_at": "organisation", "member_of": "organisation",
+    "married_to": "person", "friend_of": "person", "has_pet": "pet",
+}  # fmt: skip
+_NOT_ONE_WORD = re.compile(r"[^a-z0-9äöüß]+")
+_FORM = re.compile(r"[a-z][a-z_0-9äöüß]{1,39}")
+
+
+def canonical(predicate: str) -> str:
+    """Write a predicate as it is kept.
+
+    Args:
+        predicate: As somebody wrote it.
+
+    Returns:
+        In snake_case, one word for what means the same; "" for none.
+    """
+    name = _NOT_ONE_WORD.sub("_", predicate.casefold()).strip("_")
+    name = name.replace("favorite", "favourite")
+    name = _SAME.get(name, name)
+    return name if _FORM.fullmatch(name) else ""
+
+
+def object_type(predicate: str) -> str:
+    """Tell what the object of a predicate is.
+
+    Args:
+        predicate: In snake_case.
+
+    Returns:
+        A type of entities; "" for a value.
+    """
+    if predicate in _OBJECTS:
+        return _OBJECTS[predicate]
+    return "person" if predicate.startswith("has_") and predicate != "has_to" else ""
+
+
+def sentence(subject: str, predicate: str, object: str) -> str:
+    """Say a relation.
+
+    Args:
+        subject: A name.
+        predicate: In snake_case.
+        object: A name or a value.
+
+    Returns:
+        A plain sentence, of these words alone.
+    """
+    if predicate == "age":
+        return f"{subject} is {object} years old."
+    if predicate in ("name", "address", "birthday", "email", "phone"):
+        return f"{subject}'s {predicate} is {object}."
+    if predicate.startswith(("has_", "favourite_")):
+        return f"{subject}'s {predicate.removeprefix('has_').replace('_', ' ')} is {object}."
+    return f"{subject} {predicate.replace('_', ' ')} {object}."

@@ -1,0 +1,333 @@
+"""Facts as files: ``YYYY-MM-DD.json`` for each day on which they were said, and ``index.json``.
+
+The index tells what there is without the files being read. A fact is written with all that it needs
+to be read back; where the log holds no turn that says it, it keeps the numbers that its turns had,
+and has no source: nothing is claimed that cannot be looked up.
+"""
+
+import json
+import os
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime, tzinfo
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from slowcat_memory.core.evidence import quoted
+from slowcat_memory.core.fact_prompts import LINK
+from slowcat_memory.core.facts import Confidence, fact_key, is_fact, type_of
+from slowcat_memory.core.injected import injected
+from slowcat_memory.core.keepable import keepable
+from slowcat_memory.core.kinds import FACT
+from slowcat_memory.core.text import clean
+from slowcat_memory.errors import ConfigError, TranscriptError
+from slowcat_memory.records import Made, Memory, Turn, WriteBatch
+from slowcat_memory.runtime.audience import guest_scope
+from slowcat_memory.runtime.namespaces import check_scope
+from slowcat_memory.store import Snapshot
+
+if TYPE_CHECKING:
+    from slowcat_memory.engine import MemoryEngine
+
+INDEX, VERSION = "index.json", 1
+INDEX_CHARS = 80  # of a fact in the index
+_DAY = re.compile(r"\d{4}-\d\d-\d\d\.json")
+_TYPE = re.compile(r"[a-z][a-z_]{1,29}")
+_OWN = ("subject", "predicate", "object", "quote", "confidence", "date", "said_in", "said_at")
+
+
+class FactRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A fact as it stands in a file.
+
+    Attributes:
+        id: Its id.
+        scope: Its namespace.
+        type: Its type.
+        content: A plain sentence.
+        confidence: How sure its extractor was.
+        source_date: When it was said.
+        extracted_at: When it was drawn from what was said.
+        valid_from: Since when it is true.
+        speaker: Who said it.
+        subject: Whom it is about.
+        predicate: What of them, in snake_case.
+        object: The same, its value.
+        quote: The words that say it.
+        date: The day that it speaks of.
+        valid_to: Until when it was true.
+        retired_at: When it was superseded.
+        sources: Numbers of the turns that say it, in the log that it comes from.
+        trust: Who vouches for it.
+        importance: 0 to 1.
+        pinned: A person asked that it always counts.
+        local_only: Never put before an LLM on another machine.
+        facets: Whatever else is kept beside it.
+        made: Which job made it.
+    """
+
+    id: str
+    scope: str
+    type: str
+    content: str
+    confidence: Confidence
+    source_date: datetime
+    extracted_at: datetime
+    valid_from: datetime
+    speaker: str
+    subject: str = ""
+    predicate: str = ""
+    object: str = ""
+    quote: str = ""
+    date: str = ""
+    valid_to: datetime | None = None
+    retired_at: datetime | None = None
+    sources: tuple[int, ...] = ()
+    trust: str = "user"
+    importance: float = 0.5
+    pinned: bool = False
+    local_only: bool = False
+    facets: dict[str, str] = {}
+    made: Made | None = None
+
+
+class FactFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a file holds."""
+
+    date: str
+    facts: tuple[FactRow, ...]
+
+
+class Imported(Struct, frozen=True):
+    """What came of files.
+
+    Attributes:
+        facts: How many facts are new.
+        known: How many were there already.
+        refused: How many read like an order, or are no facts.
+        unproven: How many of the new ones have no turn in this log.
+    """
+
+    facts: int = 0
+    known: int = 0
+    refused: int = 0
+    unproven: int = 0
+
+
+# ------------------------------------------------------------------- out
+
+
+def export_facts(snapshot: Snapshot, folder: Path, scopes: Iterable[str], zone: tzinfo) -> int:
+    """Write facts into a folder; files of other days that lie there stay.
+
+    Args:
+        snapshot: The store.
+        folder: Made when it is not there, readable by its owner alone.
+        scopes: Whose.
+        zone: The user's time zone: it tells which day.
+
+    Returns:
+        How many facts.
+    """
+    days = defaultdict[str, list[FactRow]](list)
+    for scope in scopes:
+        for one in snapshot.memories(scope, f"{FACT}/"):
+            if is_fact(one):
+                made = _row(one, snapshot)
+                days[f"{made.source_date.astimezone(zone):%Y-%m-%d}"].append(made)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for day, rows in days.items():
+        _write(folder / f"{day}.json", msgspec.to_builtins(FactFile(date=day, facts=tuple(rows))))
+    _write(folder / INDEX, _index(days))
+    return sum(map(len, days.values()))
+
+
+def _row(fact: Memory, snapshot: Snapshot) -> FactRow:
+    facets = fact.facets
+    turn = snapshot.turn(fact.sources[0]) if fact.sources else None
+    elsewhere = facets.get("said_at", "")
+    said = turn.at if turn else datetime.fromisoformat(elsewhere) if elsewhere else fact.valid_from
+    numbers = tuple(int(n) for n in facets.get("said_in", "").split())
+    return FactRow(
+        id=fact.id,
+        scope=fact.scope,
+        type=type_of(fact),
+        content=fact.text,
+        confidence=facets.get("confidence", "high"),  # type: ignore[arg-type]
+        source_date=said,
+        extracted_at=fact.recorded_at or fact.valid_from,
+        valid_from=fact.valid_from,
+        valid_to=fact.valid_to,
+        retired_at=fact.retired_at,
+        speaker=fact.speaker,
+        subject=facets.get("subject", ""),
+        predicate=facets.get("predicate", ""),
+        object=facets.get("object", ""),
+        quote=facets.get("quote", ""),
+        date=facets.get("date", ""),
+        sources=fact.sources or numbers,
+        trust=fact.trust,
+        importance=fact.importance,
+        pinned=fact.pinned,
+        local_only=fact.local_only,
+        facets={name: value for name, value in facets.items() if name not in _OWN},
+        made=fact.made,
+    )
+
+
+def _index(days: dict[str, list[FactRow]]) -> dict[str, Any]:
+    every = [(day, row) for day in sorted(days) for row in days[day]]
+    return {
+        "version": VERSION,
+        "types": dict(sorted(Counter(row.type for _, row in every).items())),
+        "facts": [
+            {
+                "id": row.id,
+                "scope": row.scope,
+                "type": row.type,
+                "subject": row.subject,
+                "content": row.content[:INDEX_CHARS],
+                "holds": row.retired_at is None,
+                "file": f"{day}.json",
+            }
+            for day, row in every
+        ],
+    }
+
+
+def _write(path: Path, value: Any) -> None:
+    """Write a file of its owner's; it gets its name only when it is complete."""
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    try:
+        with os.fdopen(fd, "w", encoding="utf-8") as file:
+            json.dump(value, file, ensure_ascii=False, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+# ------------------------------------------------------------------- in
+
+
+def import_facts(engine: "MemoryEngine", folder: Path, scope: str = "") -> Imported:
+    """Read facts from a folder. Those that are known by their id stay as they are. Blocks.
+
+    Args:
+        engine: The memory.
+        folder: What `export_facts` wrote.
+        scope: Whose they become; "" for whom each names.
+
+    Returns:
+        What came of it.
+
+    Raises:
+        TranscriptError: A file is not one of facts.
+        ConfigError: That is not a scope's name, or it is the guests'.
+    """
+    files = sorted(path for path in folder.glob("*.json") if _DAY.fullmatch(path.name))
+    if not files:
+        raise TranscriptError(f"{folder} holds no files of facts")
+    rows = [row for path in files for row in _read(path)]
+    if scope:
+        rows = [replace(row, scope=scope) for row in rows]
+    done = Imported()
+    for name in dict.fromkeys(row.scope for row in rows):
+        check_scope(name)
+        if name == guest_scope(engine.config.people):
+            raise ConfigError(f"{name!r} is the guests' scope, of which nothing is remembered")
+        done = _import(engine, name, [row for row in rows if row.scope == name], done)
+    return done
+
+
+def _read(path: Path) -> Sequence[FactRow]:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=FactFile).facts
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise TranscriptError(f"{path} is no file of facts: {error}") from None
+
+
+def _import(engine: "MemoryEngine", scope: str, rows: list[FactRow], done: Imported) -> Imported:
+    put, known, refused = list[Memory](), 0, 0
+    with engine.store.snapshot() as snapshot:
+        said = _turns_at(snapshot, scope, {row.source_date for row in rows})
+        for row in rows:
+            if snapshot.memory(scope, row.id) is not None:
+                known += 1
+            elif not _sound(row):
+                refused += 1
+            else:
+                put.append(_memory(row, snapshot, said))
+    keys = tuple(key for one in put if (key := fact_key(one)))
+    if put:
+        engine.store.apply("import", WriteBatch(memories=tuple(put), keys=keys)).wait(None)
+        engine.describe(scope, [*dict.fromkeys(key.memory for key in keys)])
+    return Imported(
+        facts=done.facts + len(put),
+        known=done.known + known,
+        refused=done.refused + refused,
+        unproven=done.unproven + sum(not one.sources for one in put),
+    )
+
+
+def _sound(row: FactRow) -> bool:
+    named = _TYPE.fullmatch(row.type) and row.type != "quarantined" and row.id.startswith("fact/")
+    orders = keepable(row.type, row.content).why == "order" or injected(row.content)
+    links = LINK.search(row.content) and row.predicate != "email"
+    return bool(named and clean(row.content)[0]) and not orders and not links
+
+
+def _turns_at(snapshot: Snapshot, scope: str, times: set[datetime]) -> dict[datetime, list[Turn]]:
+    found = defaultdict[datetime, list[Turn]](list)
+    for turn in snapshot.turns(scope):
+        if turn.at in times:
+            found[turn.at].append(turn)
+    return found
+
+
+def _memory(row: FactRow, snapshot: Snapshot, said: dict[datetime, list[Turn]]) -> Memory:
+    """Make a fact of its row; the turn that says it is the same one, or one of the same moment."""
+    sources: tuple[int, ...] = ()
+    if row.sources and _says(snapshot.turn(row.sources[0]), row):
+        there = (snapshot.turn(id) for id in row.sources)
+        sources = tuple(turn.id for turn in there if turn is not None and turn.scope == row.scope)
+    else:
+        sources = tuple(turn.id for turn in said.get(row.source_date, ()) if _says(turn, row))[:1]
+    facets = {name: getattr(row, name) for name in _OWN[:6]}
+    if not sources:
+        facets |= {
+            "said_in": " ".join(map(str, row.sources)),
+            "said_at": row.source_date.isoformat(),
+        }
+    facets |= {name: clean(value)[0] for name, value in row.facets.items()}
+    return Memory(
+        id=row.id,
+        kind=f"{FACT}/{row.type}",
+        scope=row.scope,
+        speaker=clean(row.speaker)[0],
+        text=clean(row.content)[0],
+        valid_from=row.valid_from,
+        valid_to=row.valid_to,
+        recorded_at=row.extracted_at,
+        retired_at=row.retired_at,
+        sources=sources,
+        importance=row.importance,
+        pinned=row.pinned,
+        trust=row.trust,
+        local_only=row.local_only,
+        facets={name: clean(value)[0] for name, value in facets.items() if value},
+        made=row.made,
+    )
+
+
+def _says(turn: Turn | None, row: FactRow) -> bool:
+    """Tell whether a turn is the one that a fact was drawn from."""
+    if turn is None or turn.scope != row.scope or turn.role != "user":
+        return False
+    return turn.speaker == row.speaker and quoted(row.quote, turn.text)

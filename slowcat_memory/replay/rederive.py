@@ -1,0 +1,286 @@
+"""The derived, made again from the log, on recorded time.
+
+Theory of operation. A copy of the store loses what jobs made of it; what people said, noted, pinned,
+ordered and edited stays. The log is then walked event by event, and at each session's end all jobs
+do what is due, by the clock of that moment. What differs in the end is one batch, and writing it is
+one transaction: a kill finds the old, or the new. The log itself is never touched.
+"""
+
+import asyncio
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from slowcat_memory.core.icebreakers import USED, became
+from slowcat_memory.core.kinds import BLOCK, ICEBREAKER, family
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.errors import StoreError
+from slowcat_memory.records import (
+    Context,
+    Cursor,
+    Key,
+    Memory,
+    SessionEdge,
+    Vector,
+    WriteBatch,
+)
+from slowcat_memory.replay.then import Then
+from slowcat_memory.store import Snapshot, Store
+from slowcat_memory.store.folder import DATA
+
+REPLAY = "replay"  # the copy's folder in the store's own; and the name of who writes
+KEPT_CURSORS = (ICEBREAKER, "tuning")
+BEGINNING = datetime(1, 1, 2, tzinfo=UTC)
+Subject = tuple[str, str]  # scope, id
+
+
+class Rederived(Struct, frozen=True, kw_only=True):
+    """What making it again would change.
+
+    Attributes:
+        batch: What is to be written.
+        new: Memories that were not there, or say something else.
+        gone: Memories that were there and are not made any more.
+        same: How many come out as they were.
+        sessions: How many sessions were worked through.
+        backup: Of the store as it was before.
+    """
+
+    batch: WriteBatch
+    backup: Path | None = None
+    new: tuple[Memory, ...] = ()
+    gone: tuple[Memory, ...] = ()
+    same: int = 0
+    sessions: int = 0
+
+    @property
+    def changes(self) -> bool:
+        """Whether anything is to be written."""
+        batch = self.batch
+        parts = (batch.memories, batch.drop, batch.contexts, batch.keys, batch.drop_keys)
+        return any(parts)
+
+
+class Derived(Struct, frozen=True, kw_only=True):
+    """What jobs made, by scope and id."""
+
+    memories: dict[Subject, Memory]
+    contexts: dict[Subject, Context]
+    keys: dict[Subject, Key]
+
+
+def rederive(
+    engine: MemoryEngine,
+    jobs: Sequence[str] | None = None,
+    progress: Callable[[int], object] = lambda done: None,
+) -> Rederived:
+    """Make a backup, and the derived again in a copy of it; nothing changes in the store. Blocks.
+
+    ``engine.adopt(REPLAY, made.batch)`` writes what differs. Takes as long as thinking about all sessions takes, and the room of the store once more on disk
+    meanwhile.
+
+    Args:
+        engine: Open for writing, and not thinking by itself.
+        jobs: Names of the only jobs whose work is made again; None for every one.
+        progress: Told how many sessions are done.
+
+    Returns:
+        What differs.
+
+    Raises:
+        KeyError: There is no such job.
+        StoreError: There is no room for a copy, or something was left undone: the LLM is away.
+    """
+    engine.store.flush(None)
+    backup = engine.store.backup()
+    with engine.store.snapshot() as snapshot:
+        before = _derived(snapshot, jobs)
+        every = (m for scope in snapshot.scopes() for m in snapshot.memories(scope))
+        kept = {(m.scope, m.id) for m in every} - before.memories.keys()
+    with _copy(engine, backup) as copy:
+        _strip(copy, before, jobs)
+        sessions = _walk(engine, copy, jobs, progress)
+        with copy.snapshot() as snapshot:
+            after = _derived(snapshot, jobs)
+            changed = _changed(before, after, kept)
+            space = engine.embedding.key
+            vectors = tuple(_vectors(snapshot, space, changed.batch))
+    batch = replace(changed.batch, vectors=vectors, embedder=space)
+    return replace(changed, batch=batch, sessions=sessions, backup=backup)
+
+
+# ------------------------------------------------------------------- the copy
+
+
+@contextmanager
+def _copy(engine: MemoryEngine, backup: Path) -> Iterator[Store]:
+    folder = engine.config.folder / REPLAY
+    shutil.rmtree(folder, ignore_errors=True)  # of one that was killed
+    folder.mkdir(mode=0o700)
+    try:
+        shutil.copyfile(backup, folder / DATA)
+        with Store.open(folder, options=engine.config.store) as copy:
+            yield copy
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _derived(snapshot: Snapshot, jobs: Sequence[str] | None) -> Derived:
+    """Read what jobs made, and no person has touched since."""
+    scopes = snapshot.scopes()
+    hidden = {
+        (entry.scope, id_)
+        for entry in snapshot.commands()
+        if entry.state in ("done", "asked")
+        for id_ in entry.hidden
+    }
+    memories = (m for scope in scopes for m in snapshot.memories(scope))
+    contexts = (c for scope in scopes for c in snapshot.contexts(scope))
+    keys = (k for scope in scopes for k in snapshot.keys(scope))
+    return Derived(
+        memories={
+            (m.scope, m.id): m
+            for m in memories
+            if _by(m, jobs) and not _touched(m) and (m.scope, m.id) not in hidden
+        },
+        contexts={(c.scope, c.memory): c for c in contexts if _by(c, jobs)},
+        keys={(k.scope, k.id): k for k in keys if _by(k, jobs)},
+    )
+
+
+def _by(record: Memory | Context | Key, jobs: Sequence[str] | None) -> bool:
+    return record.made is not None and (jobs is None or record.made.job in jobs)
+
+
+def _touched(memory: Memory) -> bool:
+    """Tell whether a person has changed a memory, or a session has used it."""
+    used = family(memory.kind) == ICEBREAKER and became(memory) == USED
+    return memory.pinned or memory.local_only or used
+
+
+def _strip(copy: Store, derived: Derived, jobs: Sequence[str] | None) -> None:
+    """Take the derived out of the copy, and let its jobs begin anew."""
+    copy.apply(
+        REPLAY,
+        WriteBatch(
+            drop=tuple(derived.memories),
+            contexts=tuple(Context(scope=s, memory=m, text="") for s, m in derived.contexts),
+            drop_keys=tuple(derived.keys),
+        ),
+    )
+    with copy.snapshot() as snapshot:
+        tasks = [one for one in snapshot.tasks() if jobs is None or one.job in jobs]
+        cursors = [one for one in snapshot.cursors() if _restarts(one.name, jobs)]
+    for task in tasks:
+        copy.apply(REPLAY, WriteBatch(done=task.id))
+    for cursor in cursors:
+        copy.apply(REPLAY, WriteBatch(cursor=Cursor(name=cursor.name, position=0)))
+    copy.flush(None)
+
+
+def _restarts(name: str, jobs: Sequence[str] | None) -> bool:
+    owner = name.removeprefix("asked/").partition("/")[0]
+    return owner not in KEPT_CURSORS if jobs is None else owner in jobs
+
+
+# ------------------------------------------------------------------- the walk
+
+
+def _walk(
+    engine: MemoryEngine,
+    copy: Store,
+    jobs: Sequence[str] | None,
+    progress: Callable[[int], object],
+) -> int:
+    then, done = Then(copy, BEGINNING), 0
+
+    async def sleep(seconds: float) -> None:
+        then.now += timedelta(seconds=seconds)  # nobody waits for what is long over
+        await asyncio.sleep(0)
+
+    thinking = engine.thinking_over(cast(Any, then), lambda: then.now, sleep)
+    wanted = [job.name for job in thinking.jobs] if jobs is None else list(jobs)
+    with copy.snapshot() as snapshot:
+        for event in snapshot.events():
+            then.take(event)
+            if isinstance(event, SessionEdge) and event.kind == "end":
+                _edit(copy, then.now)
+                thinking.until_done(wanted)
+                done += 1
+                progress(done)
+    then.now = max(then.now, engine.clock())
+    _edit(copy, then.now)
+    if left := thinking.until_done(wanted):
+        raise StoreError(
+            f"{left} tasks could not be done, and nothing was changed",
+            hint="Is the LLM's server there?",
+        )
+    return done
+
+
+def _edit(copy: Store, now: datetime) -> None:
+    """Supersede what jobs wrote into blocks by what a person wrote there until then."""
+    with copy.snapshot() as snapshot:
+        every = [m for s in snapshot.scopes() for m in snapshot.memories(s, f"{BLOCK}/")]
+    edits = {(m.scope, m.kind): m.recorded_at for m in every if not (m.made or m.retired_at)}
+    over = [
+        replace(m, retired_at=at)
+        for m in every
+        if m.made and not m.retired_at and (at := edits.get((m.scope, m.kind))) and at <= now
+    ]
+    copy.apply(REPLAY, WriteBatch(memories=tuple(over))).wait(None)
+
+
+# ------------------------------------------------------------------- what differs
+
+
+def _changed(before: Derived, after: Derived, kept: set[Subject]) -> Rederived:
+    """Compare; what is kept as it is is not written, whatever came out under its id."""
+    after = replace(after, memories={at: m for at, m in after.memories.items() if at not in kept})
+    gone = [m for at, m in before.memories.items() if at not in after.memories]
+    put = [m for at, m in after.memories.items() if not _same(before.memories.get(at), m)]
+    lost = [c for at, c in before.contexts.items() if at not in after.contexts]
+    contexts = [c for at, c in after.contexts.items() if before.contexts.get(at) != c]
+    keys = [k for at, k in after.keys.items() if before.keys.get(at) != k]
+    return Rederived(
+        batch=WriteBatch(
+            memories=tuple(put),
+            drop=tuple((m.scope, m.id) for m in gone),
+            contexts=(*contexts, *(replace(one, text="") for one in lost)),
+            keys=tuple(keys),
+            drop_keys=tuple(at for at in before.keys if at not in after.keys),
+        ),
+        new=tuple(put),
+        gone=tuple(gone),
+        same=len(after.memories) - len(put),
+    )
+
+
+def _same(one: Memory | None, other: Memory) -> bool:
+    """Tell whether two memories say the same of the same time, whenever they were written down."""
+    if one is None or bool(one.retired_at) != bool(other.retired_at):
+        return False
+    return _timeless(one) == _timeless(other)
+
+
+def _timeless(memory: Memory) -> Memory:
+    return replace(memory, recorded_at=None, retired_at=None)
+
+
+def _vectors(snapshot: Snapshot, space: str, batch: WriteBatch) -> Iterator[Vector]:
+    if not space:
+        return
+    subjects: Iterable[Subject] = (
+        *((m.scope, m.id) for m in batch.memories),
+        *((c.scope, c.memory) for c in batch.contexts),
+        *((k.scope, k.id) for k in batch.keys),
+    )
+    for scope, id_ in subjects:
+        if vector := snapshot.vector(space, scope, id_):
+            yield vector

@@ -1,0 +1,76 @@
+"""Which questions ask for an overview, and of which periods."""
+
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from slowcat_memory.core.overview import asks_overview, names
+from slowcat_memory.core.when import times
+
+NOW = datetime(2026, 5, 20, 15, tzinfo=UTC)  # a Wednesday
+YES = (
+    "What did we talk about last week?",
+    "what did we talk about on 8 May",
+    "what have we talked about lately",
+    "Catch me up.",
+    "can you give me a recap",
+    "where did we leave off?",
+    "summarize last week for me",
+    "What happened last week?",
+    "What was going on in April?",
+    "what did I do yesterday",
+    "what were we discussing yesterday?",
+    "give me an overview of the last month",
+    "Worüber haben wir gesprochen?",
+    "worüber haben wir letzte Woche gesprochen",
+    "Was haben wir gestern besprochen?",
+    "fass mir die letzte Woche zusammen",
+    "was war letzte Woche los?",
+    "bring mich auf den neuesten Stand",
+    "wo waren wir stehen geblieben",
+)
+NO = (
+    "What did Anna say about the dog?",
+    "what is the name of my dog",
+    "What happened to my bike last week?",
+    "what did we say about the rent",
+    "When did I go to Lisbon?",
+    "what's going on with Max",
+    "Where did Caroline move from 4 years ago?",
+    "write a summary of the French revolution",
+    "a summary of the book, please",
+    "did I tell you what we talked about at work",
+    "what did the doctor talk about",
+    "Wie heißt mein Hund?",
+    "was ist mit Max passiert",
+    "Was hat Anna über die Wohnung gesagt?",
+    "talk to me",
+    "I did a lot last week.",
+)
+
+
+@pytest.mark.parametrize("text", YES)
+def test_an_overview_is_asked_for(text):
+    assert asks_overview(text)
+
+
+@pytest.mark.parametrize("text", NO)
+def test_a_thing_is_asked_for(text):
+    assert not asks_overview(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("what did we talk about last week?", "week/2026-W20"),
+        ("what did we talk about yesterday?", "day/2026-05-19"),
+        ("what did we talk about on 8 May?", "day/2026-05-08"),
+        ("catch me up", "week/2026-W20"),
+    ],
+)
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "Pacific/Honolulu"])
+def test_a_time_has_names(text, first, zone):
+    there = ZoneInfo(zone)
+    told = list(names(times(text, NOW, there), NOW, there))
+    assert told[0] == first and len(set(told)) == len(told)

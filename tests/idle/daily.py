@@ -1,0 +1,129 @@
+"""A person who talks to an agent day after day, and an idle loop that sums it up: for tests."""
+
+import asyncio
+import re
+from datetime import UTC, datetime, timedelta, tzinfo
+from pathlib import Path
+from typing import Any
+
+from slowcat_memory.core.summaries import current
+from slowcat_memory.idle.context import Contexts, Parts
+from slowcat_memory.idle.gate import GateOptions, IdleGate
+from slowcat_memory.idle.jobs.meta_summary import MetaSummary
+from slowcat_memory.idle.jobs.rollups import Rollups
+from slowcat_memory.idle.jobs.session_summary import SessionSummary
+from slowcat_memory.idle.jobs.summing_up import SUMMING_UP, SummariesOptions
+from slowcat_memory.idle.jobs.topics import Topics
+from slowcat_memory.idle.jobs.window_summary import WindowSummary
+from slowcat_memory.idle.loop import IdleLoop
+from slowcat_memory.idle.options import IdleOptions
+from slowcat_memory.providers import Prompt
+from slowcat_memory.records import Memory, SessionEdge, Turn
+from slowcat_memory.store import Store, StoreOptions
+from slowcat_memory.testing import FixedClock, HashEmbedder
+
+MONDAY = datetime(2026, 5, 11, 9, tzinfo=UTC)
+SMALL = StoreOptions(map_size_gib=1 / 16)
+AT_ONCE = IdleOptions(grace_s=0.0, rest_s=0.01, backoff_s=0.01)
+JOBS = (SessionSummary(), WindowSummary(), MetaSummary(), Rollups(), Topics())
+
+
+def reflection(prompt: Prompt) -> dict[str, Any]:
+    """Sum up by the first words of the record, which all were said."""
+    said = re.findall(r"^\[\d+\] [^:]*: (.*)$", prompt.user, re.M)
+    words = said[0].rstrip(".").split()[:12]
+    return {
+        "summary": " ".join(words) + ".",
+        "topics": [" ".join(words[:3])],
+        "entities": [],
+        "tone": "calm",
+        "relationship": "",
+    }
+
+
+class House:
+    """A store, its user and an idle loop."""
+
+    def __init__(
+        self, path: Path, llm: Any = None, *, zone: tzinfo = UTC, model: bool = False,
+        now: datetime = MONDAY, store: Any = None, **options: Any,
+    ) -> None:  # fmt: skip
+        self.store = store or Store.open(path, options=SMALL)
+        self.llm, self.zone, self.clock = llm, zone, FixedClock(now)
+        self.options, self.model = SummariesOptions(**options), model
+        self.embedder = HashEmbedder()
+
+    def contexts(self) -> Contexts:
+        given = {
+            "store": self.store, "upkeep": None, "clock": self.clock, "zone": self.zone,
+            "scopes": self.scopes, "llm": self.llm,
+            "options": dict.fromkeys(SUMMING_UP, self.options),
+        }  # fmt: skip
+        if self.model:
+            given |= {
+                "embed": self.embedder.encode_tokens, "space": lambda: self.embedder.key,
+            }  # fmt: skip
+        return Contexts(Parts(**given))  # type: ignore[arg-type]
+
+    def scopes(self) -> list[str]:
+        with self.store.snapshot() as snapshot:
+            return snapshot.scopes()
+
+    def talk(
+        self, session: str, *texts: str, at: datetime | None = None, end: bool = True,
+        scope: str = "anna", speaker: str = "Anna",
+    ) -> list[int]:  # fmt: skip
+        """Say something, at a time or now, a turn each minute."""
+        at = at or self.clock.now
+        edge = {"session": session, "scope": scope}
+        with self.store.snapshot() as snapshot:
+            kind = "resume" if snapshot.session(session) else "start"
+        self.store.append(SessionEdge(**edge, kind=kind, at=at))  # type: ignore[arg-type]
+        acks = [
+            self.store.append(
+                Turn(
+                    **edge,
+                    speaker=speaker,
+                    role="user",
+                    text=text,
+                    at=at + timedelta(minutes=n),
+                )  # fmt: skip
+            )
+            for n, text in enumerate(texts)
+        ]
+        if end:
+            over = at + timedelta(minutes=len(texts))
+            self.store.append(SessionEdge(**edge, kind="end", at=over, reason="silence"))
+        self.store.flush(None)
+        return [ack.event.id for ack in acks]
+
+    def think(self, *jobs: Any, rounds: int = 2) -> int:
+        """Do all there is; as often as a week of plans by the clock would."""
+        contexts = self.contexts()
+        try:
+            loop = IdleLoop(
+                self.store, jobs or JOBS, IdleGate(GateOptions(grace_s=0.0)), contexts,
+                options=AT_ONCE, clock=self.clock, sleep=self.sleep,
+            )  # fmt: skip
+            return max(asyncio.run(self._done(loop)) for _ in range(rounds))
+        finally:
+            contexts.close()
+
+    async def sleep(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+        await asyncio.sleep(0)
+
+    async def _done(self, loop: IdleLoop) -> int:
+        return await asyncio.wait_for(loop.run_until_done(patience_s=1.0), 60)
+
+    def every(self, kind: str = "", scope: str = "anna") -> list[Memory]:
+        with self.store.snapshot() as snapshot:
+            return list(snapshot.memories(scope, f"summary/{kind}"))
+
+    def made(self, kind: str = "", scope: str = "anna") -> dict[str, Memory]:
+        """Read the summaries that count, by id without "summary/"."""
+        found = current(self.every(kind, scope))
+        return {memory.id.removeprefix("summary/"): memory for memory in found}
+
+    def close(self) -> None:
+        self.store.close()

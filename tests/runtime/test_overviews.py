@@ -1,0 +1,72 @@
+"""A question that asks for an overview brings summaries; any other one brings none."""
+
+import contextlib
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from slowcat_memory import MemoryEngine
+from slowcat_memory.records import SessionEdge, Turn
+from slowcat_memory.testing import FixedClock, memory_config
+
+NOW = datetime(2026, 5, 20, 15, tzinfo=UTC)
+JOBS = ("session_summary", "window_summary", "meta_summary", "rollups", "topics")
+SAID = ("My dog Max barks at the neighbour.", "The vet said that Max is fine.")
+
+
+@pytest.fixture
+def engine(tmp_path):
+    config = memory_config(tmp_path, idle={"enabled": False, "grace_s": 0.0, "rest_s": 0.01})
+    made = MemoryEngine(config, clock=FixedClock(NOW))
+    with contextlib.closing(made):
+        for day in (11, 13, 20):
+            at = datetime(2026, 5, day, 9, tzinfo=UTC)
+            edge = {"session": f"s{day}", "scope": "anna"}
+            made.store.append(SessionEdge(**edge, kind="start", at=at))
+            for n, text in enumerate(SAID):
+                made.append(
+                    Turn(
+                        **edge,
+                        speaker="Anna",
+                        role="user",
+                        text=f"{text} It is the {day}th.",
+                        at=at + timedelta(minutes=n),
+                    )  # fmt: skip
+                )
+            made.store.append(SessionEdge(**edge, kind="end", at=at + timedelta(minutes=9)))
+        made.store.flush(None)
+        made.idle_until_done(JOBS)
+        yield made
+
+
+def ids(engine, text, **given):
+    return [hit.memory.id for hit in engine.search(text, "anna", 10, **given).hits]
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("what did we talk about last week?", "summary/week/2026-W20"),
+        ("what did we talk about on 13 May?", "summary/day/2026-05-13"),
+        ("catch me up", "summary/session/s20"),
+        ("what did we talk about today?", "summary/session/s20"),
+        ("worüber haben wir gesprochen?", "summary/session/s20"),
+    ],
+)
+def test_an_overview_begins_with_the_summary_of_its_time(engine, text, first):
+    found = ids(engine, text)
+    assert found[0] == first and len(set(found)) == len(found)
+    assert sum(id.startswith("summary/") for id in found) <= 4
+
+
+@pytest.mark.parametrize("text", ["what is my dog called", "Max the dog", "what did the vet say"])
+def test_no_summary_comes_with_any_other_question(engine, text):
+    found = ids(engine, text)
+    assert found and not any(id.startswith("summary/") for id in found)
+
+
+def test_what_is_excluded_stays_away_and_other_scopes_have_nothing(engine):
+    week = "summary/week/2026-W20"
+    text = "what did we talk about last week?"
+    assert week not in ids(engine, text, exclude=frozenset({week}))
+    assert not engine.search(text, "ben", 10).hits

@@ -1,0 +1,126 @@
+"""Four weeks of somebody who looks for work: what is said, and what jobs before ours made of it."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.records import Memory, SessionEdge, Turn, WriteBatch
+
+SCOPE, USER, AGENT = "maya", "Maya", "Assistant"
+BEGAN = datetime(2026, 5, 4, 18, tzinfo=UTC)
+WEEK = timedelta(days=7)
+OURS = ["episodes", "bring_up", "profile", "blocks"]
+# What she says, and what the agent answers.
+SESSIONS: tuple[tuple[tuple[str, str], ...], ...] = (
+    (
+        (
+            "I lost my job at the bakery and I am really anxious about finding a new one.",
+            "I'm sorry to hear that. I'd suggest preparing three short stories about work you are proud of.",
+        ),
+        (
+            "I sent applications to Google and to Siemens, for a job as a planner in Munich.",
+            "That is a good beginning. Both will want to hear how you organise things.",
+        ),
+        ("I'm so nervous that I can hardly sleep.", "You could write down what worries you at night."),
+    ),
+    (
+        (
+            "Google answered: I have an interview at Google on 14 May, with two people from logistics.",
+            "Wonderful. You could practise the first minute out loud, in front of a mirror.",
+        ),
+        ("I am still worried that I will forget everything.", "Then keep a card with your three stories."),
+    ),
+    (
+        (
+            "The interview at Google went better than I thought, they liked the story about the oven.",
+            "So the three stories helped. How do you feel now?",
+        ),
+        (
+            "Hopeful, for the first time. Siemens turned me down, though, and I don't mind much.",
+            "That is quite a change from two weeks ago.",
+        ),
+    ),
+    (
+        (
+            "Google made me an offer, and I feel confident that I can do this job.",
+            "Congratulations, Maya. Ask them for the start date in writing.",
+        ),
+        ("What did you tell me to prepare at the very beginning?", "Three short stories."),
+    ),
+)  # fmt: skip
+SUMMARIES = (
+    ("Maya lost her job at the bakery and applied to Google and Siemens.", "job search; Google; Siemens",
+     "anxious", "She confided in the assistant for the first time."),
+    ("Maya was invited to an interview at Google on 14 May.", "Google interview", "anxious",
+     "She asked for exercises and took them up."),
+    ("Maya's interview at Google went well; Siemens turned her down.", "Google; Siemens", "hopeful",
+     "She told what had helped."),
+    ("Google made Maya an offer.", "Google offer", "confident", "She thanked the assistant as a partner."),
+)  # fmt: skip
+# Session, number of the turn in it, kind, text, what else is known of it.
+FACTS: tuple[tuple[int, int, str, str, dict[str, str]], ...] = (
+    (0, 0, "fact/person", "Maya lost her job at the bakery.", {}),
+    (0, 1, "fact/open_thread", "Maya waits for answers from Google and Siemens.", {}),
+    (0, 1, "fact/plan", "Maya wants to work as a planner in Munich.",
+     {"subject": "Maya", "predicate": "wants_to", "object": "work as a planner in Munich"}),
+    (1, 0, "fact/event", "Maya has an interview at Google.", {"date": "2026-05-14"}),
+    (3, 0, "fact/decision", "Google made Maya an offer.", {}),
+)  # fmt: skip
+
+
+def begin(week: int) -> datetime:
+    """Tell when the session of a week begins."""
+    return BEGAN + week * WEEK
+
+
+def say(engine: MemoryEngine, clock: Any, week: int) -> list[Turn]:
+    """Put the session of a week into the log, without a pipeline; the clock shows its end."""
+    clock.now = begin(week)
+    name = f"week-{week}"
+    edge: dict[str, Any] = {"session": name, "scope": SCOPE}
+    engine.append(SessionEdge(**edge, kind="start", at=clock.now))
+    turns: list[Turn] = []
+    for said, answered in SESSIONS[week]:
+        for speaker, role, text in ((USER, "user", said), (AGENT, "assistant", answered)):
+            clock.advance(20)
+            turn = Turn(**edge, speaker=speaker, role=role, text=text, at=clock.now)  # type: ignore[arg-type]
+            turns.append(engine.append(turn).event)
+    clock.advance(60)
+    engine.append(SessionEdge(**edge, kind="end", at=clock.now, reason="disconnect"))
+    engine.drain()
+    engine.store.flush(None)
+    return turns
+
+
+def note(engine: MemoryEngine, week: int) -> None:
+    """Put what other jobs make of a week's session: its summary, and facts."""
+    with engine.store.snapshot() as snapshot:
+        session = snapshot.sessions(SCOPE)[week]
+        turns = [t for t in snapshot.turns(SCOPE) if t.session == session.id]
+    own = [turn for turn in turns if turn.role == "user"]
+    text, topics, tone, relationship = SUMMARIES[week]
+    common: dict[str, Any] = {"scope": SCOPE, "speaker": USER, "recorded_at": session.ended}
+    made = [
+        Memory(
+            id=f"summary/session/{session.id}", kind="summary/session", text=text,
+            valid_from=session.started, sources=tuple(turn.id for turn in turns), **common,
+            facets={"topics": topics, "tone": tone, "relationship": relationship},
+        )
+    ]  # fmt: skip
+    for number, (at, turn, kind, text, facets) in enumerate(FACTS):
+        if at == week:
+            made.append(
+                Memory(
+                    id=f"fact/{number}", kind=kind, text=text, valid_from=own[turn].at, **common,
+                    sources=(own[turn].id,), facets={"confidence": "high", **facets},
+                )
+            )  # fmt: skip
+    engine.adopt("by hand", WriteBatch(memories=tuple(made)))
+
+
+def block_of(engine: MemoryEngine, label: str) -> str:
+    """Read what a block says now."""
+    with engine.store.snapshot() as snapshot:
+        found = [m for m in snapshot.memories(SCOPE, f"block/{label}/") if not m.retired_at]
+    assert len(found) <= 1, "one version holds"
+    return found[0].text if found else ""

@@ -1,0 +1,169 @@
+"""The derived is made again from the log: what comes out is what was there."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from seeker import OURS, SCOPE, SESSIONS, begin, block_of, note, say
+
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine.blocks import edit_block
+from slowcat_memory.errors import EndpointError, StoreError
+from slowcat_memory.providers import Prompt
+from slowcat_memory.providers.recording import RecordingLLM, ReplayingLLM
+from slowcat_memory.records import Memory, WriteBatch
+from slowcat_memory.replay import rederive as rederiving
+from slowcat_memory.replay.rederive import REPLAY, rederive
+from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config
+
+
+def answer(prompt: Prompt) -> dict[str, Any]:
+    """Say back what the record says, as far as the job asks for words."""
+    lines = re.findall(r"^\[\d+\] [^:]*: (.*)$", prompt.user, re.M)
+    if prompt.job == "blocks":
+        return {"lines": lines[-3:]}
+    if prompt.job == "profile":
+        return {"fields": [{"field": "work", "value": "planner", "statement": 1}]}
+    return (
+        {"text": lines[0]} if prompt.job == "episodes" else {"text": f"Ask about this: {lines[0]}"}
+    )
+
+
+class House:
+    def __init__(self, path: Path) -> None:
+        self.path, self.clock = path, FixedClock(begin(0))
+        self.engine: MemoryEngine = None  # type: ignore[assignment]
+
+    def open(self, llm: Any = None) -> MemoryEngine:
+        if self.engine is not None:
+            self.engine.close()
+        config = memory_config(self.path, idle={"grace_s": 0.0}, episodes={"window": 2})
+        self.engine = MemoryEngine(config, clock=self.clock, llm=llm, embedder=HashEmbedder())
+        return self.engine
+
+    def live(self, llm: Any = None) -> MemoryEngine:
+        engine = self.open(llm)
+        for week in range(len(SESSIONS)):
+            say(engine, self.clock, week)
+            note(engine, week)
+            assert engine.idle_until_done(OURS) == 0
+        return engine
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    made = House(tmp_path / "memory")
+    yield made
+    made.engine.close()
+
+
+def derived(engine: MemoryEngine) -> dict[str, Memory]:
+    with engine.store.snapshot() as snapshot:
+        return {m.id: m for m in snapshot.memories(SCOPE) if m.made}
+
+
+@pytest.mark.parametrize("llm", [None, ScriptedLLM(answer)], ids=["rules", "llm"])
+def test_what_comes_out_is_what_was_there(house: House, llm: Any) -> None:
+    engine = house.live(llm)
+    before = derived(engine)
+    kinds = {memory.kind for memory in before.values()}
+    assert {"episode", "icebreaker", "block/relationship", "block/background_context"} <= kinds
+    assert any(m.made and m.made.model for m in before.values()) == (llm is not None)
+    made = rederive(engine, OURS)
+    assert not made.changes and made.same == len(before) and made.sessions == 4
+    # Ids, texts and times: with everything lost, all of it comes back as it was.
+    engine.adopt("test", WriteBatch(drop=tuple((SCOPE, id_) for id_ in before)))
+    assert derived(engine) == {}
+    made = rederive(engine, OURS)
+    assert derived(engine) == {}, "nothing is written before it is adopted"
+    engine.adopt(REPLAY, made.batch)
+    assert derived(engine) == before
+    assert made.backup and made.backup.exists() and not (house.path / REPLAY).exists()
+
+
+def test_it_sees_only_what_was_there_at_the_time(house: House, monkeypatch: Any) -> None:
+    engine = house.live()
+    before = derived(engine)
+    monkeypatch.setattr(rederiving.Then, "upto", 10**9, raising=False)
+    monkeypatch.setattr(rederiving.Then, "take", _see_all)
+    made = rederive(engine, OURS)
+    assert made.changes, "one that looks ahead is told from one that does not"
+    assert derived(engine) == before
+
+
+def _see_all(then: Any, event: Any) -> None:
+    """Move the time on and leave nothing of the log hidden: as a careless replay would."""
+    with then._store.snapshot() as snapshot:
+        then.sessions = {one.id: one for one in snapshot.sessions()}
+    then.upto, then.now = 10**9, max(then.now, event.at)
+
+
+def test_what_is_a_persons_stays(house: House) -> None:
+    engine = house.live()
+    house.clock.advance(60)
+    edit_block(engine, SCOPE, "persona", "You are Mo.")
+    edit_block(engine, SCOPE, "human", "She is a baker.")
+    engine.remember("Her sister is called Ida.", SCOPE)
+    pinned = next(m for m in derived(engine).values() if m.kind == "episode")
+    engine.adopt("test", WriteBatch(memories=(replace(pinned, pinned=True, text="Mine."),)))
+    with engine.store.snapshot() as snapshot:
+        before = {m.id: m for m in snapshot.memories(SCOPE) if not m.made or m.pinned}
+    engine.adopt(REPLAY, rederive(engine).batch)
+    with engine.store.snapshot() as snapshot:
+        after = {m.id: m for m in snapshot.memories(SCOPE) if not m.made or m.pinned}
+    assert after == before
+    assert (
+        block_of(engine, "persona") == "You are Mo."
+        and block_of(engine, "human") == "She is a baker."
+    )
+
+
+def test_an_icebreaker_that_was_used_is_not_used_again(house: House) -> None:
+    engine = house.live()
+    house.clock.advance(86400)
+    head = engine.session_context(SCOPE)
+    assert "Bring this up once" in head
+    waiting = {one.id for one in engine.icebreakers.waiting(SCOPE)}
+    engine.adopt(REPLAY, rederive(engine, OURS).batch)
+    used = [m for m in derived(engine).values() if m.facets.get("became") == "used"]
+    assert len(used) == 1 and used[0].retired_at
+    assert used[0].id not in {one.id for one in engine.icebreakers.waiting(SCOPE)}
+    assert used[0].id not in waiting
+
+
+def test_with_recorded_answers_and_without_them(house: House, tmp_path: Path) -> None:
+    file = tmp_path / "answers.jsonl"
+    recording = RecordingLLM(ScriptedLLM(answer), file)
+    before = derived(house.live(recording))
+    recording.close()
+    answers = ReplayingLLM(file)
+    engine = house.open(answers)
+    made = rederive(engine, OURS)
+    assert not made.changes and answers.asked and not answers.missing
+    # Another model: only its work is made again, under the same ids where it says the same.
+    other = ScriptedLLM(answer, model="another@test")
+    engine = house.open(other)
+    made = rederive(engine, ["episodes"])
+    assert {m.kind for m in made.new} == {"episode"} and not made.gone
+    engine.adopt(REPLAY, made.batch)
+    after = derived(engine)
+    assert after.keys() == before.keys()
+    assert {m.made.model for m in after.values() if m.kind == "episode" and m.made} == {
+        "another@test"
+    }
+    assert {i: m.text for i, m in after.items()} == {i: m.text for i, m in before.items()}
+
+
+def test_what_cannot_be_done_changes_nothing(house: House) -> None:
+    engine = house.live()
+    with pytest.raises(KeyError):
+        rederive(engine, ["no such job"])
+    away = ScriptedLLM(lambda prompt: EndpointError("away"))
+    engine = house.open(away)
+    before = derived(engine)
+    with pytest.raises(StoreError, match="could not be done"):
+        rederive(engine, ["contextualize"])
+    assert derived(engine) == before and not (house.path / REPLAY).exists()
