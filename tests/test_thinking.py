@@ -125,7 +125,7 @@ def test_progress_is_told(opened: Open) -> None:
     told: list[Forecast] = []
     say(engine, 3)
     assert engine.idle_until_done(progress=told.append) == 0
-    assert told and told[-1].left_s is None and not told[-1].dead
+    assert told and not told[-1].dead
 
 
 def test_there_is_no_such_job(opened: Open) -> None:

@@ -33,8 +33,8 @@ GRADES = grading(dentist=2)
 JOBS = {"contextualize": Contextualize, "rerank": Rerank}
 
 
-def test_every_job_that_asks_is_here() -> None:
-    assert {job.name for job in BUILT_IN if job.needs == "llm"} == set(JOBS)
+def test_these_are_built_in_and_ask() -> None:
+    assert set(JOBS) <= {job.name for job in BUILT_IN if job.needs == "llm"}
 
 
 def good(body: dict[str, Any]) -> str:
