@@ -26,6 +26,7 @@ from slowcat_memory.records import Forget
 from slowcat_memory.runtime import retrieval
 from slowcat_memory.runtime.audience import Audience
 from slowcat_memory.runtime.conversation import Conversation
+from slowcat_memory.runtime.indexed import document
 from slowcat_memory.runtime.indexer import Indexer
 from slowcat_memory.runtime.namespace import Namespace
 from slowcat_memory.runtime.record import Record
@@ -192,22 +193,10 @@ def post_filter() -> Iterator[None]:
         for turn, _, _ in turns:
             for namespace in self._namespaces:
                 if chunk(turn).id not in namespace.searcher:
-                    namespace.searcher.add(
-                        namespace._document(
-                            turn, mock.Mock(turn_before=_none, in_context=_itself), keys=False
-                        )
-                    )
+                    namespace.searcher.add(document(chunk(turn), namespace._reading))
 
     with mock.patch.object(Indexer, "_take", to_all):
         yield
-
-
-def _none(*_: object) -> int:
-    return 0
-
-
-def _itself(memory: Any) -> Any:
-    return memory
 
 
 def _everybody(self: Any, scopes: Any) -> tuple[str, ...]:
