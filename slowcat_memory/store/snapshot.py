@@ -1,6 +1,7 @@
 """Reading: one consistent view of every table, for as long as its block lasts."""
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -59,6 +60,9 @@ class Snapshot:
         self._txn = txn
         self._handles = handles
         self._on_bad = on_bad
+        # No reference to itself: LMDB's reader slot is free when the transaction is collected, and
+        # in a cycle that would wait for the garbage collector while slots run out.
+        self._row = partial(_row, txn, handles)
         self._blocks = BlockReader(self._row, shelf or Shelf())
 
     # ------------------------------------------------------------------- the log
@@ -564,10 +568,6 @@ class Snapshot:
 
     # ------------------------------------------------------------------- rows
 
-    def _row(self, table: str, key: bytes) -> bytes | None:
-        db = self._handles.get(table)  # an older store, open for reading, lacks tables
-        return None if db is None else self._txn.get(key, db=db)
-
     def _get(self, kind: Any, table: str, key: bytes) -> Any:
         value = self._row(table, key)
         return None if value is None else self._decode(kind, table, key, value)
@@ -624,3 +624,8 @@ class Snapshot:
             record = self._decode(kind, table, key, value)
             if record is not None:
                 yield record
+
+
+def _row(txn: Txn, handles: Handles, table: str, key: bytes) -> bytes | None:
+    db = handles.get(table)  # an older store, open for reading, lacks tables
+    return None if db is None else txn.get(key, db=db)

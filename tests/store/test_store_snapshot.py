@@ -1,3 +1,4 @@
+import gc
 import threading
 
 import pytest
@@ -136,3 +137,17 @@ def test_pages_given_back_come_back_right_while_others_write(store):
         assert [event.text for event in snapshot.turns("anna")] == [
             f"{n} {said}" for n in range(1, 200)
         ]
+
+
+def test_a_snapshot_that_has_ended_holds_no_readers_slot(store):
+    store.append(turn(1)).wait()
+    used = []
+    gc.disable()  # nothing but the end of the block gives a slot back
+    try:
+        for _ in range(50):
+            with store.snapshot() as snapshot:
+                assert [event.id for event in snapshot.events()] == [1]
+            used.append(store._env.env.info()["num_readers"])
+    finally:
+        gc.enable()
+    assert max(used) < 5, "the most that were ever in use at once"

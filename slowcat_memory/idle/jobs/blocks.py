@@ -2,7 +2,8 @@
 
 Planned at a session's end and every five minutes, where anything has changed; done after all other
 jobs, whose outcome it looks at. An LLM writes lines where there is one, else lines are taken from
-facts, summaries and telling words; what a rule wrote is written anew once an LLM is there.
+facts, summaries and telling words; what a rule wrote is written anew once an LLM is there. One that
+was no help is asked again an hour later at the earliest.
 """
 
 from collections.abc import Sequence
@@ -34,11 +35,14 @@ from slowcat_memory.idle.heard import heard
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.touched import cursor_of, now_seen, touched
 from slowcat_memory.providers import Prompt
-from slowcat_memory.records import Made, Memory, Task, WriteBatch
+from slowcat_memory.records import Cursor, Made, Memory, Task, WriteBatch
+from slowcat_memory.store import Snapshot
 
 NAME = "blocks"
 RANK = 90  # after what it is made of
 LABELS = tuple(label for label in OWNERS if label != PROFILE)
+FAILED = f"{NAME}/failed"  # the cursor that tells when an LLM was no help last, in Unix seconds
+AGAIN_S = 3600.0  # each time costs a prompt for each block, of a model that may never be of help
 TOLD = 60  # statements that an LLM sees of a block at most: some 2000 tokens
 
 
@@ -71,7 +75,8 @@ class Blocks:
         if not options.enabled:
             return None
         with context.snapshot() as snapshot:
-            mark = f"{VERSION}.{snapshot.forget_epoch()}.{'llm' if context.llm else ''}"
+            llm = "llm" if context.llm else ""
+            mark = f"{VERSION}.{snapshot.forget_epoch()}.{llm}.{_round(snapshot, context)}"
             scopes = touched(snapshot, NAME, mark, context.scopes(), "block/")
             cursor = cursor_of(NAME, now_seen(snapshot, mark))
             if snapshot.cursor(NAME) == cursor:
@@ -91,31 +96,33 @@ class Blocks:
         if before is not None and owner_of(before) == "user":
             return WriteBatch()
         seen = Seen(memories=memories, sessions=sessions, user=_name(sessions))
-        new = await self._written(label, seen, before, task, context)
+        new, failed = await self._written(label, seen, before, task, context)
+        cursor = Cursor(name=FAILED, position=int(context.now.timestamp())) if failed else None
         if new is None:
-            return WriteBatch()
+            return WriteBatch(cursor=cursor)
         versions = history(memories, label)
         changed = revised(versions, new, owner=OWNERS[label], limit=options.room(label))
-        return WriteBatch(memories=changed)
+        return WriteBatch(memories=changed, cursor=cursor)
 
     async def _written(
         self, label: str, seen: Seen, before: Memory | None, task: Task, context: JobContext
-    ) -> Memory | None:
-        """Write a block's next version; None when it stays as it is."""
+    ) -> tuple[Memory | None, bool]:
+        """Write a block's next version, None when it stays as it is; and whether an LLM failed."""
         options: BlocksOptions = context.options
         found = material(label, seen, context)
         of = digest(label, found, options.room(label))
         ask = context.llm is not None and label != BACKGROUND and bool(found)
         if ask and _asked_already(label, before, of, context):
-            return None
+            return None, False
         answer = await _asked(label, found, before, seen.user, task, context) if ask else None
         lines, model = answer or ([], "")
         by_llm = before is not None and before.made is not None and bool(before.made.model)
+        failed = ask and not lines
         if not lines and (label == PERSONA or (ask and by_llm)):  # what an LLM wrote stays
-            return None
+            return None, failed
         used = found if lines else fitted(found, options.room(label))
         text = "\n".join(lines or (one.text for one in used))
-        return block(
+        new = block(
             label,
             text,
             scope=task.scope,
@@ -125,6 +132,7 @@ class Blocks:
             made=Made(job=NAME, version=VERSION, model=model),
             facets={"digest": of} if lines else {},
         )
+        return new, failed
 
 
 def material(label: str, seen: Seen, context: JobContext) -> list[Statement]:
@@ -196,6 +204,14 @@ async def _asked(
         return None
     lines = kept(answer.value, bearing(found, (user, "User"), context.zone), chars)
     return (lines, answer.model) if lines else None
+
+
+def _round(snapshot: Snapshot, context: JobContext) -> str:
+    """Name the failure after which every block was looked at again, or is to be now."""
+    before, failed = snapshot.cursor(NAME), snapshot.cursor(FAILED)
+    if failed is None or not context.llm or context.now.timestamp() - failed.position < AGAIN_S:
+        return before.note.rpartition(".")[2] if before else ""
+    return str(failed.position)
 
 
 def _name(sessions: Sequence[Heard]) -> str:

@@ -66,7 +66,8 @@ def touched(
         job: Whose cursor tells since when.
         mark: As in ``Seen``; where it differs, every namespace counts.
         scopes: Of these.
-        ignoring: How the ids begin of what does not count: what the job makes itself.
+        ignoring: How the ids begin of what does not count where a job made it: what this one
+            makes itself.
         made: Whether memories and vectors count, beside what was said.
 
     Returns:
@@ -89,5 +90,15 @@ def touched(
 def _changed(snapshot: Snapshot, scope: str, after: int, ignoring: str) -> bool:
     """Tell whether memories or vectors changed; those before an index was published are pruned."""
     manifest = snapshot.manifest(scope)
-    changed = (id_ for id_ in snapshot.changed(scope, after) if not id_.startswith(ignoring))
-    return bool(manifest and manifest.changes > after) or any(changed)
+    if manifest and manifest.changes > after:
+        return True
+    return any(
+        not id_.startswith(ignoring) or _by_hand(snapshot, scope, id_)
+        for id_ in snapshot.changed(scope, after)
+    )
+
+
+def _by_hand(snapshot: Snapshot, scope: str, id_: str) -> bool:
+    """Tell whether a person wrote what stands there: they may have given it back."""
+    memory = snapshot.memory(scope, id_)
+    return memory is not None and memory.made is None and memory.retired_at is None

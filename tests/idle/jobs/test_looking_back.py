@@ -121,6 +121,9 @@ def test_where_an_llm_is_no_help_rules_do(opened: Any, clock: FixedClock, fault:
         )
     )
     engine.idle_until_done(OURS)
+    assert "Maya was anxious." != block_of(engine, "relationship"), "not asked at every look"
+    clock.advance(3600)
+    engine.idle_until_done(OURS)
     assert block_of(engine, "relationship") == "Maya was anxious.", "written anew once it is there"
     engine = opened(ScriptedLLM(lambda prompt: fault))
     week(engine, clock, 1)
