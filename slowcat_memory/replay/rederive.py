@@ -32,10 +32,10 @@ from slowcat_memory.records import (
 )
 from slowcat_memory.replay.then import Then
 from slowcat_memory.store import Snapshot, Store
-from slowcat_memory.store.folder import DATA
+from slowcat_memory.store.folder import DATA, REPLAYING
 
 WAIT_S = 30.0  # a wait there, which takes no time here
-REPLAY = "replay"  # the copy's folder in the store's own; and the name of who writes
+REPLAY = "replay"  # the name of who writes
 KEPT_CURSORS = (ICEBREAKER, "tuning")
 BEGINNING = datetime(1, 1, 2, tzinfo=UTC)
 Subject = tuple[str, str]  # scope, id
@@ -121,7 +121,7 @@ def rederive(
 
 @contextmanager
 def _copy(engine: MemoryEngine, backup: Path) -> Iterator[Store]:
-    folder = engine.config.folder / REPLAY
+    folder = engine.config.folder / REPLAYING
     shutil.rmtree(folder, ignore_errors=True)  # of one that was killed
     folder.mkdir(mode=0o700)
     try:
