@@ -32,6 +32,7 @@ MANY: dict[str, dict[str, Any]] = {
     "topics": {"least": 1},
     "episodes": {"window": 2, "cooldown_turns": 0, "cooldown_min": 0, "novelty": 0.0, "words": 1},
     "facts": {"recalled": True},
+    "merge": {"check_low": 0.05},
 }  # fmt: skip
 
 
@@ -165,7 +166,10 @@ class Mind:
         return think(self.engine, self.clock, self.llm if llm == "own" else llm, self.jobs)
 
 
-def think(engine: MemoryEngine, clock: FixedClock, llm: Any, jobs: Sequence[Job] = BUILT_IN) -> int:
+def think(
+    engine: MemoryEngine, clock: FixedClock, llm: Any, jobs: Sequence[Job] = BUILT_IN,
+    patience_s: float = 600.0,
+) -> int:  # fmt: skip
     """Do all idle work of an engine, on a clock that waiting moves; how many tasks are left."""
     contexts = Contexts(engine._idle_parts(llm))
 
@@ -178,7 +182,7 @@ def think(engine: MemoryEngine, clock: FixedClock, llm: Any, jobs: Sequence[Job]
             engine.store, jobs, IdleGate(GateOptions(grace_s=0.0)), contexts, options=AT_ONCE,
             clock=clock, on_applied=engine._indexer.take, sleep=sleep,
         )  # fmt: skip
-        return await asyncio.wait_for(loop.run_until_done(patience_s=600.0), 120)
+        return await asyncio.wait_for(loop.run_until_done(patience_s=patience_s), 120)
 
     try:
         return asyncio.run(done())

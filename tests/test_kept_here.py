@@ -153,7 +153,7 @@ def test_no_prompt_for_another_machine_holds_it(mind: Mind, remote: bool) -> Non
     mind.engine.store.apply("person", WriteBatch(memories=(persona(person), fact(person)))).wait()
     llm = (Remote if remote else ScriptedLLM)(parrot)
     asked = prompts_of(mind, llm)
-    assert not ASKING - asked.keys() - {"merge"}, "a job that asked nothing shows nothing"
+    assert not ASKING - asked.keys(), "a job that asked nothing shows nothing"
     leaking = {job for job, text in asked.items() if SECRET.casefold() in text.casefold()}
     assert leaking == set() if remote else {"facts", "entities", "session_summary"} <= leaking
 
@@ -184,7 +184,7 @@ def test_no_job_sees_what_was_said_to_the_memory(mind: Mind, llm: Any) -> None:
     if llm is None:
         mind.think(None, days=0.1)
         mind.think(None)
-    assert not llm or not ASKING - asked.keys() - {"merge"}
+    assert not llm or not ASKING - asked.keys()
     assert {job for job, text in asked.items() if SECRET in text} == set()
     assert not layers(mind)
     assert SECRET not in told(mind)
