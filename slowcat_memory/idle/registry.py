@@ -39,10 +39,7 @@ from slowcat_memory.idle.jobs.window_summary import WindowSummary
 UPKEEP: tuple[Job, ...] = (Erase(), Retention(), Seal(), Reembed(), Ageing())
 SUMMARIES: tuple[Job, ...] = (SessionSummary(), WindowSummary(), MetaSummary(), Rollups(), Topics())
 LOOKING_BACK: tuple[Job, ...] = (Episodes(), BringUp(), Profile(), Blocks())
-<<<<<<< HEAD
 JUDGING: tuple[Job, ...] = (Corrections(), Rerank(), Tune())
-=======
->>>>>>> mend
 BUILT_IN: tuple[Job, ...] = (
     *UPKEEP,
     Contextualize(),
@@ -51,13 +48,7 @@ BUILT_IN: tuple[Job, ...] = (
     Merge(),
     *SUMMARIES,
     *LOOKING_BACK,
-<<<<<<< HEAD
     *JUDGING,
-=======
-    Corrections(),
-    Rerank(),
-    Tune(),
->>>>>>> mend
 )
 GROUP = "slowcat_memory.jobs"
 RESERVED = frozenset("/\0")  # a task's id begins with its job's name and a slash
