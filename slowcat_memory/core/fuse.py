@@ -34,6 +34,8 @@ class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
             neighbours then.
         keys: Weight of the nearest of its keys (questions, notes, facts), as far as there are any
             (see ``keyed``).
+        keys_long: The same where turns are long (see ``smooth_below_words``): a key says sharply
+            what a long turn says among other things. +6 R@10 on RealMem.
         turn_with_keys: Weight of BM25 over the turn and the words of its keys, likewise.
         window_with_keys: Weight of the window, likewise: what a turn is about, contexts and keys say.
         grams: Weight of BM25 over pieces of words, where ``index.gram_view`` is on.
@@ -57,6 +59,7 @@ class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     turn: float = 0.03
     turn_by_words: float = 0.25
     keys: float = 0.6
+    keys_long: float = 2.0
     turn_with_keys: float = 0.2
     window_with_keys: float = 0.1
     grams: float = 0.06

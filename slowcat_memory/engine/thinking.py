@@ -168,7 +168,7 @@ class Thinking:
             raise KeyError(f"there is no idle job {', '.join(sorted(unknown))}")
         if self._thread is not None:
             return self._watch(self._thread.drain(jobs, patience_s), jobs, progress)
-        thread = self._hosted()
+        thread = self._hosted(jobs)  # it does what is due before it is told to drain
         thread.start()
         try:
             return self._watch(thread.drain(jobs, patience_s), jobs, progress)
@@ -177,7 +177,8 @@ class Thinking:
 
     # ------------------------------------------------------------------- inside
 
-    def _hosted(self) -> IdleThread:
+    def _hosted(self, jobs: Sequence[str] | None = None) -> IdleThread:
+        wanted = [job for job in self.jobs if jobs is None or job.name in jobs]
         opened = None if self._parts.llm else open_llm(self._llm)
         parts = replace(self._parts, llm=self._parts.llm or opened)
 
@@ -185,7 +186,7 @@ class Thinking:
             self._contexts = Contexts(parts)
             loop = IdleLoop(
                 parts.store,
-                self.jobs,
+                wanted,
                 self.gate,
                 self._contexts,
                 breaker=opened,

@@ -178,8 +178,9 @@ class Scoring:
 
     def _fused(self, views: dict[str, np.ndarray], found: Candidates) -> np.ndarray:
         keyed = fuse.keyed(found.views.get("keys"))
-        scores = fuse.fuse(views, self._fusing, keyed)
-        share = self._fusing.smoothing * (1 - keyed) ** 2
-        if share and self._searcher.mean_words < self._fusing.smooth_below_words:
-            scores = fuse.smooth(scores, found.before, found.after, share)
-        return scores
+        options = self._fusing
+        if self._searcher.mean_words >= options.smooth_below_words:
+            return fuse.fuse(views, replace(options, keys=options.keys_long), keyed)
+        scores = fuse.fuse(views, options, keyed)
+        share = options.smoothing * (1 - keyed) ** 2
+        return fuse.smooth(scores, found.before, found.after, share) if share else scores
