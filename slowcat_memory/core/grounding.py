@@ -38,7 +38,6 @@ _MONTHS = {
     for name in names.split()
 }
 _DAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
-_SEASONS = frozenset("spring summer autumn fall winter".split())
 _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _DATE = re.compile(
     r"\b(?P<y>\d{4})-(?P<m>\d\d)(?:-(?P<d>\d\d))?\b(?:\s?[-–]\s?\d\d?\b(?!-))?"

@@ -156,7 +156,7 @@ def spoken(predicate: str) -> str:
     Returns:
         For example "lives in".
     """
-    return predicate.replace("_", " ")
+    return "is called" if predicate == "name" else predicate.replace("_", " ")
 
 
 def words(one: Portrait, zone: tzinfo, before: bool = True) -> str:

@@ -14,6 +14,7 @@ from typing import Annotated
 
 import numpy as np
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from slowcat_memory.core.clusters import name
 from slowcat_memory.core.extractive import ExtractiveOptions, Line, Tokenize, chosen, lines, told
@@ -29,6 +30,7 @@ MOST_TOPICS, MOST_ENTITIES = 6, 12
 TOPIC_WORDS, ENTITY_WORDS, TONE_WORDS, RELATION_WORDS = 7, 6, 14, 40
 PERSONA_CHARS = 600
 TELLING_WORDS = 4  # of a rule's topics
+_LABEL = re.compile(r"(?:^|(?<=[.!?…] ))\w[\w .'’-]{0,30}: ")  # who said it, in a summary by rule
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _AS_TOLD = ", as it was told by all of them."
 _ENGLISH = frozenset(("the", "and", "is"))  # words of no language that writes nouns with capitals
@@ -218,12 +220,14 @@ def by_rule(
     Returns:
         What it says; an empty text where nothing was said.
     """
-    picked = chosen(said, tokenize, vectors, options)
     summaries = all(not turn.session for turn in turns)
+    if summaries:  # they leave out most of it already
+        options = replace(options, share=1.0)
+    picked = chosen(said, tokenize, vectors, options)
     text = " ".join(line.text for line in picked) if summaries else told(picked)
     return Told(
         text=text,
-        topics=_telling([turn.text for turn in turns]),
+        topics=_telling([_LABEL.sub("", turn.text) for turn in turns]),
         entities=_entities(turns),
     )
 

@@ -50,20 +50,19 @@ class Merge:
         made = _Made(facts, context)
         doubts = list[Pair]()
         for id in wanted:
-            new = made.facts.get(id)
-            if new is None or new.retired_at is not None:
-                continue
-            weighed = merging.weigh(
-                new,
-                merging.comparable(new, made.facts.values()),
-                lambda one, other: _cosine(vectors, one, other),
-                self._tokenize,
-                context.options,
-            )
-            if weighed.match:
+            # It may take the place of several: each match ends one of two facts, so this ends too.
+            while (new := made.facts.get(id)) and new.retired_at is None:
+                weighed = merging.weigh(
+                    new,
+                    merging.comparable(new, made.facts.values()),
+                    lambda one, other: _cosine(vectors, one, other),
+                    self._tokenize,
+                    context.options,
+                )
+                if weighed.match is None:
+                    doubts += weighed.doubts
+                    break
                 made.take(*weighed.match)
-            else:
-                doubts += weighed.doubts
         for pair, outcome in await self._decided(doubts[:MOST_PAIRS], context):
             made.take(pair, outcome)
         return await made.batch()
