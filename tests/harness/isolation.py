@@ -235,7 +235,6 @@ def post_filter() -> Iterator[None]:
                             keys=False,
                         )
                     )
-                    )
 
     with mock.patch.object(Indexer, "_take", to_all):
         yield
