@@ -195,7 +195,7 @@ class IdleLoop:
             unasked: Those that are to be asked whatever their triggers say; taken out once asked.
 
         Returns:
-            Whether anything was due.
+            Whether anything was done, or is to be looked at anew; not when a server was away.
         """
         async with self._one_at_a_time:
             while wait := self._gate.opens_in():
@@ -322,8 +322,9 @@ class IdleLoop:
             return True
         await self._apply(job.name, replace(batch, run=run))
         self._done += bool(batch.done)
-        if run.outcome != "away":
-            self._replan(task, batch)
+        if run.outcome == "away":  # nothing was done: whoever drains must lose patience some day
+            return False
+        self._replan(task, batch)
         return True
 
     def _settle(self, job: Job, task: Task, outcome: Outcome) -> WriteBatch:
