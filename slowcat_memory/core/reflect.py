@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.clusters import name
 from slowcat_memory.core.extractive import ExtractiveOptions, Line, Tokenize, chosen, lines, told
 from slowcat_memory.core.grounding import Ground, strays
+from slowcat_memory.core.injected import injected
 from slowcat_memory.core.lexicon import worth_knowing
 from slowcat_memory.core.summaries import Told
 from slowcat_memory.core.text import STOP_WORDS, fingerprint, neutralise
@@ -171,11 +172,13 @@ def kept(answer: Reflection, purpose: Purpose, ground: Ground) -> Told | None:
     Returns:
         What is kept, without a model's name; None when nothing is left of the summary.
     """
-    held = [one for one in sentences(answer.summary) if _true(one, ground)]
+    held = [one for one in sentences(answer.summary) if _true(one, ground) and not injected(one)]
     text = _within(held[: purpose.sentences], purpose.words)
     if not any(map(str.isalnum, text)):
         return None
-    relationship = [one for one in sentences(answer.relationship) if _true(one, ground)]
+    relationship = [
+        one for one in sentences(answer.relationship) if _true(one, ground) and not injected(one)
+    ]
     return Told(
         text=text,
         topics=_few(answer.topics, MOST_TOPICS, TOPIC_WORDS, ground),
@@ -191,13 +194,14 @@ def kept(answer: Reflection, purpose: Purpose, ground: Ground) -> Told | None:
 
 
 def said_lines(turns: Iterable[Turn], language: str = "en") -> list[Line]:
-    """Cut turns into sentences, for a summary by rule."""
+    """Cut turns into sentences, for a summary by rule; orders to an LLM are left out."""
     return [
         one
         for turn in turns
         for one in lines(
             turn.speaker, turn.text, turn.id, agent=turn.role == "assistant", language=language
         )
+        if not injected(one.text)
     ]
 
 
