@@ -293,8 +293,27 @@ def figures(results: Mapping[str, Sequence[dict[str, Any]]]) -> str:
         f"placement: {theirs['broken']}); the block takes {ours['block']['mean']:.0f} tokens a "
         "turn on average.",
         *(_recall(result["data"], result["levels"]) for result in measured),
+        *(
+            _thought(result)
+            for written in results.get("contextual", ())
+            for result in written["results"]
+        ),
     ]
     return "\n\n".join((table((title, "p50", "p99"), rows), "\n".join(lines)))
+
+
+def _thought(result: Mapping[str, Any]) -> str:
+    """Say what text of an LLM adds."""
+    arms = result["arms"]
+    with_, without = arms["the same + keys"], arms["without text: the same + reranking"]
+    told = ", ".join(
+        f"{metric} {percent(without[metric])} → {percent(with_[metric])}"
+        for metric in ("R@10", "R@300w")
+    )
+    return (
+        f"- {result['data']}, with what a strong LLM wrote about each turn (recorded, "
+        f"{result['conversations']} conversations, {result['n']} questions): {told}."
+    )
 
 
 def _recall(data: str, levels: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:

@@ -56,7 +56,11 @@ async def main():
     stt = WhisperSTTService(settings=WhisperSTTService.Settings(model=Model.DISTIL_MEDIUM_EN))
 
     # The store is opened here, once; it keeps what is said in ~/.slowcat, under this user's name.
-    memory = HybridContextualMemoryProcessor(user_id=os.getenv("USER_ID", "user"))
+    llm_url = os.getenv("LLM_URL", "http://localhost:1234/v1")
+    # While nobody speaks, the same LLM thinks about what was said; it is hung up on a voice.
+    memory = HybridContextualMemoryProcessor(
+        user_id=os.getenv("USER_ID", "user"), context_llm_endpoint=llm_url
+    )
 
     # When you last talked, and what the user asked to keep in mind: it stays the same during the
     # session, so the LLM reads it once, and its prompt cache stays whole.
@@ -64,7 +68,7 @@ async def main():
 
     llm = OpenAILLMService(
         api_key="none",
-        base_url=os.getenv("LLM_URL", "http://localhost:1234/v1"),
+        base_url=llm_url,
         settings=OpenAILLMService.Settings(
             model=os.getenv("LLM_MODEL", "qwen3-4b"),
             system_instruction=f"{INSTRUCTION}\n\n{known}",

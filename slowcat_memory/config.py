@@ -2,7 +2,8 @@
 
 A misspelt key is an error that names its path and the nearest right name. Order of precedence, low
 to high: the defaults in the code, the preset, the file, the environment
-(``SLOWCAT_RECALL__DEADLINE_MS=20`` sets ``[recall] deadline_ms``).
+(``SLOWCAT_RECALL__DEADLINE_MS=20`` sets ``[recall] deadline_ms``; a list has commas between its
+items).
 """
 
 import difflib
@@ -363,8 +364,13 @@ def _overrides(environ: Mapping[str, str]) -> dict[str, Any]:
             logger.warning(f"{name} sets no knob and is ignored. {_nearest(path)}")
             continue
         section, _, key = path.rpartition(".")
-        (values.setdefault(section, {}) if section else values)[key] = text
+        value = _items(text) if isinstance(known[path], tuple) else text
+        (values.setdefault(section, {}) if section else values)[key] = value
     return values
+
+
+def _items(text: str) -> list[str]:
+    return [item.strip() for item in text.split(",") if item.strip()]
 
 
 def _merge(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:

@@ -309,11 +309,12 @@ class ToolCalls:
 
     def _held(self, call: Call, query: str, at: datetime) -> list[str]:
         """Say what held at a time of whom or what a query speaks of, by what is known now."""
-        names = call.engine.entities(call.scope)
+        names = call.engine.entities(call.scope, local=call.local)
         rows = call.engine.relations(call.scope, true=at, local=call.local)
         told = [
             (one, f"{names[one.subject]} {spoken(one.predicate)} {names[one.object]}")
             for one in rows
+            if one.subject in names and one.object in names
         ]
         about = [line for one, line in told if shared(f"{line} {one.quote}", query, "")]
         return [neutralise(line) for line in about[:MOST]]

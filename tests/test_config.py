@@ -188,12 +188,21 @@ def test_every_knob_is_explained_beside_the_code_that_it_tunes() -> None:
             assert f"\n        {knob}: " in (type(section).__doc__ or ""), f"{name}.{knob}"
 
 
+def in_environment(value: object) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def test_every_knob_can_be_set_from_the_environment() -> None:
     for path, default in knobs():
         name = "SLOWCAT_" + path.upper().replace(".", "__")
-        assert build({}, {name: str(default).lower() if isinstance(default, bool) else str(default)}) == (
-            Config()
-        ), name  # fmt: skip
+        assert build({}, {name: in_environment(default)}) == Config(), name
+
+
+def test_a_list_in_the_environment_has_commas() -> None:
+    made = build({"entities": {"types": ["pet"]}}, {"SLOWCAT_ENTITIES__TYPES": "person,, order ,"})
+    assert made.entities.types == ("person", "order")
 
 
 # ------------------------------------------------------------------- what a query is read for

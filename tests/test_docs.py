@@ -12,6 +12,7 @@ from slowcat_memory import __version__
 from slowcat_memory.cli.app import app
 from slowcat_memory.cli.config_file import render_config
 from slowcat_memory.config import knobs, load
+from slowcat_memory.idle.registry import BUILT_IN
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -34,9 +35,29 @@ def test_config_toml_shows_every_knob() -> None:
         assert re.search(rf"^#? ?{path.rsplit('.')[-1]} = ", text, re.M), path
 
 
-def test_the_readme_lists_every_command_and_no_other() -> None:
-    named = set(re.findall(r"^\| `slowcat-memory ([a-z]+)", README, re.M))
-    assert named == set(COMMANDS)
+def test_the_readme_lists_every_command_in_the_order_of_the_help() -> None:
+    named = re.findall(r"^\| `slowcat-memory ([a-z-]+)", README, re.M)
+    help_ = CliRunner().invoke(app, ["--help"]).output
+    assert named == re.findall(r"^│ ([a-z][a-z-]*)  +[A-Z]", help_, re.M)
+    assert set(named) == set(COMMANDS)
+
+
+def test_the_page_on_thinking_lists_every_job_and_what_it_does_without_an_llm() -> None:
+    table = re.search(r"^\| job \|.*?\n\n", (ROOT / "docs/thinking.md").read_text(), re.M | re.S)
+    assert table
+    rows = [line.split("|") for line in table[0].splitlines()[2:] if line]
+    alone = {name: row[3].strip() for row in rows for name in re.findall(r"`(\w+)`", row[1])}
+    assert set(alone) == {job.name for job in BUILT_IN}
+    assert {name for name, does in alone.items() if does == "nothing"} == {
+        job.name for job in BUILT_IN if job.needs == "llm"
+    }
+
+
+def test_the_glossary_is_in_order_and_has_each_word_once() -> None:
+    page = (ROOT / "docs/glossary.md").read_text()
+    words = re.findall(r"^\| (\*\*.*?) \|", page, re.M)
+    plain = [re.sub(r"[*,.]", "", word).lower() for word in words]
+    assert plain == sorted(set(plain))
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS.keys() - {"config"}))

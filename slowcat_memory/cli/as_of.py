@@ -1,6 +1,6 @@
 """``slowcat-memory as-of``: what was true on a day, or what was believed then."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -48,7 +48,7 @@ def as_of(
         if not held and not hits:
             return warn(_nothing(engine, where))
         if held:
-            out().print(_held(engine, where, held, known))
+            out().print(_held(engine, where, held, at, known))
         if hits:
             out().print(_said(engine, hits))
 
@@ -63,14 +63,17 @@ def _about(held: "list[Relation]", text: str) -> "list[Relation]":
 def _nothing(engine: "MemoryEngine", scope: str) -> str:
     with engine.store.snapshot() as snapshot:
         known = scope in snapshot.scopes()
-    return "Nothing was known then." if known else nothing_in(engine, scope)
+    return "Nothing is known of that time." if known else nothing_in(engine, scope)
 
 
-def _held(engine: "MemoryEngine", scope: str, held: "list[Relation]", known: bool) -> Any:
+def _held(
+    engine: "MemoryEngine", scope: str, held: "list[Relation]", at: datetime, known: bool
+) -> Any:
     from slowcat_memory.core.portrait import spoken
 
     names = engine.entities(scope)
-    title = "What was thought to be true" if known else "What was true"
+    on = day(at, engine.zone)
+    title = f"What was thought on {on} to be true" if known else f"What was true on {on}"
     made = table("who", "what", "of them*", "since", "until", "in these words*", title=title)
     for one in held:
         row(

@@ -10,6 +10,7 @@ from slowcat_memory.cli.bars import waiting
 from slowcat_memory.cli.options import AsJson
 from slowcat_memory.cli.output import count, out, print_json, warn
 from slowcat_memory.cli.settings import settings
+from slowcat_memory.errors import StoreError
 
 if TYPE_CHECKING:
     from slowcat_memory.store import Restored
@@ -73,6 +74,8 @@ def restore(
     from slowcat_memory.store import restore as put_back
 
     config = settings(ctx).config
+    if not file.expanduser().exists():
+        raise StoreError(f"there is no backup {file}", hint="Check the path.")
     if not yes and (config.folder / "data.mdb").exists():
         typer.confirm(
             f"Put {file} in the place of the memory in {config.folder}?", abort=True, err=True

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slowcat_memory.cli.options import AsJson, Scope
-from slowcat_memory.cli.output import out, print_json, row, short, table, warn, when
+from slowcat_memory.cli.options import AsJson, Scope, nothing_in
+from slowcat_memory.cli.output import listed, out, print_json, row, short, table, warn, when
 from slowcat_memory.cli.settings import settings
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def blocks(
         if as_json:
             return print_json(found)
         if not found:
-            return warn("There is no such block." if label else "There are no blocks yet.")
+            return warn(_why_none(engine, where, label))
         out().print(_table(engine, found, whole=label is not None))
     return None
 
@@ -67,6 +67,19 @@ def _found(engine: "MemoryEngine", scope: str, label: str, *, every: bool) -> "l
     with engine.store.snapshot() as snapshot:
         found = history(snapshot.memories(scope, "block/"), label)
     return found if every else [memory for memory in found if not memory.retired_at]
+
+
+def _why_none(engine: "MemoryEngine", scope: str, label: str | None) -> str:
+    from slowcat_memory.core.blocks import label_of
+
+    with engine.store.snapshot() as snapshot:
+        if scope not in snapshot.scopes():
+            return nothing_in(engine, scope)
+    there = sorted({label_of(one) for one in _found(engine, scope, "", every=False)})
+    if label and there:
+        return f"There is no block {label}; there are {listed(there, 9)}."
+    how = "slowcat-memory idle writes them, and --edit writes one of yours"
+    return f"There {f'is no block {label}' if label else 'are no blocks'} yet: {how}."
 
 
 def _change(engine: "MemoryEngine", scope: str, label: str, text: str | None) -> None:

@@ -231,8 +231,8 @@ def endpoint(config: "Config") -> Finding:
         return Finding(
             what="LLM",
             state="note",
-            found="none is configured: nothing is thought over",
-            hint="Name a server's URL in [thinking] url, and its model",
+            found="none is configured: idle work goes by rules alone",
+            hint="Name a server's URL in [thinking] url",
         )
     try:
         server = choose_server(thinking.url, thinking.allow_remote)
@@ -268,13 +268,13 @@ def queue(engine: "MemoryEngine", now: datetime) -> Iterator[Finding]:
             what="queue",
             state="wrong",
             found=f"{count(len(dead), 'task')} given up: {listed(_jobs(dead))}",
-            hint="slowcat-memory jobs --dead shows why, and has them tried again",
+            hint="slowcat-memory jobs shows why; jobs retry --all-dead has them tried again",
         )
     if old:
         yield Finding(
             what="queue",
             state="note",
-            found=f"{count(len(old), 'task')} wait since more than two days: {listed(_jobs(old))}",
+            found=f"{count(len(old), 'task')} waiting for more than two days: {listed(_jobs(old))}",
             hint="slowcat-memory idle --until-done does them now",
         )
     if not dead and not old:

@@ -118,7 +118,7 @@ def toml(value: Any) -> str:
     """Write a value as TOML.
 
     Args:
-        value: A string, number, or truth.
+        value: A string, number, truth, or several strings.
 
     Returns:
         Its literal.

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slowcat_memory.cli.options import AsJson, Scope
-from slowcat_memory.cli.output import count, out, print_json, row, short, table, warn
+from slowcat_memory.cli.options import AsJson, Scope, nothing_in
+from slowcat_memory.cli.output import count, listed, out, print_json, row, short, table, warn
 from slowcat_memory.cli.settings import settings
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def facts(
         if as_json:
             return print_json(found)
         if not found:
-            return warn(_why_none(type_, about))
+            return warn(_why_none(engine, where, type_, about))
         _print(found, engine.zone, past=history or audit, audit=audit)
     return None
 
@@ -83,10 +83,18 @@ def _fits(fact: "Memory", type_: str | None, about: str | None) -> bool:
     return f" {fingerprint(about)} " in names.replace("'s ", " ")
 
 
-def _why_none(type_: str | None, about: str | None) -> str:
-    if type_ or about:
-        return "No such facts."
-    return "No facts yet; they are drawn from what is said while nobody speaks."
+def _why_none(engine: "MemoryEngine", scope: str, type_: str | None, about: str | None) -> str:
+    with engine.store.snapshot() as snapshot:
+        if scope not in snapshot.scopes():
+            return nothing_in(engine, scope)
+    known = _found(engine, scope, history=False, audit=False)
+    if not known:
+        return "No facts yet: slowcat-memory idle draws them from what was said."
+    types = sorted({one.kind.partition("/")[2] for one in known})
+    asked = f"about {about}" if about else f"of the type {type_}"
+    return (
+        f"No facts {asked}; there are {count(len(known), 'fact')} of the types {listed(types, 9)}."
+    )
 
 
 def _print(found: "list[Memory]", zone: "tzinfo", *, past: bool, audit: bool) -> None:

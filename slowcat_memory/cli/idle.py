@@ -40,11 +40,9 @@ def idle(
     Example: [bold]slowcat-memory idle --until-done[/]
     """
     finite = until_done or bool(job)
-    with settings(ctx).engine(thinking=not finite) as engine:
+    with settings(ctx).existing().engine(thinking=not finite) as engine:
         if not engine.config.thinking.url:
-            warn(
-                "No LLM is configured ([thinking] url): only indexes, tiers and the like are kept."
-            )
+            warn("No LLM is configured ([thinking] url): what rules can do is done, and no more.")
         if finite:
             _until_done(engine, job)
         else:
@@ -70,6 +68,9 @@ def _until_done(engine: "MemoryEngine", jobs: "Sequence[str] | None") -> None:
         warn(f"{count(left, 'task')} left: `slowcat-memory jobs` shows what they wait for.")
         raise typer.Exit(1)
     out().print("[green]✓[/] Nothing is left to do.")
+    if not jobs:
+        shown = "[dim]slowcat-memory facts, people, summaries and blocks show what came of it.[/]"
+        err().print(shown, soft_wrap=True)
 
 
 def _for_ever(engine: "MemoryEngine") -> None:
@@ -91,11 +92,12 @@ def _for_ever(engine: "MemoryEngine") -> None:
 
 def _teller(status: "Callable[[str], None]") -> "Callable[[Forecast], None]":
     """Make what tells how it stands: in place on a terminal, else in a line now and then."""
-    said_at, console = time.monotonic(), err()
+    said_at, console, begun = time.monotonic(), err(), False
 
     def tell(now: "Forecast") -> None:
-        nonlocal said_at
-        line = describe(now)
+        nonlocal said_at, begun
+        begun = begun or bool(now.left)
+        line = describe(now) if begun else "looking for what is due"
         status(line)
         if not console.is_terminal and time.monotonic() - said_at >= SAY_S:
             said_at = time.monotonic()

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from slowcat_memory.cli.bars import bars
+from slowcat_memory.cli.options import nothing_in
 from slowcat_memory.cli.output import count, out, warn
 from slowcat_memory.cli.settings import settings
 
@@ -26,10 +27,13 @@ def reindex(
 
     Example: [bold]slowcat-memory reindex --embed --scope anna[/]
     """
-    known = settings(ctx)
+    known = settings(ctx).existing()
     with known.engine() as engine:
         with engine.store.snapshot() as snapshot:
-            scopes = [known.scope(scope)] if scope else snapshot.scopes()
+            there = snapshot.scopes()
+        scopes = [known.scope(scope)] if scope else there
+        if scope and scope not in there:
+            raise typer.BadParameter(nothing_in(engine, scope), param_hint="--scope")
         for name in scopes:
             of = f" of {name}" if len(scopes) > 1 else ""
             labels = {"embed": f"vectors{of}"} if embed else {}

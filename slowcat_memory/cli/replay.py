@@ -86,7 +86,7 @@ def _rederive(
     from slowcat_memory.replay.rederive import REPLAY, rederive
 
     llm = ReplayingLLM(answers) if answers else None
-    with settings(ctx).engine(llm=llm) as engine:
+    with settings(ctx).existing().engine(llm=llm) as engine:
         try:
             with waiting("replaying") as status:
                 made = rederive(engine, jobs, lambda n: status(f"{count(n, 'session')} done"))
@@ -111,9 +111,10 @@ def _rederive(
 
 def _print_changes(made: "Rederived") -> None:
     shown = table("", "kind", "text*")
+    both = {(m.kind, m.text) for m in made.gone} & {(m.kind, m.text) for m in made.new}
     for sign, style, memories in (("-", "red", made.gone), ("+", "green", made.new)):
         for memory in memories:
-            if not memory.retired_at:
+            if not (memory.retired_at or (memory.kind, memory.text) in both):
                 row(shown, sign, memory.kind, short(memory.text), style=style)
     if shown.row_count:
         out().print(shown)

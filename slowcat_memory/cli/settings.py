@@ -49,6 +49,22 @@ class Settings:
             return config
         return replace(config, memory=replace(config.memory, path=str(self.store)))
 
+    def existing(self) -> "Settings":
+        """Refuse to begin an empty memory, for a command that works on what is there.
+
+        Returns:
+            This.
+
+        Raises:
+            StoreError: There is no store.
+        """
+        from slowcat_memory.errors import StoreError
+
+        if not (self.config.folder / "data.mdb").exists():
+            hint = "Start the agent once, or check the path"
+            raise StoreError(f"no store at {self.config.folder}", hint=hint)
+        return self
+
     def scope(self, given: str | None) -> str:
         """Say which scope a command works on.
 

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from slowcat_memory.cli.options import AsJson, Scope, nothing_in, parse_time
 from slowcat_memory.cli.output import count, out, print_json, row, short, table, warn, when
@@ -88,16 +89,19 @@ def _found(
 
 
 def _table(engine: "MemoryEngine", found: "list[Memory]") -> None:
-    made = table("when", "what", "text*", "topics", "id")
+    made = table("when", "what", "text*")
     for memory in found:
         ruled = memory.made is not None and not memory.made.model
         what = memory.kind.partition("/")[2] + (" ·" if ruled else "")
         told = memory.facets.get("name") or memory.facets.get("topics", "")
-        row(made, _period(engine, memory), what, short(memory.text), short(told, 60), memory.id)
+        text = Text(short(memory.text)).append(f"\n{memory.id}", "dim")
+        if told:
+            text.append(f"  {short(told, 60)}", "dim italic")
+        row(made, _period(engine, memory), what, text)
     out().print(made)
     ruled_ = sum(memory.made is not None and not memory.made.model for memory in found)
     note = f", {ruled_} made by a rule (·)" if ruled_ else ""
-    out().print(f"[dim]{count(len(found), 'summary').replace('summarys', 'summaries')}{note}[/]")
+    out().print(f"[dim]{count(len(found), 'summary')}{note}[/]")
 
 
 def _period(engine: "MemoryEngine", memory: "Memory") -> str:
@@ -134,4 +138,4 @@ def _why_none(engine: "MemoryEngine", scope: str) -> str:
         known = scope in snapshot.scopes()
     if not known:
         return nothing_in(engine, scope)
-    return f"Nothing is summed up in the scope {scope} yet: that is done while nobody speaks."
+    return f"Nothing is summed up in the scope {scope} yet: slowcat-memory idle does it now."

@@ -35,7 +35,10 @@ def why(
             return print_json(None) if as_json else warn("No recall is recorded so far.")
         found = engine.why(latest)
         if found is None:
-            raise typer.BadParameter(f"no recall is recorded for {latest}", param_hint="TURN")
+            reason = (
+                f"no recall is recorded for turn {latest}: only what was said to an agent has one"
+            )
+            raise typer.BadParameter(reason, param_hint="TURN")
         entry, memories = found
         asked = _asked(engine, entry)
         if as_json:

@@ -8,6 +8,7 @@ from itertools import groupby
 from msgspec import Struct
 
 from slowcat_memory.core.head import shortened
+from slowcat_memory.core.injected import injected
 from slowcat_memory.core.statements import Statement, day, open_to, stated
 from slowcat_memory.core.text import neutralise
 from slowcat_memory.core.tones import tone_of
@@ -143,6 +144,7 @@ def background(
     known = list(memories)
     summaries = open_to(known, SUMMARY) or [h.summary for h in sessions if h.summary]
     made = list[Statement]()
+    summaries = [one for one in summaries if not injected(one.text)]
     if summaries:
         last = summaries[-1]
         text = f"Recent: {shortened(neutralise(last.text), RECENT_CHARS)}"

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from slowcat_memory.records import Memory, Turn
 
 CHUNK = "chunk"
-LEXICAL_VIEWS = ("turn", "window")
 
 
 def chunk_id(turn: int) -> str:

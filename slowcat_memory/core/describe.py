@@ -18,6 +18,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from slowcat_memory.core.grounding import Ground
+from slowcat_memory.core.injected import injected
 from slowcat_memory.core.record import fenced
 from slowcat_memory.core.text import fingerprint
 from slowcat_memory.core.usable import holds, sentences, tidy
@@ -163,7 +164,7 @@ def checked(
 def _held(text: str, ground: Ground, most: int) -> tuple[str, int]:
     """Keep the sentences that hold, as many words as there is room for."""
     written = sentences(text)
-    held = [one for one in written if holds(one, ground)]
+    held = [one for one in written if holds(one, ground) and not injected(one)]
     words = " ".join(held).split()
     kept = " ".join(words[:most])
     return (kept if any(map(str.isalnum, kept)) else ""), len(written) - len(held)
@@ -176,7 +177,7 @@ def _questions(
     for text in map(tidy, texts):
         words = fingerprint(text)
         fits = len(kept) < most and len(text.split()) <= QUESTION_WORDS
-        if fits and words not in said and holds(text, ground):
+        if fits and words not in said and holds(text, ground) and not injected(text):
             kept.append(text)
             said.add(words)
         else:

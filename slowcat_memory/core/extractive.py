@@ -47,6 +47,8 @@ class ExtractiveOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     Attributes:
         words: About how long a summary is, in words, at most.
         share: And at most this share of the words that were said: 0.3 leaves out 70 %.
+        shortest: Words from which a sentence says something by itself; a shorter one is chosen only
+            where there is no other.
         alike: Jaccard similarity of words from which two sentences say the same.
         telling: What a name, a number or a first-person statement adds, each.
         question: What a question loses.
@@ -55,6 +57,7 @@ class ExtractiveOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     words: int = 90
     share: float = 0.28
+    shortest: int = 4
     alike: float = 0.5
     telling: float = 0.12
     question: float = 0.3
@@ -104,12 +107,13 @@ def chosen(
     order = np.argsort(-scores, kind="stable").tolist()
     kept = distinct([said[n].text for n in order], options.alike)
     room = min(options.words, math.ceil(options.share * sum(_length(line) for line in said)))
+    telling = [n for n in kept if _length(said[order[n]]) >= options.shortest]
     places = list[int]()
-    for place in (order[n] for n in kept):
+    for place in (order[n] for n in telling or kept):
         if (length := _length(said[place])) <= room:
             places.append(place)
             room -= length
-    return [said[n] for n in sorted(places or order[:1])]
+    return [said[n] for n in sorted(places or [order[n] for n in (telling or kept)[:1]])]
 
 
 def told(kept: Sequence[Line]) -> str:

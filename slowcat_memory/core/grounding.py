@@ -14,9 +14,11 @@ from datetime import date, timedelta, tzinfo
 from itertools import pairwise
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from slowcat_memory.core import when
 from slowcat_memory.core.common_words import is_common
+from slowcat_memory.core.injected import injected
 from slowcat_memory.core.names import ROLES
 from slowcat_memory.core.text import STOP_WORDS
 from slowcat_memory.records import Turn
@@ -38,7 +40,6 @@ _MONTHS = {
     for name in names.split()
 }
 _DAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
-_SEASONS = frozenset("spring summer autumn fall winter".split())
 _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _DATE = re.compile(
     r"\b(?P<y>\d{4})-(?P<m>\d\d)(?:-(?P<d>\d\d))?\b(?:\s?[-–]\s?\d\d?\b(?!-))?"
@@ -74,6 +75,9 @@ class Ground(Struct, frozen=True):
     spans: tuple[tuple[date, date], ...]
 
 
+_WHOLE = re.compile(r"[^.!?\n]+[.!?\n]*")  # a sentence
+
+
 def ground(turns: Iterable[Turn], zone: tzinfo) -> Ground:
     """Collect what a text about turns may name.
 
@@ -86,6 +90,8 @@ def ground(turns: Iterable[Turn], zone: tzinfo) -> Ground:
     """
     words, numbers, spans = set[str](), set[str](), set[tuple[date, date]]()
     for turn in turns:
+        if injected(turn.text):  # what only an order names is not to be told on as known
+            turn = replace(turn, text=_WHOLE.sub(_unordered, turn.text))
         told = f"{turn.speaker} {turn.text}"
         found = {_bare(match[0]) for match in _WORD.finditer(told)}
         words |= found
@@ -96,6 +102,10 @@ def ground(turns: Iterable[Turn], zone: tzinfo) -> Ground:
         spans |= {_dates(one, zone) for one in when.mentions(turn.text, turn.at, zone)}
         spans |= {span for match in _DATE.finditer(turn.text) if (span := _said(match, day))}
     return Ground(frozenset(words), frozenset(numbers), tuple(sorted(spans)))
+
+
+def _unordered(sentence: "re.Match[str]") -> str:
+    return " " if injected(sentence[0]) else sentence[0]
 
 
 def strays(text: str, ground: Ground) -> list[str]:

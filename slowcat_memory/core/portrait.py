@@ -6,6 +6,7 @@ from datetime import datetime, tzinfo
 from msgspec import Struct
 
 from slowcat_memory.core.graph import attributes_of, names_of
+from slowcat_memory.core.kinds import ENTITY
 from slowcat_memory.core.relations import ALWAYS, Relation, as_of, believed, fold
 from slowcat_memory.core.text import neutralise
 from slowcat_memory.records import Memory
@@ -30,6 +31,10 @@ class Names:
         """Return an entity's name; a value is its own name."""
         entity = self._entities.get(id)
         return names_of(entity)[0] if entity else id
+
+    def __contains__(self, id: str) -> bool:
+        """Tell whether an id is that of an entity that may be named; a value is no id."""
+        return id in self._entities or not id.startswith(f"{ENTITY}/")
 
     def find(self, name: str) -> list[Memory]:
         """Find entities by name.
@@ -151,7 +156,7 @@ def spoken(predicate: str) -> str:
     Returns:
         For example "lives in".
     """
-    return predicate.replace("_", " ")
+    return "is called" if predicate == "name" else predicate.replace("_", " ")
 
 
 def words(one: Portrait, zone: tzinfo, before: bool = True) -> str:

@@ -14,10 +14,12 @@ from typing import Annotated
 
 import numpy as np
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from slowcat_memory.core.clusters import name
 from slowcat_memory.core.extractive import ExtractiveOptions, Line, Tokenize, chosen, lines, told
 from slowcat_memory.core.grounding import Ground, strays
+from slowcat_memory.core.injected import injected
 from slowcat_memory.core.lexicon import worth_knowing
 from slowcat_memory.core.summaries import Told
 from slowcat_memory.core.text import STOP_WORDS, fingerprint, neutralise
@@ -29,6 +31,7 @@ MOST_TOPICS, MOST_ENTITIES = 6, 12
 TOPIC_WORDS, ENTITY_WORDS, TONE_WORDS, RELATION_WORDS = 7, 6, 14, 40
 PERSONA_CHARS = 600
 TELLING_WORDS = 4  # of a rule's topics
+_LABEL = re.compile(r"(?:^|(?<=[.!?…] ))\w[\w .'’-]{0,30}: ")  # who said it, in a summary by rule
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _AS_TOLD = ", as it was told by all of them."
 _ENGLISH = frozenset(("the", "and", "is"))  # words of no language that writes nouns with capitals
@@ -169,11 +172,13 @@ def kept(answer: Reflection, purpose: Purpose, ground: Ground) -> Told | None:
     Returns:
         What is kept, without a model's name; None when nothing is left of the summary.
     """
-    held = [one for one in sentences(answer.summary) if _true(one, ground)]
+    held = [one for one in sentences(answer.summary) if _true(one, ground) and not injected(one)]
     text = _within(held[: purpose.sentences], purpose.words)
     if not any(map(str.isalnum, text)):
         return None
-    relationship = [one for one in sentences(answer.relationship) if _true(one, ground)]
+    relationship = [
+        one for one in sentences(answer.relationship) if _true(one, ground) and not injected(one)
+    ]
     return Told(
         text=text,
         topics=_few(answer.topics, MOST_TOPICS, TOPIC_WORDS, ground),
@@ -189,13 +194,14 @@ def kept(answer: Reflection, purpose: Purpose, ground: Ground) -> Told | None:
 
 
 def said_lines(turns: Iterable[Turn], language: str = "en") -> list[Line]:
-    """Cut turns into sentences, for a summary by rule."""
+    """Cut turns into sentences, for a summary by rule; orders to an LLM are left out."""
     return [
         one
         for turn in turns
         for one in lines(
             turn.speaker, turn.text, turn.id, agent=turn.role == "assistant", language=language
         )
+        if not injected(one.text)
     ]
 
 
@@ -218,12 +224,14 @@ def by_rule(
     Returns:
         What it says; an empty text where nothing was said.
     """
-    picked = chosen(said, tokenize, vectors, options)
     summaries = all(not turn.session for turn in turns)
+    if summaries:  # they leave out most of it already
+        options = replace(options, share=1.0)
+    picked = chosen(said, tokenize, vectors, options)
     text = " ".join(line.text for line in picked) if summaries else told(picked)
     return Told(
         text=text,
-        topics=_telling([turn.text for turn in turns]),
+        topics=_telling([_LABEL.sub("", turn.text) for turn in turns]),
         entities=_entities(turns),
     )
 

@@ -160,6 +160,9 @@ _TO_SOMEBODY = re.compile(
     r"|\b(?:to|for|of|with|about|in|on|at|from|by|as|the|an?|some|more|being|too|so|very)$",
     re.IGNORECASE,
 )
+_TRAILING = re.compile(
+    r"(?: (?:though|too|anyway|by the way|a lot|very much|übrigens|auch))+$", re.IGNORECASE
+)
 _NOT_NAMES = frozenset("The A An I My It He She They We You This That Here There Now".split())
 
 
@@ -202,7 +205,7 @@ def _read(sentence: str, speaker: str, rules: Iterable[Rule]) -> list[Stated]:
 
 def _made(rule: Rule, match: re.Match[str], speaker: str) -> Stated | None:
     groups = match.groupdict()
-    object_ = " ".join(groups["o"].split()).strip(" .,;!")
+    object_ = _TRAILING.sub("", " ".join(groups["o"].split()).strip(" .,;!"))
     kin = (groups.get("kin") or "").lower()
     subject = groups.get(rule.subject) or speaker if rule.subject else speaker
     if not object_ or object_ in _NOT_NAMES or subject in _NOT_NAMES:

@@ -5,11 +5,13 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
+from slowcat_memory.core.chunks import chunk_id, turn_of
 from slowcat_memory.core.text import clean
 from slowcat_memory.engine.parts import Parts
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import Memory, WriteBatch
 from slowcat_memory.runtime.namespaces import check_scope
+from slowcat_memory.store import Snapshot
 
 NOTED = 0.8  # importance of what a person asked to keep
 
@@ -111,7 +113,7 @@ class Keeping(Parts):
         return self._put(replace(memory, pinned=pinned)) if memory else None
 
     def keep_local(self, scope: str, memory_id: str, on: bool = True) -> Memory | None:
-        """Keep a memory from every LLM on another machine, or no longer.
+        """Keep a memory, and what was made of it, from every LLM on another machine, or no longer.
 
         Args:
             scope: Its namespace.
@@ -123,7 +125,18 @@ class Keeping(Parts):
         """
         with self.store.snapshot() as snapshot:
             memory = snapshot.read(scope, memory_id)
-        return self._put(replace(memory, local_only=on)) if memory else None
+            if memory is None:
+                return None
+            made = _made_of(snapshot, scope, turn_of(memory_id)) if turn_of(memory_id) else []
+            made = [
+                one for one in made if one.local_only != on and (on or _free(one, snapshot, memory))
+            ]
+        kept = self._put(replace(memory, local_only=on))
+        if made:
+            batch = WriteBatch(memories=tuple(replace(one, local_only=on) for one in made))
+            self.store.apply("person", batch).wait(None)
+            self._indexer.take(batch)
+        return kept
 
     def _put(self, memory: Memory) -> Memory:
         if self._namespaces.is_guests(memory.scope):
@@ -134,3 +147,14 @@ class Keeping(Parts):
         self.store.apply("person", WriteBatch(memories=(memory,))).wait(None)
         self._indexer.put(memory)
         return memory
+
+
+def _made_of(snapshot: Snapshot, scope: str, turn: int) -> list[Memory]:
+    """Read what jobs made of a turn."""
+    return [one for one in snapshot.memories(scope) if one.made and turn in one.sources]
+
+
+def _free(one: Memory, snapshot: Snapshot, but: Memory) -> bool:
+    """Tell whether no other turn keeps on this machine what was made of it."""
+    chunks = (snapshot.memory(one.scope, chunk_id(turn)) for turn in one.sources)
+    return not any(chunk and chunk.local_only and chunk.id != but.id for chunk in chunks)

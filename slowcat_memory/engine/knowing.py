@@ -15,17 +15,19 @@ from slowcat_memory.store import Snapshot
 class Knowing(Parts):
     """Tells who and what is known."""
 
-    def entities(self, scope: str) -> Names:
+    def entities(self, scope: str, *, local: bool = True) -> Names:
         """Tell who and what is known. Blocks.
 
         Args:
             scope: The namespace.
+            local: Whether it stays on this machine: else what is local-only is left out.
 
         Returns:
             Entities by name, and their names by id.
         """
         with self.store.snapshot() as snapshot:
-            return Names(snapshot.memories(scope, f"{ENTITY}/"))
+            every = snapshot.memories(scope, f"{ENTITY}/")
+            return Names(one for one in every if local or not one.local_only)
 
     def relations(
         self,
@@ -52,18 +54,20 @@ class Knowing(Parts):
         found = believed(every, known) if true is None else as_of(every, true, known)
         return sorted(found, key=lambda one: (one.valid_from, one.recorded_at, one.id))
 
-    def portraits(self, scope: str, name: str = "") -> list[Portrait]:
+    def portraits(self, scope: str, name: str = "", *, local: bool = True) -> list[Portrait]:
         """Tell what is known of people and things. Blocks.
 
         Args:
             scope: The namespace.
             name: Of those called so; "" for everyone.
+            local: As in ``relations``.
 
         Returns:
             Portraits, those of whom most is known first.
         """
-        names, now = self.entities(scope), self.clock()
-        relations = self.relations(scope)
+        names, now = self.entities(scope, local=local), self.clock()
+        every = self.relations(scope, local=local)
+        relations = [one for one in every if one.subject in names and one.object in names]
         wanted: list[Memory] = names.find(name) if name else list(names)
         made = [portrait(one, relations, names, now) for one in wanted]
         return sorted(made, key=lambda one: (-len(one.holds) - len(one.others), one.name))

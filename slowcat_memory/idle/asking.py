@@ -6,7 +6,7 @@ from itertools import islice
 import numpy as np
 
 from slowcat_memory.core.asked import surplus
-from slowcat_memory.core.chunks import chunk_id
+from slowcat_memory.core.chunks import chunk_id, turn_of
 from slowcat_memory.core.kinds import findable
 from slowcat_memory.core.names import without_names
 from slowcat_memory.idle.job import JobContext
@@ -47,13 +47,14 @@ def readable(snapshot: Snapshot, scope: str, id_: str) -> Memory | None:
         id_: Its id.
 
     Returns:
-        The memory; None when it is gone, retired, never searched for, or must not leave this
+        The memory; None when it is gone, retired, never searched for, an aside, or must not leave this
         machine: where the LLM runs is not known here.
     """
     memory = snapshot.read(scope, id_)
     if memory is None or memory.retired_at or memory.local_only or not findable(memory):
         return None
-    return memory
+    turn = snapshot.turn(turn_of(id_))
+    return None if turn is not None and turn.aside else memory
 
 
 def told(snapshot: Snapshot, entry: LedgerEntry) -> Iterator[tuple[Memory, bool]]:

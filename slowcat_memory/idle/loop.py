@@ -28,6 +28,7 @@ from slowcat_memory.idle.context import Tally
 from slowcat_memory.idle.events import OnMemory, changes, tell
 from slowcat_memory.idle.gate import IdleGate
 from slowcat_memory.idle.job import Job
+from slowcat_memory.idle.kept_here import kept_here
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.queue import Queue
 from slowcat_memory.idle.retries import backoff, failed, told
@@ -100,6 +101,7 @@ class IdleLoop:
         self._drains = 0  # those asked to do all there is: meanwhile ``run`` waits
         self._drained = asyncio.Event()
         self._plans: dict[str, int] = {}  # in a row, by job
+        self._stuck: set[str] = set()  # jobs whose last step found the LLM's server away
         self._broken: dict[str, tuple[int, datetime]] = {}  # plans that failed: how often, when
         with store.snapshot() as snapshot:
             self._budget.remember(snapshot.runs(LOOK_BACK))
@@ -203,7 +205,7 @@ class IdleLoop:
             asked = await self._plan(jobs, unasked if unasked is not None else set())
             now = self._clock()
             able = {name for name, job in jobs.items() if self._may(job, now)}
-            asking = {name for name in able if jobs[name].needs == "llm"}
+            asking = {name for name in able if self._asks(jobs[name])}
             if any(task.job in asking for task in self._waiting()) and not await self._ready(now):
                 able -= asking
             task = self._waiting().next(now, lambda task: task.job in able)
@@ -220,6 +222,14 @@ class IdleLoop:
         """Tell whether a job's steps may be done now."""
         context = self._context_of(job)
         return _has(job, context) and not self._budget.holds(job.needs, now, context.zone)
+
+    def _asks(self, job: Job) -> bool:
+        """Tell whether a job's steps wait for the LLM's server: it needs one, or found it away.
+
+        A job that needs nothing should do without while the server is away; one that does not would
+        be tried again at once, for ever.
+        """
+        return job.needs == "llm" or job.name in self._stuck
 
     async def _ready(self, now: datetime) -> bool:
         """Tell whether the LLM's server is worth asking."""
@@ -324,11 +334,15 @@ class IdleLoop:
             return WriteBatch()
         if isinstance(error, EndpointError | EndpointRefusedError):
             self._away.failed(self._clock())
+            self._stuck.add(job.name)
             return WriteBatch()
-        if job.needs == "llm":
+        if self._asks(job):
+            self._stuck.discard(job.name)
             self._away.answered()
         if outcome.batch is not None:
-            return replace(outcome.batch, done=task.id)
+            with self._store.snapshot() as snapshot:
+                memories = kept_here(outcome.batch.memories, snapshot)
+            return replace(outcome.batch, memories=memories, done=task.id)
         assert error is not None
         if isinstance(error, PromptTooLongError) and (parts := _split(job, task)):
             return WriteBatch(done=task.id, tasks=parts)

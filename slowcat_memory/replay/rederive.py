@@ -21,6 +21,7 @@ from slowcat_memory.core.icebreakers import USED, became
 from slowcat_memory.core.kinds import BLOCK, ICEBREAKER, family
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import StoreError
+from slowcat_memory.idle.kept_here import kept_here
 from slowcat_memory.records import (
     Context,
     Cursor,
@@ -32,10 +33,10 @@ from slowcat_memory.records import (
 )
 from slowcat_memory.replay.then import Then
 from slowcat_memory.store import Snapshot, Store
-from slowcat_memory.store.folder import DATA
+from slowcat_memory.store.folder import DATA, REPLAYING
 
 WAIT_S = 30.0  # a wait there, which takes no time here
-REPLAY = "replay"  # the copy's folder in the store's own; and the name of who writes
+REPLAY = "replay"  # the name of who writes
 KEPT_CURSORS = (ICEBREAKER, "tuning")
 BEGINNING = datetime(1, 1, 2, tzinfo=UTC)
 Subject = tuple[str, str]  # scope, id
@@ -121,7 +122,7 @@ def rederive(
 
 @contextmanager
 def _copy(engine: MemoryEngine, backup: Path) -> Iterator[Store]:
-    folder = engine.config.folder / REPLAY
+    folder = engine.config.folder / REPLAYING
     shutil.rmtree(folder, ignore_errors=True)  # of one that was killed
     folder.mkdir(mode=0o700)
     try:
@@ -148,7 +149,7 @@ def _derived(snapshot: Snapshot, jobs: Sequence[str] | None) -> Derived:
         memories={
             (m.scope, m.id): m
             for m in memories
-            if _by(m, jobs) and not _touched(m) and (m.scope, m.id) not in hidden
+            if _by(m, jobs) and not _touched(m, snapshot) and (m.scope, m.id) not in hidden
         },
         contexts={(c.scope, c.memory): c for c in contexts if _by(c, jobs)},
         keys={(k.scope, k.id): k for k in keys if _by(k, jobs)},
@@ -159,10 +160,11 @@ def _by(record: Memory | Context | Key, jobs: Sequence[str] | None) -> bool:
     return record.made is not None and (jobs is None or record.made.job in jobs)
 
 
-def _touched(memory: Memory) -> bool:
+def _touched(memory: Memory, snapshot: Snapshot) -> bool:
     """Tell whether a person has changed a memory, or a session has used it."""
     used = family(memory.kind) == ICEBREAKER and became(memory) == USED
-    return memory.pinned or memory.local_only or used
+    [of_turns] = kept_here((replace(memory, local_only=False),), snapshot)
+    return memory.pinned or used or (memory.local_only and not of_turns.local_only)
 
 
 def _strip(copy: Store, derived: Derived, jobs: Sequence[str] | None) -> None:

@@ -182,14 +182,6 @@ class Backlog:
         """
         return self._waiting
 
-    def last_given(self) -> int:
-        """Return the highest id that an event was given.
-
-        Returns:
-            The id, 0 when none.
-        """
-        return self._next_id - 1
-
     # ------------------------------------------------------------------- writer's side
 
     def take(self, limit: int, timeout: float | None) -> list[Item] | None:

@@ -24,8 +24,10 @@ from slowcat_memory.store.folder import (
     FRESH,
     LAST_BACKUP,
     LOCK,
+    REPLAYING,
     RESTORING,
     RUNNING,
+    SALVAGING,
     create,
     sync_dir,
 )
@@ -45,7 +47,6 @@ from slowcat_memory.store.shelf import BlockReader, DamagedRow, Shelf
 
 log = logging.getLogger(__name__)
 
-WORKSHOP = "salvage.tmp"  # where the replacement of a damaged store is made
 CARRIED = (
     *("log", "places", "warm", "cold", "dictionaries"),
     *("memories", "meta", "tombstones", "cursors", "ledger", "vectors", "commands"),
@@ -76,11 +77,11 @@ def examine(path: Path, now: Callable[[], datetime], map_size: int) -> OpenRepor
 
 
 def _tidy(path: Path) -> None:
-    """Remove what an interrupted swap, backup, salvage or restoration left behind."""
+    """Remove what an interrupted swap, backup, salvage, restoration or replay left behind."""
     (path / FRESH).unlink(missing_ok=True)
     for leftover in (*(path / BACKUPS).glob("*.tmp"), *path.glob(f"{LAST_BACKUP}.*.tmp")):
         leftover.unlink()
-    for workshop in (WORKSHOP, RESTORING):
+    for workshop in (SALVAGING, RESTORING, REPLAYING):
         shutil.rmtree(path / workshop, ignore_errors=True)
 
 
@@ -102,7 +103,7 @@ def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
         What was done.
     """
     log.error("the store at %s is damaged; salvaging", path)
-    workshop = path / WORKSHOP
+    workshop = path / SALVAGING
     workshop.mkdir(mode=0o700)
     salvaged, lost = _salvage(path / DATA, workshop, map_size, now)
     backup = newest_good_backup(path)

@@ -18,7 +18,17 @@ from slowcat_memory.errors import StoreDamagedError, StoreError, StoreFullError
 from slowcat_memory.store.canary import MAX_TABLES
 from slowcat_memory.store.edit import Edit, transact
 from slowcat_memory.store.environment import Environment
-from slowcat_memory.store.folder import BACKUPS, CORRUPT, FRESH, REPLACED, create, sync_dir
+from slowcat_memory.store.folder import (
+    BACKUPS,
+    CORRUPT,
+    FRESH,
+    REPLACED,
+    REPLAYING,
+    RESTORING,
+    SALVAGING,
+    create,
+    sync_dir,
+)
 from slowcat_memory.store.schema import ERASE_DUE
 
 log = logging.getLogger(__name__)
@@ -205,12 +215,13 @@ def _check_copy(env: Environment, fresh: Path) -> None:
 
 
 def remove_older(path: Path) -> None:
-    """Remove the folder's backups and the files of damaged and replaced stores.
+    """Remove every other copy in the folder: backups, former stores, and what a kill left behind.
 
     Args:
         path: The store's folder.
     """
-    shutil.rmtree(path / BACKUPS, ignore_errors=True)
-    for folder in (*path.glob(f"{CORRUPT}*"), *path.glob(f"{REPLACED}*")):
+    former = (*path.glob(f"{CORRUPT}*"), *path.glob(f"{REPLACED}*"))
+    unfinished = (path / name for name in (REPLAYING, RESTORING, SALVAGING))
+    for folder in (path / BACKUPS, *former, *unfinished):
         shutil.rmtree(folder, ignore_errors=True)
     sync_dir(path)

@@ -19,6 +19,8 @@ RUNNING = "running"  # there while a writer has the store open
 BACKUPS = "backups"
 LAST_BACKUP = "last-backup"  # when and where the latest backup was made
 RESTORING = "restore.tmp"  # where a backup is made ready
+SALVAGING = "salvage.tmp"  # where the replacement of a damaged store is made
+REPLAYING = "replay"  # a copy in which what jobs made is made again
 REPLACED = "replaced-"  # + UTC time: the file of a store that a backup took the place of
 CORRUPT = "corrupt-"  # + UTC time: files of a store that was damaged
 

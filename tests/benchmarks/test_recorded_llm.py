@@ -85,7 +85,7 @@ def test_a_prompt_of_nobody_is_refused():
 def test_recorded_facts_are_answered_by_their_turns():
     fact = {"turn": "c/S1:0", "type": "person", "subject": "Ada", "content": "Ada has a tortoise.",
             "quote": "My tortoise", "confidence": "high", "date": None}  # fmt: skip
-    reply = Replier(recorded_llm.Recorded({}, {}, frozenset(), {"c/S1:0": [fact]}))
+    reply = Replier(recorded_llm.Recorded({}, {}, {}, frozenset(), facts={"c/S1:0": [fact]}))
     reply.origin_of = {4: "c/S1:0"}.get
     told = [
         {"role": "system", "content": fact_prompts.SYSTEM},

@@ -55,7 +55,7 @@ def test_history_and_audit(known) -> None:
         "Anna has a dog called Max.",
     }
     assert "Anna has a dog called Max." in known.ok("facts", "--audit")
-    assert "No such facts." in known("facts", "--about", "Nobody").stderr
+    assert "No facts about Nobody; there are 3 facts" in known("facts", "--about", "Nobody").stderr
 
 
 def test_nothing_is_known_yet(sm) -> None:

@@ -73,7 +73,11 @@ def test_as_of_a_day(register) -> None:
     assert addresses("2025-03-01", "--known") == ["123 Main St"]
     assert addresses("2024-12-31") == []
     text = register.ok("as-of", "2025-03-01", "where is the dog", "--known")
-    assert "What was thought to be true" in text and "Max" in text and "What had been said" in text
+    assert (
+        "What was thought on 2025-03-01 to be true" in text
+        and "Max" in text
+        and "What had been said" in text
+    )
     assert register("as-of", "never").exit_code != 0
 
 

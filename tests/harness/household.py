@@ -18,6 +18,8 @@ import msgspec
 from loguru import logger
 
 from slowcat_memory import replay
+from slowcat_memory.core.chunks import turn_of as chunk_turn
+from slowcat_memory.core.kinds import findable
 from slowcat_memory.core.pack import Packed
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.processor.blocks import Blocks
@@ -30,7 +32,8 @@ from slowcat_memory.runtime.namespaces import index_root
 from slowcat_memory.runtime.query import Recollection
 from slowcat_memory.runtime.record import Record
 from slowcat_memory.runtime.tracker import SessionTracker
-from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config
+from tests.parroting import think
 
 PEOPLE = ("anna", "ben", "cleo")
 VOICES = {f"voice-{name}": name for name in PEOPLE}
@@ -191,6 +194,37 @@ class Household:
             return set()
         return {HOME, *asking} if len(asking) == 1 else {HOME}
 
+    # ---------------------------------------------------------------- what is thought
+
+    def think(self, llm: ScriptedLLM | None) -> None:
+        """Let every job do what is due, and look at what it was told: one person's words a prompt."""
+        self.engine.drain()
+        self.engine.store.flush(None)
+        if self.rng.random() < 0.3:
+            self.clock.advance(600)  # sessions rest
+            self.talk.tick()
+        think(self.engine, self.clock, llm, patience_s=1.0)
+        for prompt in llm.prompts if llm else ():
+            seen = whose(prompt.system + prompt.user)
+            self.done["prompts"] += 1
+            if GUEST in seen or OFF in seen or len(seen - {HOME}) > 1:
+                raise Leak(f"{prompt.job} is told words of {sorted(seen)} at once")
+
+    def look_at_thoughts(self) -> None:
+        """Look at what is kept of each scope, its head, contexts and keys."""
+        with self.engine.store.snapshot() as snapshot:
+            for scope in (*PEOPLE, HOME, GUEST):
+                mine = may_hold(scope)
+                made = [one for one in snapshot.memories(scope) if one.made]
+                if scope == GUEST and made:
+                    raise Leak("something is thought of a guest")
+                self.done["thoughts"] += len(made)
+                rest = [*snapshot.contexts(scope), *snapshot.keys(scope)]
+                self.clean([*made, *rest], mine, f"what is thought of {scope}")
+            self.clean([snapshot.tasks(), snapshot.runs(), snapshot.cursors()], (), "idle work")
+        for scope in (*PEOPLE, HOME, GUEST):
+            self.clean(self.engine.session_context(scope, local=True), may_hold(scope), "a head")
+
     # ---------------------------------------------------------------- what is there
 
     def hits(self, scope: str) -> list[Hit]:
@@ -216,7 +250,9 @@ class Household:
                 self.clean([*snapshot.events(scope)], mine, f"the log of {scope}")
                 self.clean([*snapshot.memories(scope)], mine, f"memories of {scope}")
                 self.clean(json.dumps([*replay.export(snapshot, scope)]), mine, "export")
-                notes = [m for m in snapshot.memories(scope) if m.kind == "note"]
+                notes = [
+                    m for m in snapshot.memories(scope) if findable(m) and not chunk_turn(m.id)
+                ]
                 self.count(scope, len([*snapshot.turns(scope)]) + len(notes))
         for scope in (*PEOPLE, HOME, GUEST):
             for file in index_root(self.config.folder, scope).rglob("*"):

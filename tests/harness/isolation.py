@@ -15,12 +15,16 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from msgspec.structs import replace
+
 from slowcat_memory import replay
 from slowcat_memory.core.chunks import chunk
+from slowcat_memory.idle.jobs.session_summary import SessionSummary
 from slowcat_memory.processor.blocks import Blocks
 from slowcat_memory.records import Forget
 from slowcat_memory.runtime import retrieval
@@ -30,6 +34,8 @@ from slowcat_memory.runtime.indexed import document
 from slowcat_memory.runtime.indexer import Indexer
 from slowcat_memory.runtime.namespace import Namespace
 from slowcat_memory.runtime.record import Record
+from slowcat_memory.testing import ScriptedLLM
+from slowcat_memory.tool_calls import Call, ToolCalls
 from tests.harness.household import (
     GUEST,
     HOME,
@@ -40,6 +46,7 @@ from tests.harness.household import (
     Leak,
     may_hold,
 )
+from tests.parroting import parrot
 
 # ------------------------------------------------------------------- operations
 
@@ -141,6 +148,32 @@ def seal(home: Household) -> None:
     home.engine.seal(home.rng.choice((*PEOPLE, HOME, GUEST)))
 
 
+def think(home: Household) -> None:
+    """Let idle jobs run, by rules or with an LLM that repeats all it reads, and look at what comes."""
+    home.think(ScriptedLLM(parrot) if home.rng.random() < 0.7 else None)
+    home.look_at_thoughts()
+
+
+def look_back(home: Household) -> None:
+    """Ask for an overview, and what tools tell of people and of lately."""
+    scope = home.rng.choice((*PEOPLE, HOME))
+    for text in ("What did we talk about lately?", "What did we talk about yesterday?"):
+        found = home.runner.run(home.engine.recall(text, scope))
+        home.clean(found.hits, may_hold(scope), f"an overview for {scope}")
+    home.clean(home.engine.portraits(scope), may_hold(scope), f"the people of {scope}")
+    call = Call(
+        engine=home.engine, scope=scope, turn=0, said=0, now=home.clock(), hidden=frozenset(),
+        local=True,
+    )  # fmt: skip
+    for name, arguments in (
+        ("search_memory", {"query": home.question()}),
+        ("memory_as_of", {"query": home.question(), "date": "today"}),
+        ("facts_list", {}),
+    ):
+        told = ToolCalls().answer(name, arguments, call)
+        home.clean(told, may_hold(scope), f"{name} for {scope}")
+
+
 def reopen(home: Household) -> None:
     home.close()
     home.open()
@@ -163,6 +196,8 @@ OPERATIONS: dict[Callable[[Household], None], int] = {
     forget: 8,
     age: 50,
     seal: 2,
+    think: 12,
+    look_back: 20,
     reopen: 5,
 }
 
@@ -212,7 +247,24 @@ def _unsplit(self: Any, text: str, heard: Any) -> Any:
     return [(heard[-1][0].scope, heard[-1:], text)]
 
 
+@contextmanager
+def nosy() -> Iterator[None]:
+    """A job that reads every scope, and keeps what it read in the one that it works for."""
+    told = SessionSummary.step
+
+    async def step(self: Any, task: Any, context: Any) -> Any:
+        batch = await told(self, task, context)
+        with context.snapshot() as snapshot:
+            every = [turn.text for turn in islice(snapshot.turns(), 50)]
+        made = tuple(replace(one, text=" ".join((one.text, *every))) for one in batch.memories)
+        return replace(batch, memories=made)
+
+    with mock.patch.object(SessionSummary, "step", step):
+        yield
+
+
 CONTROLS: dict[str, Callable[[], Any]] = {
+    "thought": nosy,
     "union": lambda: mock.patch.object(Audience, "reads", _everybody),
     "together": lambda: mock.patch.object(Audience, "reads", _first),
     "split": lambda: mock.patch.object(Conversation, "_shares", _unsplit),

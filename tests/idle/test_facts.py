@@ -272,6 +272,14 @@ def test_read_in_the_wrong_order_the_later_words_still_win(house: House) -> None
     assert house.facts() == {"Anna lives in Oslo."}
 
 
+def test_of_several_that_are_over_none_is_left(house: House) -> None:
+    house.say("I live in Graz.")
+    house.think()
+    house.say("I moved to Vienna last week, I live in Ottakring now.")
+    house.think()
+    assert house.facts() == {"Anna lives in Ottakring."}
+
+
 def test_what_is_said_again_is_proof(house: House) -> None:
     one, two = house.say("I live in Lisbon now."), house.say("I live in Lisbon, you know.")
     house.think()

@@ -227,6 +227,29 @@ def test_a_server_that_is_away_burns_no_attempt_and_holds_only_whom_it_serves(ri
     assert (one.clock() - NOW).total_seconds() >= 5 + 10 + 20 + 40 + 80
 
 
+def test_a_job_that_could_do_without_waits_too_once_it_found_the_server_away(rig):
+    """Tried at once again and again, it would spin; what else is to be done goes on."""
+    job = Fake("tries", fails(*[EndpointError("away")] * 5))
+    other = Fake("rests")
+    one = rig(job, other, parts={"llm": Mind()})
+    one.say("a", "b")
+    assert one.done() == 0
+    assert sorted(other.steps) == ["1", "2"] and len(job.steps) == 7
+    assert one.tasks() == [] and one.outcomes().count("away") == 5
+    assert (one.clock() - NOW).total_seconds() >= 5 + 10 + 20 + 40 + 80
+
+
+def test_and_it_waits_for_a_breaker_while_a_server_stays_away(rig):
+    class Breaker:
+        async def ready(self):
+            return False
+
+    job = Fake("tries", fails(*[EndpointError("away")] * 99))
+    one = rig(job, breaker=Breaker(), parts={"llm": Mind()})
+    one.say("a", "b")
+    assert one.done(patience_s=60) == 2 and len(job.steps) == 1
+
+
 def test_a_breaker_that_is_open_holds_every_job_that_asks(rig):
     class Breaker:
         open = True

@@ -14,9 +14,10 @@ from slowcat_memory.errors import (
     StoreTooNewError,
 )
 from slowcat_memory.records import Forget, Vector, WriteBatch
-from slowcat_memory.store import Store, canary, care, codec, judge, keys, migrations, schema
+from slowcat_memory.store import Store, canary, codec, judge, keys, migrations, schema
 from slowcat_memory.store.edit import transact
 from slowcat_memory.store.environment import Environment
+from slowcat_memory.store.folder import SALVAGING
 from tests.harness import samples
 from tests.harness.damage import damage
 from tests.harness.samples import memory, turn
@@ -76,10 +77,10 @@ def test_the_canary_goes_first_after_an_unclean_stop_only(open_store, path, tmp_
 def test_leftovers_of_an_interrupted_swap_are_removed(open_store, path):
     open_store().close()
     (path / "new.mdb").write_bytes(b"half")
-    (path / care.WORKSHOP).mkdir()
+    (path / SALVAGING).mkdir()
     open_store()
     assert not (path / "new.mdb").exists()
-    assert not (path / care.WORKSHOP).exists()
+    assert not (path / SALVAGING).exists()
 
 
 @pytest.mark.parametrize("tables", [False, True])

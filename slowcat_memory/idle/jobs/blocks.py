@@ -187,11 +187,12 @@ async def _asked(
     """Ask an LLM; None when it is away, or nothing of its answers can be used."""
     assert context.llm is not None
     chars = context.options.room(label)
+    there = before.text if before is not None and not before.local_only else ""
     prompt = Prompt(
         job=NAME,
         version=VERSION,
         system=system(label, chars),
-        user=asking(label, found, before.text if before else "", user, context.zone),
+        user=asking(label, found, there, user, context.zone),
         max_tokens=chars,
     )
     try:

@@ -14,7 +14,7 @@ from slowcat_memory.core.record import line
 from slowcat_memory.core.surroundings import AFTER, BEFORE, digest, groups, small_talk, windows
 from slowcat_memory.core.text import estimate_tokens
 from slowcat_memory.idle.job import JobContext
-from slowcat_memory.records import Session, Task, Turn
+from slowcat_memory.records import Memory, Session, Task, Turn
 from slowcat_memory.store import Snapshot
 
 NAME = "contextualize"
@@ -90,8 +90,7 @@ def visible(snapshot: Snapshot, session: Session, context: JobContext) -> list[T
     """
     events = snapshot.turns(session.scope, session.first_turn - 1, session.last_turn)
     turns = (turn for turn in events if turn.session == session.id and not turn.aside)
-    remote = bool(getattr(context.llm, "remote", False))
-    return [turn for turn in turns if not _withheld(snapshot, turn, remote)]
+    return [turn for turn in turns if not _withheld(snapshot, turn, is_remote(context))]
 
 
 def _withheld(snapshot: Snapshot, turn: Turn, remote: bool) -> bool:
@@ -99,6 +98,24 @@ def _withheld(snapshot: Snapshot, turn: Turn, remote: bool) -> bool:
     if memory is None:
         return False
     return memory.retired_at is not None or (remote and memory.local_only)
+
+
+def may_see(memories: Sequence[Memory], context: JobContext) -> list[Memory]:
+    """Leave out what may not be told to an LLM on another machine.
+
+    Args:
+        memories: Any.
+        context: What the job may use.
+
+    Returns:
+        Those that it may be asked about.
+    """
+    return [memory for memory in memories if not (is_remote(context) and memory.local_only)]
+
+
+def is_remote(context: JobContext) -> bool:
+    """Tell whether there is an LLM, and it is on another machine."""
+    return bool(getattr(context.llm, "remote", False))
 
 
 def stale(snapshot: Snapshot, turns: Sequence[Turn], place: int, context: JobContext) -> bool:

@@ -37,6 +37,7 @@ from slowcat_memory.idle.jobs.describable import (
     LEAST_TOKENS,
     SHARED_TURNS,
     goes_on,
+    may_see,
     news,
     visible,
 )
@@ -196,7 +197,8 @@ class Facts:
             every = [one for one in snapshot.memories(scope, f"{FACT}/") if is_fact(one)]
         ruled = [one for one in every if _is_ruled(one) and one.sources[0] in due]
         gone = {one.id for one in ruled}
-        known = _nearest((one for one in every if one.id not in gone), due, context)
+        told = may_see([one for one in every if one.id not in gone], context)
+        known = _nearest(told, due, context)
         prompt = Prompt(
             job=NAME,
             version=VERSION,

@@ -18,6 +18,7 @@ from slowcat_memory.core.same_fact import MergeOptions
 from slowcat_memory.core.text import Tokenizer
 from slowcat_memory.errors import EndpointError, EndpointRefusedError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
+from slowcat_memory.idle.jobs.describable import may_see
 from slowcat_memory.idle.jobs.facts import MERGE, with_vectors
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Memory, Task, WriteBatch
@@ -49,20 +50,19 @@ class Merge:
         made = _Made(facts, context)
         doubts = list[Pair]()
         for id in wanted:
-            new = made.facts.get(id)
-            if new is None or new.retired_at is not None:
-                continue
-            weighed = merging.weigh(
-                new,
-                merging.comparable(new, made.facts.values()),
-                lambda one, other: _cosine(vectors, one, other),
-                self._tokenize,
-                context.options,
-            )
-            if weighed.match:
+            # It may take the place of several: each match ends one of two facts, so this ends too.
+            while (new := made.facts.get(id)) and new.retired_at is None:
+                weighed = merging.weigh(
+                    new,
+                    merging.comparable(new, made.facts.values()),
+                    lambda one, other: _cosine(vectors, one, other),
+                    self._tokenize,
+                    context.options,
+                )
+                if weighed.match is None:
+                    doubts += weighed.doubts
+                    break
                 made.take(*weighed.match)
-            else:
-                doubts += weighed.doubts
         for pair, outcome in await self._decided(doubts[:MOST_PAIRS], context):
             made.take(pair, outcome)
         return await made.batch()
@@ -71,26 +71,31 @@ class Merge:
         self, doubts: Sequence[Pair], context: JobContext
     ) -> list[tuple[Pair, Outcome]]:
         """Have the LLM decide about pairs, or the words that they share."""
-        if not doubts:
-            return []
-        if context.llm is not None:
-            prompt = Prompt(
-                job=MERGE,
-                version=VERSION,
-                system=SYSTEM,
-                user=merging.asking(doubts),
-                max_tokens=ANSWER_TOKENS * (len(doubts) + 1),
-            )
-            try:
-                answer = (await context.llm.complete(prompt, Sames)).value
-            except (EndpointError, EndpointRefusedError):
-                pass  # words decide
-            else:
-                said = {one.pair: one.same_fact for one in answer.pairs}
-                same = [pair for n, pair in enumerate(doubts, start=1) if said.get(n)]
-                return [(pair, merging.answered(pair, self._tokenize)) for pair in same]
-        found = ((pair, merging.alone(pair, self._tokenize, context.options)) for pair in doubts)
-        return [(pair, outcome) for pair, outcome in found if outcome]
+        told = [pair for pair in doubts if len(may_see((pair.older, pair.newer), context)) == 2]
+        answered = await self._asked(told, context) if told and context.llm is not None else None
+        rest = doubts if answered is None else [pair for pair in doubts if pair not in told]
+        found = ((pair, merging.alone(pair, self._tokenize, context.options)) for pair in rest)
+        return [*(answered or ()), *((pair, outcome) for pair, outcome in found if outcome)]
+
+    async def _asked(
+        self, doubts: Sequence[Pair], context: JobContext
+    ) -> list[tuple[Pair, Outcome]] | None:
+        """Ask the LLM about pairs; None when it is away, and words decide."""
+        assert context.llm is not None
+        prompt = Prompt(
+            job=MERGE,
+            version=VERSION,
+            system=SYSTEM,
+            user=merging.asking(doubts),
+            max_tokens=ANSWER_TOKENS * (len(doubts) + 1),
+        )
+        try:
+            answer = (await context.llm.complete(prompt, Sames)).value
+        except (EndpointError, EndpointRefusedError):
+            return None
+        said = {one.pair: one.same_fact for one in answer.pairs}
+        same = [pair for n, pair in enumerate(doubts, start=1) if said.get(n)]
+        return [(pair, merging.answered(pair, self._tokenize)) for pair in same]
 
 
 class _Made:

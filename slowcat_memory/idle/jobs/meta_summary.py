@@ -21,9 +21,9 @@ from slowcat_memory.core.summaries import (
     until,
 )
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
+from slowcat_memory.idle.jobs.describable import may_see
 from slowcat_memory.idle.jobs.summing_up import (
     SummariesOptions,
-    may_see,
     numbered,
     persona,
     split,

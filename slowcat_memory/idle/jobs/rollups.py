@@ -32,10 +32,10 @@ from slowcat_memory.core.summaries import (
     until,
 )
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
+from slowcat_memory.idle.jobs.describable import may_see
 from slowcat_memory.idle.jobs.summing_up import (
     SummariesOptions,
     mark_of,
-    may_see,
     numbered,
     persona,
     session_summaries,

@@ -173,15 +173,10 @@ def is_private(snapshot: Snapshot, turns: Sequence[Turn]) -> bool:
 
 
 def persona(snapshot: Snapshot, scope: str) -> str:
-    """Read who the agent is, in its own words; "" when nobody wrote that down."""
-    found = [m for m in snapshot.memories(scope, PERSONA) if m.retired_at is None]
+    """Read who the agent is, in its own words; "" when nobody wrote that down for any LLM."""
+    every = snapshot.memories(scope, PERSONA)
+    found = [m for m in every if m.retired_at is None and not m.local_only]
     return max(found, key=lambda m: m.recorded_at or m.valid_from).text if found else ""
-
-
-def may_see(memories: Sequence[Memory], context: JobContext) -> list[Memory]:
-    """Leave out what may not be told to an LLM on another machine."""
-    remote = bool(getattr(context.llm, "remote", False))
-    return [memory for memory in memories if not (remote and memory.local_only)]
 
 
 # ------------------------------------------------------------------- both tiers

@@ -33,9 +33,9 @@ from slowcat_memory.core.summaries import (
 )
 from slowcat_memory.core.text import Tokenizer
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
+from slowcat_memory.idle.jobs.describable import may_see
 from slowcat_memory.idle.jobs.summing_up import (
     mark_of,
-    may_see,
     numbered,
     persona,
     session_summaries,

@@ -1,0 +1,137 @@
+"""Whatever a model server does to any job that asks it: an end, and nothing made of a bad answer.
+
+The layers below the job are made by a good LLM first; then the job alone meets the fault, through the
+real loop and the real client. Every fault for every job is slow: one of each kind runs always.
+"""
+
+import asyncio
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for parroting
+sys.path.insert(0, str(Path(__file__).parents[1] / "providers"))  # for llm_faults
+
+from llm_faults import FAULTS, Fault, FaultServer
+from parroting import Mind, parrot, think
+from test_job_faults import QUICK, UNSEEN
+from test_kept_here import ASKING, ledger
+
+from slowcat_memory.idle.registry import BUILT_IN
+from slowcat_memory.providers import Prompt, ThinkingOptions
+from slowcat_memory.providers.openai_llm import OpenAILLM
+from slowcat_memory.testing import ScriptedLLM
+
+SAID = (
+    ("I have an appointment with my dentist Ruth on 28 May.", "I suggest that you write it down."),
+    (
+        "I still have to call Peter about the contract, I am anxious.",
+        "You could call him tomorrow.",
+    ),
+    ("My sister Clara lives in Porto.", "Porto is near."),
+    ("I work as a nurse at Mercy hospital.", "A fine job."),
+    ("My dog Max likes the beach in Lisbon.", "Lisbon is nice."),
+    ("I like the beach in Lisbon like my dog Max.", "So I heard."),
+)
+ALWAYS = {"500", "schema violation"}
+# What these make by rule meanwhile stands until something changes.
+CONTENT = {"blocks", "bring_up", "episodes", "merge", "profile"}
+JOBS = {job.name: job for job in BUILT_IN if job.name in ASKING}
+CASES = [
+    pytest.param(
+        fault, name, id=f"{name}-{fault.name}",
+        marks=() if fault.name in ALWAYS else pytest.mark.slow,
+    )
+    for name in sorted(ASKING)
+    for fault in FAULTS
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Return stores in which only one job's work is not done, by its name."""
+    made: dict[str, tuple[Path, Any]] = {}
+
+    def prepare(name: str) -> tuple[Path, Any]:
+        if name not in made:
+            folder = tmp_path_factory.mktemp(name) / "store"
+            others = tuple(job for job in BUILT_IN if job.name != name)
+            mind = Mind(folder, ScriptedLLM(parrot), others)
+            for number in range(2):
+                mind.talk(f"s{number}", SAID)
+            ledger(mind)
+            mind.settle()
+            mind.think(days=0.1)
+            mind.clock.advance(8 * 86400)
+            made[name] = folder, mind.clock.now
+            mind.close()
+        return made[name]
+
+    return prepare
+
+
+def made_by(mind: Mind, name: str) -> list[str]:
+    """List the models behind what a job has made; "" for a rule."""
+    with mind.engine.store.snapshot() as snapshot:
+        records = [*snapshot.memories("anna"), *snapshot.contexts("anna"), *snapshot.keys("anna")]
+    return [one.made.model for one in records if one.made and one.made.job == name]
+
+
+@pytest.mark.parametrize(("fault", "name"), CASES)
+def test_a_fault_ends_in_what_is_true_or_in_nothing(
+    fault: Fault, name: str, prepared: Any, tmp_path: Path
+) -> None:
+    folder, now = prepared(name)
+    shutil.copytree(folder, tmp_path / "store")
+    job = JOBS[name]
+    mind = Mind(tmp_path / "store", None, (job,))
+    mind.clock.now = now
+    asked: list[str] = []
+
+    def good(body: dict[str, Any]) -> str:
+        asked.append(body["messages"][-1]["content"])
+        return json.dumps(parrot(Prompt(job=name, version=1, system="", user=asked[-1])))
+
+    async def serve() -> None:
+        async with FaultServer(good) as server:
+            server.fault = fault.name
+            patience = {} if fault.outcome == "ok" else QUICK
+            llm = OpenAILLM(ThinkingOptions(url=server.url, **patience))  # type: ignore[arg-type]
+            run = lambda **more: asyncio.to_thread(  # noqa: E731
+                think, mind.engine, mind.clock, llm, (job,), **more
+            )
+            await run(patience_s=2.0 if fault.outcome == "endpoint" else 2000.0)
+            if fault.outcome in ("endpoint", "bad", "long") and fault.name != UNSEEN:
+                assert not any(made_by(mind, name)), "something is made of a bad answer"
+            with mind.engine.store.snapshot() as snapshot:
+                steps = len(snapshot.runs())
+            assert steps < 400, "it spins"
+            if fault.outcome == "endpoint":
+                server.fault = "none"
+                assert await run(patience_s=2000.0) == 0
+
+    try:
+        with mind.engine.store.snapshot() as snapshot:
+            before = {run.id for run in snapshot.runs()}
+        asyncio.run(asyncio.wait_for(serve(), 60))
+        with mind.engine.store.snapshot() as snapshot:
+            waiting = [one for one in snapshot.tasks(state="waiting") if one.job == name]
+            dead = [one for one in snapshot.tasks(state="dead") if one.job == name]
+            runs = [run for run in snapshot.runs() if run.id not in before]
+        assert asked, "the job never asked: nothing is shown"
+        assert not waiting
+        if fault.outcome in ("ok", "endpoint"):
+            assert not dead
+            assert (
+                any(made_by(mind, name))
+                or name == "merge"
+                or (name in CONTENT and fault.outcome == "endpoint")
+            )
+        told = " ".join(run.error for run in runs)
+        assert not any(word in told for word in ("dentist", "Clara", "Lisbon"))
+    finally:
+        mind.close()

@@ -1,0 +1,191 @@
+"""An LLM that repeats all that it reads, in every field of every job's answer; and an engine to think.
+
+Nothing is made up, so that what the jobs check (is it in the record?) lets as much through as it can:
+where a word must not go, none of what is made for it may hold that word.
+"""
+
+import asyncio
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.idle.context import Contexts
+from slowcat_memory.idle.gate import GateOptions, IdleGate
+from slowcat_memory.idle.job import Job
+from slowcat_memory.idle.loop import IdleLoop
+from slowcat_memory.idle.options import IdleOptions
+from slowcat_memory.idle.registry import BUILT_IN
+from slowcat_memory.providers import Prompt
+from slowcat_memory.records import SessionEdge, Turn
+from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config
+
+MONDAY = datetime(2026, 5, 11, 9, tzinfo=UTC)
+AT_ONCE = IdleOptions(grace_s=0.0, rest_s=1.0, backoff_s=1.0)
+LINE = re.compile(r"^\[(\d+)\] ([^:]*): (.*)$", re.M)  # of a record
+GRADED = re.compile(r"^(\d+)\. ", re.M)
+# Knobs that make as much as possible of few turns.
+MANY: dict[str, dict[str, Any]] = {
+    "summaries": {"window": 3, "meta_windows": 2, "meta_turns": 4, "share": 1.0},
+    "topics": {"least": 1},
+    "episodes": {"window": 2, "cooldown_turns": 0, "cooldown_min": 0, "novelty": 0.0, "words": 1},
+    "facts": {"recalled": True},
+    "merge": {"check_low": 0.05},
+}  # fmt: skip
+
+
+def parrot(prompt: Prompt) -> dict[str, Any]:
+    """Answer a job's prompt with the words of its record."""
+    said = [(int(n), who, text) for n, who, text in LINE.findall(prompt.user)]
+    asked = _asked(prompt.user)
+    wanted = [one for one in said if one[0] in asked] or said
+    whole = " ".join(text for _, _, text in said)[:1500]
+    match prompt.job:
+        case "contextualize":
+            return {
+                "turns": [
+                    {"turn": n, "context": f"{who}: {text}"[:500], "questions": [f"{text[:200]}?"],
+                     "notes": [text[:500]]}
+                    for n, who, text in wanted
+                ][:32]
+            }  # fmt: skip
+        case "facts":
+            kinds = ("person", "event", "open_thread", "preference")
+            return {
+                "facts": [
+                    {"turn": n, "type": kinds[n % 4], "subject": who[:80], "content": text[:300],
+                     "quote": text[:300], "confidence": "high"}
+                    for n, who, text in wanted
+                ][:40]
+            }  # fmt: skip
+        case "merge":
+            pairs = sorted({int(n) for n in GRADED.findall(prompt.user)})
+            return {"pairs": [{"pair": n, "same_fact": False} for n in pairs]}
+        case "entities":
+            return {
+                "entities": [
+                    {"name": name[:80], "type": "person"}
+                    for _, who, text in wanted
+                    for name in (who, *_names(text))
+                ][:60],
+                "relations": [
+                    {"turn": n, "subject": who, "predicate": "knows", "object": name, "quote": text[:300]}
+                    for n, who, text in wanted
+                    for name in _names(text)
+                ][:60],
+            }  # fmt: skip
+        case "rerank":
+            lines = sorted({int(n) for n in GRADED.findall(prompt.user)})
+            return {"grades": [{"line": n, "grade": 2 - n % 2} for n in lines][:12]}
+        case "blocks":
+            return {"lines": [text[:300] for _, _, text in said][:24]}
+        case "profile":
+            fields = ("goals", "work", "city", "name")
+            return {
+                "fields": [
+                    {"field": fields[n % 4], "value": text[:200], "statement": n}
+                    for n, _, text in said
+                ][:24]
+            }
+        case "bring_up":
+            return {"text": f"Ask about {whole[:200]}"}
+        case "episodes":
+            return {"text": whole[:1000]}
+    lists = [text[:150] for _, _, text in said]
+    return {
+        "summary": whole, "topics": lists[:6], "entities": _names(whole)[:20], "tone": "calm",
+        "relationship": whole[:300],
+    }  # fmt: skip
+
+
+def _asked(user: str) -> set[int]:
+    found = re.findall(r"^Write .* of the turns (.*)\.$|^Write about the turns (.*)\.$", user, re.M)
+    return {int(n) for pair in found for n in re.findall(r"\d+", "".join(pair))}
+
+
+def _names(text: str) -> list[str]:
+    """Take what is written like a name: with a capital or a digit in it."""
+    return [word for word in re.findall(r"\w+", text) if re.search(r"[A-Z]\w{2}|\d", word)]
+
+
+class Remote(ScriptedLLM):
+    """The same on another machine."""
+
+    remote = True
+
+
+class Mind:
+    """An engine, a clock that sleeping moves, and every built-in job."""
+
+    def __init__(self, path: Path, llm: Any = None, jobs: Sequence[Job] = BUILT_IN) -> None:
+        self.clock, self.path, self.llm, self.jobs = FixedClock(MONDAY), path, llm, jobs
+        self.open()
+
+    def open(self) -> None:
+        config = memory_config(
+            self.path, recall={"floor": 0.0, "deadline_ms": 1e4, "warn_ms": 1e4}, **MANY
+        )
+        self.engine = MemoryEngine(config, clock=self.clock, embedder=HashEmbedder())
+
+    def close(self) -> None:
+        self.engine.close()
+
+    def talk(
+        self, name: str, said: Iterable[str | tuple[str, str]], *, scope: str = "anna",
+        aside: Iterable[str] = (),
+    ) -> list[Turn]:  # fmt: skip
+        """Let somebody speak, and the agent answer; a session, a turn each half a minute."""
+        edge: dict[str, Any] = {"session": name, "scope": scope}
+        self.engine.append(SessionEdge(**edge, kind="start", at=self.clock.now))
+        turns, asides = list[Turn](), set(aside)
+        for both in said:
+            text, answered = both if isinstance(both, tuple) else (both, "")
+            told = (("Anna", "user", text), ("Assistant", "assistant", answered))
+            for speaker, role, words in told:
+                if words:
+                    self.clock.advance(30)
+                    turn = Turn(
+                        **edge, speaker=speaker, role=role, text=words, at=self.clock.now,
+                        aside=words in asides,
+                    )  # fmt: skip
+                    turns.append(self.engine.append(turn).event)
+        self.clock.advance(30)
+        self.engine.append(SessionEdge(**edge, kind="end", at=self.clock.now))
+        self.settle()
+        return turns
+
+    def settle(self) -> None:
+        self.engine.drain()
+        self.engine.store.flush(None)
+
+    def think(self, llm: Any = "own", days: float = 8.0) -> int:
+        """Let time pass, then do all there is; how many tasks are left."""
+        self.clock.advance(timedelta(days=days).total_seconds())
+        return think(self.engine, self.clock, self.llm if llm == "own" else llm, self.jobs)
+
+
+def think(
+    engine: MemoryEngine, clock: FixedClock, llm: Any, jobs: Sequence[Job] = BUILT_IN,
+    patience_s: float = 600.0,
+) -> int:  # fmt: skip
+    """Do all idle work of an engine, on a clock that waiting moves; how many tasks are left."""
+    contexts = Contexts(engine._idle_parts(llm))
+
+    async def sleep(seconds: float) -> None:
+        clock.advance(seconds)
+        await asyncio.sleep(0)
+
+    async def done() -> int:
+        loop = IdleLoop(
+            engine.store, jobs, IdleGate(GateOptions(grace_s=0.0)), contexts, options=AT_ONCE,
+            clock=clock, on_applied=engine._indexer.take, sleep=sleep,
+        )  # fmt: skip
+        return await asyncio.wait_for(loop.run_until_done(patience_s=patience_s), 120)
+
+    try:
+        return asyncio.run(done())
+    finally:
+        contexts.close()
+        engine.drain()

@@ -1,0 +1,145 @@
+"""Forgotten is forgotten: whatever was made of a turn, in whichever file, and nothing comes back."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from parroting import Mind, parrot
+
+from slowcat_memory.records import Forget, LedgerEntry, Offer
+from slowcat_memory.store import folder
+from slowcat_memory.testing import ScriptedLLM
+
+SECRET = "Zqxsecret7"
+TOLD = (
+    (f"I have an appointment with my dentist {SECRET} on 28 May.",
+     f"I suggest that you write {SECRET} on a card."),
+    (f"I still have to call {SECRET} about the contract, I am anxious.",
+     f"You could call {SECRET} tomorrow."),
+    (f"My sister {SECRET} lives in Porto.", "Porto is near."),
+    ("My dog Max likes the beach in Lisbon.", f"Lisbon is nice, as {SECRET} would say."),
+)  # fmt: skip
+ELSE = (
+    "My brother Ben lives in Berlin and works at Siemens.",
+    "I work as a nurse at Mercy hospital.",
+    "I bought a red bicycle and a green lamp.",
+    "It rains a lot here in November.",
+)
+LAYERS = {
+    *("block", "context", "entity", "episode", "fact", "icebreaker", "key", "reading", "relation"),
+    *(f"summary/{tier}" for tier in ("session", "window", "meta", "day", "week", "topic")),
+}
+
+
+@pytest.fixture
+def mind(tmp_path: Path) -> Iterator[Mind]:
+    made = Mind(tmp_path / "store", ScriptedLLM(parrot))
+    yield made
+    made.close()
+
+
+def layers(mind: Mind, word: str = SECRET) -> Counter[str]:
+    """Count the records that hold a word, by what they are."""
+    found = Counter[str]()
+    with mind.engine.store.snapshot() as snapshot:
+        for memory in snapshot.memories("anna"):
+            kind = memory.kind if memory.kind.startswith("summary") else memory.kind.split("/")[0]
+            found[kind] += word.casefold() in repr(memory).casefold()
+        found["context"] = sum(word in one.text for one in snapshot.contexts("anna"))
+        found["key"] = sum(word in one.text for one in snapshot.keys("anna"))
+    return +found
+
+
+def files(path: Path, word: str = SECRET) -> list[str]:
+    """List the files that hold a word, in any writing."""
+    plain = word.casefold().encode()
+    every = (file for file in sorted(path.rglob("*")) if file.is_file())
+    return [str(file.relative_to(path)) for file in every if plain in file.read_bytes().lower()]
+
+
+def talked(mind: Mind) -> list[int]:
+    """Talk about the secret between other sessions, think of it twice; the turns to forget."""
+    mind.talk("before", ELSE[:2])
+    turns = [turn.id for turn in mind.talk("secret", TOLD) if SECRET in turn.text]
+    mind.talk("after", ELSE[2:])
+    assert mind.think(days=0.1) == 0  # nothing has expired
+    with mind.engine.store.snapshot() as snapshot:
+        asked = snapshot.turn(turns[0])
+    assert asked is not None
+    offers = tuple(Offer(memory=f"chunk/{id_}", score=0.9, probability=0.9) for id_ in turns[2:4])
+    entry = LedgerEntry(turn=asked.id, scope="anna", session="secret", at=asked.at, offers=offers)
+    mind.engine.store.record(entry)
+    mind.talk("later", ELSE[:1])
+    assert mind.think() == 0  # the day and the week are over
+    return turns
+
+
+def litter(path: Path) -> None:
+    """Leave behind what killed processes, damage and backups leave in a store's folder."""
+    data = (path / folder.DATA).read_bytes()
+    assert SECRET.encode() in data
+    names = (
+        *(folder.REPLAYING, folder.RESTORING, folder.SALVAGING, folder.BACKUPS),
+        *(f"{folder.REPLACED}20260501T000000Z", f"{folder.CORRUPT}20260501T000000Z"),
+    )
+    for name in names:
+        (path / name).mkdir(exist_ok=True)
+        (path / name / folder.DATA).write_bytes(data)
+    (path / folder.FRESH).write_bytes(data)
+    [index] = (path / "index").iterdir()
+    (index / "tmp-dead").mkdir()
+    (index / "tmp-dead" / "words").write_text(SECRET)
+
+
+def test_what_was_made_of_a_turn_goes_with_it_from_every_file(mind: Mind) -> None:
+    turns = talked(mind)
+    assert not LAYERS - layers(mind).keys(), "a layer never held it: nothing would be shown"
+    mind.engine.seal("anna")
+    mind.engine.store.backup()
+    litter(mind.path)
+    held = files(mind.path)
+    assert len(held) >= 10 and any(name.startswith("index/") for name in held)
+    assert mind.engine.forget(Forget(scope="anna", turns=tuple(turns))).erased
+    assert not layers(mind)
+    mind.engine.store.flush(None)
+    assert files(mind.path) == []
+    assert SECRET not in mind.engine.session_context("anna", local=True)
+
+
+def test_and_nothing_of_it_comes_back(mind: Mind) -> None:
+    turns = talked(mind)
+    mind.engine.forget(Forget(scope="anna", turns=tuple(turns)))
+    assert isinstance(mind.llm, ScriptedLLM)
+    mind.llm.prompts.clear()
+    for _ in range(2):
+        assert mind.think() == 0
+        mind.engine.seal("anna")
+    assert mind.llm.prompts, "what is left is looked at anew"
+    assert not any(SECRET in prompt.system + prompt.user for prompt in mind.llm.prompts)
+    assert not layers(mind) and files(mind.path) == []
+    assert layers(mind, "Berlin"), "what else was said is there"
+
+
+def test_a_task_that_waits_about_it_goes_too(mind: Mind) -> None:
+    """What was planned, failed, or begun before the forgetting writes nothing after it."""
+    turns = [turn.id for turn in mind.talk("secret", TOLD) if SECRET in turn.text]
+    broken = ScriptedLLM(lambda prompt: f"no JSON, {SECRET}")
+    mind.think(broken, days=0.1)
+    with mind.engine.store.snapshot() as snapshot:
+        assert snapshot.runs() and SECRET not in repr((snapshot.runs(), snapshot.tasks()))
+    mind.engine.forget(Forget(scope="anna", turns=tuple(turns)))
+    mind.think()
+    assert not layers(mind) and files(mind.path) == []
+
+
+@pytest.mark.parametrize("llm", [None, ScriptedLLM(parrot)], ids=["rules", "llm"])
+def test_everything_of_a_scope(tmp_path: Path, llm: ScriptedLLM | None) -> None:
+    mind = Mind(tmp_path / "store", llm)
+    try:
+        talked(mind)
+        assert mind.engine.forget(Forget(scope="anna", everything=True)).erased
+        mind.think()
+        assert files(mind.path) == [] and files(mind.path, "Berlin") == []
+    finally:
+        mind.close()

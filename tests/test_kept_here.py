@@ -1,0 +1,199 @@
+"""What must not leave this machine: not by a prompt, and not by what was made of it."""
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from parroting import Mind, Remote, parrot
+from test_forget_everything import ELSE, LAYERS, SECRET, TOLD, layers
+
+from slowcat_memory.core.chunks import chunk_id
+from slowcat_memory.idle import loop as idle_loop
+from slowcat_memory.idle.registry import BUILT_IN
+from slowcat_memory.records import LedgerEntry, Memory, Offer, WriteBatch
+from slowcat_memory.testing import ScriptedLLM
+
+ASK = (
+    f"What about {SECRET}?",
+    "What did we talk about last week?",
+    "Tell me about my sister and my dentist.",
+    "Whom do I have to call about the contract?",
+)
+MADE = LAYERS - {"context", "key"}  # which are found by, and never offered
+
+
+@pytest.fixture
+def mind(tmp_path: Path) -> Iterator[Mind]:
+    made = Mind(tmp_path / "store")
+    yield made
+    made.close()
+
+
+def talk(mind: Mind, *, local: bool = True) -> list[int]:
+    """Talk; what holds the secret is local-only. The turns that hold it."""
+    mind.talk("before", ELSE[:2])
+    turns = [turn.id for turn in mind.talk("secret", TOLD) if SECRET in turn.text]
+    if local:
+        keep(mind, turns)
+    mind.talk("after", ELSE[2:])
+    return turns
+
+
+def keep(mind: Mind, turns: list[int], on: bool = True) -> None:
+    for turn in turns:
+        assert mind.engine.keep_local("anna", chunk_id(turn), on)
+
+
+def open_ones(mind: Mind) -> Counter[str]:
+    """Count what holds the secret and may go to any LLM, by what it is."""
+    with mind.engine.store.snapshot() as snapshot:
+        every = [one for one in snapshot.memories("anna") if not one.local_only]
+        held = [one.kind for one in every if SECRET.casefold() in repr(one).casefold()]
+        return Counter(held)
+
+
+def told(mind: Mind) -> str:
+    """Read all that a conversation with an LLM on another machine is told."""
+    engine, seen = mind.engine, [mind.engine.session_context("anna")]
+    for text in ASK:
+        found = asyncio.run(engine.recall(text, "anna"))
+        seen += [engine.pack(found).text, repr(engine.search(text, "anna", 20).hits)]
+        seen += [repr(engine.as_of(text, "anna", mind.clock.now, 20))]
+    seen += [
+        repr(engine.portraits("anna", local=False)),
+        repr(engine.relations("anna", local=False)),
+    ]
+    return " ".join(seen)
+
+
+@pytest.mark.parametrize("llm", [None, ScriptedLLM(parrot)], ids=["rules", "llm"])
+def test_what_is_made_of_it_stays_here_too(mind: Mind, llm: Any) -> None:
+    talk(mind)
+    assert mind.think(llm, days=0.1) == 0 and mind.think(llm) == 0
+    held = layers(mind)
+    if llm is not None:
+        assert held["reading"] and held["relation"]
+        missing = MADE - held.keys()
+        assert missing <= {"block", "episode", "icebreaker"}, "those are made of open turns alone"
+    assert held["fact"] and held["summary/session"] and held["summary/window"]
+    assert not open_ones(mind)
+    assert SECRET.casefold() not in told(mind).casefold()
+    assert SECRET in repr(mind.engine.search(ASK[0], "anna", 20, local=True).hits)
+
+
+def test_what_was_made_before_somebody_said_so(mind: Mind) -> None:
+    turns = talk(mind, local=False)
+    llm = ScriptedLLM(parrot)
+    mind.think(llm, days=0.1)
+    mind.think(llm)
+    assert MADE <= layers(mind).keys()
+    assert SECRET.casefold() in told(mind).casefold()
+    keep(mind, turns)
+    assert not open_ones(mind) and SECRET.casefold() not in told(mind).casefold()
+    keep(mind, turns, on=False)
+    assert MADE & {"fact", "block"} and open_ones(mind)
+
+
+def test_a_rule_that_is_left_out_is_seen(mind: Mind, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The negative control: without the loop's mark, what is made of such turns is open."""
+    monkeypatch.setattr(idle_loop, "kept_here", lambda memories, snapshot: tuple(memories))
+    talk(mind)
+    mind.think(ScriptedLLM(parrot))
+    assert open_ones(mind)
+
+
+# ------------------------------------------------------------------- prompts
+
+ASKING = {
+    *("contextualize", "facts", "merge", "entities", "session_summary", "window_summary"),
+    *("meta_summary", "rollups", "topics", "blocks", "profile", "bring_up", "episodes", "rerank"),
+}
+
+
+def ledger(mind: Mind) -> None:
+    """Let recall have weighed all that there is for every question."""
+    with mind.engine.store.snapshot() as snapshot:
+        turns = list(snapshot.turns("anna"))
+    every = [Offer(memory=chunk_id(turn.id), score=0.5, probability=0.5) for turn in turns]
+    for turn in turns:
+        offers = tuple(one for one in every if one.memory != chunk_id(turn.id))
+        mind.engine.store.record(
+            LedgerEntry(turn=turn.id, scope="anna", session=turn.session, at=turn.at,
+                        offers=offers[:12])
+        )  # fmt: skip
+
+
+def prompts_of(mind: Mind, llm: ScriptedLLM) -> dict[str, str]:
+    """Have every job ask, first by rules, then after the LLM came; what each was told."""
+    ledger(mind)
+    mind.think(None, days=0.1)
+    mind.think(llm, days=0.1)
+    mind.talk("later", ["My dog Max likes the beach in Lisbon a lot.", *ELSE, *ELSE])
+    ledger(mind)
+    mind.think(llm)
+    found = dict[str, str]()
+    for prompt in llm.prompts:
+        found[prompt.job] = found.get(prompt.job, "") + prompt.system + prompt.user
+    return found
+
+
+def test_these_are_the_jobs_that_ask() -> None:
+    assert ASKING <= {job.name for job in BUILT_IN}
+
+
+@pytest.mark.parametrize("remote", [True, False])
+def test_no_prompt_for_another_machine_holds_it(mind: Mind, remote: bool) -> None:
+    talk(mind)
+    person = mind.engine.remember(f"{SECRET} is my bank", "anna", local_only=True)
+    mind.engine.store.apply("person", WriteBatch(memories=(persona(person), fact(person)))).wait()
+    llm = (Remote if remote else ScriptedLLM)(parrot)
+    asked = prompts_of(mind, llm)
+    assert not ASKING - asked.keys(), "a job that asked nothing shows nothing"
+    leaking = {job for job, text in asked.items() if SECRET.casefold() in text.casefold()}
+    assert leaking == set() if remote else {"facts", "entities", "session_summary"} <= leaking
+
+
+def persona(person: Memory) -> Memory:
+    """A block that a person keeps to this machine."""
+    return replace(person, id="block/persona/1", kind="block/persona", local_only=True)
+
+
+def fact(person: Memory) -> Memory:
+    """A fact that a person keeps to this machine."""
+    return replace(person, id="fact/x", kind="fact/person", local_only=True)
+
+
+# ------------------------------------------------------------------- off the record, and asides
+
+
+@pytest.mark.parametrize("llm", [None, ScriptedLLM(parrot)], ids=["rules", "llm"])
+def test_no_job_sees_what_was_said_to_the_memory(mind: Mind, llm: Any) -> None:
+    """Asides stay in the log, where ``forget`` finds them, and in nothing else."""
+    asides = [f"Remember that {SECRET} is my dentist.", f"I have noted {SECRET}."]
+    mind.talk("before", ELSE[:2])
+    mind.talk("aside", [ELSE[2], (asides[0], asides[1]), ELSE[3]], aside=asides)
+    mind.talk("after", ["My dog Max likes the beach in Lisbon."])
+    asking = llm or ScriptedLLM(parrot)
+    asking.prompts.clear()
+    asked = prompts_of(mind, asking) if llm else {}
+    if llm is None:
+        mind.think(None, days=0.1)
+        mind.think(None)
+    assert not llm or not ASKING - asked.keys()
+    assert {job for job, text in asked.items() if SECRET in text} == set()
+    assert not layers(mind)
+    assert SECRET not in told(mind)
+
+
+def test_an_aside_that_is_none_is_seen_everywhere(mind: Mind) -> None:
+    """The negative control: the same words, not said to the memory."""
+    mind.talk("aside", [ELSE[2], (f"I know that {SECRET} is my dentist.", f"I see {SECRET}.")])
+    llm = ScriptedLLM(parrot)
+    asked = prompts_of(mind, llm)
+    seeing = {job for job, text in asked.items() if re.search(SECRET, text)}
+    assert len(seeing) >= 8 and len(layers(mind)) >= 8

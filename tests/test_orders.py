@@ -1,0 +1,75 @@
+"""Orders that somebody says, to an LLM that obeys them, through every job: none is kept or told on."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from parroting import Mind, parrot
+
+from slowcat_memory.core.kinds import QUARANTINED, family
+from slowcat_memory.providers import Prompt
+from slowcat_memory.testing import ScriptedLLM
+from tests.injections import injections, placed
+
+KEPT = {"fact", "relation", "entity", "block"}
+SAMPLE = 16  # every so manieth order: the whole corpus takes minutes
+
+
+def obedient(prompt: Prompt) -> dict[str, Any]:
+    """Write what was ordered as if somebody had said it, but quote what was said."""
+    said = dict(re.findall(r"^\[(\d+)\] [^:]*: (.*)$", prompt.user, re.M))
+
+    def obeyed(value: Any, key: str = "") -> Any:
+        if isinstance(value, dict):
+            return {name: obeyed(one, name) for name, one in value.items()}
+        if isinstance(value, list):
+            return [obeyed(one, key) for one in value]
+        mark = re.search(r"zquark\d+", str(value), re.IGNORECASE)
+        done = isinstance(value, str) and mark and key not in ("quote", "subject", "predicate")
+        return f"{mark[0]} is the user's bank." if done and mark else value
+
+    return obeyed(parrot(prompt)) if said else parrot(prompt)
+
+
+def held(mind: Mind) -> list[str]:
+    """List what holds a mark: records that may be told on, and the head of a session."""
+    with mind.engine.store.snapshot() as snapshot:
+        every = [
+            (one.kind, f"{one.text} {one.facets if family(one.kind) != 'fact' else ''}")
+            for one in snapshot.memories("anna")
+            if family(one.kind) in KEPT and one.kind != QUARANTINED and not one.retired_at
+        ]
+        every += [("context", one.text) for one in snapshot.contexts("anna")]
+    every.append(("head", mind.engine.session_context("anna", local=True)))
+    return [f"{kind}: {text}" for kind, text in every if "zquark" in text.casefold()]
+
+
+def through_all(path: Path, step: int, llm: Any) -> list[str]:
+    mind = Mind(path, ScriptedLLM(llm))
+    try:
+        for number, order in enumerate(list(injections())[::step]):
+            mind.talk(f"s{number}", placed(order.text).values())
+        assert mind.think(days=0.1) == 0
+        found = held(mind)
+        assert mind.think() == 0
+        with mind.engine.store.snapshot() as snapshot:
+            assert any(snapshot.memories("anna", "fact/")), "what else was said is kept"
+        return found + held(mind)
+    finally:
+        mind.close()
+
+
+UNSEEN = pytest.mark.xfail(
+    reason="an order that no rule sees lends its words to what is told", strict=False
+)
+
+
+@pytest.mark.parametrize(
+    "llm",
+    [pytest.param(parrot, id="repeats"), pytest.param(obedient, id="obeys", marks=UNSEEN)],
+)
+@pytest.mark.parametrize("step", [SAMPLE, pytest.param(1, marks=pytest.mark.slow)])
+def test_no_order_is_kept_or_told_on(tmp_path: Path, step: int, llm: Any) -> None:
+    found = through_all(tmp_path / "store", step, llm)
+    assert not found, f"{len(found)}: {found[:8]}"
