@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.blocks import PROFILE, block, current, history, revised
 from slowcat_memory.core.kinds import BLOCK
+from slowcat_memory.idle.jobs.blocks import LABELS, task_of
 from slowcat_memory.records import Memory, WriteBatch
 from slowcat_memory.runtime.namespaces import check_scope
 
@@ -67,4 +68,6 @@ def release_block(engine: "MemoryEngine", scope: str, label: str) -> None:
     if there is None:
         raise ValueError(f"there is no block {label}")
     given = replace(there, facets={**there.facets, "owner": "agent"})
-    engine.adopt(EDIT, WriteBatch(memories=(given,)))
+    wanted = label in LABELS and engine.config.blocks.enabled and engine.config.blocks.room(label)
+    tasks = (task_of(scope, label, engine.clock()),) if wanted else ()  # no plan sees a release
+    engine.adopt(EDIT, WriteBatch(memories=(given,), tasks=tasks))

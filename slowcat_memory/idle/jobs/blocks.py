@@ -7,7 +7,7 @@ was no help is asked again an hour later at the earliest.
 """
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from msgspec import Struct
 
@@ -82,7 +82,7 @@ class Blocks:
             if snapshot.cursor(NAME) == cursor:
                 return None
         labels = [label for label in LABELS if options.room(label)]
-        tasks = tuple(_task(scope, label, context) for scope in scopes for label in labels)
+        tasks = tuple(task_of(scope, label, context.now) for scope in scopes for label in labels)
         return Plan(tasks=tasks, cursor=cursor)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
@@ -221,12 +221,22 @@ def _name(sessions: Sequence[Heard]) -> str:
     return next(said, "User")
 
 
-def _task(scope: str, label: str, context: JobContext) -> Task:
+def task_of(scope: str, label: str, now: datetime) -> Task:
+    """Make the task that writes a block.
+
+    Args:
+        scope: Whose.
+        label: Which block, one of ``LABELS``.
+        now: The time.
+
+    Returns:
+        The task.
+    """
     return Task(
         id=f"{NAME}/{scope}/{label}",
         job=NAME,
         scope=scope,
         key=label,
-        created=context.now,
+        created=now,
         rank=RANK,
     )
