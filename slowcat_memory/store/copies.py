@@ -131,24 +131,25 @@ def erase_due(env: Environment) -> bool:
         return bool(Edit(txn, handles).meta(ERASE_DUE, False))
 
 
-def erase_if_due(env: Environment) -> bool:
+def erase_if_due(env: Environment, sparing: str = "") -> bool:
     """Erase when something was deleted since the last erasure.
 
     Args:
         env: The store; from the writer thread.
+        sparing: Name of a workshop in its folder that is in use, and holds nothing to be erased.
 
     Returns:
         True when no byte of what was deleted is left; False when a reader or the disk kept it from
         being erased, so that this must be done again.
     """
     try:
-        return not erase_due(env) or erase(env)
+        return not erase_due(env) or erase(env, sparing)
     except (OSError, StoreError, lmdb.Error) as error:
         log.error("deleted text could not be erased yet: %s", error)
         return False
 
 
-def erase(env: Environment) -> bool:
+def erase(env: Environment, sparing: str = "") -> bool:
     """Leave deleted text behind: swap in a copy, remove every older copy of the file.
 
     Backups and the files of former stores in the folder go too: they predate the forgetting.
@@ -156,6 +157,7 @@ def erase(env: Environment) -> bool:
 
     Args:
         env: The store; from the writer thread.
+        sparing: As in ``erase_if_due``.
 
     Returns:
         True when no byte is left; False when a reader kept the file open, so that this must be
@@ -166,7 +168,7 @@ def erase(env: Environment) -> bool:
     """
     if not _rewrite(env):
         return False
-    remove_older(env.path)
+    remove_older(env.path, sparing)
     transact(env, lambda edit: edit.set_meta(ERASE_DUE, False))
     return True
 
@@ -214,14 +216,15 @@ def _check_copy(env: Environment, fresh: Path) -> None:
             raise StoreDamagedError(f"a copy of {env.path} lacks rows of {table}")
 
 
-def remove_older(path: Path) -> None:
+def remove_older(path: Path, sparing: str = "") -> None:
     """Remove every other copy in the folder: backups, former stores, and what a kill left behind.
 
     Args:
         path: The store's folder.
+        sparing: As in ``erase_if_due``.
     """
     former = (*path.glob(f"{CORRUPT}*"), *path.glob(f"{REPLACED}*"))
-    unfinished = (path / name for name in (REPLAYING, RESTORING, SALVAGING))
+    unfinished = (path / name for name in (REPLAYING, RESTORING, SALVAGING) if name != sparing)
     for folder in (path / BACKUPS, *former, *unfinished):
         shutil.rmtree(folder, ignore_errors=True)
     sync_dir(path)

@@ -151,7 +151,7 @@ class _Restoring:
         for order in orders:
             if order.state == "done" and order.due and (order.turns or order.hidden):
                 _forget_order(order, self._env)
-        if not copies.erase_if_due(self._env):
+        if not copies.erase_if_due(self._env, sparing=RESTORING):
             raise StoreBusyError(f"{BUSY} at {self._env.path}", hint="Stop it and try again.")
 
     def _forget(self, made: Environment) -> int:

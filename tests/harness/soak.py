@@ -116,6 +116,7 @@ class Soak:
         self.grown: list[tuple[float, float]] = []  # simulated hours, megabytes
         self.leaked: list[bytearray] = []
         self.batches = 0
+        self.unanswered: set[int] = set()  # turns that an answer in order said nothing about
 
     def open(self) -> MemoryEngine:
         """Open the memory, thinking by the simulated clock."""
@@ -144,8 +145,9 @@ class Soak:
 
     def reply(self, prompt: Prompt) -> Any:
         """Describe the turns that are asked about, or fail in one of the ways of a server."""
+        found = re.findall(r"^Write about the turns (.*)\.$", prompt.user, re.M)
         if self.chance.random() < FAULTS:
-            return self.chance.choice(
+            fault = self.chance.choice(
                 (
                     EndpointError("the server is away"),
                     BadAnswerError("no JSON"),
@@ -155,8 +157,11 @@ class Soak:
                     {"notes": "something else"},
                 )
             )
+            if fault == {"turns": []} and found:
+                self.unanswered |= {int(n) for n in found[0].split(", ")}
+            return fault
         lines = dict(re.findall(r"^\[(\d+)\] (.*)$", prompt.user, re.M))
-        [asked] = re.findall(r"^Write about the turns (.*)\.$", prompt.user, re.M)
+        [asked] = found
         return {
             "turns": [
                 {
@@ -268,7 +273,8 @@ class Soak:
             placed = {context.memory for context in snapshot.contexts(SCOPE)}
             dead = {id_ for task in snapshot.tasks(state="dead") for id_ in task.sources}
         wanted = {id_: text for id_, text in self.said.items() if id_ not in self.forgotten}
-        plain = [id_ for id_ in there if chunk_id(id_) not in placed and id_ not in dead]
+        traced = dead | self.unanswered  # who answers nothing twice is asked no third time
+        plain = [id_ for id_ in there if chunk_id(id_) not in placed and id_ not in traced]
         laws = [] if there == wanted else [f"lost: {len(wanted.keys() - there.keys())} turns"]
         return laws + ([f"undescribed: {len(plain)} turns"] if plain else [])
 
