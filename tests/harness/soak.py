@@ -160,7 +160,7 @@ class Soak:
             if fault == {"turns": []} and found:
                 self.unanswered |= {int(n) for n in found[0].split(", ")}
             return fault
-        lines = dict(re.findall(r"^\[(\d+)\] (.*)$", prompt.user, re.M))
+        lines = dict(re.findall(r"^\[(\d+)\] [^:]*: (.*)$", prompt.user, re.M))
         [asked] = found
         return {
             "turns": [
