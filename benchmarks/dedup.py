@@ -76,7 +76,7 @@ def pairs() -> list[Pair]:
 
 def _candidate(kind: str, told: str) -> Candidate:
     name, *attributes = [part.strip() for part in told.split(";")]
-    return Candidate(name, kind, dict(one.split("=") for one in attributes))  # type: ignore[misc]
+    return Candidate(name, kind, dict(one.split("=") for one in attributes))  # type: ignore[misc]  # two parts each
 
 
 def judged(

@@ -143,3 +143,22 @@ def test_a_listener_that_fails_ends_nothing(opened: Open) -> None:
     assert heard.wait(WAIT_S)
     stop()
     assert thinking()[0].is_alive()
+
+
+def test_the_connections_of_its_llm_end_with_it(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = threading.Event()
+
+    class Server:
+        prompt_tokens = 1000
+
+        async def ready(self) -> bool:
+            return False
+
+        async def close(self) -> None:
+            closed.set()
+
+    monkeypatch.setattr("slowcat_memory.engine.thinking.open_llm", lambda options: Server())
+    opened().close()
+    assert closed.is_set()

@@ -152,7 +152,7 @@ def indexes(health: "Health") -> Iterator[Finding]:
             state="wrong",
             found=f"of {bad.scope}: {bad.file} is not the one that was built",
             hint=f"slowcat-memory reindex --scope {bad.scope}",
-            repair=lambda engine, bad=bad: engine.seal(bad.scope),  # type: ignore[misc]
+            repair=lambda engine, bad=bad: engine.seal(bad.scope),  # type: ignore[misc]  # a default binds it
         )
     if not health.indexes:
         yield Finding(what="index", state="fine", found="every sealed index is sound")

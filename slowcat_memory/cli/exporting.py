@@ -111,7 +111,7 @@ def _sink(to: Path | None) -> Iterator[IO[bytes]]:
 def _packed(file: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
     if suffix == ".gz":
         with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as packed:
-            yield packed  # type: ignore[misc]
+            yield packed  # type: ignore[misc]  # a file of bytes in all but name
     elif suffix == ".zst":
         import zstandard
 

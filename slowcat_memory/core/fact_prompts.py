@@ -224,7 +224,7 @@ def _unfit(
     """Say why a fact is none."""
     gate = keepable(type_, content)
     if not gate.keep:
-        return gate.why  # type: ignore[return-value]
+        return gate.why  # type: ignore[return-value]  # one of its words
     agents = {fold(one.speaker) for one in seen if one.role != "user"}
     named = fingerprint(subject).split()
     if not named or fold(subject) in agents or strays(f"about {subject}", firm):

@@ -5,11 +5,14 @@ name's last letters tell Paul from Paula however much alike the rest is.
 """
 
 from functools import cache
+from typing import TYPE_CHECKING
 
-from nicknames import NickNamer
 from rapidfuzz.distance import Levenshtein
 
 from slowcat_memory.core.sounds import sound
+
+if TYPE_CHECKING:
+    from nicknames import NickNamer
 
 ALIKE = 0.8  # letters in common of two spellings that sound the same
 SPELT = 0.87  # of two that do not: "Nicolas", "Nicholas"
@@ -26,7 +29,9 @@ _SILENT = frozenset({"ann", "sara", "carolin", "clair", "josephin", "kathrin", "
 
 
 @cache
-def _known() -> NickNamer:
+def _known() -> "NickNamer":
+    from nicknames import NickNamer  # reads a table of names; most processes compare none
+
     return NickNamer()
 
 

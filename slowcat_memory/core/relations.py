@@ -146,7 +146,7 @@ class Relation(Struct, frozen=True, kw_only=True):
             retired_at=memory.retired_at,
             sources=memory.sources,
             quote=facets.get("quote", ""),
-            confidence=facets.get("confidence", "high"),  # type: ignore[arg-type]
+            confidence=facets.get("confidence", "high"),  # type: ignore[arg-type]  # as written
             speaker=memory.speaker,
             made=memory.made,
         )

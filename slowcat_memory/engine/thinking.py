@@ -199,7 +199,7 @@ class Thinking:
             loop.listen(self._tell)
             return loop
 
-        return IdleThread(make)
+        return IdleThread(make, opened.close) if opened else IdleThread(make)
 
     def _tell(self, event: MemoryEvent) -> None:
         for listener in tuple(self._listeners):
