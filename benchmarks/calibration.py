@@ -4,7 +4,7 @@
 asked of the next conversation's memory, where nothing answers (see benchmarks.related). A hit is right
 when it holds a gold turn; for user-assistant chats, when it is from a gold session, because a topic's
 other turns say the same. A logistic regression of two measures, ``Hit.coverage`` and ``Hit.cosine``,
-makes the coefficients of ``core/calibrate.py``: FULL of both, SMALL of both in stores of a few
+makes the coefficients of ``core/ranking/calibration.py``: FULL of both, SMALL of both in stores of a few
 sessions (see benchmarks.related), WORDS of the first, over recalls that had no vectors. Half of the questions have no answer where they are asked, by construction: where fewer
 have, probabilities are too high.
 
@@ -41,8 +41,8 @@ from benchmarks import common, datasets, logistic, quality, recall_plots, relate
 from benchmarks.datasets import Dataset
 from benchmarks.offers import FLOORS, SHARES, Bar, Offers
 from benchmarks.related import Asked, Kind
-from slowcat_memory.core import calibrate
-from slowcat_memory.core.calibrate import BEST, Calibration
+from slowcat_memory.core.ranking import calibration
+from slowcat_memory.core.ranking.calibration import BEST, Calibration
 from slowcat_memory.records import Hit
 from slowcat_memory.runtime.query import RecallOptions
 
@@ -104,7 +104,7 @@ def learn(free: Sequence[Dataset], options: argparse.Namespace) -> dict[str, Any
     return {
         "fits": {
             **by_size(full + small),
-            "words": fit(words, calibrate.WORDS, ("coverage",)),
+            "words": fit(words, calibration.WORDS, ("coverage",)),
         },
         "fitted_on": [data.name for data in free],
         "cross": cross_validate(full),
@@ -143,13 +143,13 @@ def by_size(asked: Sequence[Asked]) -> dict[str, Any]:
         ``full`` and ``small``, as ``fit`` returns them: the same fit at the two ends.
     """
     measures, right = _rows(asked)
-    size = np.array([calibrate.largeness(one.memories) - 1 for one in asked for _ in _fitted(one)])
+    size = np.array([calibration.largeness(one.memories) - 1 for one in asked for _ in _fitted(one)])
     usable = ~np.isnan(measures).any(axis=1)
     coverage, cosine = measures[usable].T
     features = np.stack([coverage, cosine, size[usable], cosine * size[usable]], axis=1)
     bias, words, near, shift, tilt = map(float, logistic.fit(features, right[usable]))
     ends = {"full": (bias, words, near), "small": (bias - shift, words, near - tilt)}
-    package = {"full": calibrate.FULL, "small": calibrate.SMALL}
+    package = {"full": calibration.FULL, "small": calibration.SMALL}
     return {
         name: {
             "coefficients": dict(zip(("bias", "coverage", "cosine"), end, strict=True)),
@@ -270,7 +270,7 @@ def offer_tables(offers: Offers) -> dict[str, list[dict[str, Any]]]:
 
 def _best(asked: Sequence[Asked], kind: Kind) -> np.ndarray:
     likely = [[h.probability for h in one.found.hits] for one in asked if one.kind == kind]
-    return np.array([calibrate.among(np.array(each)) for each in likely])
+    return np.array([calibration.among(np.array(each)) for each in likely])
 
 
 def _reliability(asked: Sequence[Asked], kinds: Sequence[Kind]) -> dict[str, Any]:

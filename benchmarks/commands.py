@@ -22,8 +22,8 @@ from msgspec import Struct
 from rich.table import Table
 
 from benchmarks.common import arguments, console
-from slowcat_memory.core.commands import recognise
-from slowcat_memory.core.text import fingerprint
+from slowcat_memory.core.commands.grammar import recognise
+from slowcat_memory.core.text.normalize import fingerprint
 
 DATA = Path(__file__).parent / "data" / "commands.tsv"
 NAMES = ("Slowcat", "slow cat")

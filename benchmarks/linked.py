@@ -24,7 +24,7 @@ from benchmarks import common, datasets, quality, thinking
 from benchmarks.ablation import DEFAULT, Arms, interval
 from benchmarks.datasets import ADVERSARIAL, Dataset
 from benchmarks.scoring import evaluate, score
-from slowcat_memory.core.links import LinkOptions, Links
+from slowcat_memory.core.ranking.entity_hop import LinkOptions, Links
 from slowcat_memory.engine import MemoryEngine, retrieval_options
 from slowcat_memory.runtime.retrieval import Retrieval
 

@@ -37,7 +37,7 @@ from pipecat.processors.frame_processor import FrameProcessor
 from benchmarks import common, everyday, prefix, tables
 from benchmarks.mem0_stub import StubMemory
 from slowcat_memory import HybridContextualMemoryProcessor
-from slowcat_memory.core.text import estimate_tokens
+from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.headless import HeadlessConversation
 from slowcat_memory.providers import EmbedderOptions, QueryEmbedder, open_query_embedder

@@ -13,8 +13,8 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from benchmarks.related import Asked
-from slowcat_memory.core.calibrate import among
-from slowcat_memory.core.pack import Packed
+from slowcat_memory.core.ranking.calibration import among
+from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.records import Hit
 from slowcat_memory.runtime.query import Recollection
 

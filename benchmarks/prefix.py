@@ -38,7 +38,7 @@ from pipecat.processors.frame_processor import FrameProcessor
 from benchmarks import common, everyday, plots
 from benchmarks.placements import AfterSystem, BeforeLastUser, Mem0Placement
 from slowcat_memory import HybridContextualMemoryProcessor
-from slowcat_memory.core.text import estimate_tokens
+from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.headless import HeadlessConversation
 from slowcat_memory.runtime.inject import message_text

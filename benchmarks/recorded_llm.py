@@ -25,17 +25,20 @@ from typing import Any
 from msgspec import Struct
 
 from benchmarks import datasets
-from slowcat_memory.core import describe, entity_prompts, fact_prompts, merging, reflect
+from slowcat_memory.core.extraction import descriptions
+from slowcat_memory.core.graph import prompt
+from slowcat_memory.core.facts import prompt, merging
+from slowcat_memory.core.summaries import prompt
 from slowcat_memory.scripted import Replier as Reply
 from slowcat_memory.scripted import ScriptedServer
 from slowcat_memory.scripted_wire import Failure
 
 NOTES, OUTPUTS = "llm_notes.jsonl.gz", "llm_outputs.jsonl.gz"
 _HEADING = re.compile(r"^【[^】]*】\s*")
-ROLLUPS = (reflect.META, reflect.DAY, reflect.WEEK, reflect.TOPIC)
+ROLLUPS = (prompt.META, prompt.DAY, prompt.WEEK, prompt.TOPIC)
 _TURN = re.compile(r"^\[(\d+)\] ", re.M)
 _LINE = re.compile(r"^\[(\d+)\] [^:]*: (.*)$", re.M)
-_REGISTER = entity_prompts.SYSTEM.partition("{")[0]
+_REGISTER = prompt.SYSTEM.partition("{")[0]
 _ASKED = re.compile(r"^Write about the turns ([\d, ]+)\.$", re.M)
 _ASKED_FACTS = re.compile(r"^Write the facts of the turns ([\d, ]+)\.$", re.M)
 
@@ -133,21 +136,21 @@ class Replier:
     def __call__(self, body: dict[str, Any]) -> str | Failure:
         """Answer a request."""
         system, user = (str(message["content"]) for message in body["messages"][:2])
-        if system.startswith(fact_prompts.SYSTEM):
+        if system.startswith(prompt.SYSTEM):
             [asked] = _ASKED_FACTS.findall(user)
             return json.dumps(
                 {"facts": [f for t in asked.split(", ") for f in self._facts(int(t))]}
             )
         if system.startswith(merging.SYSTEM):  # nobody was asked: they stay two
             return json.dumps({"pairs": []})
-        if reflect.SESSION.asks in system or reflect.WINDOW.asks in system:
+        if prompt.SESSION.asks in system or prompt.WINDOW.asks in system:
             return json.dumps(self._sum_up(user))
         if any(one.asks in system for one in ROLLUPS):
             return json.dumps(_joined(user))
         [asked] = _ASKED.findall(user) or [""]
         if system.startswith(_REGISTER) and asked:
             return json.dumps(self._register([int(turn) for turn in asked.split(", ")], user))
-        if not system.startswith(describe.SYSTEM):
+        if not system.startswith(descriptions.SYSTEM):
             self.unknown += 1
             return Failure(400)
         return json.dumps({"turns": [self._entry(int(turn)) for turn in asked.split(", ")]})
@@ -177,9 +180,9 @@ class Replier:
         return {
             "turn": turn,
             "context": self._recorded.contexts.get(origin, ""),
-            "questions": self._recorded.questions.get(origin, [])[: describe.MOST_QUESTIONS],
+            "questions": self._recorded.questions.get(origin, [])[: descriptions.MOST_QUESTIONS],
             "notes": [
-                _short(text) for text in self._recorded.notes.get(origin, [])[: describe.MOST_NOTES]
+                _short(text) for text in self._recorded.notes.get(origin, [])[: descriptions.MOST_NOTES]
             ],
         }
 
@@ -237,7 +240,7 @@ def serving(reply: Reply) -> Iterator[str]:
 
 def _short(note: str) -> str:
     """Cut a note to what a model that was told so would have written at most."""
-    return " ".join(note.split()[: describe.NOTE_WORDS])
+    return " ".join(note.split()[: descriptions.NOTE_WORDS])
 
 
 def _lines(file: Path) -> list[dict[str, Any]]:

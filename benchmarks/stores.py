@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks import common, corpus
 from slowcat_memory import providers
 from slowcat_memory.config import Config
-from slowcat_memory.core.chunks import chunk, chunk_id, spoken
+from slowcat_memory.core.memory.chunk import chunk, chunk_id, spoken
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.index.sealed import Build
 from slowcat_memory.providers import (

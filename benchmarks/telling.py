@@ -10,7 +10,7 @@ from benchmarks import datasets
 from benchmarks.datasets import Question
 from benchmarks.thinking import Thinker
 from slowcat_memory import replay
-from slowcat_memory.core.queries import Said
+from slowcat_memory.core.query.follow_up import Said
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import DocumentEmbedder
 from slowcat_memory.records import Turn

@@ -45,8 +45,8 @@ from benchmarks.calibration import JUDGE
 from benchmarks.datasets import Dataset
 from benchmarks.related import Asked
 from slowcat_memory import replay
-from slowcat_memory.core import known
-from slowcat_memory.core.gate import judge
+from slowcat_memory.core.ranking import abstention
+from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.runtime.query import RecallOptions
 from slowcat_memory.runtime.reply import answered
@@ -123,8 +123,8 @@ def fits(asked: Sequence[Asked]) -> dict[str, Any]:
     sets = np.array([one.id.partition("/")[0].partition("-")[0] for one, _ in rows])
     return {
         "fits": {
-            "tokens": _fit(tokens, own, known.TOKENS),
-            "words": _fit(words, own, known.WORDS),
+            "tokens": _fit(tokens, own, abstention.TOKENS),
+            "words": _fit(words, own, abstention.WORDS),
         },
         "left_out": {
             name: _carried(words if np.isnan(tokens).any() else tokens, own, sets == name)
@@ -139,7 +139,7 @@ def _carried(measured: np.ndarray, own: np.ndarray, out: np.ndarray) -> float:
     return logistic.roc(predicted[own[out] == 1], predicted[own[out] == 0])["auc"]
 
 
-def _fit(measured: np.ndarray, own: np.ndarray, used: known.Fit) -> dict[str, Any]:
+def _fit(measured: np.ndarray, own: np.ndarray, used: abstention.Fit) -> dict[str, Any]:
     usable = ~np.isnan(measured).any(axis=1)
     found = logistic.fit(measured[usable], own[usable])
     predicted = logistic.predict(found, measured[usable])
@@ -192,7 +192,7 @@ def judged(told: Sequence[tuple[str, Asked, str]]) -> dict[str, Any]:
     by_kind = {kind: [one[1:] for one in told if one[0] == kind] for kind in KINDS}
     by_kind = {kind: some for kind, some in by_kind.items() if some}
     sure = {
-        kind: np.array([known.probability(one.found.signs) for one, _ in some if one.found.signs])
+        kind: np.array([abstention.probability(one.found.signs) for one, _ in some if one.found.signs])
         for kind, some in by_kind.items()
     }
     return {

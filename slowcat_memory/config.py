@@ -18,22 +18,22 @@ import msgspec
 from loguru import logger
 from msgspec import Struct, field
 
-from slowcat_memory.core.ageing import HOT, TierOptions
-from slowcat_memory.core.ask import AskOptions
-from slowcat_memory.core.blocks import BlocksOptions
-from slowcat_memory.core.bring_up import BringUpOptions
-from slowcat_memory.core.episodes import EpisodesOptions
-from slowcat_memory.core.extract import ExtractOptions
-from slowcat_memory.core.fuse import FuseOptions
-from slowcat_memory.core.gate import GateOptions
-from slowcat_memory.core.head import HeadOptions
-from slowcat_memory.core.icebreakers import IcebreakerOptions
-from slowcat_memory.core.links import LinkOptions
-from slowcat_memory.core.pack import PackOptions
-from slowcat_memory.core.rank import RankOptions
-from slowcat_memory.core.retention import RetentionOptions
-from slowcat_memory.core.same_fact import MergeOptions
-from slowcat_memory.core.text import Tokenizer
+from slowcat_memory.core.retention.tiering import HOT, TierOptions
+from slowcat_memory.core.query.understand import AskOptions
+from slowcat_memory.core.blocks.block import BlocksOptions
+from slowcat_memory.core.proactive.open_threads import BringUpOptions
+from slowcat_memory.core.blocks.episodes import EpisodesOptions
+from slowcat_memory.core.render.excerpt import ExtractOptions
+from slowcat_memory.core.ranking.fusion import FuseOptions
+from slowcat_memory.core.query.recall_gate import GateOptions
+from slowcat_memory.core.render.session_head import HeadOptions
+from slowcat_memory.core.proactive.policy import IcebreakerOptions
+from slowcat_memory.core.ranking.entity_hop import LinkOptions
+from slowcat_memory.core.render.memory_block import PackOptions
+from slowcat_memory.core.ranking.priors import RankOptions
+from slowcat_memory.core.retention.retention import RetentionOptions
+from slowcat_memory.core.facts.matching import MergeOptions
+from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.jobs.corrections import CorrectionsOptions
 from slowcat_memory.idle.jobs.describable import ContextualizeOptions

@@ -8,7 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
-from slowcat_memory.core.text import estimate_tokens
+from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.parrot import message_text
 
 

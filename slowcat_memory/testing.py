@@ -18,8 +18,8 @@ import numpy as np
 from msgspec import Struct
 
 from slowcat_memory.config import Config, build
-from slowcat_memory.core.maxsim import SCALE, maxsim, quantise
-from slowcat_memory.core.text import estimate_tokens, fingerprint
+from slowcat_memory.core.ranking.maxsim import SCALE, maxsim, quantise
+from slowcat_memory.core.text.normalize import estimate_tokens, fingerprint
 from slowcat_memory.providers import (
     Answer,
     Embedded,

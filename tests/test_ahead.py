@@ -29,7 +29,7 @@ from test_special_turns import (
 )
 
 from slowcat_memory import MemoryEngine
-from slowcat_memory.core.pack import CLOSE
+from slowcat_memory.core.render.memory_block import CLOSE
 from slowcat_memory.records import Forget
 
 

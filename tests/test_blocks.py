@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from slowcat_memory.core.pack import Packed, PackOptions, pack
+from slowcat_memory.core.render.memory_block import Packed, PackOptions, pack
 from slowcat_memory.processor.blocks import KEPT, Blocks
 from slowcat_memory.records import Hit, Memory
 from slowcat_memory.runtime import inject

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from slowcat_memory import providers
 from slowcat_memory.config import Config
-from slowcat_memory.core.chunks import chunk_id, spoken
+from slowcat_memory.core.memory.chunk import chunk_id, spoken
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError, ProviderError, StoreBusyError, StoreError
 from slowcat_memory.providers import EmbedderReport, QueryEmbedder

@@ -105,7 +105,7 @@ def test_every_module_keeps_to_its_floor() -> None:
 @pytest.mark.parametrize(
     ("module", "line"),
     [
-        ("core/rank.py", "from slowcat_memory.store import Store"),
+        ("core/ranking/priors.py", "from slowcat_memory.store import Store"),
         ("index/dense.py", "from slowcat_memory.providers import Embedder"),
         ("store/codec.py", "import slowcat_memory.index.options"),
         ("runtime/recall.py", "from slowcat_memory.engine import MemoryEngine"),

@@ -9,7 +9,7 @@ import pytest
 from rig import run
 from seeker import OURS, SCOPE, SESSIONS, USER, begin, block_of, note
 
-from slowcat_memory.core.blocks import history, version_of
+from slowcat_memory.core.blocks.block import history, version_of
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.headless import HeadlessConversation
 from slowcat_memory.processor import HybridContextualMemoryProcessor

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from parroting import Mind, Remote, parrot
 from test_forget_everything import ELSE, LAYERS, SECRET, TOLD, layers
 
-from slowcat_memory.core.chunks import chunk_id
+from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.idle import loop as idle_loop
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.records import LedgerEntry, Memory, Offer, WriteBatch

@@ -5,7 +5,7 @@ import copy
 import pytest
 from test_processor import assistant, user
 
-from slowcat_memory.core.pack import CLOSE, OPEN
+from slowcat_memory.core.render.memory_block import CLOSE, OPEN
 from slowcat_memory.processor.messages import Messages
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from parroting import Mind, parrot
 
-from slowcat_memory.core.kinds import QUARANTINED, family
+from slowcat_memory.core.memory.kinds import QUARANTINED, family
 from slowcat_memory.providers import Prompt
 from slowcat_memory.testing import ScriptedLLM
 from tests.injections import injections, placed

@@ -29,7 +29,7 @@ from recorded import edges, ledger, remember, said, turns
 from stores import configured
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine, strip_memories
-from slowcat_memory.core.pack import CLOSE, OPEN
+from slowcat_memory.core.render.memory_block import CLOSE, OPEN
 from slowcat_memory.errors import ConfigError
 
 QUESTION = "what is my dog called"

@@ -18,8 +18,8 @@ from rig import VoicePipeline, run
 from test_processor import MAX, QUESTION, blocks, memory, through, user
 
 from slowcat_memory import MemoryEngine
-from slowcat_memory.core.pack import CLOSE, OPEN
-from slowcat_memory.core.text import KEEP_CHARS
+from slowcat_memory.core.render.memory_block import CLOSE, OPEN
+from slowcat_memory.core.text.normalize import KEEP_CHARS
 from slowcat_memory.errors import StoreBusyError, StoreClosedError, StoreError, StoreFullError
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.namespaces import Namespaces

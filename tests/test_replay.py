@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowcat_memory import replay
-from slowcat_memory.core.text import KEEP_CHARS, clean
+from slowcat_memory.core.text.normalize import KEEP_CHARS, clean
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError, TranscriptError
 from slowcat_memory.records import Forget, SessionEdge, Turn

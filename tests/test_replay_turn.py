@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from recorded import engine_of, remember
 
 from slowcat_memory import HybridContextualMemoryProcessor
-from slowcat_memory.core.chunks import chunk_id
+from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import TranscriptError
 from slowcat_memory.headless import HeadlessConversation

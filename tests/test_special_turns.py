@@ -52,7 +52,7 @@ from test_processor import MAX, QUESTION, Gate, assistant, blocks, memory, user
 from test_processor_faults import logged
 
 from slowcat_memory import MemoryEngine
-from slowcat_memory.core.pack import CLOSE, OPEN
+from slowcat_memory.core.render.memory_block import CLOSE, OPEN
 from slowcat_memory.scripted import ToolCall
 
 

@@ -18,7 +18,7 @@ from test_processor_faults import logged
 from test_special_turns import STORY, contents, last_said, session_turns
 
 from slowcat_memory import MemoryEngine, strip_memories
-from slowcat_memory.core.pack import OPEN
+from slowcat_memory.core.render.memory_block import OPEN
 from slowcat_memory.headless import HeadlessConversation
 from slowcat_memory.scripted import ScriptedServer
 

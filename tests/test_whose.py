@@ -9,7 +9,7 @@ from rig import VoicePipeline, run
 from stores import configured
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
-from slowcat_memory.core.pack import OPEN
+from slowcat_memory.core.render.memory_block import OPEN
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import SessionEdge, Turn
 from slowcat_memory.testing import FixedClock, HashEmbedder

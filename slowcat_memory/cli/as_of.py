@@ -11,7 +11,7 @@ from slowcat_memory.cli.people import day
 from slowcat_memory.cli.settings import settings
 
 if TYPE_CHECKING:
-    from slowcat_memory.core.relations import Relation
+    from slowcat_memory.core.graph.relations import Relation
     from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.records import Hit
 
@@ -55,7 +55,7 @@ def as_of(
 
 def _about(held: "list[Relation]", text: str) -> "list[Relation]":
     """Keep what shares a word of weight with a text."""
-    from slowcat_memory.core.evidence import shared
+    from slowcat_memory.core.extraction.evidence import shared
 
     return [one for one in held if shared(f"{one.text} {one.quote}", text, "")]
 
@@ -69,7 +69,7 @@ def _nothing(engine: "MemoryEngine", scope: str) -> str:
 def _held(
     engine: "MemoryEngine", scope: str, held: "list[Relation]", at: datetime, known: bool
 ) -> Any:
-    from slowcat_memory.core.portrait import spoken
+    from slowcat_memory.core.graph.portrait import spoken
 
     names = engine.entities(scope)
     on = day(at, engine.zone)

@@ -62,7 +62,7 @@ def blocks(
 
 
 def _found(engine: "MemoryEngine", scope: str, label: str, *, every: bool) -> "list[Memory]":
-    from slowcat_memory.core.blocks import history
+    from slowcat_memory.core.blocks.block import history
 
     with engine.store.snapshot() as snapshot:
         found = history(snapshot.memories(scope, "block/"), label)
@@ -70,7 +70,7 @@ def _found(engine: "MemoryEngine", scope: str, label: str, *, every: bool) -> "l
 
 
 def _why_none(engine: "MemoryEngine", scope: str, label: str | None) -> str:
-    from slowcat_memory.core.blocks import label_of
+    from slowcat_memory.core.blocks.block import label_of
 
     with engine.store.snapshot() as snapshot:
         if scope not in snapshot.scopes():
@@ -95,7 +95,7 @@ def _change(engine: "MemoryEngine", scope: str, label: str, text: str | None) ->
 
 
 def _table(engine: "MemoryEngine", found: "list[Memory]", *, whole: bool) -> Any:
-    from slowcat_memory.core.blocks import label_of, owner_of
+    from slowcat_memory.core.blocks.block import label_of, owner_of
 
     made = table("block", ">version", "owner", "since", "text*")
     for memory in found:

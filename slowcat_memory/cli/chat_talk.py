@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from slowcat_memory.core.pack import Packed
+from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.headless import HeadlessConversation, Reply
 from slowcat_memory.processor import HybridContextualMemoryProcessor

@@ -59,7 +59,7 @@ def facts(
 
 
 def _found(engine: "MemoryEngine", scope: str, *, history: bool, audit: bool) -> "list[Memory]":
-    from slowcat_memory.core.kinds import FACT, QUARANTINED, family
+    from slowcat_memory.core.memory.kinds import FACT, QUARANTINED, family
 
     with engine.store.snapshot() as snapshot:
         every = [m for m in snapshot.memories(scope) if family(m.kind) == FACT]
@@ -73,7 +73,7 @@ def _found(engine: "MemoryEngine", scope: str, *, history: bool, audit: bool) ->
 
 
 def _fits(fact: "Memory", type_: str | None, about: str | None) -> bool:
-    from slowcat_memory.core.text import fingerprint
+    from slowcat_memory.core.text.normalize import fingerprint
 
     if type_ and fact.kind.partition("/")[2] != type_.strip().lower():
         return False

@@ -60,7 +60,7 @@ def _why_none(engine: "MemoryEngine", scope: str) -> str:
 
 def _prompt(found: "list[Hotword]") -> str:
     """Write what fits into a prompt; Whisper reads its end, so the most telling word comes last."""
-    from slowcat_memory.core.text import estimate_tokens
+    from slowcat_memory.core.text.normalize import estimate_tokens
 
     kept: list[str] = []
     used = 0

@@ -27,7 +27,7 @@ def remember(
 
     Example: [bold]slowcat-memory remember "I am allergic to nuts." --pin[/]
     """
-    from slowcat_memory.core.text import clean
+    from slowcat_memory.core.text.normalize import clean
 
     if not clean(text)[0]:
         raise typer.BadParameter("there is nothing to keep", param_hint="TEXT")

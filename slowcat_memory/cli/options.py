@@ -50,7 +50,7 @@ def memory_id(text: str) -> str:
     Returns:
         The memory's id.
     """
-    from slowcat_memory.core.chunks import chunk_id
+    from slowcat_memory.core.memory.chunk import chunk_id
 
     return chunk_id(int(text)) if text.isdecimal() else text
 

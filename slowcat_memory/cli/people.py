@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime, tzinfo
 
-    from slowcat_memory.core.portrait import Line, Portrait
+    from slowcat_memory.core.graph.portrait import Line, Portrait
     from slowcat_memory.engine import MemoryEngine
 
 SHOWN = 6  # things told of somebody in the list
@@ -108,6 +108,6 @@ def day(at: "datetime | None", zone: "tzinfo") -> str:
     Returns:
         For example "2024-05-12".
     """
-    from slowcat_memory.core.relations import ALWAYS
+    from slowcat_memory.core.graph.relations import ALWAYS
 
     return "" if at is None or at == ALWAYS else f"{at.astimezone(zone):%Y-%m-%d}"

@@ -10,7 +10,7 @@ from rich.text import Text
 from slowcat_memory.cli.options import AsJson
 from slowcat_memory.cli.output import listed, out, print_json, row, size, table, when
 from slowcat_memory.cli.settings import settings
-from slowcat_memory.core.ageing import TIERS
+from slowcat_memory.core.retention.tiering import TIERS
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -71,7 +71,7 @@ def collect(engine: "MemoryEngine") -> dict[str, Any]:
 def _scope(snapshot: "Snapshot", scope: str, embedder: str) -> dict[str, Any]:
     from msgspec import to_builtins
 
-    from slowcat_memory.core.kinds import findable
+    from slowcat_memory.core.memory.kinds import findable
     from slowcat_memory.runtime.namespace import tuning
 
     sessions = snapshot.sessions(scope)

@@ -79,7 +79,7 @@ def _found(
     since: datetime | None,
     parts: bool = False,
 ) -> "list[Memory]":
-    from slowcat_memory.core.summaries import META, WINDOW, current, until
+    from slowcat_memory.core.summaries.summary import META, WINDOW, current, until
 
     with engine.store.snapshot() as snapshot:
         every = list(current(snapshot.memories(scope, f"summary/{kind or ''}")))
@@ -105,7 +105,7 @@ def _table(engine: "MemoryEngine", found: "list[Memory]") -> None:
 
 
 def _period(engine: "MemoryEngine", memory: "Memory") -> str:
-    from slowcat_memory.core.summaries import DAY, WEEK
+    from slowcat_memory.core.summaries.summary import DAY, WEEK
 
     if memory.kind in (DAY, WEEK):
         return memory.id.rpartition("/")[2]
@@ -114,7 +114,7 @@ def _period(engine: "MemoryEngine", memory: "Memory") -> str:
 
 def _one(engine: "MemoryEngine", memory: "Memory", sources: bool) -> None:
     """Print a summary as text, and below it what it covers, and the turns behind it."""
-    from slowcat_memory.core.summaries import archival, items
+    from slowcat_memory.core.summaries.summary import archival, items
 
     out().print(archival(memory), markup=False, highlight=False)
     for name in ("tone", "relationship"):

@@ -10,7 +10,7 @@ from slowcat_memory.cli.people import day, nobody
 from slowcat_memory.cli.settings import settings
 
 if TYPE_CHECKING:
-    from slowcat_memory.core.relations import Relation
+    from slowcat_memory.core.graph.relations import Relation
     from slowcat_memory.engine import MemoryEngine
 
 
@@ -40,7 +40,7 @@ def timeline(
 
 def _about(engine: "MemoryEngine", scope: str, about: str) -> "list[Relation]":
     """Find what was true of those who are called so; else what holds these words."""
-    from slowcat_memory.core.relations import fold
+    from slowcat_memory.core.graph.relations import fold
 
     every = engine.relations(scope)
     ids = {one.id for one in engine.entities(scope).find(about)}
@@ -55,7 +55,7 @@ def _about(engine: "MemoryEngine", scope: str, about: str) -> "list[Relation]":
 
 
 def _table(engine: "MemoryEngine", scope: str, found: "list[Relation]") -> Any:
-    from slowcat_memory.core.portrait import spoken
+    from slowcat_memory.core.graph.portrait import spoken
 
     names = engine.entities(scope)
     made = table("since", "until", "what*", "who said it", "in these words*", ">turn")

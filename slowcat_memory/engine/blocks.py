@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.blocks import PROFILE, block, current, history, revised
-from slowcat_memory.core.kinds import BLOCK
+from slowcat_memory.core.blocks.block import PROFILE, block, current, history, revised
+from slowcat_memory.core.memory.kinds import BLOCK
 from slowcat_memory.idle.jobs.blocks import LABELS, task_of
 from slowcat_memory.records import Memory, WriteBatch
 from slowcat_memory.runtime.namespaces import check_scope

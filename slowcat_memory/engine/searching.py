@@ -5,8 +5,8 @@ from datetime import datetime
 from itertools import chain
 from typing import cast
 
-from slowcat_memory.core.belief import believed
-from slowcat_memory.core.queries import Said
+from slowcat_memory.core.memory.belief import believed
+from slowcat_memory.core.query.follow_up import Said
 from slowcat_memory.engine.parts import Parts, retrieval_options
 from slowcat_memory.index import Searcher
 from slowcat_memory.records import Hit, Hotword, Memory, Turn

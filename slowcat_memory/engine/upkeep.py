@@ -5,7 +5,7 @@ from itertools import islice
 
 from msgspec.structs import asdict, replace
 
-from slowcat_memory.core.tuning import tuning_name
+from slowcat_memory.core.feedback.tuning import tuning_name
 from slowcat_memory.engine.forgetting import Forgetting
 from slowcat_memory.idle.context import Parts as IdleParts
 from slowcat_memory.idle.jobs.summing_up import SUMMING_UP

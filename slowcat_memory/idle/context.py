@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from msgspec import Struct
 
-from slowcat_memory.core.text import estimate_tokens
+from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.idle.job import Job, Upkeep
 from slowcat_memory.providers import LLM, Answer, Embedded, Prompt

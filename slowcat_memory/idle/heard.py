@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from slowcat_memory.core.block_lines import SUMMARY, Heard
-from slowcat_memory.core.chunks import chunk_id
+from slowcat_memory.core.blocks.rules import SUMMARY, Heard
+from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.records import Memory, Session, Turn
 from slowcat_memory.store import Snapshot
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.chunks import chunk_id
+from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.records import Memory
 from slowcat_memory.store import Snapshot
 

@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from slowcat_memory.core.digest import digest
-from slowcat_memory.core.text import Tokenizer
+from slowcat_memory.core.text.digest import digest
+from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import compiled, key_file
 from slowcat_memory.index.counting import Counting, write_view

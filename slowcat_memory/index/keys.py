@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from slowcat_memory.core.digest import digest
+from slowcat_memory.core.text.digest import digest
 from slowcat_memory.index.columns import Column
 from slowcat_memory.index.dense import DenseView
 from slowcat_memory.index.key_file import Pointer, SealedKeys

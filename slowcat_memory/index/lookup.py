@@ -5,7 +5,7 @@ from weakref import ReferenceType, ref
 
 import numpy as np
 
-from slowcat_memory.core.text import Tokenizer
+from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index.candidates import Lexical
 from slowcat_memory.index.options import IndexOptions
 from slowcat_memory.index.views import SOURCES, WINDOW

@@ -11,10 +11,18 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from slowcat_memory.core.common_words import is_common
-from slowcat_memory.core.lexicon import MOST_LETTERS, worth_knowing
-from slowcat_memory.core.names import ROLES
-from slowcat_memory.core.sounds import LEAST, LEAST_OF_WORDS, Heard, Sound, closeness, keys, sound
+from slowcat_memory.core.text.common_words import is_common
+from slowcat_memory.core.text.rare_words import MOST_LETTERS, worth_knowing
+from slowcat_memory.core.query.speakers import ROLES
+from slowcat_memory.core.text.phonetics import (
+    LEAST,
+    LEAST_OF_WORDS,
+    Heard,
+    Sound,
+    closeness,
+    keys,
+    sound,
+)
 from slowcat_memory.records import Hotword
 
 FILE = "names.msgpack"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from slowcat_memory.core.digest import digest
-from slowcat_memory.core.lexicon import MOST_CHARS
-from slowcat_memory.core.sounds import Heard
-from slowcat_memory.core.text import Tokenizer
+from slowcat_memory.core.text.digest import digest
+from slowcat_memory.core.text.rare_words import MOST_CHARS
+from slowcat_memory.core.text.phonetics import Heard
+from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import compiled
 from slowcat_memory.index.building import read_header
 from slowcat_memory.index.candidates import Candidates, Lexical

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from slowcat_memory.core.grams import gram_tokens
-from slowcat_memory.core.text import Tokenizer
+from slowcat_memory.core.text.grams import gram_tokens
+from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index.options import IndexOptions
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slowcat_memory.core.text import Tokenizer
+from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index.building import Header
 from slowcat_memory.index.document import Document
 from slowcat_memory.index.lexical import LexicalView

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.pack import Packed
+from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.runtime import inject
 from slowcat_memory.runtime.query import Recollection
 

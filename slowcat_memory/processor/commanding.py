@@ -20,9 +20,9 @@ from pipecat.frames.frames import (
     LLMTextFrame,
 )
 
-from slowcat_memory.core.commands import Command, recognise
-from slowcat_memory.core.phrases import phrases
-from slowcat_memory.core.telling import say
+from slowcat_memory.core.commands.grammar import Command, recognise
+from slowcat_memory.core.language import phrases
+from slowcat_memory.core.commands.replies import say
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.processor.messages import Messages
 from slowcat_memory.records import Turn

@@ -11,7 +11,7 @@ from datetime import datetime
 from loguru import logger
 from pipecat.frames.frames import Frame
 
-from slowcat_memory.core.commands import Command
+from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.processor.activity import Activity
 from slowcat_memory.processor.commanding import Commanding
 from slowcat_memory.processor.keeping import Keeping

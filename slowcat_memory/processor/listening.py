@@ -14,7 +14,7 @@ from pipecat.frames.frames import (
 )
 from pipecat.processors.aggregators.llm_response_universal import LLMUserAggregator
 
-from slowcat_memory.core.text import clean, fingerprint
+from slowcat_memory.core.text.normalize import clean, fingerprint
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.runtime.audience import Audience
 from slowcat_memory.runtime.conversation import Conversation

@@ -28,7 +28,7 @@ from pipecat.processors.aggregators.llm_response_universal import (
     UserTurnMessageAddedMessage,
 )
 
-from slowcat_memory.core.text import clean
+from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.processor.conversing import Conversing
 from slowcat_memory.processor.harmless import Harmless
 from slowcat_memory.processor.messages import Messages

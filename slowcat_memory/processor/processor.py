@@ -28,7 +28,7 @@ from pipecat.processors.frame_processor import (
 )
 
 from slowcat_memory.config import Config
-from slowcat_memory.core.pack import INSTRUCTION
+from slowcat_memory.core.render.memory_block import INSTRUCTION
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import SlowcatError, StoreError
 from slowcat_memory.processor.activity import observe

@@ -8,8 +8,8 @@ from loguru import logger
 from msgspec.structs import replace
 from pipecat.processors.aggregators.llm_context import LLMContext
 
-from slowcat_memory.core.pack import Packed
-from slowcat_memory.core.text import clean
+from slowcat_memory.core.render.memory_block import Packed
+from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.processor.blocks import Blocks
 from slowcat_memory.processor.listening import Listening
 from slowcat_memory.processor.setting import Setting

@@ -20,8 +20,8 @@ import time
 
 from pipecat.frames.frames import LLMContextFrame
 
-from slowcat_memory.core.pack import Packed
-from slowcat_memory.core.text import clean
+from slowcat_memory.core.render.memory_block import Packed
+from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.processor.keeping import Keeping
 from slowcat_memory.processor.recalling import Recalling
 from slowcat_memory.processor.replies import Replies

@@ -12,7 +12,7 @@ import numpy as np
 import onnxruntime as ort
 from tokenizers import Tokenizer
 
-from slowcat_memory.core.maxsim import quantise
+from slowcat_memory.core.ranking.maxsim import quantise
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import documents, exported
 from slowcat_memory.providers import tokens as token_spaces

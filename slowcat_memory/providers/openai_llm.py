@@ -19,7 +19,7 @@ from loguru import logger
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.text import estimate_tokens
+from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import (
     BadAnswerError,
     EndpointError,

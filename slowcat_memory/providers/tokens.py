@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 from tokenizers import Tokenizer
 
-from slowcat_memory.core.maxsim import quantise
+from slowcat_memory.core.ranking.maxsim import quantise
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import exported
 from slowcat_memory.providers.documents import unit

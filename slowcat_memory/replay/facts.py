@@ -18,13 +18,13 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.evidence import quoted
-from slowcat_memory.core.fact_prompts import LINK
-from slowcat_memory.core.facts import Confidence, fact_key, is_fact, type_of
-from slowcat_memory.core.injected import injected
-from slowcat_memory.core.keepable import keepable
-from slowcat_memory.core.kinds import FACT
-from slowcat_memory.core.text import clean
+from slowcat_memory.core.extraction.evidence import quoted
+from slowcat_memory.core.facts.prompt import LINK
+from slowcat_memory.core.facts.fact import Confidence, fact_key, is_fact, type_of
+from slowcat_memory.core.extraction.prompt_injection import injected
+from slowcat_memory.core.facts.durability import keepable
+from slowcat_memory.core.memory.kinds import FACT
+from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.errors import ConfigError, TranscriptError
 from slowcat_memory.records import Made, Memory, Turn, WriteBatch
 from slowcat_memory.runtime.audience import guest_scope

@@ -16,7 +16,7 @@ before it.
 import re
 from collections.abc import Iterable
 
-from slowcat_memory.core.text import clean
+from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.replay.files import Line
 from slowcat_memory.replay.gather import Gathering
 from slowcat_memory.replay.transcript import (

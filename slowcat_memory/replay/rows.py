@@ -21,7 +21,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from slowcat_memory.core.text import clean
+from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.records import Role
 from slowcat_memory.replay.files import Line
 from slowcat_memory.replay.gather import Gathering

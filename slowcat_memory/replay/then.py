@@ -12,8 +12,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.chunks import turn_of
-from slowcat_memory.core.kinds import ICEBREAKER, family
+from slowcat_memory.core.memory.chunk import turn_of
+from slowcat_memory.core.memory.kinds import ICEBREAKER, family
 from slowcat_memory.records import Event, LedgerEntry, Memory, Session, Turn, WriteBatch
 from slowcat_memory.store import Ack, Snapshot, Store
 from slowcat_memory.store.sessions import fold

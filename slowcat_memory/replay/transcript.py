@@ -5,7 +5,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from slowcat_memory.core.text import clean
+from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import Channel, Role
 

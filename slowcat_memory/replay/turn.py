@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from slowcat_memory.core.chunks import chunk_id
-from slowcat_memory.core.text import fingerprint
+from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import LedgerEntry, Memory, Turn

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.chunks import turn_of
+from slowcat_memory.core.memory.chunk import turn_of
 from slowcat_memory.records import Manifest, Memory, Turn, Vector
 from slowcat_memory.store import Snapshot, Store
 

@@ -7,11 +7,11 @@ durable by then.
 
 from collections.abc import Callable
 
-from slowcat_memory.core.commands import Command
-from slowcat_memory.core.mention import mentions
-from slowcat_memory.core.phrases import Kind, phrases
-from slowcat_memory.core.telling import known_things, minutes, quote, reasons, say, things
-from slowcat_memory.core.text import Tokenizer
+from slowcat_memory.core.commands.grammar import Command
+from slowcat_memory.core.commands.mentions import mentions
+from slowcat_memory.core.language import Kind, phrases
+from slowcat_memory.core.commands.replies import known_things, minutes, quote, reasons, say, things
+from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import CommandEntry, Memory
 from slowcat_memory.runtime import recounting
 from slowcat_memory.runtime.hiding import UNDOABLE, last_exchange

@@ -13,7 +13,7 @@ from itertools import groupby
 
 from msgspec import Struct
 
-from slowcat_memory.core.queries import Said
+from slowcat_memory.core.query.follow_up import Said
 from slowcat_memory.records import Channel, Turn
 from slowcat_memory.runtime.audience import Audience
 from slowcat_memory.runtime.dialogue import Dialogue

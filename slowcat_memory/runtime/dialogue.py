@@ -10,9 +10,9 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.chunks import chunk_id
-from slowcat_memory.core.queries import Said
-from slowcat_memory.core.text import clean, fingerprint
+from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.query.follow_up import Said
+from slowcat_memory.core.text.normalize import clean, fingerprint
 from slowcat_memory.records import Channel, Event, Turn
 from slowcat_memory.runtime.hearing import Hearing
 from slowcat_memory.runtime.tracker import SessionTracker

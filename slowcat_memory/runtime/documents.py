@@ -12,8 +12,8 @@ from typing import cast
 import numpy as np
 from msgspec import Struct
 
-from slowcat_memory.core.chunks import chunk, spoken
-from slowcat_memory.core.digest import digest
+from slowcat_memory.core.memory.chunk import chunk, spoken
+from slowcat_memory.core.text.digest import digest
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import (
     DocumentEmbedder,

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
-from slowcat_memory.core.text import fingerprint
+from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.records import Channel
 
 HEARD = 256  # transcripts that may wait for the turn they belong to; muted ones wait in vain

@@ -16,7 +16,7 @@ from loguru import logger
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.icebreakers import (
+from slowcat_memory.core.proactive.policy import (
     ANY_HOUR,
     PASSED,
     USED,
@@ -27,8 +27,8 @@ from slowcat_memory.core.icebreakers import (
     marked,
     waiting,
 )
-from slowcat_memory.core.kinds import ICEBREAKER
-from slowcat_memory.core.text import clean
+from slowcat_memory.core.memory.kinds import ICEBREAKER
+from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.errors import StoreError
 from slowcat_memory.records import Cursor, Memory, Session, WriteBatch
 from slowcat_memory.runtime.namespaces import check_scope

@@ -5,9 +5,9 @@ from datetime import tzinfo
 
 from msgspec import Struct
 
-from slowcat_memory.core.chunks import chunk, chunk_id, spoken, turn_of
-from slowcat_memory.core.kinds import findable
-from slowcat_memory.core.when import WhenOptions, mentions
+from slowcat_memory.core.memory.chunk import chunk, chunk_id, spoken, turn_of
+from slowcat_memory.core.memory.kinds import findable
+from slowcat_memory.core.time.expressions import WhenOptions, mentions
 from slowcat_memory.index import Document, Pointer, Searcher
 from slowcat_memory.records import Key, Memory
 from slowcat_memory.store import Snapshot

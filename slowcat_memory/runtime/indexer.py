@@ -14,8 +14,8 @@ from typing import Any
 
 from loguru import logger
 
-from slowcat_memory.core.chunks import chunk, chunk_id
-from slowcat_memory.core.kinds import findable
+from slowcat_memory.core.memory.chunk import chunk, chunk_id
+from slowcat_memory.core.memory.kinds import findable
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Memory, Turn, WriteBatch
 from slowcat_memory.runtime.documents import DocumentVectors

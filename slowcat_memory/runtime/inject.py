@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from slowcat_memory.core.pack import CLOSE, OPEN
-from slowcat_memory.core.text import clean, fingerprint
+from slowcat_memory.core.render.memory_block import CLOSE, OPEN
+from slowcat_memory.core.text.normalize import clean, fingerprint
 
 Message = Any
 # Only in front: further on, the tag is something that a person wrote.

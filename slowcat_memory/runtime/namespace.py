@@ -16,13 +16,13 @@ import numpy as np
 from loguru import logger
 from msgspec import Struct
 
-from slowcat_memory.core.chunks import chunk, chunk_id, spoken
-from slowcat_memory.core.digest import digest
-from slowcat_memory.core.kinds import READING, findable
-from slowcat_memory.core.links import Links
-from slowcat_memory.core.readings import Reading as Read
-from slowcat_memory.core.text import Tokenizer
-from slowcat_memory.core.tuning import Tuning, tuning_name
+from slowcat_memory.core.memory.chunk import chunk, chunk_id, spoken
+from slowcat_memory.core.text.digest import digest
+from slowcat_memory.core.memory.kinds import READING, findable
+from slowcat_memory.core.ranking.entity_hop import Links
+from slowcat_memory.core.graph.readings import Reading as Read
+from slowcat_memory.core.text.normalize import Tokenizer
+from slowcat_memory.core.feedback.tuning import Tuning, tuning_name
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import Document, IndexOptions, Searcher, sealed
 from slowcat_memory.records import Key, Manifest, Memory, Turn

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from slowcat_memory.core.text import Tokenizer
+from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import ConfigError, StoreError
 from slowcat_memory.index import IndexOptions, sealed
 from slowcat_memory.runtime.namespace import Namespace, Space

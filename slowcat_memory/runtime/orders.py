@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
-from slowcat_memory.core.phrases import Kind
+from slowcat_memory.core.language import Kind
 from slowcat_memory.records import LedgerEntry, Memory
 from slowcat_memory.runtime.hiding import Hiding
 from slowcat_memory.store import Store

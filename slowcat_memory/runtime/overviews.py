@@ -10,10 +10,10 @@ from datetime import datetime, timedelta, tzinfo
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.kinds import SESSION_SUMMARY, SUMMARY
-from slowcat_memory.core.overview import asks_overview, names
-from slowcat_memory.core.summaries import items
-from slowcat_memory.core.when import Interval, WhenOptions, times
+from slowcat_memory.core.memory.kinds import SESSION_SUMMARY, SUMMARY
+from slowcat_memory.core.query.overview import asks_overview, names
+from slowcat_memory.core.summaries.summary import items
+from slowcat_memory.core.time.expressions import Interval, WhenOptions, times
 from slowcat_memory.records import Hit, Memory
 from slowcat_memory.runtime.query import Query, Recollection
 from slowcat_memory.store import Snapshot, Store

@@ -19,8 +19,8 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from slowcat_memory.core.gate import Need
-from slowcat_memory.core.text import fingerprint
+from slowcat_memory.core.query.recall_gate import Need
+from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.runtime.namespace import Namespace
 from slowcat_memory.runtime.query import Query, Recollection
 from slowcat_memory.runtime.recall import Progress

@@ -13,15 +13,15 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from msgspec.structs import replace
 
-from slowcat_memory.core import calibrate, fuse
-from slowcat_memory.core.ask import Ask
-from slowcat_memory.core.fuse import FuseOptions
-from slowcat_memory.core.known import Signs, names_in, probability
-from slowcat_memory.core.links import LinkOptions, Links
-from slowcat_memory.core.queries import Said
-from slowcat_memory.core.rank import RankOptions
-from slowcat_memory.core.text import fingerprint
-from slowcat_memory.core.validity import holds
+from slowcat_memory.core.ranking import calibration, fusion
+from slowcat_memory.core.query.understand import Ask
+from slowcat_memory.core.ranking.fusion import FuseOptions
+from slowcat_memory.core.ranking.abstention import Signs, names_in, probability
+from slowcat_memory.core.ranking.entity_hop import LinkOptions, Links
+from slowcat_memory.core.query.follow_up import Said
+from slowcat_memory.core.ranking.priors import RankOptions
+from slowcat_memory.core.text.normalize import fingerprint
+from slowcat_memory.core.memory.validity import holds
 from slowcat_memory.index import Lexical, Searcher
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Hit, Memory
@@ -270,7 +270,7 @@ class Recall:
                 if scores[n] >= least:
                     places.append(n)
                     texts.append(memory.text)
-            kept = fuse.distinct(texts, self._duplicate, query.k)
+            kept = fusion.distinct(texts, self._duplicate, query.k)
             if len(kept) == query.k or scores[wanted[-1]] < least:
                 break
         weak = order[scores[order] < least][:TOLD].tolist()
@@ -287,7 +287,7 @@ def _order(scored: Scored, query: Query) -> Weighed:
     other words than the question's, next to a turn that repeats them.
     """
     order = np.argsort(-scored.scores, kind="stable")
-    floored = calibrate.among(scored.probability[order]) < query.floor
+    floored = calibration.among(scored.probability[order]) < query.floor
     if floored:
         order = order[scored.found.pinned[order]]
     return Weighed(scored, order, floored)

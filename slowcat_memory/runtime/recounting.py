@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from slowcat_memory.core.chunks import CHUNK, chunk, chunk_id
-from slowcat_memory.core.kinds import QUARANTINED
+from slowcat_memory.core.memory.chunk import CHUNK, chunk, chunk_id
+from slowcat_memory.core.memory.kinds import QUARANTINED
 from slowcat_memory.records import LedgerEntry, Memory, Turn
 from slowcat_memory.runtime.hiding import last_exchange
 from slowcat_memory.store import Snapshot

@@ -7,8 +7,8 @@ pinned: the best of nothing would be taken for an answer.
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.gate import GateOptions, Need, judge
-from slowcat_memory.core.known import probability
+from slowcat_memory.core.query.recall_gate import GateOptions, Need, judge
+from slowcat_memory.core.ranking.abstention import probability
 from slowcat_memory.runtime.query import Query, Recollection
 
 

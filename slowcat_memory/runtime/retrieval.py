@@ -14,14 +14,14 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from slowcat_memory.core.ask import Ask, AskOptions, understand
-from slowcat_memory.core.fuse import FuseOptions
-from slowcat_memory.core.gate import GateOptions, Need
-from slowcat_memory.core.known import probability
-from slowcat_memory.core.links import LinkOptions
-from slowcat_memory.core.pack import Packed
-from slowcat_memory.core.rank import RankOptions
-from slowcat_memory.core.union import union
+from slowcat_memory.core.query.understand import Ask, AskOptions, understand
+from slowcat_memory.core.ranking.fusion import FuseOptions
+from slowcat_memory.core.query.recall_gate import GateOptions, Need
+from slowcat_memory.core.ranking.abstention import probability
+from slowcat_memory.core.ranking.entity_hop import LinkOptions
+from slowcat_memory.core.render.memory_block import Packed
+from slowcat_memory.core.ranking.priors import RankOptions
+from slowcat_memory.core.ranking.union import union
 from slowcat_memory.index import Searcher
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded

@@ -7,15 +7,15 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core import fuse
-from slowcat_memory.core.ask import Ask
-from slowcat_memory.core.asked import votes
-from slowcat_memory.core.calibrate import probability
-from slowcat_memory.core.closeness import closeness, overlap
-from slowcat_memory.core.fuse import FuseOptions
-from slowcat_memory.core.links import LinkOptions, Links
-from slowcat_memory.core.maxsim import maxsim
-from slowcat_memory.core.rank import RankOptions, apply_priors
+from slowcat_memory.core.ranking import fusion
+from slowcat_memory.core.query.understand import Ask
+from slowcat_memory.core.feedback.votes import votes
+from slowcat_memory.core.ranking.calibration import probability
+from slowcat_memory.core.ranking.time_overlap import closeness, overlap
+from slowcat_memory.core.ranking.fusion import FuseOptions
+from slowcat_memory.core.ranking.entity_hop import LinkOptions, Links
+from slowcat_memory.core.ranking.maxsim import maxsim
+from slowcat_memory.core.ranking.priors import RankOptions, apply_priors
 from slowcat_memory.index import Candidates, Searcher
 from slowcat_memory.records import Hit, Memory
 from slowcat_memory.runtime.query import Query
@@ -105,7 +105,7 @@ class Scoring:
         Returns:
             Their scores.
         """
-        views = fuse.normalise(found.views, found.session)
+        views = fusion.normalise(found.views, found.session)
         asked = votes(views.get("asked"), found.pinned)
         named = np.isin(found.speaker, self._searcher.speaker_numbers(ask.named))
         when = np.zeros(len(named))
@@ -113,7 +113,7 @@ class Scoring:
             when = closeness(found.at, ask.times, SOFTNESS)
             when += overlap(found.about_from, found.about_until, ask.times)
 
-        keyed = fuse.keyed(found.views.get("keys"))
+        keyed = fusion.keyed(found.views.get("keys"))
 
         def weigh(scores: np.ndarray) -> np.ndarray:
             return apply_priors(
@@ -161,7 +161,7 @@ class Scoring:
         raw[best] = maxsim(tokens, self._tokens(scope, [ids[n] for n in best.tolist()]))
         if np.isnan(raw).all():
             return scored
-        views = {**scored.views, "tokens": fuse.by_tokens(raw)}
+        views = {**scored.views, "tokens": fusion.by_tokens(raw)}
         return replace(
             scored,
             views=views,
@@ -177,10 +177,10 @@ class Scoring:
         return scores if lifted is None else scores + self._linking.hop * lifted
 
     def _fused(self, views: dict[str, np.ndarray], found: Candidates) -> np.ndarray:
-        keyed = fuse.keyed(found.views.get("keys"))
+        keyed = fusion.keyed(found.views.get("keys"))
         options = self._fusing
         if self._searcher.mean_words >= options.smooth_below_words:
-            return fuse.fuse(views, replace(options, keys=options.keys_long), keyed)
-        scores = fuse.fuse(views, options, keyed)
+            return fusion.fuse(views, replace(options, keys=options.keys_long), keyed)
+        scores = fusion.fuse(views, options, keyed)
         share = options.smoothing * (1 - keyed) ** 2
-        return fuse.smooth(scores, found.before, found.after, share) if share else scores
+        return fusion.smooth(scores, found.before, found.after, share) if share else scores

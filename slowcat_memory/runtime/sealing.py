@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.text import Tokenizer
+from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import Builder, IndexOptions
 from slowcat_memory.index.sealed import BUILT, Build, finish, step_back
 from slowcat_memory.records import Manifest

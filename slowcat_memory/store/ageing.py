@@ -16,8 +16,8 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from slowcat_memory.core import ageing as policy
-from slowcat_memory.core.ageing import Row, TierOptions
+from slowcat_memory.core.retention import tiering as policy
+from slowcat_memory.core.retention.tiering import Row, TierOptions
 from slowcat_memory.errors import StoreDamagedError, StoreError
 from slowcat_memory.records import Aged
 from slowcat_memory.store import blocks, codec, dictionaries, keys, places, stage

@@ -20,7 +20,7 @@ import lz4.block
 import msgspec
 from msgspec import Struct
 
-from slowcat_memory.core.importance import said
+from slowcat_memory.core.retention.importance import said
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Event, Turn
 from slowcat_memory.store import codec, keys

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.ageing import COLD, HOT, WARM
+from slowcat_memory.core.retention.tiering import COLD, HOT, WARM
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Held, Turn
 from slowcat_memory.store import blocks, codec

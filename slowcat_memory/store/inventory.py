@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import TypeVar
 
-from slowcat_memory.core.ageing import Aging, Row, TierOptions
-from slowcat_memory.core.chunks import turn_of
-from slowcat_memory.core.importance import used
+from slowcat_memory.core.retention.tiering import Aging, Row, TierOptions
+from slowcat_memory.core.memory.chunk import turn_of
+from slowcat_memory.core.retention.importance import used
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Cursor, LedgerEntry, Memory, Session, Turn
 from slowcat_memory.store import blocks, codec, keys

@@ -18,7 +18,7 @@ from pathlib import Path
 import lmdb
 from msgspec.structs import replace
 
-from slowcat_memory.core.ageing import HOT, TierOptions
+from slowcat_memory.core.retention.tiering import HOT, TierOptions
 from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import (

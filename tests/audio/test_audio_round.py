@@ -24,7 +24,7 @@ from recorded import edges, turns
 from rig import HeadlessOutput, VoicePipeline, run
 
 from slowcat_memory import HybridContextualMemoryProcessor
-from slowcat_memory.core.pack import OPEN
+from slowcat_memory.core.render.memory_block import OPEN
 
 speech = pytest.importorskip("speech", reason="the test-audio extra is not installed")
 pytestmark = [pytest.mark.slow, pytest.mark.audio]

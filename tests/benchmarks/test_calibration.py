@@ -8,9 +8,9 @@ import pytest
 from benchmarks import calibration, common, datasets, logistic, offers, recall_plots, related
 from benchmarks import recall_tables as tables
 from benchmarks.offers import Bar, offered
-from slowcat_memory.core import calibrate
-from slowcat_memory.core.calibrate import FULL
-from slowcat_memory.core.pack import Packed
+from slowcat_memory.core.ranking import calibration as calibrate
+from slowcat_memory.core.ranking.calibration import FULL
+from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Hit, Memory
 from slowcat_memory.runtime.query import Query, Recollection

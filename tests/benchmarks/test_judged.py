@@ -9,7 +9,7 @@ import pytest
 from benchmarks import judged
 from benchmarks.datasets import Dataset, Question
 from slowcat_memory.config import Config, build
-from slowcat_memory.core.fuse import fuse
+from slowcat_memory.core.ranking.fusion import fuse
 
 PLACES = 40  # documents of the conversation, one of them gold for each question
 

@@ -1,5 +1,5 @@
 from benchmarks import prefix
-from slowcat_memory.core.pack import INSTRUCTION
+from slowcat_memory.core.render.memory_block import INSTRUCTION
 
 TALK = [("Hello there", "Hi"), ("How are you", "Fine"), ("Good", "Bye")]
 BLOCK = "<memories>\n- (today) Ada: a line that is remembered\n</memories>"

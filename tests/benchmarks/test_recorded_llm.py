@@ -5,7 +5,8 @@ import json
 from benchmarks import common, datasets, quality, recorded_llm, thinking
 from benchmarks.recorded_llm import Replier
 from benchmarks.thinking import ThinkingChoice
-from slowcat_memory.core import describe, fact_prompts, merging
+from slowcat_memory.core.extraction import descriptions
+from slowcat_memory.core.facts import prompt, merging
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.scripted_wire import Failure
 from tests.benchmarks import made_up
@@ -76,7 +77,7 @@ def test_a_prompt_of_nobody_is_refused():
     reply = Replier(recorded_llm.Recorded({}, {}, {}, frozenset()))
     told = [{"role": "system", "content": "Sing."}, {"role": "user", "content": "La."}]
     assert isinstance(reply({"messages": told}), Failure) and reply.unknown == 1
-    told[0]["content"] = describe.SYSTEM + "\n\nand its schema"
+    told[0]["content"] = descriptions.SYSTEM + "\n\nand its schema"
     told[1]["content"] = "…\nWrite about the turns 4, 5.\n\nAn earlier answer could not be used."
     answer = json.loads(reply({"messages": told}))
     assert [one["turn"] for one in answer["turns"]] == [4, 5]
@@ -88,7 +89,7 @@ def test_recorded_facts_are_answered_by_their_turns():
     reply = Replier(recorded_llm.Recorded({}, {}, {}, frozenset(), facts={"c/S1:0": [fact]}))
     reply.origin_of = {4: "c/S1:0"}.get
     told = [
-        {"role": "system", "content": fact_prompts.SYSTEM},
+        {"role": "system", "content": prompt.SYSTEM},
         {"role": "user", "content": "…\nWrite the facts of the turns 4, 5."},
     ]
     [one] = json.loads(reply({"messages": told}))["facts"]

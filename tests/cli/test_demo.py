@@ -15,7 +15,7 @@ from slowcat_memory.cli.app import app
 from slowcat_memory.cli.demo_result import PlayedTurn, Recalled
 from slowcat_memory.cli.demo_script import STORY, Line
 from slowcat_memory.cli.demo_view import View
-from slowcat_memory.core.text import Tokenizer
+from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import ModelNotFoundError
 from slowcat_memory.providers import EmbedderReport
 from slowcat_memory.scripted import Failure

@@ -2,8 +2,8 @@
 
 import pytest
 
-from slowcat_memory.core.ageing import TierOptions
-from slowcat_memory.core.pack import Packed
+from slowcat_memory.core.retention.tiering import TierOptions
+from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Turn
 from slowcat_memory.testing import memory_config

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from slowcat_memory.cli.app import app
-from slowcat_memory.core.summaries import Subject, Told, summary
+from slowcat_memory.core.summaries.summary import Subject, Told, summary
 from slowcat_memory.records import Made, Turn, WriteBatch
 from slowcat_memory.store import Store
 

@@ -2,15 +2,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core import ageing, importance
-from slowcat_memory.core.ageing import Aging, Row, TierOptions, cooling, dictionary_due, share
+from slowcat_memory.core.retention import tiering, importance
+from slowcat_memory.core.retention.tiering import (
+    Aging,
+    Row,
+    TierOptions,
+    cooling,
+    dictionary_due,
+    share,
+)
 
 DAY = 86_400.0
 NOW = 1000 * DAY
 
 
 def test_the_tiers_are_the_sources_and_nothing_is_dropped():
-    assert [(t.name, t.size, t.codec) for t in ageing.TIERS] == [
+    assert [(t.name, t.size, t.codec) for t in tiering.TIERS] == [
         ("hot", 200, "raw"), ("warm", 500, "lz4"), ("cold", None, "zstd")
     ]  # fmt: skip
     assert TierOptions().warm == 500 and TierOptions().dictionary_from == 2000

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from slowcat_memory.core.asked import surplus, votes
-from slowcat_memory.core.rank import RankOptions
+from slowcat_memory.core.feedback.votes import surplus, votes
+from slowcat_memory.core.ranking.priors import RankOptions
 from slowcat_memory.index.key_file import Pointer
 from slowcat_memory.index.keys import KeyView
 from tests.core.test_rank import ranked

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from slowcat_memory.core.bring_up import (
+from slowcat_memory.core.proactive.open_threads import (
     BringUpOptions,
     Phrased,
     kept,
@@ -13,8 +13,8 @@ from slowcat_memory.core.bring_up import (
     of_turns,
     template,
 )
-from slowcat_memory.core.icebreakers import IcebreakerOptions, choose, due, marked
-from slowcat_memory.core.statements import bearing
+from slowcat_memory.core.proactive.policy import IcebreakerOptions, choose, due, marked
+from slowcat_memory.core.blocks.statements import bearing
 from slowcat_memory.records import Memory, Turn
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)

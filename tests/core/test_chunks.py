@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from slowcat_memory.core.chunks import chunk, chunk_id, spoken, turn_of, window
+from slowcat_memory.core.memory.chunk import chunk, chunk_id, spoken, turn_of, window
 from slowcat_memory.records import Turn
 
 TURN = Turn(

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.closeness import LEAST_SCALE, closeness, overlap
-from slowcat_memory.core.when import Interval
+from slowcat_memory.core.ranking.time_overlap import LEAST_SCALE, closeness, overlap
+from slowcat_memory.core.time.expressions import Interval
 
 DAY = 86_400.0
 NAN = float("nan")

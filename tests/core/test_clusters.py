@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.clusters import ClusterOptions, added, name, without
+from slowcat_memory.core.summaries.topics import ClusterOptions, added, name, without
 
 RNG = np.random.default_rng(7)
 

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.commands import DATA, measure, rates, sentences
-from slowcat_memory.core import commands
-from slowcat_memory.core.commands import Command, recognise
-from slowcat_memory.core.phrases import LANGUAGES, phrases
+from slowcat_memory.core.commands import grammar
+from slowcat_memory.core.commands.grammar import Command, recognise
+from slowcat_memory.core.language import LANGUAGES, phrases
 
 
 def test_the_list_is_recognised_and_look_alikes_are_not() -> None:
@@ -23,17 +23,17 @@ def test_the_list_is_recognised_and_look_alikes_are_not() -> None:
 
 def test_rules_that_are_too_loose_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The list must be able to fail: it finds rules that look inside a sentence."""
-    loose = commands._rules
+    loose = grammar._rules
 
     def anywhere(*known):
         return [
-            commands._Compiled(
+            grammar._Compiled(
                 one.rule, re.compile(f"(?:.* )?(?:{one.pattern.pattern})(?: .*)?"), *[None] * 3
             )
             for one in loose(*known)
         ]
 
-    monkeypatch.setattr(commands, "_rules", anywhere)
+    monkeypatch.setattr(grammar, "_rules", anywhere)
     assert rates(sentences())["false_alarm_share"] > 0.1
 
 
@@ -97,7 +97,7 @@ def test_every_language_says_the_same_things() -> None:
 @given(st.text(max_size=200), st.sampled_from(sorted(LANGUAGES)), st.booleans())
 def test_any_text_is_read(text: str, language: str, asked: bool) -> None:
     found = recognise(text, language, asked=asked)
-    assert found is None or found.argument in text.translate(commands._QUOTES)
+    assert found is None or found.argument in text.translate(grammar._QUOTES)
 
 
 @pytest.mark.parametrize("word", ["um ", "please ", "no ", "so and but ", "for for "])

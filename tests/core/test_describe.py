@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from slowcat_memory.core.describe import (
+from slowcat_memory.core.extraction.descriptions import (
     CONTEXT_WORDS,
     NOTE_WORDS,
     SYSTEM,
@@ -14,8 +14,8 @@ from slowcat_memory.core.describe import (
     asking,
     checked,
 )
-from slowcat_memory.core.grounding import ground
-from slowcat_memory.core.text import clean, estimate_tokens
+from slowcat_memory.core.extraction.grounding import ground
+from slowcat_memory.core.text.normalize import clean, estimate_tokens
 from slowcat_memory.records import Turn
 
 AT = datetime(2024, 3, 1, 18, tzinfo=UTC)

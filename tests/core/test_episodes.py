@@ -2,10 +2,10 @@
 
 from datetime import UTC, datetime, timedelta
 
-from slowcat_memory.core import episodes
-from slowcat_memory.core.episodes import EpisodesOptions, Told
-from slowcat_memory.core.grounding import ground
-from slowcat_memory.core.text import Tokenizer
+from slowcat_memory.core.blocks import episodes
+from slowcat_memory.core.blocks.episodes import EpisodesOptions, Told
+from slowcat_memory.core.extraction.grounding import ground
+from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import Made, Turn
 
 NOW = datetime(2026, 5, 12, 23, 30, tzinfo=UTC)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.extract import GAP, ExtractOptions, relevant
-from slowcat_memory.core.text import Tokenizer, estimate_tokens
+from slowcat_memory.core.render.excerpt import GAP, ExtractOptions, relevant
+from slowcat_memory.core.text.normalize import Tokenizer, estimate_tokens
 
 TOKENS = Tokenizer()
 FILLER = "Then the rain set in over the hills and nobody wanted to go out any more that afternoon."

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from slowcat_memory.core.extractive import ExtractiveOptions, Line, chosen, lines, told
-from slowcat_memory.core.text import Tokenizer
+from slowcat_memory.core.summaries.extractive import ExtractiveOptions, Line, chosen, lines, told
+from slowcat_memory.core.text.normalize import Tokenizer
 
 SAID = [
     ("Anna", "Hi there. How are you?"),

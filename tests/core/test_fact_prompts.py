@@ -10,11 +10,18 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from slowcat_memory.core.evidence import asks, dated, needed, quoted
-from slowcat_memory.core.fact_prompts import Checked, Facts, Written, asking, checked, drawn_by_rule
-from slowcat_memory.core.facts import fact_id, fact_memory
-from slowcat_memory.core.grounding import ground
-from slowcat_memory.core.injected import injected
+from slowcat_memory.core.extraction.evidence import asks, dated, needed, quoted
+from slowcat_memory.core.facts.prompt import (
+    Checked,
+    Facts,
+    Written,
+    asking,
+    checked,
+    drawn_by_rule,
+)
+from slowcat_memory.core.facts.fact import fact_id, fact_memory
+from slowcat_memory.core.extraction.grounding import ground
+from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.records import Made, Turn
 from tests.injections import HARMLESS, injections, placed
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core import fuse
-from slowcat_memory.core.fuse import (
+from slowcat_memory.core.ranking import fusion
+from slowcat_memory.core.ranking.fusion import (
     OF_SESSION,
     UNRELATED_TOKENS,
     VIEWS,
@@ -157,9 +157,9 @@ def test_the_weights_are_those_of_the_views_and_of_nothing_else() -> None:
 
 
 def test_keys_speak_for_as_many_as_have_any() -> None:
-    some = [fuse.keyed(array([0.5] * n + [NAN] * (8 - n))) for n in (0, 2, 8)]
+    some = [fusion.keyed(array([0.5] * n + [NAN] * (8 - n))) for n in (0, 2, 8)]
     assert some == [0.0, 0.25, 1.0]
-    assert fuse.keyed(None) == 0.0 == fuse.keyed(array([]))
+    assert fusion.keyed(None) == 0.0 == fusion.keyed(array([]))
 
 
 @given(methods, weight, weight, weight, st.booleans())
@@ -168,7 +168,7 @@ def test_missing_views_give_their_weight_to_the_others(
 ) -> None:
     options = FuseOptions(method=method, dense=dense, window=window, tokens=tokens)  # type: ignore[arg-type]
     best = {name: array([1.0, 0.5, 0.0]) for name in views([1.0], has_dense)}
-    fused = fuse.fuse(best, options)
+    fused = fusion.fuse(best, options)
     assert fused[0] == pytest.approx(1.0, abs=1e-5)
     assert fused[0] > fused[1] > fused[2] == 0
 
@@ -179,20 +179,20 @@ def test_only_the_ratio_of_weights_counts() -> None:
     large = FuseOptions(dense=1.0, tokens=0.0, window=0.0, turn=2.0, session=1.0)
     expected = [(0.2 * 2 + 1.0 + 0.5) / 4, (2.0 + 0.4 + 0.5) / 4]
     for options in (small, large):
-        assert fuse.fuse(made, options).tolist() == pytest.approx(expected)
+        assert fusion.fuse(made, options).tolist() == pytest.approx(expected)
 
 
 def test_weight_on_nothing_but_what_is_missing_leaves_all_the_others_equal() -> None:
     options = FuseOptions(dense=0, tokens=1, window=0, turn=0, turn_by_words=0, session=0)
     made = {"turn": array([1.0, 0.0]), "window": array([0.5, 0.5])}
-    assert fuse.fuse(made, options).tolist() == pytest.approx([0.75, 0.25])
+    assert fusion.fuse(made, options).tolist() == pytest.approx([0.75, 0.25])
 
 
 def test_a_turns_own_words_count_more_where_there_are_no_vectors() -> None:
     lexical = {"turn": array([1.0, 0.0]), "window": array([0.0, 1.0])}
     options = FuseOptions(window=0.25, turn=0.05, turn_by_words=0.75, session=0, dense=0.7)
-    assert fuse.fuse(lexical, options).tolist() == pytest.approx([0.75, 0.25])
-    with_vectors = fuse.fuse({**lexical, "dense": array([0.0, 0.0])}, options)
+    assert fusion.fuse(lexical, options).tolist() == pytest.approx([0.75, 0.25])
+    with_vectors = fusion.fuse({**lexical, "dense": array([0.0, 0.0])}, options)
     assert with_vectors.tolist() == pytest.approx([0.05, 0.25])
 
 
@@ -203,14 +203,14 @@ def test_the_order_of_candidates_does_not_matter(scores: list[float], method: st
     order = list(range(len(scores)))
     chance.shuffle(order)
     shuffled = {name: values[order] for name, values in made.items()}
-    assert np.allclose(fuse.fuse(made, options)[order], fuse.fuse(shuffled, options), atol=1e-6)
+    assert np.allclose(fusion.fuse(made, options)[order], fusion.fuse(shuffled, options), atol=1e-6)
 
 
 def test_reciprocal_ranks_are_those_of_the_paper() -> None:
     options = FuseOptions(method="rrf", dense=0.5, turn=0.5, rrf_k=60)
     made = {"turn": array([0.9, 0.1, 0.0]), "dense": array([0.2, 1.0, 0.3])}
     paper = [1 / 61 + 1 / 63, 1 / 62 + 1 / 61, 1 / 62]
-    assert np.allclose(fuse.fuse(made, options), np.array(paper) * 61 / 2, atol=1e-6)
+    assert np.allclose(fusion.fuse(made, options), np.array(paper) * 61 / 2, atol=1e-6)
 
 
 def test_smoothing_takes_a_share_of_each_neighbour() -> None:

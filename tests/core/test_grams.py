@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.grams import gram_tokens, grams
-from slowcat_memory.core.text import Tokenizer
+from slowcat_memory.core.text.grams import gram_tokens, grams
+from slowcat_memory.core.text.normalize import Tokenizer
 
 
 @pytest.mark.parametrize(

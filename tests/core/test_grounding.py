@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from slowcat_memory.core.grounding import ground, strays
+from slowcat_memory.core.extraction.grounding import ground, strays
 from slowcat_memory.records import Turn
 
 

@@ -3,7 +3,14 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from slowcat_memory.core.head import NOTED, HeadOptions, Past, head, long_ago, shortened
+from slowcat_memory.core.render.session_head import (
+    NOTED,
+    HeadOptions,
+    Past,
+    head,
+    long_ago,
+    shortened,
+)
 from slowcat_memory.records import Memory
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)

@@ -4,14 +4,14 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pytest
 
-from slowcat_memory.core.icebreakers import (
+from slowcat_memory.core.proactive.policy import (
     ANY_HOUR,
     IcebreakerOptions,
     choose,
     is_quiet,
     waiting,
 )
-from slowcat_memory.core.kinds import ICEBREAKER, findable
+from slowcat_memory.core.memory.kinds import ICEBREAKER, findable
 from slowcat_memory.records import Memory
 
 NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)

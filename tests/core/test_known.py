@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from slowcat_memory.core.known import Signs, names_in, probability
+from slowcat_memory.core.ranking.abstention import Signs, names_in, probability
 
 NAN = float("nan")
 GOOD = Signs(coverage=0.7, near=0.8, strange=0.0, memories=500)

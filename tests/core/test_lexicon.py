@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.lexicon import worth_knowing
+from slowcat_memory.core.text.rare_words import worth_knowing
 
 
 def names(text: str) -> list[str]:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from slowcat_memory.core.links import LinkOptions, Links, rarity
+from slowcat_memory.core.ranking.entity_hop import LinkOptions, Links, rarity
 
 ON = LinkOptions(hop=0.1)
 

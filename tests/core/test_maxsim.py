@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.maxsim import maxsim, quantise
+from slowcat_memory.core.ranking.maxsim import maxsim, quantise
 
 DIM = 8
 lengths = st.lists(st.one_of(st.none(), st.integers(0, 7)), max_size=12)

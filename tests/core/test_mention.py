@@ -2,8 +2,8 @@
 
 import pytest
 
-from slowcat_memory.core.mention import mentions
-from slowcat_memory.core.text import Tokenizer
+from slowcat_memory.core.commands.mentions import mentions
+from slowcat_memory.core.text.normalize import Tokenizer
 
 ENGLISH = Tokenizer("english")
 

@@ -5,8 +5,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from slowcat_memory.core.overview import asks_overview, names
-from slowcat_memory.core.when import times
+from slowcat_memory.core.query.overview import asks_overview, names
+from slowcat_memory.core.time.expressions import times
 
 NOW = datetime(2026, 5, 20, 15, tzinfo=UTC)  # a Wednesday
 YES = (

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.pack import (
+from slowcat_memory.core.render.memory_block import (
     CLOSE,
     INSTRUCTION,
     OPEN,
@@ -13,8 +13,8 @@ from slowcat_memory.core.pack import (
     pack,
     shorten,
 )
-from slowcat_memory.core.spoken import GERMAN
-from slowcat_memory.core.text import estimate_tokens
+from slowcat_memory.core.render.speech import GERMAN
+from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.records import Hit, Memory
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)

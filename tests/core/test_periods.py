@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.periods import day_of, periods, week_of
+from slowcat_memory.core.time.periods import day_of, periods, week_of
 
 LISBON, BERLIN, KIRITIMATI = (
     ZoneInfo(name) for name in ("Europe/Lisbon", "Europe/Berlin", "Pacific/Kiritimati")

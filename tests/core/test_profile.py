@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from slowcat_memory.core.profile import Proposals, Proposed, by_rule, facets, line, proposed
-from slowcat_memory.core.statements import Statement, bearing
+from slowcat_memory.core.blocks.profile import Proposals, Proposed, by_rule, facets, line, proposed
+from slowcat_memory.core.blocks.statements import Statement, bearing
 from slowcat_memory.records import Memory
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.queries import (
+from slowcat_memory.core.query.follow_up import (
     QueryOptions,
     Said,
     Subquery,

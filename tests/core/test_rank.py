@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from slowcat_memory.core.rank import RankOptions, apply_priors
+from slowcat_memory.core.ranking.priors import RankOptions, apply_priors
 
 DAY = 86_400.0
 NOW = 1000 * DAY

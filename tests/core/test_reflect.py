@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.bag import bags
-from slowcat_memory.core.grounding import ground
-from slowcat_memory.core.reflect import (
+from slowcat_memory.core.text.bag_of_words import bags
+from slowcat_memory.core.extraction.grounding import ground
+from slowcat_memory.core.summaries.prompt import (
     DAY,
     META,
     SESSION,
@@ -21,8 +21,8 @@ from slowcat_memory.core.reflect import (
     kept,
     said_lines,
 )
-from slowcat_memory.core.stretches import stretches
-from slowcat_memory.core.summaries import (
+from slowcat_memory.core.time.stretches import stretches
+from slowcat_memory.core.summaries.summary import (
     Subject,
     Told,
     archival,
@@ -33,7 +33,7 @@ from slowcat_memory.core.summaries import (
     summary,
     superseding,
 )
-from slowcat_memory.core.text import Tokenizer
+from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import Made, Turn
 
 AT = datetime(2026, 5, 11, 9, tzinfo=UTC)

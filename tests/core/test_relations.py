@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from slowcat_memory.core.relations import Relation, as_of, believed, history, learn
+from slowcat_memory.core.graph.relations import Relation, as_of, believed, history, learn
 
 DAY = [datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=n) for n in range(400)]
 

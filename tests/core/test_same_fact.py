@@ -2,9 +2,9 @@
 
 import pytest
 
-from slowcat_memory.core.keepable import keepable
-from slowcat_memory.core.same_fact import Claim, compare, second_look, settled
-from slowcat_memory.core.text import Tokenizer
+from slowcat_memory.core.facts.durability import keepable
+from slowcat_memory.core.facts.matching import Claim, compare, second_look, settled
+from slowcat_memory.core.text.normalize import Tokenizer
 
 TOKENIZE = Tokenizer("english")
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.common_words import is_common
-from slowcat_memory.core.sounds import LEAST, closeness, keys, sound
+from slowcat_memory.core.text.common_words import is_common
+from slowcat_memory.core.text.phonetics import LEAST, closeness, keys, sound
 
 
 def alike(one: str, other: str) -> float:

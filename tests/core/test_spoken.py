@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.spoken import (
+from slowcat_memory.core.render.speech import (
     ENGLISH,
     GERMAN,
     SPOKEN_WORDS,

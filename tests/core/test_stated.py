@@ -2,7 +2,7 @@
 
 import pytest
 
-from slowcat_memory.core.stated import LANGUAGES, stated
+from slowcat_memory.core.extraction.stated import LANGUAGES, stated
 
 SAID = """
 name|Anna Weber|My name is Anna Weber.

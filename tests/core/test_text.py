@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.text import (
+from slowcat_memory.core.text.normalize import (
     INDEX_CHARS,
     KEEP_CHARS,
     Tokenizer,

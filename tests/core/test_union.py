@@ -1,6 +1,6 @@
 from datetime import UTC, datetime
 
-from slowcat_memory.core.union import union
+from slowcat_memory.core.ranking.union import union
 from slowcat_memory.records import Hit, Memory
 
 NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)

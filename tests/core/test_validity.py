@@ -2,8 +2,8 @@ from datetime import UTC, datetime, timedelta
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.validity import holds
-from slowcat_memory.core.when import Interval
+from slowcat_memory.core.memory.validity import holds
+from slowcat_memory.core.time.expressions import Interval
 from slowcat_memory.records import Memory
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)

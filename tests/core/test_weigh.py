@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from slowcat_memory.core.weigh import Ranked, WeighOptions, agreement, descend, learn, precision
+from slowcat_memory.core.feedback.weight_learning import (
+    Ranked,
+    WeighOptions,
+    agreement,
+    descend,
+    learn,
+    precision,
+)
 
 BASE = np.array([0.6, 0.2, 0.2, 0.0])
 OPTIONS = WeighOptions(rounds=300)

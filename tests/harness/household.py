@@ -18,9 +18,9 @@ import msgspec
 from loguru import logger
 
 from slowcat_memory import replay
-from slowcat_memory.core.chunks import turn_of as chunk_turn
-from slowcat_memory.core.kinds import findable
-from slowcat_memory.core.pack import Packed
+from slowcat_memory.core.memory.chunk import turn_of as chunk_turn
+from slowcat_memory.core.memory.kinds import findable
+from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.processor.blocks import Blocks
 from slowcat_memory.records import Hit

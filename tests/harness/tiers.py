@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest import mock
 
-from slowcat_memory.core.ageing import TierOptions
+from slowcat_memory.core.retention.tiering import TierOptions
 from slowcat_memory.errors import StoreError
 from slowcat_memory.store import Store, ageing, blocks, codec, keys, places
 from slowcat_memory.store.dictionaries import Dictionary

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
-from slowcat_memory.core.pack import CLOSE, OPEN
+from slowcat_memory.core.render.memory_block import CLOSE, OPEN
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.inject import block_of, message_text, without_block
 from tests.harness.turn_script import TOPICS, Utterance

@@ -29,7 +29,7 @@ from pathlib import Path
 from loguru import logger
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
-from slowcat_memory.core.text import clean
+from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.records import Turn
 from slowcat_memory.testing import memory_config
 from tests.harness.turn_faults import CONTROLS, IN_CONTEXT, Engine, Spoiler

@@ -24,8 +24,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.periods import day_of, week_of
-from slowcat_memory.core.summaries import HISTORY, items
+from slowcat_memory.core.time.periods import day_of, week_of
+from slowcat_memory.core.summaries.summary import HISTORY, items
 from slowcat_memory.records import WriteBatch
 from slowcat_memory.store import Store
 from slowcat_memory.testing import ScriptedLLM

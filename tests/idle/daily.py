@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 
-from slowcat_memory.core.summaries import current
+from slowcat_memory.core.summaries.summary import current
 from slowcat_memory.idle.context import Contexts, Parts
 from slowcat_memory.idle.gate import GateOptions, IdleGate
 from slowcat_memory.idle.jobs.meta_summary import MetaSummary

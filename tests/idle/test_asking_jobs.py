@@ -12,10 +12,10 @@ import pytest
 from idlers import NOW, Rig
 from msgspec.structs import replace
 
-from slowcat_memory.core.chunks import chunk, chunk_id
-from slowcat_memory.core.fuse import FuseOptions
-from slowcat_memory.core.text import estimate_tokens
-from slowcat_memory.core.tuning import Tuning, tuning_name
+from slowcat_memory.core.memory.chunk import chunk, chunk_id
+from slowcat_memory.core.ranking.fusion import FuseOptions
+from slowcat_memory.core.text.normalize import estimate_tokens
+from slowcat_memory.core.feedback.tuning import Tuning, tuning_name
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.idle.jobs.corrections import Corrections
 from slowcat_memory.idle.jobs.rerank import ANSWER_TOKENS, SYSTEM, Grade, Grades, Rerank, read

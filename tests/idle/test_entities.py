@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.graph import names_of
-from slowcat_memory.core.portrait import Names
-from slowcat_memory.core.relations import Relation, as_of, believed, history
+from slowcat_memory.core.graph.build import names_of
+from slowcat_memory.core.graph.portrait import Names
+from slowcat_memory.core.graph.relations import Relation, as_of, believed, history
 from slowcat_memory.idle.jobs.entities import NAME, Entities, EntityOptions
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Forget, Memory, SessionEdge, Turn

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from slowcat_memory.core.facts import fact_key, is_fact, key_id
-from slowcat_memory.core.kinds import QUARANTINED, findable
+from slowcat_memory.core.facts.fact import fact_key, is_fact, key_id
+from slowcat_memory.core.memory.kinds import QUARANTINED, findable
 from slowcat_memory.errors import EndpointError
 from slowcat_memory.idle.context import Contexts, Parts
 from slowcat_memory.idle.gate import GateOptions, IdleGate

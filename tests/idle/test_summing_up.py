@@ -11,7 +11,7 @@ import pytest
 from daily import JOBS, MONDAY, House, reflection
 from msgspec.structs import replace
 
-from slowcat_memory.core.summaries import items
+from slowcat_memory.core.summaries.summary import items
 from slowcat_memory.errors import BadAnswerError, EndpointError
 from slowcat_memory.records import Forget, Memory, SessionEdge, Turn, WriteBatch
 from slowcat_memory.testing import ScriptedLLM, check_job
@@ -373,7 +373,7 @@ def test_what_must_stay_here_is_not_told_to_an_llm_elsewhere(house):
     one = house(llm)
     turns = one.talk("s", *MOVE)
     with one.store.snapshot() as snapshot:
-        from slowcat_memory.core.chunks import chunk
+        from slowcat_memory.core.memory.chunk import chunk
 
         hidden = replace(chunk(snapshot.turn(turns[1])), local_only=True)
     one.store.apply("test", WriteBatch(memories=(hidden,))).wait()

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from slowcat_memory.core.grams import gram_tokens
-from slowcat_memory.core.text import Tokenizer
+from slowcat_memory.core.text.grams import gram_tokens
+from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import Document, IndexOptions, Pointer, Searcher, build
 from slowcat_memory.index.views import views
 

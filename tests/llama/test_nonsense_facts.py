@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from msgspec import Meta, Struct
 
-from slowcat_memory.core import fact_prompts
-from slowcat_memory.core.fact_prompts import Facts, Written, asking, checked
+from slowcat_memory.core.facts import prompt as fact_prompts
+from slowcat_memory.core.facts.prompt import Facts, Written, asking, checked
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.providers import Prompt, ThinkingOptions, open_llm
 from slowcat_memory.records import Turn

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import slowcat_memory
-from slowcat_memory.core.maxsim import SCALE, maxsim
+from slowcat_memory.core.ranking.maxsim import SCALE, maxsim
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import EmbedderOptions, OnnxEmbedder, SentenceEmbedder, exported
 from slowcat_memory.testing import check_embedder

@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from slowcat_memory.core.ask import Ask, AskOptions, understand
-from slowcat_memory.core.fuse import FuseOptions
-from slowcat_memory.core.rank import RankOptions
-from slowcat_memory.core.text import Tokenizer
+from slowcat_memory.core.query.understand import Ask, AskOptions, understand
+from slowcat_memory.core.ranking.fusion import FuseOptions
+from slowcat_memory.core.ranking.priors import RankOptions
+from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import IndexOptions, Searcher
 from slowcat_memory.records import Memory
 from slowcat_memory.runtime.breaker import Embed

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from slowcat_memory.core.tuning import Tuning, tuning_name
+from slowcat_memory.core.feedback.tuning import Tuning, tuning_name
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Cursor, Key, Turn, Vector, WriteBatch
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config

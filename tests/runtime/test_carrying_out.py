@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from talks import commands, found, hide, talk
 
-from slowcat_memory.core.commands import Command, recognise
+from slowcat_memory.core.commands.grammar import Command, recognise
 from slowcat_memory.records import Forget, LedgerEntry, Offer, Turn
 from slowcat_memory.runtime.commands import Commands
 from slowcat_memory.runtime.orders import ASKED_S, Circumstances, Outcome

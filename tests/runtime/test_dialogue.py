@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.text import KEEP_CHARS
+from slowcat_memory.core.text.normalize import KEEP_CHARS
 from slowcat_memory.errors import StoreFullError
 from slowcat_memory.records import SessionEdge, Turn
 from slowcat_memory.runtime.dialogue import Dialogue

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pipecat.processors.aggregators.llm_context import LLMSpecificMessage
 
-from slowcat_memory.core.pack import CLOSE, OPEN
-from slowcat_memory.core.text import fingerprint
+from slowcat_memory.core.render.memory_block import CLOSE, OPEN
+from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.runtime import inject
 
 BLOCK = f"{OPEN}\n- (12 May) Anna: My dog is called Max.\n{CLOSE}"

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.ask import AskOptions
-from slowcat_memory.core.chunks import chunk_id
-from slowcat_memory.core.gate import GateOptions
+from slowcat_memory.core.query.understand import AskOptions
+from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.query.recall_gate import GateOptions
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, LedgerEntry, SessionEdge, Turn
 from slowcat_memory.runtime import ledger, weighed

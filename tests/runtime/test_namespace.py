@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.chunks import chunk, chunk_id
-from slowcat_memory.core.text import Tokenizer
+from slowcat_memory.core.memory.chunk import chunk, chunk_id
+from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import IndexDamagedError, StoreError
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.records import Context, Forget, Key, Memory, Turn, Vector, WriteBatch

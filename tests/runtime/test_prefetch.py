@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.gate import judge
-from slowcat_memory.core.queries import Said
-from slowcat_memory.core.text import fingerprint
+from slowcat_memory.core.query.recall_gate import judge
+from slowcat_memory.core.query.follow_up import Said
+from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, Turn
 from slowcat_memory.runtime.prefetch import KEEP_S, Attempt, Prefetch, PrefetchOptions, overlap

@@ -8,9 +8,9 @@ import pytest
 from minds import EMBEDDER, NOW, SAID, Mind, memory, query
 from msgspec.structs import replace
 
-from slowcat_memory.core.gate import GateOptions, Need
-from slowcat_memory.core.known import Signs
-from slowcat_memory.core.maxsim import quantise
+from slowcat_memory.core.query.recall_gate import GateOptions, Need
+from slowcat_memory.core.ranking.abstention import Signs
+from slowcat_memory.core.ranking.maxsim import quantise
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Hit, Memory, Turn, WriteBatch
 from slowcat_memory.runtime.query import Query, Recollection

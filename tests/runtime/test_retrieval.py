@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.ask import AskOptions
-from slowcat_memory.core.fuse import FuseOptions
-from slowcat_memory.core.queries import Said
-from slowcat_memory.core.rank import RankOptions
+from slowcat_memory.core.query.understand import AskOptions
+from slowcat_memory.core.ranking.fusion import FuseOptions
+from slowcat_memory.core.query.follow_up import Said
+from slowcat_memory.core.ranking.priors import RankOptions
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import Turn

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.chunks import chunk_id, spoken
+from slowcat_memory.core.memory.chunk import chunk_id, spoken
 from slowcat_memory.records import Context, Forget, Key, Memory, Vector, WriteBatch
 from tests.runtime.test_namespace import (
     EMBEDDER,

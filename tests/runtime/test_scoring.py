@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from minds import EMBEDDER, NOW, PLAIN, SAID, Mind, memory, query
 from msgspec.structs import replace
 
-from slowcat_memory.core.calibrate import probability
-from slowcat_memory.core.fuse import FuseOptions
-from slowcat_memory.core.rank import RankOptions
+from slowcat_memory.core.ranking.calibration import probability
+from slowcat_memory.core.ranking.fusion import FuseOptions
+from slowcat_memory.core.ranking.priors import RankOptions
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.records import Hit, Memory
 

@@ -3,7 +3,7 @@
 import pytest
 from minds import EMBEDDER, Mind, memory, query
 
-from slowcat_memory.core.text import fingerprint
+from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.runtime import weighed
 from slowcat_memory.runtime.query import Recollection
 from slowcat_memory.runtime.recall import Progress

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowcat_memory.core.ageing import TierOptions
+from slowcat_memory.core.retention.tiering import TierOptions
 from slowcat_memory.records import Forget, LedgerEntry, Offer, WriteBatch
 from slowcat_memory.store import Store, StoreOptions, blocks, codec, keys, places
 from slowcat_memory.store.dictionaries import Dictionary

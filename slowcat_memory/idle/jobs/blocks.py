@@ -11,10 +11,10 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from slowcat_memory.core import block_lines
-from slowcat_memory.core.block_lines import Heard
-from slowcat_memory.core.block_prompts import VERSION, BlockLines, asking, digest, kept, system
-from slowcat_memory.core.blocks import (
+from slowcat_memory.core.blocks import rules
+from slowcat_memory.core.blocks.rules import Heard
+from slowcat_memory.core.blocks.prompt import VERSION, BlockLines, asking, digest, kept, system
+from slowcat_memory.core.blocks.block import (
     BACKGROUND,
     HUMAN,
     OWNERS,
@@ -29,7 +29,7 @@ from slowcat_memory.core.blocks import (
     owner_of,
     revised,
 )
-from slowcat_memory.core.statements import Statement, bearing, fitted, sources_of, stated
+from slowcat_memory.core.blocks.statements import Statement, bearing, fitted, sources_of, stated
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.heard import heard
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
@@ -148,9 +148,9 @@ def material(label: str, seen: Seen, context: JobContext) -> list[Statement]:
     """
     options: BlocksOptions = context.options
     if label == HUMAN:
-        return block_lines.human(seen.memories)[-TOLD:]
+        return rules.human(seen.memories)[-TOLD:]
     if label == BACKGROUND:
-        return block_lines.background(
+        return rules.background(
             seen.memories,
             seen.sessions,
             context.now,
@@ -158,8 +158,8 @@ def material(label: str, seen: Seen, context: JobContext) -> list[Statement]:
             topics_h=options.topics_h,
             threads=options.threads,
         )
-    told = block_lines.relationship(seen.sessions, context.zone)
-    advised = block_lines.advice(seen.sessions, context.zone)
+    told = rules.relationship(seen.sessions, context.zone)
+    advised = rules.advice(seen.sessions, context.zone)
     if context.llm is None:
         return told if label == RELATIONSHIP else advised if label == SELF else []
     summaries = stated(one.summary for one in seen.sessions if one.summary)

@@ -10,8 +10,8 @@ from itertools import islice
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.block_lines import Heard
-from slowcat_memory.core.bring_up import (
+from slowcat_memory.core.blocks.rules import Heard
+from slowcat_memory.core.proactive.open_threads import (
     SYSTEM,
     VERSION,
     BringUpOptions,
@@ -23,9 +23,9 @@ from slowcat_memory.core.bring_up import (
     of_turns,
     template,
 )
-from slowcat_memory.core.icebreakers import PASSED, became, waiting
-from slowcat_memory.core.kinds import ICEBREAKER
-from slowcat_memory.core.statements import bearing, record
+from slowcat_memory.core.proactive.policy import PASSED, became, waiting
+from slowcat_memory.core.memory.kinds import ICEBREAKER
+from slowcat_memory.core.blocks.statements import bearing, record
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.heard import heard
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger

@@ -8,11 +8,18 @@ from itertools import islice
 import msgspec
 from msgspec import Struct
 
-from slowcat_memory.core.chunks import chunk_id
-from slowcat_memory.core.describe import SYSTEM, VERSION
-from slowcat_memory.core.record import line
-from slowcat_memory.core.surroundings import AFTER, BEFORE, digest, groups, small_talk, windows
-from slowcat_memory.core.text import estimate_tokens
+from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.extraction.descriptions import SYSTEM, VERSION
+from slowcat_memory.core.extraction.prompt_record import line
+from slowcat_memory.core.extraction.windows import (
+    AFTER,
+    BEFORE,
+    digest,
+    groups,
+    small_talk,
+    windows,
+)
+from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.idle.job import JobContext
 from slowcat_memory.records import Memory, Session, Task, Turn
 from slowcat_memory.store import Snapshot

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from slowcat_memory.core import episodes
-from slowcat_memory.core.episodes import EPISODE, SYSTEM, VERSION, EpisodesOptions, Told
-from slowcat_memory.core.grounding import ground
-from slowcat_memory.core.periods import day_of
-from slowcat_memory.core.statements import Statement, record
-from slowcat_memory.core.text import Tokenizer
+from slowcat_memory.core.blocks import episodes
+from slowcat_memory.core.blocks.episodes import EPISODE, SYSTEM, VERSION, EpisodesOptions, Told
+from slowcat_memory.core.extraction.grounding import ground
+from slowcat_memory.core.time.periods import day_of
+from slowcat_memory.core.blocks.statements import Statement, record
+from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.heard import told_turns
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from slowcat_memory.core.reflect import META, VERSION
-from slowcat_memory.core.stretches import stretches
-from slowcat_memory.core.summaries import META as KIND
-from slowcat_memory.core.summaries import WINDOW as PART
-from slowcat_memory.core.summaries import (
+from slowcat_memory.core.summaries.prompt import META, VERSION
+from slowcat_memory.core.time.stretches import stretches
+from slowcat_memory.core.summaries.summary import META as KIND
+from slowcat_memory.core.summaries.summary import WINDOW as PART
+from slowcat_memory.core.summaries.summary import (
     Subject,
     as_turn,
     current,

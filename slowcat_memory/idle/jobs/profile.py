@@ -4,9 +4,17 @@ import hashlib
 
 from msgspec import Struct
 
-from slowcat_memory.core.block_lines import human
-from slowcat_memory.core.blocks import OWNERS, PROFILE, block, current, history, owner_of, revised
-from slowcat_memory.core.profile import (
+from slowcat_memory.core.blocks.rules import human
+from slowcat_memory.core.blocks.block import (
+    OWNERS,
+    PROFILE,
+    block,
+    current,
+    history,
+    owner_of,
+    revised,
+)
+from slowcat_memory.core.blocks.profile import (
     SYSTEM,
     VERSION,
     Field,
@@ -16,7 +24,7 @@ from slowcat_memory.core.profile import (
     line,
     proposed,
 )
-from slowcat_memory.core.statements import Statement, bearing, record
+from slowcat_memory.core.blocks.statements import Statement, bearing, record
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.touched import cursor_of, now_seen, touched

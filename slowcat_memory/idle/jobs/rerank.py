@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.text import estimate_tokens, neutralise
-from slowcat_memory.core.tuning import Tuning, tuning_name
+from slowcat_memory.core.text.normalize import estimate_tokens, neutralise
+from slowcat_memory.core.feedback.tuning import Tuning, tuning_name
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.idle import asking
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from slowcat_memory.core.retention import RetentionOptions
+from slowcat_memory.core.retention.retention import RetentionOptions
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.records import Task, WriteBatch
 

@@ -15,10 +15,10 @@ from typing import cast
 import msgspec
 from msgspec import Struct
 
-from slowcat_memory.core.kinds import SUMMARY
-from slowcat_memory.core.periods import Period, PeriodKind, period_of
-from slowcat_memory.core.reflect import DAY, VERSION, WEEK
-from slowcat_memory.core.summaries import (
+from slowcat_memory.core.memory.kinds import SUMMARY
+from slowcat_memory.core.time.periods import Period, PeriodKind, period_of
+from slowcat_memory.core.summaries.prompt import DAY, VERSION, WEEK
+from slowcat_memory.core.summaries.summary import (
     Subject,
     as_turn,
     conversations,

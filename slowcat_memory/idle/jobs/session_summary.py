@@ -6,9 +6,9 @@ up to (its day and its week, if they are over, and its topics) is made due in th
 
 from msgspec import Struct
 
-from slowcat_memory.core.kinds import SESSION_SUMMARY
-from slowcat_memory.core.reflect import SESSION, VERSION
-from slowcat_memory.core.summaries import (
+from slowcat_memory.core.memory.kinds import SESSION_SUMMARY
+from slowcat_memory.core.summaries.prompt import SESSION, VERSION
+from slowcat_memory.core.summaries.summary import (
     Subject,
     digest_of,
     of_turns,

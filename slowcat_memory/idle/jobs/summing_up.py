@@ -8,12 +8,12 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.chunks import chunk_id
-from slowcat_memory.core.extractive import ExtractiveOptions
-from slowcat_memory.core.grounding import ground
-from slowcat_memory.core.kinds import SESSION_SUMMARY
-from slowcat_memory.core.record import fenced, fitting
-from slowcat_memory.core.reflect import (
+from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.summaries.extractive import ExtractiveOptions
+from slowcat_memory.core.extraction.grounding import ground
+from slowcat_memory.core.memory.kinds import SESSION_SUMMARY
+from slowcat_memory.core.extraction.prompt_record import fenced, fitting
+from slowcat_memory.core.summaries.prompt import (
     VERSION,
     Purpose,
     Reflection,
@@ -22,8 +22,8 @@ from slowcat_memory.core.reflect import (
     kept,
     said_lines,
 )
-from slowcat_memory.core.summaries import Told, current
-from slowcat_memory.core.text import Tokenizer, estimate_tokens
+from slowcat_memory.core.summaries.summary import Told, current
+from slowcat_memory.core.text.normalize import Tokenizer, estimate_tokens
 from slowcat_memory.errors import BadAnswerError, EndpointError, EndpointRefusedError
 from slowcat_memory.idle.job import JobContext
 from slowcat_memory.idle.jobs.describable import goes_on, news

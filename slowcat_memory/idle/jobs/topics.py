@@ -13,11 +13,11 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.bag import bags
-from slowcat_memory.core.clusters import ClusterOptions, Topic, added
-from slowcat_memory.core.reflect import TOPIC, VERSION, by_rule, said_lines
-from slowcat_memory.core.summaries import TOPIC as KIND
-from slowcat_memory.core.summaries import (
+from slowcat_memory.core.text.bag_of_words import bags
+from slowcat_memory.core.summaries.topics import ClusterOptions, Topic, added
+from slowcat_memory.core.summaries.prompt import TOPIC, VERSION, by_rule, said_lines
+from slowcat_memory.core.summaries.summary import TOPIC as KIND
+from slowcat_memory.core.summaries.summary import (
     Subject,
     Told,
     as_turn,
@@ -31,7 +31,7 @@ from slowcat_memory.core.summaries import (
     superseding,
     until,
 )
-from slowcat_memory.core.text import Tokenizer
+from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.describable import may_see
 from slowcat_memory.idle.jobs.summing_up import (

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 import numpy as np
 from msgspec import Struct
 
-from slowcat_memory.core.fuse import VIEWS, FuseOptions
-from slowcat_memory.core.tuning import Tuning, tuning_name
-from slowcat_memory.core.weigh import Ranked, WeighOptions, agreement, learn
+from slowcat_memory.core.ranking.fusion import VIEWS, FuseOptions
+from slowcat_memory.core.feedback.tuning import Tuning, tuning_name
+from slowcat_memory.core.feedback.weight_learning import Ranked, WeighOptions, agreement, learn
 from slowcat_memory.idle.asking import ASKED
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.rerank import MOST, Rerank

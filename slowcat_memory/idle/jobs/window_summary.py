@@ -6,10 +6,10 @@ what is talked about (``[summaries] domain``).
 
 from msgspec import Struct
 
-from slowcat_memory.core.reflect import VERSION, WINDOW
-from slowcat_memory.core.stretches import stretches
-from slowcat_memory.core.summaries import WINDOW as KIND
-from slowcat_memory.core.summaries import (
+from slowcat_memory.core.summaries.prompt import VERSION, WINDOW
+from slowcat_memory.core.time.stretches import stretches
+from slowcat_memory.core.summaries.summary import WINDOW as KIND
+from slowcat_memory.core.summaries.summary import (
     Subject,
     current,
     digest_of,

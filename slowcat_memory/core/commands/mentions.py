@@ -1,0 +1,44 @@
+"""Does a text speak of something or somebody? By words, not by meaning: for what is to be deleted."""
+
+from collections.abc import Callable
+
+from slowcat_memory.core.text.normalize import fingerprint
+
+Tokenize = Callable[[str], list[str]]
+_LEADING = frozenset(("my", "our", "your", "the", "a", "an", "this", "that", "all", "meine"))
+_LEADING |= frozenset(("mein", "meinen", "unser", "unsere", "der", "die", "das", "den", "dem"))
+_FOUND_BY = 3  # letters of a word that any of its forms begins with
+
+
+def mentions(about: str, tokenize: Tokenize) -> Callable[[str], bool]:
+    """Make a test for texts that speak of something.
+
+    Its words must all be there, one after another; forms of a word count as the word ("Ben's").
+
+    Args:
+        about: What, as a person said it: "my old job".
+        tokenize: Splits a text into stems without stop words.
+
+    Returns:
+        Tells whether a text does.
+    """
+    words = fingerprint(about).split()
+    while len(words) > 1 and words[0] in _LEADING:
+        words.pop(0)
+    stems = tokenize(" ".join(words))
+    if not stems:
+        return lambda text: _holds(fingerprint(text).split(), words)
+    roots = [word[:_FOUND_BY] for word in words if tokenize(word)]
+
+    def told(text: str) -> bool:
+        folded = text.casefold()  # far cheaper than tokens, and most texts end here
+        return all(root in folded for root in roots) and _holds(tokenize(text), stems)
+
+    return told
+
+
+def _holds(words: list[str], wanted: list[str]) -> bool:
+    length = len(wanted)
+    return bool(wanted) and any(
+        words[at : at + length] == wanted for at in range(len(words) - length + 1)
+    )

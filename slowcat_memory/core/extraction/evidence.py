@@ -1,0 +1,150 @@
+"""What of a conversation bears a statement: the words quoted, the day meant, the turns needed."""
+
+import re
+from collections.abc import Sequence
+from datetime import date, datetime, tzinfo
+
+from msgspec import Struct
+
+from slowcat_memory.core.extraction.grounding import Ground, strays
+from slowcat_memory.core.text.normalize import STOP_WORDS, fingerprint
+from slowcat_memory.core.time.expressions import mentions
+from slowcat_memory.records import Turn
+
+LEAST_WORDS, LEAST_CHARS = 2, 5  # of a quote: less stands in any turn
+STEM = 4  # letters that two forms of a word begin with
+_DAY = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?(?!\d)")
+_SENTENCES = re.compile(r"[^.!?…。！？\n]*[.!?…。！？\n]*")
+
+
+class Dated(Struct, frozen=True):
+    """When something is true.
+
+    Attributes:
+        day: As it is told: "2026-05-12", "2026-05", "2026"; "" where no day is named.
+        since: Since when it holds.
+    """
+
+    day: str
+    since: datetime
+
+
+def quoted(quote: str, text: str) -> bool:
+    """Tell whether words stand in a text, one after the other.
+
+    Args:
+        quote: The words; case and punctuation do not count.
+        text: The text.
+
+    Returns:
+        Whether they do, and are enough to be evidence.
+    """
+    words = fingerprint(quote)
+    enough = len(words.split()) >= LEAST_WORDS and len(words) >= LEAST_CHARS
+    return enough and f" {words} " in f" {fingerprint(text)} "
+
+
+def asks(quote: str, text: str) -> bool:
+    """Tell whether the sentence in which a quote ends is a question.
+
+    Args:
+        quote: Words of the text.
+        text: The text.
+
+    Returns:
+        Whether it is; a question states nothing.
+    """
+    words = fingerprint(quote)
+    read = ""
+    for sentence in _SENTENCES.findall(text):
+        read = f"{read} {fingerprint(sentence)}".strip()
+        if f" {words} " in f" {read} ":
+            return "?" in sentence or "？" in sentence
+    return False
+
+
+def dated(quote: str, turn: Turn, told: str, ground: Ground, zone: tzinfo) -> Dated:
+    """Find the day that a statement speaks of.
+
+    What the quote itself says counts most, then the day that an extractor told, if it lies near
+    one that was spoken of.
+
+    Args:
+        quote: The words that say it.
+        turn: The turn that they stand in.
+        told: What the extractor wrote; "" for nothing.
+        ground: Of what the extractor saw.
+        zone: The user's time zone.
+
+    Returns:
+        The day. A statement holds since that day when it is over, else since it was said.
+    """
+    said = next((one for one in mentions(quote, turn.at, zone) if not one.vague), None)
+    if said is not None:
+        day = said.start.astimezone(zone)
+        # Of a longer stretch, as much of the date as all its days have in common.
+        days = (said.end - said.start).days
+        form = "%Y-%m-%d" if days <= 7 else "%Y-%m" if days <= 31 else "%Y"
+        return Dated(day.strftime(form), min(said.start, turn.at))
+    match = _DAY.match(told.strip())
+    if match is None or strays(match[0], ground):
+        return Dated("", turn.at)
+    year, month, day_ = (int(part) if part else 0 for part in match.groups())
+    try:
+        first = date(year, month or 1, day_ or 1)
+    except ValueError:  # no day of the calendar
+        return Dated("", turn.at)
+    since = datetime(first.year, first.month, first.day, tzinfo=zone).astimezone(turn.at.tzinfo)
+    if first == turn.at.astimezone(zone).date():
+        return Dated(match[0], turn.at)
+    return Dated(match[0], min(since, turn.at))
+
+
+def words_of(text: str) -> dict[str, str]:
+    """Take the words of a text that mean something.
+
+    Args:
+        text: The text.
+
+    Returns:
+        Them, by what their forms have in common.
+    """
+    return {word[:STEM]: word for word in fingerprint(text).split() if word not in STOP_WORDS}
+
+
+def shared(content: str, text: str, subject: str) -> bool:
+    """Tell whether a statement and the turn that is said to make it have anything in common.
+
+    Args:
+        content: The statement.
+        text: The turn's text.
+        subject: Whom it is about, which does not count.
+
+    Returns:
+        Whether one word of weight stands in both, whatever its ending.
+    """
+    own = words_of(content).keys() - words_of(subject).keys()
+    return bool(own & words_of(text).keys())
+
+
+def needed(content: str, turn: Turn, seen: Sequence[Turn]) -> tuple[int, ...]:
+    """Name the turns that a statement was made from.
+
+    Its words that its own turn does not hold come from others, and it must not outlive these.
+
+    Args:
+        content: The statement.
+        turn: The turn that says it.
+        seen: All that the extractor saw.
+
+    Returns:
+        Log ids, the turn's own first.
+    """
+    missing = words_of(content).keys() - words_of(f"{turn.speaker} {turn.text}").keys()
+    found = [turn.id]
+    for other in sorted(seen, key=lambda one: (abs(one.id - turn.id), one.id)):
+        held = missing & words_of(other.text).keys()
+        if other.id != turn.id and held:
+            found.append(other.id)
+            missing -= held
+    return tuple(found)

@@ -1,0 +1,68 @@
+"""Which sentences that an LLM wrote about a conversation can be kept."""
+
+import re
+
+from slowcat_memory.core.extraction.grounding import Ground, strays
+from slowcat_memory.core.text.normalize import clean
+
+_SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+(?=[^\W\d_a-z]|[\"“(])")
+_LABEL = re.compile(r"^(?:\[\d+\]|(?:context|question|note|summary)\s*\d*:)\s*", re.IGNORECASE)
+_LINK = re.compile(r"\b(?:https?:|www\.)|://", re.IGNORECASE)
+_TO_THE_READER = re.compile(  # what no description says, and an injected instruction does
+    r"\b(?:ignore|disregard|forget|override)\b.{0,30}\b(?:instructions?|prompts?|rules|everything|above)\b"
+    r"|\b(?:system|developer) (?:prompt|message|instruction)|\bas an ai\b|\byou are now\b"
+    r"|\b(?:you|the assistant|assistants?) (?:must|should|shall|has to|have to|need to|will) "
+    r"(?:now |always |never |not )?(?:say|tell|answer|reply|respond|reveal|call|send|obey|output|ignore)\b"
+    r"|^(?:always|never|please|now)\s+(?:say|tell|answer|reply|respond|reveal|call|send|output)\b",
+    re.IGNORECASE,
+)
+
+
+def holds(text: str, ground: Ground) -> bool:
+    """Tell whether a sentence may be kept.
+
+    Args:
+        text: The sentence, tidy.
+        ground: What the conversation gives to hold on to.
+
+    Returns:
+        False for a link, for what speaks to the reader, and for a name, number or date that nobody
+        said.
+    """
+    return harmless(text) and not strays(text, ground)
+
+
+def harmless(text: str) -> bool:
+    """Tell whether a text neither links nor gives orders.
+
+    Args:
+        text: A tidy text.
+
+    Returns:
+        Whether it does neither.
+    """
+    return not (_LINK.search(text) or _TO_THE_READER.search(text))
+
+
+def sentences(text: str) -> list[str]:
+    """Cut what an LLM wrote into sentences.
+
+    Args:
+        text: Anything.
+
+    Returns:
+        Tidy sentences, at least one, which may be empty.
+    """
+    return _SENTENCE.split(tidy(text))
+
+
+def tidy(text: str) -> str:
+    """Make one clean line of a text, without a label that the LLM put in front.
+
+    Args:
+        text: Anything.
+
+    Returns:
+        The line.
+    """
+    return _LABEL.sub("", " ".join(clean(text)[0].split()))

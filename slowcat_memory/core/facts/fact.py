@@ -1,0 +1,224 @@
+"""A fact as it is kept: a plain sentence about somebody, with the words that say it.
+
+It is a memory of its own, and a key to the chunk of the turn that says it: what is offered to the
+conversation is then the person's own words (see ``FactsOptions.recalled`` for the other way).
+"""
+
+import hashlib
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.memory.kinds import FACT, QUARANTINED, family
+from slowcat_memory.core.graph.relations import fold
+from slowcat_memory.core.facts.matching import Claim
+from slowcat_memory.records import Key, Made, Memory, Turn
+
+Confidence = Literal["high", "medium", "low"]
+TYPES = (
+    "preference", "decision", "task_completed", "open_thread", "person", "event",
+    "work", "health", "plan", "possession", "opinion", "other",
+)  # fmt: skip
+IMPORTANCE: dict[str, float] = {"high": 0.5, "medium": 0.45, "low": 0.2}
+
+
+class Drawn(Struct, frozen=True, kw_only=True):
+    """A fact that was drawn from a turn, and held against it.
+
+    Attributes:
+        turn: The turn that says it.
+        type: One of ``TYPES``, or a word of the extractor's own.
+        subject: Whom or what it is about.
+        content: A plain sentence in the third person.
+        quote: The words of the turn that say it.
+        confidence: How sure the extractor is.
+        date: The day it speaks of, "2026-05-12", "2026-05" or "2026"; "" where it names none.
+        since: Since when it is true.
+        sources: Log ids of the turns that it was made from, the turn's own first.
+        predicate: In snake_case; "" where nobody said.
+        object: What of the subject; "" where nobody said.
+        why: Why it is quarantined; "" for a fact.
+    """
+
+    turn: Turn
+    type: str
+    subject: str
+    content: str
+    quote: str
+    confidence: Confidence
+    date: str
+    since: datetime
+    sources: tuple[int, ...]
+    predicate: str = ""
+    object: str = ""
+    why: str = ""
+
+
+def fact_id(scope: str, content: str, source: int) -> str:
+    """Name a fact: the same words of the same turn are the same fact.
+
+    Args:
+        scope: Its namespace.
+        content: Its sentence.
+        source: Log id of the turn that says it.
+
+    Returns:
+        The memory id.
+    """
+    parts = "\0".join((scope, fold(content), str(source)))
+    return f"{FACT}/{hashlib.blake2b(parts.encode(), digest_size=8).hexdigest()}"
+
+
+def fact_memory(
+    drawn: Drawn, now: datetime, made: Made, *, recalled: bool = False, local_only: bool = False
+) -> Memory:
+    """Write a fact down.
+
+    Args:
+        drawn: The fact.
+        now: When it was drawn.
+        made: Who drew it.
+        recalled: Whether recall may find it by itself.
+        local_only: Whether one of its turns stays on this machine.
+
+    Returns:
+        The memory.
+    """
+    facets = {
+        "subject": drawn.subject,
+        "predicate": drawn.predicate,
+        "object": drawn.object,
+        "quote": drawn.quote,
+        "confidence": drawn.confidence,
+        "date": drawn.date,
+        "why": drawn.why,
+        "recalled": "" if recalled and drawn.confidence != "low" else "no",
+    }
+    scope = drawn.turn.scope
+    return Memory(
+        id=fact_id(scope, drawn.content, drawn.turn.id),
+        kind=QUARANTINED if drawn.why else f"{FACT}/{drawn.type}",
+        scope=scope,
+        speaker=drawn.turn.speaker,
+        text=drawn.content,
+        valid_from=drawn.since,
+        recorded_at=now,
+        sources=drawn.sources,
+        importance=IMPORTANCE[drawn.confidence],
+        local_only=local_only,
+        facets={name: value for name, value in facets.items() if value},
+        made=made,
+    )
+
+
+def fact_key(fact: Memory) -> Key | None:
+    """Make the key by which a fact leads to the turn that says it.
+
+    Args:
+        fact: The fact.
+
+    Returns:
+        The key; None for what leads nowhere: what is doubtful, quarantined, superseded or without
+        a turn.
+    """
+    held = is_fact(fact) and fact.retired_at is None and fact.sources
+    if not held or fact.facets.get("confidence") == "low":
+        return None
+    return Key(
+        scope=fact.scope,
+        memory=chunk_id(fact.sources[0]),
+        id=key_id(fact),
+        kind=FACT,
+        text=fact.text,
+        sources=fact.sources,
+        made=fact.made,
+    )
+
+
+def key_id(fact: Memory) -> str:
+    """Name the key of a fact, whether it has one or not."""
+    source = fact.sources[0] if fact.sources else 0
+    return f"{chunk_id(source)}?f{fact.id.partition('/')[2]}"
+
+
+def is_fact(memory: Memory) -> bool:
+    """Tell whether a memory is a fact, and not one that is quarantined."""
+    return family(memory.kind) == FACT and memory.kind != QUARANTINED
+
+
+def type_of(fact: Memory) -> str:
+    """Name the type of a fact: "preference" of "fact/preference"."""
+    return fact.kind.partition("/")[2]
+
+
+def claim_of(fact: Memory) -> Claim:
+    """Say what of a fact is compared with others; see ``core.same_fact``."""
+    facets = fact.facets
+    return Claim(
+        type=type_of(fact),
+        content=fact.text,
+        subject=facets.get("subject", ""),
+        predicate=facets.get("predicate", ""),
+        object=facets.get("object", ""),
+    )
+
+
+# ------------------------------------------------------------------- what becomes of a fact
+
+
+def proven(fact: Memory, by: Memory) -> Memory:
+    """Add the sources of a fact that says the same.
+
+    Args:
+        fact: The one that stays.
+        by: The other.
+
+    Returns:
+        The fact, with a count of the turns that say it.
+    """
+    said = tuple(dict.fromkeys((*fact.sources, *by.sources)))
+    return replace(fact, sources=said, facets=fact.facets | {"sources": str(len(said))})
+
+
+def superseded(fact: Memory, by: Memory, now: datetime, *, same: bool = False) -> Memory:
+    """Take a fact out of use for another; it is never lost.
+
+    Args:
+        fact: The one that goes.
+        by: The one that stays.
+        now: When that was found out.
+        same: Whether they say the same: else this one was true until the other began to be.
+
+    Returns:
+        The fact as it is kept.
+    """
+    over = None if same else max(fact.valid_from, by.valid_from)
+    facets = fact.facets | {"superseded_by": by.id} | ({"why": "same"} if same else {})
+    return replace(fact, valid_to=over or fact.valid_to, retired_at=now, facets=facets)
+
+
+def revived(facts: Iterable[Memory], gone: frozenset[str]) -> list[Memory]:
+    """Bring back what was superseded by facts that turn out not to be any.
+
+    Args:
+        facts: All facts.
+        gone: Ids of those that are none.
+
+    Returns:
+        The facts that hold again.
+    """
+    found = [one for one in facts if one.facets.get("superseded_by") in gone and one.id not in gone]
+    dropped = ("superseded_by", "why")
+    return [
+        replace(
+            one,
+            valid_to=None,
+            retired_at=None,
+            facets={name: value for name, value in one.facets.items() if name not in dropped},
+        )
+        for one in found
+    ]

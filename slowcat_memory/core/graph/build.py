@@ -1,0 +1,262 @@
+"""Readings to entities and relations: a pure function of what was read, whatever the order of work.
+
+What each turn says is taken up in the order of the log, by `relations.learn`. Where a reading was
+taken back (an LLM's took the place of a rule's, or a person said that it is wrong), what is believed
+from then on is what the others add up to; what was believed before stays in the history.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from slowcat_memory.core.graph.names import names
+from slowcat_memory.core.memory.kinds import ENTITY
+from slowcat_memory.core.graph.readings import Mention, Reading, Statement
+from slowcat_memory.core.graph.relations import (
+    ALWAYS,
+    FUNCTIONAL,
+    Relation,
+    believed,
+    fold,
+    learn,
+    retired,
+)
+from slowcat_memory.records import Made, Memory
+
+SEPARATOR = "; "
+ATTRIBUTE = "attr."
+Group = tuple[str, ...]  # subject and predicate, and the object where there may be several
+# True of all time, if at all: what is said later corrects, and does not change, what was said before.
+TIMELESS = frozenset({"birthday", "born_in", "gender", "name"})
+
+
+class _Told(Struct, frozen=True):
+    statement: Statement
+    reading: Reading
+
+
+def functional(predicate: str) -> bool:
+    """Tell whether a subject has one of it at a time.
+
+    Args:
+        predicate: In snake_case.
+
+    Returns:
+        Whether it does.
+    """
+    return predicate in FUNCTIONAL or predicate.startswith("favourite_")
+
+
+def group_of(statement: Statement) -> Group:
+    """Name the statements that bear on one another.
+
+    Args:
+        statement: A resolved statement.
+
+    Returns:
+        What those have in common.
+    """
+    if functional(statement.predicate):
+        return statement.subject, statement.predicate
+    return statement.subject, statement.predicate, fold(statement.object)
+
+
+# ------------------------------------------------------------------- entities
+
+
+def entities(readings: Iterable[Reading], only: set[str] | None = None) -> dict[str, Memory]:
+    """Gather who and what is known.
+
+    Args:
+        readings: All of a namespace, in any order.
+        only: Ids of the entities that are wanted; None for every one.
+
+    Returns:
+        Each as it is kept, by id: of attributes the newest counts, every other name is kept.
+    """
+    found: dict[str, list[tuple[Mention, Reading]]] = defaultdict(list)
+    for reading in _in_order(one for one in readings if one.retired_at is None):
+        for mention in reading.mentions:
+            if mention.entity and (only is None or mention.entity in only):
+                found[mention.entity].append((mention, reading))
+    return {id: _entity(id, mentions) for id, mentions in found.items()}
+
+
+def _entity(id: str, mentions: Sequence[tuple[Mention, Reading]]) -> Memory:
+    first, reading = mentions[0]
+    name, also, attributes, sources = (
+        first.name,
+        dict[str, str](),
+        dict[str, str](),
+        dict[int, None](),
+    )
+    made: Made = reading.made
+    for mention, told in mentions:
+        new = {
+            key: value for key, value in mention.attributes.items() if attributes.get(key) != value
+        }
+        if fold(mention.name) not in also or new:
+            sources |= dict.fromkeys(told.sources or (told.turn,))
+        also.setdefault(fold(mention.name), mention.name)
+        attributes |= mention.attributes
+        if _words(mention) > len(names(name, first.type)[0].words):
+            name = mention.name
+        made = told.made if told.made.model else made
+    others = [other for other in also.values() if fold(other) != fold(name)]
+    facets = {"name": name, "type": first.type}
+    facets |= {"also": SEPARATOR.join(others)} if others else {}
+    facets |= {f"{ATTRIBUTE}{key}": value for key, value in sorted(attributes.items())}
+    return Memory(
+        id=id,
+        kind=f"{ENTITY}/{first.type}",
+        scope=reading.scope,
+        speaker=reading.speaker,
+        text=f"{name} ({first.type})",
+        valid_from=reading.said,
+        recorded_at=reading.at,
+        sources=tuple(sources),
+        facets=facets,
+        made=made,
+    )
+
+
+def _words(mention: Mention) -> int:
+    """Count the words of a name that says more: "Anna Weber" for "Anna", not "my sister Anna"."""
+    reduced = names(mention.name, mention.type)[0]
+    return 0 if reduced.roles or "of" in reduced.words else len(reduced.words)
+
+
+def attributes_of(entity: Memory) -> dict[str, str]:
+    """Read the attributes of an entity as it is kept.
+
+    Args:
+        entity: Of the kind "entity/…".
+
+    Returns:
+        Them, by name.
+    """
+    return {
+        name.removeprefix(ATTRIBUTE): value
+        for name, value in entity.facets.items()
+        if name.startswith(ATTRIBUTE)
+    }
+
+
+def names_of(entity: Memory) -> tuple[str, ...]:
+    """Read the names of an entity as it is kept.
+
+    Args:
+        entity: Of the kind "entity/…".
+
+    Returns:
+        The fullest one first.
+    """
+    also = entity.facets.get("also", "")
+    return (entity.facets.get("name", ""), *(also.split(SEPARATOR) if also else ()))
+
+
+# ------------------------------------------------------------------- relations
+
+
+def relations(readings: Iterable[Reading], only: set[Group] | None = None) -> list[Relation]:
+    """Work out who stands how to what, with both times.
+
+    Args:
+        readings: All of a namespace, those that were taken back included, in any order.
+        only: The groups that are wanted; None for every one.
+
+    Returns:
+        What is believed and what was; the same for the same readings.
+    """
+    groups: dict[Group, list[_Told]] = defaultdict(list)
+    for reading in _in_order(readings):
+        for statement in reading.statements:
+            group = group_of(statement)
+            if only is None or group in only:
+                groups[group].append(_Told(statement, reading))
+    return [row for told in groups.values() for row in _history(told)]
+
+
+def _in_order(readings: Iterable[Reading]) -> list[Reading]:
+    return sorted(readings, key=lambda one: (one.at, one.turn, one.id))
+
+
+def _history(told: Sequence[_Told]) -> list[Relation]:
+    """Live through one group's statements, moment by moment."""
+    gone = {one.reading.retired_at for one in told if one.reading.retired_at is not None}
+    rows: dict[str, Relation] = {}
+    for at in sorted({one.reading.at for one in told} | gone):
+        if at in gone:
+            stand = [one for one in told if one.reading.at <= at and not _over(one.reading, at)]
+            rows |= _restated(rows, _learned({}, stand), at)
+        else:
+            rows = _learned(rows, [one for one in told if one.reading.at == at])
+    return list(rows.values())
+
+
+def _over(reading: Reading, at: datetime) -> bool:
+    return reading.retired_at is not None and reading.retired_at <= at
+
+
+def _learned(rows: dict[str, Relation], told: Iterable[_Told]) -> dict[str, Relation]:
+    rows = dict(rows)
+    for one in told:
+        new = _relation(one, believed(rows.values()))
+        if new is not None:
+            made = learn(rows.values(), new, functional(new.predicate))
+            rows |= {row.id: row for row in made}
+    return rows
+
+
+def _restated(
+    rows: dict[str, Relation], fresh: dict[str, Relation], at: datetime
+) -> dict[str, Relation]:
+    """Believe something else from now on: what is the same goes on as it was."""
+    had = {_content(row): row for row in believed(rows.values())}
+    want = {_content(row): row for row in believed(fresh.values())}
+    ended = [retired(row, at) for key, row in had.items() if key not in want]
+    begun = [replace(row, recorded_at=at) for key, row in want.items() if key not in had]
+    return {row.id: row for row in (*ended, *begun)}
+
+
+def _content(row: Relation) -> tuple[object, ...]:
+    return fold(row.object), row.valid_from, row.valid_to, row.sources, row.quote
+
+
+def _relation(told: _Told, known: Sequence[Relation]) -> Relation | None:
+    """Give a statement its times; None for one that says nothing by what is known."""
+    said, reading = told.statement, told.reading
+    others = [row for row in known if fold(row.object) != fold(said.object)]
+    same = [row for row in known if fold(row.object) == fold(said.object)]
+    until = said.until or (reading.said if said.over else None)
+    since = said.since or (ALWAYS if said.predicate in TIMELESS else reading.said)
+    if until is not None and said.since is None:
+        holds = any(row.valid_to is None and row.valid_from <= until for row in same)
+        if others and not holds and said.until is None:
+            return None  # "I no longer work there", after the next one was told
+        ends = (
+            row.valid_to for row in others if row.valid_to is not None and row.valid_to <= until
+        )
+        since = max(ends, default=ALWAYS)
+    elif said.corrects:
+        since = min((row.valid_from for row in others if row.valid_to is None), default=since)
+    if until is not None and until <= since:
+        return None
+    return Relation(
+        scope=reading.scope,
+        subject=said.subject,
+        predicate=said.predicate,
+        object=said.object,
+        text=said.text,
+        valid_from=since,
+        valid_to=until,
+        recorded_at=reading.at,
+        sources=reading.sources or (reading.turn,),
+        quote=said.quote,
+        confidence=said.confidence,
+        speaker=reading.speaker,
+        made=reading.made,
+    )

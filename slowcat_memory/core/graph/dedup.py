@@ -1,0 +1,243 @@
+"""Whether two names mean one thing: four stages, the cheapest first, the first match decides.
+
+1. *exact*: the reduced names are equal (see ``entity_names``), microseconds.
+2. *fuzzy*: spellings of one name, by rapidfuzz and by sound.
+3. *embedding*: another way to say it, for things; never for people, whose names do not mean.
+4. *rule*: a person, or an order, by what identifies them: e-mail, telephone, number.
+
+What identifies is asked first for a *veto*: two Johns with two addresses are two. A value that is
+missing says nothing (requirements, 1.6 row 26).
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
+
+from msgspec import Struct, field
+from rapidfuzz.distance import Levenshtein
+
+from slowcat_memory.core.text.common_words import is_common
+from slowcat_memory.core.text.contrasts import contrast
+from slowcat_memory.core.graph.names import Name, names
+from slowcat_memory.core.graph.given_names import same_given, same_surname
+
+Stage = Literal["exact", "fuzzy", "embedding", "rule"]
+Similar = Callable[[str, str], float]
+IDENTIFYING = ("email", "phone", "order_id", "sku", "serial", "iban", "id")
+_NOT_DIGITS = re.compile(r"\D+")
+_LAST_DIGITS = 8  # of a telephone number, with or without its country
+
+
+class DedupOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When two names mean one entity.
+
+    Attributes:
+        exact: Whether equal names do.
+        fuzzy: Whether spellings of one name do.
+        embedding: Whether near vectors do, for what is no person.
+        rule: Whether the same e-mail, telephone or number does.
+        fuzzy_at: Levenshtein similarity of two words from which they are spellings of one.
+        embedding_at: Cosine of two names from which they mean the same.
+    """
+
+    exact: bool = True
+    fuzzy: bool = True
+    embedding: bool = True
+    rule: bool = True
+    fuzzy_at: float = 0.83
+    embedding_at: float = 0.8
+
+
+class Candidate(Struct, frozen=True):
+    """A name to compare.
+
+    Attributes:
+        name: As it was said.
+        kind: Its type.
+        attributes: What else is known: "email", "phone", …
+        also: Other names that it goes by.
+    """
+
+    name: str
+    kind: str
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    also: tuple[str, ...] = ()
+
+
+def same(
+    one: Candidate,
+    other: Candidate,
+    similar: Similar | None = None,
+    options: DedupOptions = DedupOptions(),
+) -> Stage | None:
+    """Decide whether two names mean one entity.
+
+    Args:
+        one: A name.
+        other: Another.
+        similar: Cosine of two texts' vectors; None without a model.
+        options: Which stages, and how near is near enough.
+
+    Returns:
+        The stage that says so; None when none does.
+    """
+    if one.kind != other.kind:
+        return None
+    identified = _identified(one.attributes, other.attributes)
+    if identified is False:
+        return None
+    for first, second in _pairs(one, other):
+        if stage := _by_name(first, second, one.kind, options):
+            return stage
+    if identified and options.rule:
+        return "rule"
+    return "embedding" if _by_vector(one, other, similar, options) else None
+
+
+def _pairs(one: Candidate, other: Candidate) -> list[tuple[Name, Name]]:
+    return [
+        (first, second)
+        for mine in (one.name, *one.also)
+        for theirs in (other.name, *other.also)
+        for first in names(mine, one.kind)
+        for second in names(theirs, other.kind)
+    ]
+
+
+def _identified(one: Mapping[str, str], other: Mapping[str, str]) -> bool | None:
+    """Compare what identifies: True for a match, False for a conflict, None where nothing says."""
+    found = None
+    for name in IDENTIFYING:
+        mine, theirs = _value(name, one), _value(name, other)
+        if mine and theirs:
+            if mine != theirs:
+                return False
+            found = True
+    return found
+
+
+def _value(name: str, attributes: Mapping[str, str]) -> str:
+    value = attributes.get(name, "").strip().casefold()
+    return _NOT_DIGITS.sub("", value)[-_LAST_DIGITS:] if name == "phone" else value
+
+
+# ------------------------------------------------------------------- by name
+
+
+def _by_name(one: Name, other: Name, kind: str, options: DedupOptions) -> Stage | None:
+    if one.suffix != other.suffix and one.suffix and other.suffix:
+        return None
+    if options.exact and _equal(one, other, kind):
+        return "exact"
+    if not options.fuzzy:
+        return None
+    alike = _same_person if kind == "person" else _same_thing
+    return "fuzzy" if alike(one, other, options.fuzzy_at) else None
+
+
+def _equal(one: Name, other: Name, kind: str) -> bool:
+    if one.joined == other.joined:
+        return not (one.roles and other.roles and one.roles != other.roles) or len(one.words) > 1
+    if kind in ("person", "pet"):
+        return False
+    return (sorted(_stems(one)), one.numbers) == (sorted(_stems(other)), other.numbers)
+
+
+def _stems(name: Name) -> list[str]:
+    return [word[:-1] if len(word) > 3 and word.endswith("s") else word for word in name.words]
+
+
+def _same_person(one: Name, other: Name, at: float) -> bool:
+    """Compare given name with given name, surname with surname; a lone one with the first."""
+    first, second = _without_initials(one), _without_initials(other)
+    if "of" in first or "of" in second or not first or not second:
+        return False
+    if one.roles and other.roles and one.roles != other.roles and 1 in (len(first), len(second)):
+        return False
+    if len(first) == len(second) == 1:
+        return same_given(first[0], second[0])
+    if 1 in (len(first), len(second)):
+        return same_given(first[0], second[0]) and bool(one.roles or other.roles or at <= 0)
+    return same_given(first[0], second[0]) and same_surname(first[-1], second[-1])
+
+
+def _without_initials(name: Name) -> tuple[str, ...]:
+    """Leave out the letters between given name and surname."""
+    words = name.words
+    return (*words[:1], *(word for word in words[1:-1] if len(word) > 1), *words[1:][-1:])
+
+
+def _same_thing(one: Name, other: Name, at: float) -> bool:
+    """Compare word with word: a word may be misspelt that is no everyday word."""
+    mine, theirs = _stems(one), _stems(other)
+    if one.numbers != other.numbers or len(mine) != len(theirs):
+        return False
+    return all(
+        a == b or (_misspelt(a, b, at)) for a, b in zip(sorted(mine), sorted(theirs), strict=True)
+    )
+
+
+def _misspelt(one: str, other: str, at: float) -> bool:
+    if is_common(one) and is_common(other):
+        return False
+    return Levenshtein.normalized_similarity(one, other) >= at
+
+
+# ------------------------------------------------------------------- by vector
+
+
+def _by_vector(
+    one: Candidate, other: Candidate, similar: Similar | None, options: DedupOptions
+) -> bool:
+    if similar is None or not options.embedding or one.kind in ("person", "pet", "order", "place"):
+        return False
+    first, second = names(one.name, one.kind)[0], names(other.name, other.kind)[0]
+    if first.numbers != second.numbers or contrast(frozenset(first.words), frozenset(second.words)):
+        return False
+    return similar(one.name, other.name) >= options.embedding_at
+
+
+def resolve(
+    new: Candidate,
+    known: Sequence[Candidate],
+    similar: Similar | None = None,
+    options: DedupOptions = DedupOptions(),
+) -> tuple[int, Stage] | None:
+    """Find whom a name means among those that are known.
+
+    A given name alone means somebody only where nobody else is called so.
+
+    Args:
+        new: The name.
+        known: The entities.
+        similar: As in ``same``.
+        options: As in ``same``.
+
+    Returns:
+        The position in ``known`` and the stage; None for somebody new, or when two could be meant.
+    """
+    for wanted in ("exact", "rule", "fuzzy", "embedding"):
+        found = [
+            place
+            for place, one in enumerate(known)
+            if same(new, one, similar if wanted == "embedding" else None, options) == wanted
+        ]
+        if len(found) == 1:
+            return found[0], wanted
+        if found:
+            return None
+    if new.kind != "person" or not options.fuzzy:
+        return None
+    alone = [place for place, one in enumerate(known) if _calls(new, one)]
+    return (alone[0], "fuzzy") if len(alone) == 1 else None
+
+
+def _calls(new: Candidate, one: Candidate) -> bool:
+    """Tell whether a lone given name may be short for a full one, or the other way round."""
+    if one.kind != "person" or _identified(new.attributes, one.attributes) is False:
+        return False
+    first, second = names(new.name, new.kind)[0], names(one.name, one.kind)[0]
+    if first.roles and second.roles and first.roles != second.roles:
+        return False
+    lone = 1 in (len(first.words), len(second.words)) and "of" not in (*first.words, *second.words)
+    return lone and same_given(first.words[0], second.words[0])

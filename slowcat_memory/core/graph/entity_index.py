@@ -1,0 +1,162 @@
+"""Who is known by which names: the entities of a namespace, to find whom a new name means.
+
+A name that reduces to a known one is found in microseconds; any other is compared with all entities
+of its type, cheapest stage first (see `same_entity`).
+"""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from msgspec.structs import replace
+
+from slowcat_memory.core.graph.names import names
+from slowcat_memory.core.graph.given_names import same_given
+from slowcat_memory.core.graph.build import attributes_of, names_of
+from slowcat_memory.core.memory.kinds import ENTITY
+from slowcat_memory.core.graph.readings import Mention
+from slowcat_memory.core.graph.relations import fold
+from slowcat_memory.core.graph.dedup import (
+    IDENTIFYING,
+    Candidate,
+    DedupOptions,
+    Similar,
+    Stage,
+    resolve,
+    same,
+)
+from slowcat_memory.records import Memory
+
+
+class EntityIndex:
+    """Finds entities by name. Not safe for several threads."""
+
+    def __init__(self, scope: str, known: Iterable[Memory], options: DedupOptions) -> None:
+        """Take up who is known.
+
+        Args:
+            scope: The namespace.
+            known: Its entities, as they are kept.
+            options: When two names mean one.
+        """
+        self._scope, self._options = scope, options
+        self._known: dict[str, Candidate] = {}
+        self._by_name: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
+        self._types: dict[str, dict[str, None]] = defaultdict(dict)
+        for entity in known:
+            first, *also = names_of(entity)
+            kind = entity.facets.get("type", entity.kind.partition("/")[2])
+            self._put(entity.id, Candidate(first, kind, attributes_of(entity), tuple(also)))
+
+    def meet(
+        self, mention: Mention, similar: Similar | None = None
+    ) -> tuple[Mention, Stage | None]:
+        """Find whom a name means, or take up somebody new.
+
+        Args:
+            mention: The name.
+            similar: As in ``same_entity.same``.
+
+        Returns:
+            The mention with its entity, and the stage that found it; None for somebody new. Where
+            two could be meant, it has no entity.
+        """
+        new = Candidate(mention.name, mention.type, mention.attributes)
+        found = self._find(new, similar)
+        if found is None and self._could_be_two(new):
+            return mention, None
+        if found is None:
+            id = self._new_id(new)
+            self._put(id, new)
+            return replace(mention, entity=id), None
+        id, stage = found
+        self._put(id, _grown(self._known[id], new))
+        return replace(mention, entity=id), stage
+
+    def named(self, name: str) -> tuple[str, str] | None:
+        """Find somebody by name alone, of whatever type.
+
+        Args:
+            name: A name.
+
+        Returns:
+            Id and type; None where nobody is called so, or two are.
+        """
+        types = list(self._types[fold(name)]) if fold(name) in self._types else []
+        ids = {id: kind for kind in types for id in self._by_name.get((kind, _key(name, kind)), ())}
+        return next(iter(ids.items())) if len(ids) == 1 else None
+
+    def unsure(self, mention: Mention) -> list[str]:
+        """List the names that only a vector could tell to mean the same.
+
+        Args:
+            mention: A name.
+
+        Returns:
+            Names of the known of its type; none for whom another stage finds, or no vector may join.
+        """
+        new = Candidate(mention.name, mention.type, mention.attributes)
+        if mention.type in ("person", "pet", "order", "place") or self._find(new, None):
+            return []
+        return [one.name for one in self._known.values() if one.kind == mention.type]
+
+    def _find(self, new: Candidate, similar: Similar | None) -> tuple[str, Stage] | None:
+        if self._options.exact:
+            exact = list(self._by_name.get((new.kind, _key(new.name, new.kind)), ()))
+            fits = [id for id in exact if same(new, self._known[id], None, self._options)]
+            if len(fits) == 1:
+                return fits[0], "exact"
+        ids = [id for id, one in self._known.items() if one.kind == new.kind]
+        found = resolve(new, [self._known[id] for id in ids], similar, self._options)
+        return (ids[found[0]], found[1]) if found else None
+
+    def _could_be_two(self, new: Candidate) -> bool:
+        """Tell whether a given name alone is that of several people."""
+        said = names(new.name, new.kind)[0]
+        if new.kind != "person" or len(said.words) != 1 or said.roles or new.attributes:
+            return False
+        firsts = (
+            names(one.name, one.kind)[0].words
+            for one in self._known.values()
+            if one.kind == new.kind
+        )
+        return sum(same_given(said.words[0], words[0]) for words in firsts if words) > 1
+
+    def _new_id(self, new: Candidate) -> str:
+        id = entity_id(self._scope, new.kind, new.name)
+        if id not in self._known:
+            return id
+        told = (f"{key}={new.attributes[key]}" for key in IDENTIFYING if new.attributes.get(key))
+        return entity_id(self._scope, new.kind, f"{new.name} {' '.join(told) or len(self._known)}")
+
+    def _put(self, id: str, one: Candidate) -> None:
+        self._known[id] = one
+        for name in (one.name, *one.also):
+            self._by_name[one.kind, _key(name, one.kind)][id] = None
+            self._types[fold(name)][one.kind] = None
+
+
+def _grown(known: Candidate, new: Candidate) -> Candidate:
+    has = {fold(name) for name in (known.name, *known.also)}
+    also = known.also if fold(new.name) in has else (*known.also, new.name)
+    attributes: Mapping[str, str] = {**known.attributes, **new.attributes}
+    return Candidate(known.name, known.kind, attributes, also)
+
+
+def _key(name: str, kind: str) -> str:
+    return names(name, kind)[0].joined
+
+
+def entity_id(scope: str, kind: str, name: str) -> str:
+    """Name an entity.
+
+    Args:
+        scope: Its namespace.
+        kind: Its type.
+        name: Its first name.
+
+    Returns:
+        Deterministic.
+    """
+    digest = hashlib.blake2b(f"{scope}\0{kind}\0{_key(name, kind)}".encode(), digest_size=8)
+    return f"{ENTITY}/{digest.hexdigest()}"

@@ -1,0 +1,183 @@
+"""What is known of somebody, for people to read: what holds, what held before, and who says so."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, tzinfo
+
+from msgspec import Struct
+
+from slowcat_memory.core.graph.build import attributes_of, names_of
+from slowcat_memory.core.memory.kinds import ENTITY
+from slowcat_memory.core.graph.relations import ALWAYS, Relation, as_of, believed, fold
+from slowcat_memory.core.text.normalize import neutralise
+from slowcat_memory.records import Memory
+
+
+class Names:
+    """What entities are called."""
+
+    def __init__(self, entities: Iterable[Memory]) -> None:
+        """Take up the entities.
+
+        Args:
+            entities: As they are kept; those that nothing speaks of any more are called so still.
+        """
+        self._entities = {one.id: one for one in entities}
+
+    def __iter__(self) -> Iterator[Memory]:
+        """Walk those that are spoken of."""
+        return (one for one in self._entities.values() if one.retired_at is None)
+
+    def __getitem__(self, id: str) -> str:
+        """Return an entity's name; a value is its own name."""
+        entity = self._entities.get(id)
+        return names_of(entity)[0] if entity else id
+
+    def __contains__(self, id: str) -> bool:
+        """Tell whether an id is that of an entity that may be named; a value is no id."""
+        return id in self._entities or not id.startswith(f"{ENTITY}/")
+
+    def find(self, name: str) -> list[Memory]:
+        """Find entities by name.
+
+        Args:
+            name: A name, or a part of one.
+
+        Returns:
+            Those called exactly so; else those of whose names it is a part.
+        """
+        wanted = fold(name)
+        exact = [one for one in self if wanted in map(fold, names_of(one))]
+        if exact or not wanted:
+            return exact
+        parts = set(wanted.split())
+        return [
+            one for one in self if any(parts <= set(fold(known).split()) for known in names_of(one))
+        ]
+
+
+class Line(Struct, frozen=True):
+    """One thing that is known of somebody.
+
+    Attributes:
+        what: The predicate, in words.
+        value: What of them.
+        since: Since when, None where nobody said.
+        until: Until when, None while it holds.
+        quote: Words that say so.
+        turn: Log id of the turn that says so.
+    """
+
+    what: str
+    value: str
+    since: datetime | None
+    until: datetime | None
+    quote: str
+    turn: int
+
+
+class Portrait(Struct, frozen=True):
+    """What is known of somebody or something.
+
+    Attributes:
+        id: The entity's.
+        name: Their name.
+        type: What they are.
+        also: Other names.
+        attributes: "email", "breed", …
+        holds: What holds now.
+        before: What is over, the latest first.
+        others: How others stand to them: who, how, since when.
+    """
+
+    id: str
+    name: str
+    type: str
+    also: tuple[str, ...]
+    attributes: dict[str, str]
+    holds: tuple[Line, ...]
+    before: tuple[Line, ...]
+    others: tuple[Line, ...]
+
+
+def portrait(
+    entity: Memory, relations: Sequence[Relation], known: Names, now: datetime
+) -> Portrait:
+    """Say what is known of an entity.
+
+    Args:
+        entity: As it is kept.
+        relations: All of its namespace.
+        known: What entities are called.
+        now: The time.
+
+    Returns:
+        Its portrait.
+    """
+    first, *also = names_of(entity)
+    own = [one for one in believed(relations) if one.subject == entity.id]
+    now_true = as_of(own, now)
+    over = [one for one in own if one.valid_to is not None and one.valid_to <= now]
+    of_others = [one for one in as_of(relations, now) if one.object == entity.id]
+    return Portrait(
+        id=entity.id,
+        name=first,
+        type=entity.facets.get("type", ""),
+        also=tuple(also),
+        attributes=attributes_of(entity),
+        holds=tuple(_line(one, known[one.object]) for one in sorted(now_true, key=_order)),
+        before=tuple(
+            _line(one, known[one.object]) for one in sorted(over, key=_order, reverse=True)
+        ),
+        others=tuple(_line(one, known[one.subject]) for one in sorted(of_others, key=_order)),
+    )
+
+
+def _order(one: Relation) -> tuple[datetime, str, str]:
+    return one.valid_from, one.predicate, one.id
+
+
+def _line(one: Relation, value: str) -> Line:
+    return Line(
+        what=spoken(one.predicate),
+        value=value,
+        since=None if one.valid_from == ALWAYS else one.valid_from,
+        until=one.valid_to,
+        quote=one.quote,
+        turn=one.sources[0] if one.sources else 0,
+    )
+
+
+def spoken(predicate: str) -> str:
+    """Write a predicate in words.
+
+    Args:
+        predicate: In snake_case.
+
+    Returns:
+        For example "lives in".
+    """
+    return "is called" if predicate == "name" else predicate.replace("_", " ")
+
+
+def words(one: Portrait, zone: tzinfo, before: bool = True) -> str:
+    """Write a portrait in a few sentences, for an LLM or a block.
+
+    Args:
+        one: The portrait.
+        zone: The user's time zone.
+        before: Whether what is over is told too.
+
+    Returns:
+        A line; "" when there is nothing to say.
+    """
+    told = [_told(line, zone) for line in one.holds]
+    told += [f"before: {_told(line, zone)}" for line in one.before] if before else []
+    told += [f"{name} {value}" for name, value in one.attributes.items()]
+    return neutralise(f"{one.name}: {'; '.join(told)}.") if told else ""
+
+
+def _told(line: Line, zone: tzinfo) -> str:
+    since = f"since {line.since.astimezone(zone):%Y-%m-%d}" if line.since else ""
+    until = f"until {line.until.astimezone(zone):%Y-%m-%d}" if line.until else ""
+    span = " ".join(part for part in (since, until) if part)
+    return f"{line.what} {line.value}" + (f" ({span})" if span else "")

@@ -1,0 +1,147 @@
+"""What was read in a turn: whom it mentions, and what it says of them.
+
+A *reading* is all that is kept of one turn for the graph of people and things. Entities and relations
+are made of readings and of nothing else (see `graph`): when a turn is forgotten its reading goes, and
+what the others add up to is what holds. So nothing outlives what it was made from, and what a
+forgotten turn had ended is believed again.
+"""
+
+import hashlib
+from datetime import datetime
+
+import msgspec
+from msgspec import Struct
+
+from slowcat_memory.core.memory.kinds import READING
+from slowcat_memory.core.graph.relations import Confidence
+from slowcat_memory.records import Made, Memory
+
+
+class Mention(Struct, frozen=True, omit_defaults=True):
+    """A name that a turn holds.
+
+    Attributes:
+        name: As it was said.
+        type: "person", "pet", "place", "organisation", …
+        attributes: What the turn says of it that is no relation: "email", "phone", "breed", …
+        entity: Its entity's id, "" until it is resolved.
+    """
+
+    name: str
+    type: str
+    attributes: dict[str, str] = {}
+    entity: str = ""
+
+
+class Statement(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a turn says of somebody or something.
+
+    Attributes:
+        subject: A name; once it is resolved, an entity's id.
+        predicate: In snake_case.
+        object: A name or a value; once it is resolved, an entity's id or a value.
+        text: The same as a sentence.
+        quote: Words of the turn that say it.
+        since: Since when, None where nobody said.
+        until: Until when, None where nobody said.
+        over: Whether it is said to be over.
+        corrects: Whether it takes back what was said before, rather than that things have changed.
+        confidence: How sure its extractor was.
+    """
+
+    subject: str
+    predicate: str
+    object: str
+    text: str
+    quote: str
+    since: datetime | None = None
+    until: datetime | None = None
+    over: bool = False
+    corrects: bool = False
+    confidence: Confidence = "high"
+
+
+class Reading(Struct, frozen=True, kw_only=True):
+    """What one turn says.
+
+    Attributes:
+        scope: Its namespace.
+        turn: The turn's log id.
+        speaker: Who said it.
+        said: When it was said.
+        at: Since when it is believed: when it was said, or when it took the place of another one.
+        made: Which job made it.
+        mentions: Whom it mentions.
+        statements: What it says of them.
+        sources: Log ids of all turns that it needs, its own first.
+        retired_at: Until when it was believed; None while it is.
+    """
+
+    scope: str
+    turn: int
+    speaker: str
+    said: datetime
+    at: datetime
+    made: Made
+    mentions: tuple[Mention, ...] = ()
+    statements: tuple[Statement, ...] = ()
+    sources: tuple[int, ...] = ()
+    retired_at: datetime | None = None
+
+    @property
+    def id(self) -> str:
+        """Deterministic: one a turn and maker."""
+        maker = f"{self.made.version}/{self.made.model}".encode()
+        tag = hashlib.blake2b(maker, digest_size=4).hexdigest() if self.made.model else "rule"
+        return f"{READING}/{self.turn}/{tag}"
+
+    def memory(self) -> Memory:
+        """Return it as it is kept."""
+        facets = {
+            "mentions": msgspec.json.encode(self.mentions).decode(),
+            "statements": msgspec.json.encode(self.statements).decode(),
+        }
+        return Memory(
+            id=self.id,
+            kind=READING,
+            scope=self.scope,
+            speaker=self.speaker,
+            text=" ".join(one.text for one in self.statements),
+            valid_from=self.said,
+            recorded_at=self.at,
+            retired_at=self.retired_at,
+            sources=self.sources or (self.turn,),
+            facets=facets,
+            made=self.made,
+        )
+
+    @classmethod
+    def of(cls, memory: Memory) -> "Reading":
+        """Read one as it is kept.
+
+        Args:
+            memory: Of the kind "reading".
+
+        Returns:
+            The reading.
+
+        Raises:
+            ValueError: It is none.
+        """
+        try:
+            return cls(
+                scope=memory.scope,
+                turn=memory.sources[0],
+                speaker=memory.speaker,
+                said=memory.valid_from,
+                at=memory.recorded_at or memory.valid_from,
+                made=memory.made or Made(job=""),
+                mentions=msgspec.json.decode(memory.facets["mentions"], type=tuple[Mention, ...]),
+                statements=msgspec.json.decode(
+                    memory.facets["statements"], type=tuple[Statement, ...]
+                ),
+                sources=memory.sources,
+                retired_at=memory.retired_at,
+            )
+        except (KeyError, IndexError, msgspec.DecodeError) as error:
+            raise ValueError(f"no reading: {type(error).__name__}") from error

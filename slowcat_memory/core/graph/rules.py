@@ -1,0 +1,84 @@
+"""What is read in a turn without an LLM: the speaker, and what they state in so many words."""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime, tzinfo
+
+from slowcat_memory.core.time import expressions
+from slowcat_memory.core.graph.prompt import Read, tidy
+from slowcat_memory.core.extraction.prompt_injection import injected
+from slowcat_memory.core.extraction.predicates import canonical, object_type
+from slowcat_memory.core.graph.readings import Mention, Statement
+from slowcat_memory.core.graph.relations import fold
+from slowcat_memory.core.extraction.stated import LANGUAGES, Stated, stated
+from slowcat_memory.records import Turn
+
+# What is done, planned or had once is no way to stand to something.
+PASSING = frozenset({"appointment", "decided", "finished", "has_to", "wants_reminder"})
+_CORRECTS = re.compile(
+    r"^(?:no,|sorry,|actually,? (?:no|it|that|my)|i meant?\b|correction|nein,|ich meinte)",
+    re.IGNORECASE,
+)
+_NEXT = re.compile(r"^[\s,]*(?:since|in|on|at|from|back|ago|seit|im|am|the|a|about)?[\s,]*$", re.I)
+
+
+def read_by_rule(turn: Turn, zone: tzinfo, known: Mapping[str, str] = {}) -> Read | None:
+    """Read a turn without an LLM.
+
+    Args:
+        turn: The turn.
+        zone: The user's time zone.
+        known: Types of entities that are known, by their folded names.
+
+    Returns:
+        What a person says in so many words; None where that is nothing, where an agent speaks, and
+        of a turn in which anything reads like an order.
+    """
+    if turn.role != "user" or injected(turn.text):
+        return None
+    found = {one: None for name in LANGUAGES for one in stated(turn.text, turn.speaker, name)}
+    kinds = {**known, fold(turn.speaker): "person"}
+    mentions = {fold(turn.speaker): Mention(turn.speaker, "person")}
+    told = list[Statement]()
+    for one in found:
+        predicate = canonical(one.predicate)
+        if not predicate or predicate in PASSING or injected(one.content):
+            continue
+        object_ = tidy(one.object)
+        if kind := object_type(predicate):
+            kinds.setdefault(fold(object_), kind)
+            mentions.setdefault(fold(object_), Mention(object_, kind))
+        told.append(_statement(one, predicate, object_, turn, zone))
+    for statement in told:
+        name = statement.subject
+        mentions.setdefault(fold(name), Mention(name, kinds.get(fold(name), "person")))
+    return Read(tuple(mentions.values()), tuple(told), (turn.id,)) if told else None
+
+
+def _statement(one: Stated, predicate: str, object_: str, turn: Turn, zone: tzinfo) -> Statement:
+    since = _since(one.quote, turn, zone)
+    return Statement(
+        subject=tidy(one.subject),
+        predicate=predicate,
+        object=object_,
+        text=one.content,
+        quote=one.quote,
+        since=None if one.over else since,
+        until=since if one.over else None,
+        over=one.over,
+        corrects=bool(_CORRECTS.search(turn.text.strip())),
+        confidence="medium",
+    )
+
+
+def _since(quote: str, turn: Turn, zone: tzinfo) -> datetime | None:
+    """Read since when, where it is said right behind the words: "I moved to Rome last May"."""
+    text = " ".join(turn.text.split())
+    _, found, rest = text.partition(" ".join(quote.split()))
+    sentence = re.split(r"[.!?;]", rest, maxsplit=1)[0]
+    times = expressions.times(sentence, turn.at, zone) if found else ()
+    if len(times) != 1 or times[0].vague:
+        return None
+    before = sentence.partition(times[0].words)[0]
+    near = _NEXT.match(before) and times[0].start <= turn.at
+    return times[0].start if near else None

@@ -1,0 +1,135 @@
+"""Names of speakers in a query.
+
+In a chat between two people nearly every turn and every question holds one of their names, and a
+vector of a question is then mostly a vector of the name. For the dense view alone names become
+"they" and "their"; whom a query names is better used as a prior for that speaker's own turns.
+On LoCoMo (786 questions, R@10): dense 50.6 to 58.6; fused with BM25 74.1 to 73.6 by that alone,
+76.6 by a prior of 0.3 alone, 78.5 by both.
+"""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+from msgspec import Struct
+
+from slowcat_memory.core.text.normalize import STOP_WORDS
+
+ROLES = frozenset("user assistant agent bot system speaker human ai you me".split())  # no names
+# Names that are words as well: taken for names only where they are written as one.
+COMMON = frozenset(
+    """angel april art ash august autumn bill bob brook buck carol chance chase chip clay cliff daisy
+    dale dash dawn dean destiny don drew earl eve faith fern flora forest frank gale gene ginger
+    glen grace grant guy harmony harry hazel heath holly honor hope iris ivy jack jade jasmine jay
+    jean jerry jewel joy june junior king lance lane lily mark marina mason may melody merry miles
+    misty nick norm olive page pat patience pearl penny pepper peter poppy precious queen ray red
+    reed rich rob robin rock rose ruby rusty sandy savannah serenity shelly sky skip stone stormy
+    sue summer sunny ted terry tiffany tony trinity victor violet wade ward will willow winter wolf
+    woody""".split()
+)
+_CALENDAR = re.compile(  # what makes "May" a month
+    r"(?:\b(?:in|since|last|next|this|until|by|early|mid|late|during|of|and|\d\d?(?:st|nd|rd|th)?)\s+)$",
+    re.IGNORECASE,
+)
+_MONTHS = frozenset(("april", "may", "june", "august", "summer", "autumn", "winter"))
+_START = re.compile(r"(?:^|[.!?…:]\s*|\n)[\s\"'“‘(¿¡]*$")
+_NO_SPACES = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+)
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+
+
+class _Compiled(Struct, frozen=True):
+    """Names made ready: the pattern that finds them, and whose each is."""
+
+    pattern: re.Pattern[str]
+    owners: dict[str, tuple[str, ...]]
+
+
+def without_names(text: str, names: Iterable[str]) -> str:
+    """Put "they" and "their" in the place of speakers' names.
+
+    Args:
+        text: A query.
+        names: The namespace's speakers. Parts of a name count as well ("Anna" of "Anna Berg").
+
+    Returns:
+        The query for the dense view: the text itself where no name is in it, or where nothing that
+        means anything would be left.
+    """
+    compiled = _compile(frozenset(names))
+    if compiled is None:
+        return text
+    made = compiled.pattern.sub(
+        lambda found: _pronoun(found) if _is_name(found) else found[0], text
+    )
+    if made == text:
+        return text
+    left = (word for word in _WORD.findall(made.lower()))
+    return made if any(word.partition("'")[0] not in STOP_WORDS for word in left) else text
+
+
+def speakers_named(text: str, names: Iterable[str]) -> list[str]:
+    """Find which speakers a query names.
+
+    Args:
+        text: A query.
+        names: The namespace's speakers.
+
+    Returns:
+        Their names as given, in the order in which the query names them; of speakers who share the
+        part of a name that was said, all.
+    """
+    compiled = _compile(frozenset(names))
+    if compiled is None:
+        return []
+    found = (match for match in compiled.pattern.finditer(text) if _is_name(match))
+    return list(dict.fromkeys(name for match in found for name in compiled.owners[_key(match[1])]))
+
+
+@lru_cache(maxsize=256)
+def _compile(names: frozenset[str]) -> _Compiled | None:
+    owners: dict[str, list[str]] = {}
+    for name in sorted(names):
+        parts = _WORD.findall(name)
+        whole = [" ".join(name.split())] if parts else []
+        for part in dict.fromkeys([*whole, *(part for part in parts if _long_enough(part))]):
+            if _key(part) not in ROLES and not part.isdecimal():
+                owners.setdefault(_key(part), []).append(name)
+    if not owners:
+        return None
+    longest_first = sorted(owners, key=len, reverse=True)
+    pattern = "|".join(_bounded(part) for part in longest_first)
+    return _Compiled(
+        pattern=re.compile(rf"({pattern})(?P<s>['’]s\b|(?<=s)['’](?!\w))?", re.IGNORECASE),
+        owners={part: tuple(many) for part, many in owners.items()},
+    )
+
+
+def _long_enough(part: str) -> bool:
+    return len(part) > 2 or bool(_NO_SPACES.search(part))
+
+
+def _bounded(part: str) -> str:
+    escaped = re.escape(part).replace(r"\ ", r"\s+").replace("'", "['’]")
+    return escaped if _NO_SPACES.search(part) else rf"(?<!\w){escaped}(?!\w)"
+
+
+def _key(said: str) -> str:
+    return " ".join(said.lower().replace("’", "'").split())
+
+
+def _is_name(found: re.Match[str]) -> bool:
+    """Decide whether a word that may be no name is one: capitalised, and not for another reason."""
+    key = _key(found[1])
+    if key not in COMMON:
+        return True
+    before = found.string[: found.start()]
+    if not found[1][0].isupper() or (_START.search(before) and not found["s"]):
+        return False
+    rest = found.string[found.end() : found.end() + 6]
+    return key not in _MONTHS or not (_CALENDAR.search(before) or re.match(r",?\s*\d", rest))
+
+
+def _pronoun(found: re.Match[str]) -> str:
+    return "their" if found["s"] else "they"

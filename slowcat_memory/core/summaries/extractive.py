@@ -1,0 +1,167 @@
+"""A summary without an LLM: the sentences that lie nearest to what all of them are about.
+
+Centroid summaries (Radev et al., "Centroid-based summarization of multiple documents", 2004): each
+sentence is compared with the mean of all. Vectors serve where there are some, else the words'
+weights (tf-idf over the sentences at hand). Names, numbers and first-person statements count a
+little more, questions and small talk less; near-repetitions are left out; what is chosen keeps its
+order.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import sentencex
+from msgspec import Struct
+
+from slowcat_memory.core.ranking.fusion import distinct
+
+Tokenize = Callable[[str], list[str]]
+_NUMBER = re.compile(r"\d")
+_NAME = re.compile(r"(?<=\s)[A-ZÄÖÜ][a-zäöüß]{2,}")
+_OWN = re.compile(r"\b(?:i|i'm|i've|i'll|my|we|our|ich|mein|meine|wir|unser)\b", re.IGNORECASE)
+_MOST_CHARS = 20_000  # of a text
+
+
+class Line(Struct, frozen=True):
+    """A sentence that somebody said.
+
+    Attributes:
+        speaker: Who.
+        text: The sentence.
+        turn: Log id of its turn.
+        agent: Whether the agent said it.
+    """
+
+    speaker: str
+    text: str
+    turn: int
+    agent: bool = False
+
+
+class ExtractiveOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How sentences are chosen.
+
+    Attributes:
+        words: About how long a summary is, in words, at most.
+        share: And at most this share of the words that were said: 0.3 leaves out 70 %.
+        shortest: Words from which a sentence says something by itself; a shorter one is chosen only
+            where there is no other.
+        alike: Jaccard similarity of words from which two sentences say the same.
+        telling: What a name, a number or a first-person statement adds, each.
+        question: What a question loses.
+        agent: What the agent's words lose: it mostly repeats what was said.
+    """
+
+    words: int = 90
+    share: float = 0.28
+    shortest: int = 4
+    alike: float = 0.5
+    telling: float = 0.12
+    question: float = 0.3
+    agent: float = 0.15
+
+
+def lines(
+    speaker: str, text: str, turn: int, *, agent: bool = False, language: str = "en"
+) -> list[Line]:
+    """Cut a turn into sentences.
+
+    Args:
+        speaker: Who said it.
+        text: What was said.
+        turn: Its log id.
+        agent: Whether the agent said it.
+        language: Two letters, for the rules of abbreviations.
+
+    Returns:
+        Its sentences, without empty ones.
+    """
+    cut = (" ".join(one.split()) for one in sentencex.segment(language, text[:_MOST_CHARS]))
+    return [Line(speaker, one, turn, agent) for one in cut if one]
+
+
+def chosen(
+    said: Sequence[Line],
+    tokenize: Tokenize,
+    vectors: np.ndarray | None = None,
+    options: ExtractiveOptions = ExtractiveOptions(),
+) -> list[Line]:
+    """Choose the sentences that stand for all.
+
+    Args:
+        said: Sentences in their order.
+        tokenize: That of the index.
+        vectors: Theirs, shape (n, dim), unit length; None to go by words.
+        options: How many.
+
+    Returns:
+        Sentences in their order; none when nothing was said.
+    """
+    if not said:
+        return []
+    scores = _central(vectors) if vectors is not None else _by_words(said, tokenize)
+    scores = scores + np.array([_telling(line, options) for line in said])
+    order = np.argsort(-scores, kind="stable").tolist()
+    kept = distinct([said[n].text for n in order], options.alike)
+    room = min(options.words, math.ceil(options.share * sum(_length(line) for line in said)))
+    telling = [n for n in kept if _length(said[order[n]]) >= options.shortest]
+    places = list[int]()
+    for place in (order[n] for n in telling or kept):
+        if (length := _length(said[place])) <= room:
+            places.append(place)
+            room -= length
+    return [said[n] for n in sorted(places or [order[n] for n in (telling or kept)[:1]])]
+
+
+def told(kept: Sequence[Line]) -> str:
+    """Write chosen sentences as a text.
+
+    Args:
+        kept: From ``chosen``.
+
+    Returns:
+        Each speaker's sentences behind the name, which is said where it changes.
+    """
+    parts = list[str]()
+    for place, line in enumerate(kept):
+        changed = not place or kept[place - 1].speaker != line.speaker
+        parts.append(f"{line.speaker}: {line.text}" if changed else line.text)
+    return " ".join(parts)
+
+
+def _length(line: Line) -> int:
+    return len(line.text.split())
+
+
+def _central(vectors: np.ndarray) -> np.ndarray:
+    mean = vectors.mean(axis=0)
+    return vectors @ (mean / max(float(np.linalg.norm(mean)), 1e-9))
+
+
+def _by_words(said: Sequence[Line], tokenize: Tokenize) -> np.ndarray:
+    counts = [Counter(tokenize(line.text)) for line in said]
+    held = Counter(word for count in counts for word in count)
+    idf = {word: math.log(1 + len(said) / n) for word, n in held.items()}
+    whole = Counter[str]()
+    for count in counts:
+        whole.update(count)
+    weight = {word: n * idf[word] for word, n in whole.items()}
+    length = math.sqrt(sum(value**2 for value in weight.values())) or 1.0
+    return np.array([_cosine(count, idf, weight, length) for count in counts])
+
+
+def _cosine(
+    count: Counter[str], idf: dict[str, float], weight: dict[str, float], length: float
+) -> float:
+    own = {word: n * idf[word] for word, n in count.items()}
+    norm = math.sqrt(sum(value**2 for value in own.values())) or 1.0
+    return sum(value * weight[word] for word, value in own.items()) / (norm * length)
+
+
+def _telling(line: Line, options: ExtractiveOptions) -> float:
+    told = sum(bool(pattern.search(line.text)) for pattern in (_NUMBER, _NAME, _OWN))
+    asks = line.text.rstrip().endswith("?")
+    return options.telling * told - options.question * asks - options.agent * line.agent

@@ -1,0 +1,276 @@
+"""What a summary is: its kinds and names, what it keeps beside its text, and how it is superseded.
+
+A summary's id follows from what it covers, so that there is one of each. When it is made anew (a
+session went on, a late one came, an LLM took over from a rule), the one before stays as history: its
+id grows by its digest, and it is retired. Only forgetting takes it away.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from slowcat_memory.core.memory.kinds import SESSION_SUMMARY
+from slowcat_memory.core.text.normalize import neutralise
+from slowcat_memory.records import Made, Memory, Turn
+
+WINDOW, META = "summary/window", "summary/meta"
+DAY, WEEK, TOPIC = "summary/day", "summary/week", "summary/topic"
+KINDS = (SESSION_SUMMARY, WINDOW, META, DAY, WEEK, TOPIC)
+SPEAKER = "Summary"  # where a line of dialogue has a name
+HISTORY = "~"  # between the id of a summary and the digest, once it is superseded
+IMPORTANCE = 0.5
+BETWEEN = "; "  # items of a list in a facet
+ARCHIVED = {SESSION_SUMMARY: "SESSION", DAY: "DAILY", WEEK: "WEEKLY", TOPIC: "TOPIC"}
+
+
+class Told(Struct, frozen=True, kw_only=True):
+    """What a summary says.
+
+    Attributes:
+        text: A few sentences.
+        topics: What it was about.
+        entities: People, companies, places, dates.
+        tone: How it felt.
+        relationship: What happened between those who spoke.
+        model: Fingerprint of the LLM, "" when a rule made it.
+    """
+
+    text: str
+    topics: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    tone: str = ""
+    relationship: str = ""
+    model: str = ""
+
+
+class Subject(Struct, frozen=True, kw_only=True):
+    """What a summary is about.
+
+    Attributes:
+        id: The summary's id.
+        kind: Its kind.
+        scope: Its namespace.
+        start: When it began.
+        until: When it ended.
+        sources: Log ids of all turns behind it.
+        digest: Of all that it is made from; see `digest_of`.
+        covers: Ids of the summaries that it sums up.
+        turns: How many turns that was.
+        name: Of a topic.
+        local_only: Whether any of it must not leave this machine.
+    """
+
+    id: str
+    kind: str
+    scope: str
+    start: datetime
+    until: datetime
+    sources: tuple[int, ...]
+    digest: str
+    covers: tuple[str, ...] = ()
+    turns: int = 0
+    name: str = ""
+    local_only: bool = False
+
+
+def summary(subject: Subject, told: Told, made: Made, now: datetime) -> Memory:
+    """Make the memory.
+
+    Args:
+        subject: What it is about.
+        told: What it says.
+        made: Who made it; the model is taken from ``told``.
+        now: The time.
+
+    Returns:
+        The summary.
+    """
+    facets = {
+        "from": subject.start.isoformat(),
+        "until": subject.until.isoformat(),
+        "digest": subject.digest,
+        "turns": str(subject.turns),
+        "topics": BETWEEN.join(told.topics),
+        "entities": BETWEEN.join(told.entities),
+        "tone": told.tone,
+        "relationship": told.relationship,
+        "covers": BETWEEN.join(subject.covers),
+        "name": subject.name,
+    }
+    return Memory(
+        id=subject.id,
+        kind=subject.kind,
+        scope=subject.scope,
+        speaker=SPEAKER,
+        text=told.text,
+        valid_from=subject.start,
+        recorded_at=now,
+        sources=subject.sources,
+        importance=IMPORTANCE,
+        trust="agent",
+        local_only=subject.local_only,
+        facets={name: value for name, value in facets.items() if value},
+        made=replace(made, model=told.model),
+    )
+
+
+def superseding(new: Memory, old: Memory | None, now: datetime) -> tuple[Memory, ...]:
+    """Put a summary in the place of the one before.
+
+    Args:
+        new: The summary.
+        old: What has its id by now.
+        now: The time.
+
+    Returns:
+        What is to be written: the new one, and the old one as history.
+    """
+    return (new,) if old is None else (new, *superseded(old, now))
+
+
+def superseded(old: Memory, now: datetime) -> tuple[Memory, ...]:
+    """Keep a summary as history, under another id.
+
+    Args:
+        old: The summary; nothing is kept of one that is retired.
+        now: The time.
+
+    Returns:
+        What is to be written.
+    """
+    if old.retired_at is not None:
+        return ()
+    model = hashlib.blake2b(_model(old).encode(), digest_size=2).hexdigest()
+    name = f"{old.id}{HISTORY}{old.facets.get('digest', '')}.{model}"
+    return (replace(old, id=name, retired_at=now),)
+
+
+def current(memories: Iterable[Memory]) -> Iterator[Memory]:
+    """Leave out what was superseded.
+
+    Args:
+        memories: Summaries.
+
+    Yields:
+        Those that count.
+    """
+    return (m for m in memories if m.retired_at is None and HISTORY not in m.id)
+
+
+def stale(old: Memory | None, digest: str, *, llm: bool) -> bool:
+    """Tell whether a summary is missing, made of something else, or could be made by an LLM.
+
+    Args:
+        old: What there is.
+        digest: What it would be made from now.
+        llm: Whether there is an LLM.
+
+    Returns:
+        Whether it is.
+    """
+    if old is None or old.retired_at is not None or old.facets.get("digest") != digest:
+        return True
+    return llm and not _model(old)
+
+
+def digest_of(version: int, parts: Iterable[str]) -> str:
+    """Reduce all that a summary is made from to what tells whether anything has changed.
+
+    Args:
+        version: Of the prompts and rules.
+        parts: Texts, in order.
+
+    Returns:
+        16 characters.
+    """
+    whole = "\n".join((str(version), *parts))
+    return hashlib.blake2b(whole.encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+def of_turns(turns: Iterable[Turn]) -> Iterator[str]:
+    """Yield what a digest is made from, for turns."""
+    return (f"{turn.id} {turn.speaker}: {turn.text}" for turn in turns)
+
+
+def of_summaries(memories: Iterable[Memory]) -> Iterator[str]:
+    """Yield what a digest is made from, for summaries."""
+    return (f"{m.id} {_model(m)} {m.text}" for m in memories)
+
+
+def until(memory: Memory) -> datetime:
+    """Tell when what a summary is about ended."""
+    return _time(memory, "until")
+
+
+def items(memory: Memory, facet: str) -> tuple[str, ...]:
+    """List what a facet holds: "topics", "entities", "covers"."""
+    return tuple(one for one in memory.facets.get(facet, "").split(BETWEEN) if one)
+
+
+def as_turn(memory: Memory, number: int) -> Turn:
+    """Let a summary stand in a record, to be summed up itself.
+
+    Args:
+        memory: The summary.
+        number: Its number in the record.
+
+    Returns:
+        A turn of no session.
+    """
+    return Turn(
+        id=number, session="", scope=memory.scope, speaker=SPEAKER, role="user", text=memory.text,
+        at=memory.valid_from,
+    )  # fmt: skip
+
+
+def conversations(memories: Sequence[Memory], gap: timedelta) -> list[list[Memory]]:
+    """Put sessions together that were one conversation: the line broke, and they went on.
+
+    Args:
+        memories: Session summaries.
+        gap: Silence between two sessions below which they are one conversation.
+
+    Returns:
+        Conversations in the order of time, and so the sessions in each.
+    """
+    healed: list[list[Memory]] = []
+    for memory in sorted(memories, key=lambda m: (m.valid_from, m.id)):
+        if healed and memory.valid_from - max(map(until, healed[-1])) < gap:
+            healed[-1].append(memory)
+        else:
+            healed.append([memory])
+    return healed
+
+
+def archival(memory: Memory) -> str:
+    """Write a summary as text that stands alone, as the sources render it.
+
+    Args:
+        memory: The summary.
+
+    Returns:
+        Lines between ``[SUMMARY:TYPE]`` and ``[/SUMMARY:TYPE]``.
+    """
+    name = ARCHIVED.get(memory.kind, memory.kind.partition("/")[2].upper())
+    period = f"Period: {memory.valid_from.isoformat()} to {until(memory).isoformat()}"
+    fields = (
+        ("Topics", ", ".join(items(memory, "topics"))),
+        ("Entities", ", ".join(items(memory, "entities"))),
+        ("Turns", memory.facets.get("turns", "")),
+    )
+    lines = [f"{label}: {neutralise(value)}" for label, value in fields if value]
+    return "\n".join(
+        (f"[SUMMARY:{name}]", period, *lines, "", neutralise(memory.text), f"[/SUMMARY:{name}]")
+    )
+
+
+def _model(memory: Memory) -> str:
+    return memory.made.model if memory.made else ""
+
+
+def _time(memory: Memory, facet: str) -> datetime:
+    told = memory.facets.get(facet)
+    return datetime.fromisoformat(told) if told else memory.valid_from

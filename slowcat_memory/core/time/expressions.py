@@ -1,0 +1,288 @@
+"""When a text speaks of: its words for time to intervals, by rules, in the speaker's time zone.
+
+"What did I do last weekend?" asks for two days. A text without any word for time costs a look-up
+of its words; one with them, a walk of a small grammar over them (`when_rules`). Offline parsers of
+dates return moments and cost 0.05 to 7 ms: docs/decisions/0013-time-expressions.md.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta, tzinfo
+from itertools import pairwise
+
+from msgspec import Struct
+
+from slowcat_memory.core.time import calendar
+from slowcat_memory.core.time.calendar import Anchor, Span
+from slowcat_memory.core.query.follow_up import asking
+from slowcat_memory.core.time.grammar import EXPRESSION, FIRST_YEAR, LAST_YEAR, READINGS, Piece
+from slowcat_memory.core.time.lexer import Token, tokens_of
+from slowcat_memory.core.language.time import LANGUAGES
+
+MOST_CHARS = 4000  # of a text, read for times
+MOST_TIMES = 8  # of a text
+BEGINNING = datetime(FIRST_YEAR, 1, 1, tzinfo=UTC)
+END = datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC)
+
+_WORDS = re.compile(r"[^\W\d_]+")
+_NUMERIC = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)|\d(?:st|nd|rd|th)\b")
+
+
+class WhenOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How words for time are read.
+
+    Attributes:
+        language: Whose words: "english", "german". In any other, no text says a time.
+        southern_hemisphere: Whether summer begins in December.
+    """
+
+    language: str = "english"
+    southern_hemisphere: bool = False
+
+
+class Interval(Struct, frozen=True):
+    """From one moment to another.
+
+    Attributes:
+        start: Its first moment, UTC.
+        end: The first moment after it, UTC.
+        words: The words that say it.
+        vague: They name no stretch of the calendar ("recently", "the other day").
+    """
+
+    start: datetime
+    end: datetime
+    words: str
+    vague: bool = False
+
+
+class _Atom(Struct):
+    """One expression: which words, and how they are read."""
+
+    start: int
+    end: int
+    rule: str
+    span: Span
+
+
+def times(
+    text: str, now: datetime, zone: tzinfo, options: WhenOptions | None = None
+) -> tuple[Interval, ...]:
+    """Find the times that a text speaks of.
+
+    Args:
+        text: A query. Only its first ``MOST_CHARS`` count.
+        now: When it was said, aware.
+        zone: The speaker's time zone.
+        options: Language and hemisphere.
+
+    Returns:
+        Intervals in the order of the text, none empty, within ``BEGINNING`` and ``END``; () for
+        most texts. Where nothing else is said, "on Monday" and "in May" are the latest, or the
+        coming ones in a text of plans ("will", "going to").
+    """
+    options = options or WhenOptions()
+    language = LANGUAGES.get(options.language)
+    if language is None:
+        return ()
+    text = text[:MOST_CHARS]
+    heard = _WORDS.findall(text.lower())
+    if language.triggers.isdisjoint(heard) and not _NUMERIC.search(text):
+        return ()
+    tokens = list(tokens_of(text, language))
+    ahead = not language.future.isdisjoint(heard) and language.past.isdisjoint(heard)
+    try:
+        local = now.astimezone(zone).replace(tzinfo=None)
+    except OverflowError:
+        return ()
+    anchor = Anchor(local, ahead, options.southern_hemisphere)
+    found = _read(tokens, anchor)
+    made = (_interval(text, tokens, atom, now, local, zone) for atom in found)
+    return tuple(interval for interval in made if interval is not None)[:MOST_TIMES]
+
+
+def mentions(
+    text: str, at: datetime, zone: tzinfo, options: WhenOptions | None = None
+) -> tuple[Interval, ...]:
+    """Find the times that a memory's own words speak of: "on Saturday", said on a Monday.
+
+    Costs as much as `times` for each memory: to be made once, when a memory is indexed.
+
+    Args:
+        text: The memory's text.
+        at: When it was said, aware.
+        zone: The speaker's time zone.
+        options: Language and hemisphere.
+
+    Returns:
+        Intervals in the order of the text.
+    """
+    return times(text, at, zone, options)
+
+
+def asked_about(text: str, intervals: Sequence[Interval], now: datetime) -> tuple[Interval, ...]:
+    """Keep the times of a query that may point at memories.
+
+    They are asked about, not told ("I slept badly last night. What now?"), over by now, and no
+    vague while. On LoCoMo 79 % of the questions that keep one have evidence said close to it,
+    where 20 % of all turns are. What is told points nowhere: on RealMem, favouring those times
+    cost 7 points R@10 of the queries that hold one.
+
+    Args:
+        text: The query.
+        intervals: What `times` found in it.
+        now: The time of the question.
+
+    Returns:
+        Those to favour memories by.
+    """
+    if not intervals:
+        return ()
+    asked = asking(text)
+    return tuple(
+        one
+        for one in intervals
+        if one.end <= now and not one.vague and any(one.words in sentence for sentence in asked)
+    )
+
+
+def _read(tokens: Sequence[Token], anchor: Anchor) -> list[_Atom]:
+    """Find every expression, then join those that are ends of a longer one."""
+    kinds = "".join(token.kind for token in tokens)
+    atoms: list[_Atom] = []
+    for match in EXPRESSION.finditer(kinds):
+        rule = match.lastgroup or ""
+        span = _span(rule, tokens[match.start() : match.end()], anchor)
+        if span is not None:
+            atoms.append(_Atom(match.start(), match.end(), rule, span))
+    for atom in atoms:
+        _take_part(atom, tokens, kinds)
+    whole: list[_Atom] = []
+    for atom in _ranges(atoms, tokens, kinds, anchor):
+        longer = _with_words_before(atom, tokens, kinds, anchor)
+        if longer is not None:
+            # The "Friday" of "the Friday before 15 July" was an expression of its own.
+            while whole and whole[-1].end > longer.start:
+                whole.pop()
+            whole.append(longer)
+    return whole
+
+
+def _span(rule: str, tokens: Sequence[Token], anchor: Anchor) -> Span | None:
+    piece = Piece("".join(token.kind for token in tokens), [token.value for token in tokens])
+    try:
+        span = READINGS[rule](piece, anchor)
+    except (ValueError, OverflowError):  # beyond any calendar: "5000 years ago"
+        return None
+    return span if span is not None and span.start < span.end else None
+
+
+def _take_part(atom: _Atom, tokens: Sequence[Token], kinds: str) -> None:
+    """Read "early", "the end of" in front of an expression."""
+    place = atom.start
+    while place and kinds[place - 1] in "ifT":
+        place -= 1
+    if place and kinds[place - 1] == "E":
+        atom.span = calendar.third(atom.span, *tokens[place - 1].value)
+        atom.start = place - 1
+
+
+def _ranges(
+    atoms: list[_Atom], tokens: Sequence[Token], kinds: str, anchor: Anchor
+) -> Iterator[_Atom]:
+    """Join "between X and Y", "from X to Y", "X until Y"."""
+    done = -1
+    for place, (atom, other) in enumerate(pairwise([*atoms, None])):
+        if place <= done or atom is None:
+            continue
+        link = kinds[atom.end : other.start].replace("T", "") if other else ""
+        before = kinds[: atom.start].rstrip("T")[-1:]
+        if other and ((link == "A" and before == "B") or link in ("o", "u")):
+            joined = _range(atom, other, tokens, anchor)
+            if joined is not None:
+                yield joined
+                done = place + 1
+                continue
+        yield atom
+
+
+def _range(atom: _Atom, other: _Atom, tokens: Sequence[Token], anchor: Anchor) -> _Atom | None:
+    first, last = atom.span, other.span
+    if first.floating:  # "between May and July 2023": both of 2023
+        near = Anchor(last.end - timedelta(microseconds=1), southern=anchor.southern)
+        moved = _span(atom.rule, tokens[atom.start : atom.end], near)
+        first = moved or first
+    if not first.start < last.end:
+        return None
+    return _Atom(atom.start, other.end, atom.rule, Span(first.start, last.end, exact=last.exact))
+
+
+def _with_words_before(
+    atom: _Atom, tokens: Sequence[Token], kinds: str, anchor: Anchor
+) -> _Atom | None:
+    """Read "since", "before", "two weeks after" in front of an expression."""
+    place = atom.start
+    while place and kinds[place - 1] == "T":
+        place -= 1
+    link = kinds[place - 1] if place else ""
+    if link not in ("c", "b", "k", "u", "V") or atom.rule in ("ago", "last_few"):
+        return atom
+    place -= 1
+    span: Span | None
+    if link in "bk" and place and kinds[place - 1] in "UW":
+        place -= 1
+        unit = tokens[place]
+        counted = place and kinds[place - 1] in "Nwa"
+        span = _beside(atom.span, unit, tokens[place - 1] if counted else None, link)
+        place -= bool(counted)
+    else:
+        span = _open(atom.span, link, anchor)
+    return None if span is None else _Atom(place, atom.end, atom.rule, span)
+
+
+def _beside(span: Span, unit: Token, count: Token | None, link: str) -> Span | None:
+    """The week before X, two days after X, the Friday before X."""
+    edge = span.start if link == "b" else span.end - timedelta(days=1)
+    anchor = Anchor(edge, ahead=link == "k")
+    try:
+        if unit.kind == "W":
+            return calendar.weekday(anchor, unit.value)
+        if unit.value == "weekend":
+            return calendar.unit(anchor, "weekend", -1 if link == "b" else 1)
+        if count is None and unit.value != "day":
+            near = Anchor(span.start if link == "b" else span.end)
+            whole = calendar.rolling(near, unit.value, -1 if link == "b" else 1)
+            return Span(whole.start, whole.end)
+        low, high = (1, 1) if count is None else count.value
+        signed = (-high, -low) if link == "b" else (low, high)
+        return calendar.shifted(anchor, unit.value, *signed)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _open(span: Span, link: str, anchor: Anchor) -> Span | None:
+    beginning, end = BEGINNING.replace(tzinfo=None), END.replace(tzinfo=None)
+    if link == "c":
+        made = Span(span.start, anchor.now, exact=True)
+    elif link == "k":
+        made = Span(span.end, anchor.now if span.end < anchor.now else end)
+    else:
+        made = Span(beginning, span.end if link == "u" else span.start)
+    return made if made.start < made.end else None
+
+
+def _interval(
+    text: str, tokens: Sequence[Token], atom: _Atom, now: datetime, local: datetime, zone: tzinfo
+) -> Interval | None:
+    def moment(at: datetime) -> datetime:
+        if at == local or atom.span.exact and at > local - timedelta(2):
+            return now.astimezone(UTC) + (at - local)
+        return at.replace(tzinfo=zone).astimezone(UTC)
+
+    try:
+        start, end = moment(atom.span.start), moment(atom.span.end)
+    except (ValueError, OverflowError):
+        return None
+    start, end = max(start, BEGINNING), min(end, END)
+    said = text[tokens[atom.start].start : tokens[atom.end - 1].end]
+    return Interval(start, end, said, atom.rule == "while") if start < end else None

@@ -1,0 +1,315 @@
+"""The grammar of time expressions: kinds of words to spans on the calendar.
+
+Each word of a text is one letter, its kind (see `when_words`), "." for a word without one. An
+expression is then a regular expression over that string of letters, the same for every language.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from msgspec import Struct
+
+from slowcat_memory.core.time import calendar
+from slowcat_memory.core.time.calendar import Anchor, Span
+
+FIRST_YEAR, LAST_YEAR = 1900, 2199
+_DIRECTION = {"L": -1, "t": 0, ">": 1}
+
+_YEAR = "(?:f?T?Y|f?T?[Lt>]U)"  # "of 2023", "last year"
+_AFTER = "(?<=[iJjcbkuBE])"  # what makes a name or a verb a month: "in may", "since june"
+_QUANTITY = "(?:[Nwa]|a?ha?)"  # "3", "a couple of", "a", "half a"
+_PAIR = "(?<=[MmvsY][Ao])"  # the second of two: "between May and June"
+
+
+class Piece(Struct, frozen=True):
+    """The words of one expression.
+
+    Attributes:
+        kinds: A letter for each word.
+        values: What each word stands for.
+    """
+
+    kinds: str
+    values: Sequence[Any]
+
+    def get(self, kinds: str, default: Any = None) -> Any:
+        """Find the value of the first word of some kinds.
+
+        Args:
+            kinds: The kinds' letters.
+            default: What to return without one.
+
+        Returns:
+            The value.
+        """
+        for kind, value in zip(self.kinds, self.values, strict=True):
+            if kind in kinds:
+                return value
+        return default
+
+    def which(self) -> str:
+        """Find "last", "this" or "next"; "this past week" is "last".
+
+        Returns:
+            Its letter, "" when there is none.
+        """
+        return next((kind for kind in "L>t" if kind in self.kinds), "")
+
+    def quantity(self) -> tuple[float, float]:
+        """Read a number, as the least and the most it may mean.
+
+        Returns:
+            "three" is (3, 3), "a few" (2, 5), "half a" (0.5, 0.5), "a … and a half" (1.5, 1.5).
+        """
+        low, high = self.get("Nw") or (1.0, 1.0)
+        if "h" in self.kinds:
+            return (low + 0.5, high + 0.5) if "A" in self.kinds else (low / 2, high / 2)
+        return low, high
+
+
+Reading = Callable[[Piece, Anchor], Span | None]
+
+
+def _year_of(piece: Piece, anchor: Anchor) -> int | None:
+    """Find the year that an expression names."""
+    if "Y" in piece.kinds:
+        return piece.get("Y")
+    which = piece.which()
+    named = which and piece.get("U") == "year"
+    return anchor.now.year + _DIRECTION[which] if named else None
+
+
+def _yearly(piece: Piece, anchor: Anchor, make: Callable[[int], Span | None]) -> Span | None:
+    year = _year_of(piece, anchor)
+    return calendar.nearest(anchor, make, piece.which()) if year is None else make(year)
+
+
+def _date(piece: Piece, anchor: Anchor) -> Span | None:
+    month, place = piece.get("Mmv"), piece.get("NqOw")
+    day = place[0] if isinstance(place, tuple) else place
+
+    def make(year: int) -> Span | None:
+        try:
+            return calendar.days(datetime(year, month, day))
+        except ValueError:  # 29 February, 31 June
+            return None
+
+    return _yearly(piece, anchor, make)
+
+
+def _two_days(piece: Piece, anchor: Anchor) -> Span | None:
+    numbers = [v for k, v in zip(piece.kinds, piece.values, strict=True) if k in "Nq"]
+    low, high = (n[0] if isinstance(n, tuple) else n for n in numbers)
+    month = piece.get("Mmv")
+
+    def make(year: int) -> Span | None:
+        try:
+            first, last = datetime(year, month, low), datetime(year, month, high)
+        except ValueError:
+            return None
+        return Span(first, last + timedelta(1)) if first <= last else None
+
+    return _yearly(piece, anchor, make)
+
+
+def _month(piece: Piece, anchor: Anchor) -> Span | None:
+    return _yearly(piece, anchor, lambda year: calendar.month(year, piece.get("Mmv")))
+
+
+def _season(piece: Piece, anchor: Anchor) -> Span | None:
+    first = (piece.get("s") + (5 if anchor.southern else -1)) % 12 + 1
+    return _yearly(piece, anchor, lambda year: calendar.month(year, first, 3))
+
+
+def _feast(piece: Piece, anchor: Anchor) -> Span | None:
+    month, day, count = piece.get("H")
+    return _yearly(piece, anchor, lambda year: calendar.days(datetime(year, month, day), count))
+
+
+def _nth(piece: Piece, anchor: Anchor) -> Span | None:
+    """The first week of June; the last Friday of last month; the second half of 2022."""
+    place = next(n for n, kind in enumerate(piece.kinds) if kind in "fiJ")
+    head = Piece(piece.kinds[:place], piece.values[:place])
+    tail = Piece(piece.kinds[place + 1 :], piece.values[place + 1 :])
+    whole = _whole(tail, anchor)
+    if whole is None:
+        return None
+    n = -1 if "L" in head.kinds else head.get("Oq") - 1
+    if "h" in head.kinds:
+        middle = whole.start + timedelta((whole.end - whole.start).days // 2)
+        return Span(whole.start, middle) if n == 0 else Span(middle, whole.end)
+    size, phase = 1, 0
+    if "W" in head.kinds:
+        size, phase = 7, (head.get("W") - whole.start.weekday()) % 7
+    elif head.get("U") == "weekend":
+        size, phase = 7, (5 - whole.start.weekday()) % 7
+    elif head.get("U") == "week":
+        size = 7
+    elif head.get("U") == "month":
+        first = calendar.add_months(whole.start, n) if n >= 0 else calendar.add_months(whole.end, n)
+        return Span(first, calendar.add_months(first, 1)) if first < whole.end else None
+    elif head.get("U") != "day":
+        return None
+    length = {"week": 7, "weekend": 2}.get(head.get("U"), 1)
+    if n < 0:
+        n = ((whole.end - whole.start).days - phase - length) // size
+        if head.get("U") == "week":
+            return Span(whole.end - timedelta(7), whole.end)
+    start = whole.start + timedelta(phase + n * size)
+    return Span(start, start + timedelta(length)) if start < whole.end else None
+
+
+def _whole(piece: Piece, anchor: Anchor) -> Span | None:
+    if any(kind in piece.kinds for kind in "Mmv"):
+        return _month(piece, anchor)
+    return _year(piece, anchor) if "Y" in piece.kinds else _calendar(piece, anchor)
+
+
+def _ago(piece: Piece, anchor: Anchor) -> Span | None:
+    low, high = piece.quantity()
+    name = piece.get("U")
+    if low < 1 and name not in ("year", "decade", "hour"):
+        return None
+    if "D" in piece.kinds and name != "weekend":  # "a year ago today"
+        day = calendar.rolling(anchor, name, -low).start
+        return calendar.days(Anchor(day).day)
+    return calendar.shifted(anchor, name, -high, -low)
+
+
+def _ahead(piece: Piece, anchor: Anchor) -> Span | None:
+    low, high = piece.quantity()
+    return calendar.shifted(anchor, piece.get("U"), low, high)
+
+
+def _last_few(piece: Piece, anchor: Anchor) -> Span | None:
+    return calendar.rolling(anchor, piece.get("U"), -piece.quantity()[1])
+
+
+def _next_few(piece: Piece, anchor: Anchor) -> Span | None:
+    return calendar.rolling(anchor, piece.get("U"), piece.quantity()[1])
+
+
+def _same_time(piece: Piece, anchor: Anchor) -> Span | None:
+    name = piece.get("U")
+    if name not in ("year", "month", "week"):
+        return None
+    then = Anchor(calendar.rolling(anchor, name, -piece.quantity()[0]).start)
+    return calendar.shifted(then, {"year": "month", "month": "week", "week": "day"}[name], 0, 0)
+
+
+def _weekday(piece: Piece, anchor: Anchor) -> Span | None:
+    which = piece.which()
+    if which and piece.get("U") == "week":
+        monday = calendar.unit(anchor, "week", _DIRECTION[which]).start
+        return calendar.days(monday + timedelta(piece.get("W")))
+    day = calendar.weekday(anchor, piece.get("W"), which)
+    return _part(day, piece.get("P"), day.floating)
+
+
+def _part(day: Span, hours: tuple[int, int] | None, floating: bool = False) -> Span:
+    if hours is None:
+        return day
+    start, end = (day.start + timedelta(hours=hour) for hour in hours)
+    return Span(start, end, floating)
+
+
+def _day(piece: Piece, anchor: Anchor) -> Span | None:
+    offset, hours = piece.get("D")
+    return _part(calendar.days(anchor.day + timedelta(offset)), piece.get("P", hours))
+
+
+def _part_of_day(piece: Piece, anchor: Anchor) -> Span | None:
+    return _part(
+        calendar.days(anchor.day - timedelta(1 if piece.which() == "L" else 0)), piece.get("P")
+    )
+
+
+def _day_of_month(piece: Piece, anchor: Anchor) -> Span | None:
+    """Find the latest 5th for "on the 5th", or of plans the next."""
+    for step in range(4):  # of the months, one in two at worst is too short
+        first = calendar.add_months(anchor.day.replace(day=1), step if anchor.ahead else -step)
+        try:
+            day = calendar.days(first.replace(day=piece.get("q")))
+        except ValueError:
+            continue
+        if (day.end > anchor.now) if anchor.ahead else (day.start <= anchor.now):
+            return day
+    return None
+
+
+def _vague(piece: Piece, anchor: Anchor) -> Span | None:
+    low, high = piece.get("R")
+    return Span(anchor.day + timedelta(low), anchor.day + timedelta(high))
+
+
+def _calendar(piece: Piece, anchor: Anchor) -> Span | None:
+    name = piece.get("U")
+    rolled = "T" in piece.kinds and "L" in piece.kinds  # "the last week" ends now
+    if name in ("minute", "day") and not rolled:  # "last-minute", "next day"
+        return None
+    if rolled and name != "weekend":
+        return calendar.rolling(anchor, name, -1)
+    return calendar.unit(anchor, name, _DIRECTION[piece.which()])
+
+
+def _before_last(piece: Piece, anchor: Anchor) -> Span | None:
+    last = calendar.unit(anchor, piece.get("U"), -1)
+    return calendar.unit(Anchor(last.start), piece.get("U"), -1)
+
+
+def _the_weekend(piece: Piece, anchor: Anchor) -> Span | None:
+    if piece.get("U") != "weekend":
+        return None
+    span = calendar.unit(anchor, "weekend", 0)
+    later = span.start > anchor.now and not anchor.ahead
+    return calendar.unit(anchor, "weekend", -1) if later else span
+
+
+def _year(piece: Piece, anchor: Anchor) -> Span | None:
+    return calendar.month(piece.get("Y"), 1, 12)
+
+
+def _iso(piece: Piece, anchor: Anchor) -> Span | None:
+    year, month, day = piece.get("X")
+    if not FIRST_YEAR <= year <= LAST_YEAR:
+        return None
+    return calendar.days(datetime(year, month, day)) if day else calendar.month(year, month)
+
+
+RULES: tuple[tuple[str, str, Reading], ...] = (
+    ("iso", "X", _iso),
+    ("two", rf"[BF]T?[Nq][Ao]T?[Nq]f?[Mmv]{_YEAR}?|[BF][Mmv][Nq][Ao][Nq]{_YEAR}?", _two_days),
+    ("nth", rf"(?:O|q|L)[UWh][fiJ]T?(?:[Mmv]{_YEAR}?|[Lt>]U|U?Y)", _nth),
+    ("date", rf"(?:[Nq]f?[Mmv](?!x)|Of?[Mm]|Ofv|w[Mm]){_YEAR}?", _date),
+    (
+        "day",
+        rf"(?:[Mm]T?[NqO](?!U)|v(?:T?[qO](?!U)|N(?=Y))|{_AFTER}vN(?!U)|[Mm]w(?=Y)){_YEAR}?",
+        _date,
+    ),
+    ("year_month", rf"[Mm]{_YEAR}|v(?:f?Y)|{_AFTER}v{_YEAR}", _month),
+    (
+        "month",
+        rf"[L>][Mmv](?!x)|t[Mm]|M|{_AFTER}[mv](?!x)|{_PAIR}[mv](?!x)|(?<=F)[mv](?=[ou])",
+        _month,
+    ),
+    ("season", rf"s{_YEAR}|[Lt>]s|(?:{_AFTER}|(?<=[iJjcbkuBE]T)|{_PAIR})s", _season),
+    ("feast", rf"[Lt>]?H{_YEAR}?", _feast),
+    ("same", rf"z(?:LU|{_QUANTITY}Ug)", _same_time),
+    ("ago", rf"{_QUANTITY}UgD?|[aw]UAahg|V{_QUANTITY}U", _ago),
+    ("last_few", rf"L{_QUANTITY}U", _last_few),
+    ("next_few", rf">{_QUANTITY}U", _next_few),
+    ("ahead", r"i[Nw]U(?!g)", _ahead),
+    ("weekday", r"W[Lt>]U|[Lt>]UW|[Lt>]?WP?", _weekday),
+    ("hours", r"[Lt]P", _part_of_day),
+    ("today", r"DP?", _day),
+    ("while", r"R", _vague),
+    ("before_last", r"UbL", _before_last),
+    ("unit", r"TLU(?!f)|t?[L>]U(?!f)|tU", _calendar),
+    ("weekend", r"(?:[ij]T|J)U(?![fbk])", _the_weekend),
+    ("nth_day", r"jTq(?![fMmvUW])", _day_of_month),
+    ("year", rf"{_AFTER}Y|{_PAIR}Y|(?<=F)Y(?=[ou])|UY", _year),
+)
+EXPRESSION = re.compile("|".join(f"(?P<{name}>{rule})" for name, rule, _ in RULES))
+READINGS: dict[str, Reading] = {name: reading for name, _, reading in RULES}

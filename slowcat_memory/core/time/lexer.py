@@ -1,0 +1,107 @@
+"""A text to tokens with a kind each, for the grammar of `when_rules`."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from slowcat_memory.core.time.grammar import FIRST_YEAR, LAST_YEAR
+from slowcat_memory.core.language.time import Words
+
+_TOKEN = re.compile(
+    r"(?P<iso>\d{4}[-/]\d\d?(?:[-/]\d\d?)?(?!\d))"
+    r"|(?P<dotted>\d\d?\.\d\d?\.\d{4}(?!\d))"
+    r"|(?P<other>\d+[:.,/]\d[\d:.,/]*)"
+    r"|(?P<number>\d+)(?P<ending>[^\W\d_]*)"
+    r"|(?P<word>[^\W\d_]+)(?:['’]s\b)?"
+    r"|(?P<stop>[!?;]|(?<=[^\W\d_]{4})\.(?=\s))"
+)
+
+
+class Token(Struct):
+    """A word, a phrase or a number.
+
+    Attributes:
+        kind: One letter.
+        value: What it stands for.
+        start: Where it begins in the text.
+        end: Where it ends.
+    """
+
+    kind: str
+    value: Any
+    start: int
+    end: int
+
+
+def tokens_of(text: str, language: Words) -> Iterator[Token]:
+    """Give each word its kind; phrases and compound numbers become one token.
+
+    Args:
+        text: Any text.
+        language: Its words for time.
+
+    Yields:
+        Its words, numbers and ends of sentences in order.
+    """
+    plain = list(_plain(text, language))
+    place = 0
+    while place < len(plain):
+        word, token = plain[place]
+        for phrase in language.phrases.get(word, ()):
+            if tuple(other for other, _ in plain[place : place + len(phrase)]) == phrase:
+                kind, value = language.table[" ".join(phrase)]
+                place += len(phrase)
+                yield Token(kind, value, token.start, plain[place - 1][1].end)
+                break
+        else:
+            place += 1
+            while place < len(plain) and (joined := _joined(token, plain[place][1])):
+                token, place = joined, place + 1
+            yield token
+
+
+def _plain(text: str, language: Words) -> Iterator[tuple[str, Token]]:
+    for match in _TOKEN.finditer(text):
+        start, end = match.span()
+        word = (match["word"] or "").lower()
+        if word:
+            kind, value = language.table.get(word, (".", None))
+        else:
+            kind, value = _number(match, language)
+        yield word, Token(kind, value, start, end)
+
+
+def _number(match: re.Match[str], language: Words) -> tuple[str, Any]:
+    if match["stop"]:
+        return "|", None
+    if match["iso"] or match["dotted"]:
+        numbers = [int(part) for part in re.split(r"[-/.]", match[0])]
+        year, month, day = numbers[::-1] if match["dotted"] else [*numbers, 0][:3]
+        return "X", (year, month, day)
+    if match["other"] or len(match["number"]) > 4:
+        return ".", None
+    value, ending = int(match["number"]), match["ending"].lower()
+    if ending:
+        return ("q", value) if ending in language.ordinal else (".", None)
+    if len(match["number"]) == 4 and FIRST_YEAR <= value <= LAST_YEAR:
+        return "Y", value
+    return "N", (value, value)
+
+
+def _joined(token: Token, other: Token) -> Token | None:
+    """Join the words of one number: twenty-first, twenty three, (20)(23) as a year."""
+    units = other.value if other.kind == "O" else other.value[0] if other.kind == "w" else 0
+    if token.kind == "Y" and other.kind == "w" and token.value % 10 == 0 and 1 <= units <= 9:
+        return Token("Y", token.value + units, token.start, other.end)
+    if token.kind != "w" or token.value[0] != token.value[1]:
+        return None
+    tens = token.value[0]
+    if tens in range(20, 100, 10) and 1 <= units <= 9:
+        value = tens + units
+        joined = value if other.kind == "O" else (value, value)
+        return Token(other.kind, joined, token.start, other.end)
+    if other.kind == "w" and tens in (19, 20) and 10 <= units <= 99:
+        return Token("Y", 100 * tens + units, token.start, other.end)
+    return None
