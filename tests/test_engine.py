@@ -22,7 +22,7 @@ from slowcat_memory.providers import EmbedderReport, QueryEmbedder
 from slowcat_memory.records import Cursor, Forget, SessionEdge, Turn
 from slowcat_memory.runtime.query import Recollection
 from slowcat_memory.runtime.retrieval import RetrievalOptions
-from slowcat_memory.store import copies
+from slowcat_memory.store.care import copy
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
 TALK = (
@@ -571,7 +571,7 @@ def test_it_is_out_of_mind_before_its_bytes_are_erased(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Erasing takes a second per GB; nobody may recall what is being erased."""
-    engine, seen, erase = home.open(), [], copies.erase_if_due
+    engine, seen, erase = home.open(), [], copy.erase_if_due
     (secret,) = home.talk(engine, SECRET)
     home.talk(engine)
 
@@ -579,7 +579,7 @@ def test_it_is_out_of_mind_before_its_bytes_are_erased(
         seen.append(texts(engine.search("swordfish", "anna")))
         return erase(*args)
 
-    monkeypatch.setattr(copies, "erase_if_due", slow)
+    monkeypatch.setattr(copy, "erase_if_due", slow)
     assert engine.forget(Forget(turns=(secret,))).erased
     assert seen == [[]]
 

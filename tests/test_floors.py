@@ -107,7 +107,7 @@ def test_every_module_keeps_to_its_floor() -> None:
     [
         ("core/ranking/priors.py", "from slowcat_memory.store import Store"),
         ("index/dense.py", "from slowcat_memory.providers import Embedder"),
-        ("store/codec.py", "import slowcat_memory.index.options"),
+        ("store/disk/codec.py", "import slowcat_memory.index.options"),
         ("runtime/recall.py", "from slowcat_memory.engine import MemoryEngine"),
         ("records.py", "from slowcat_memory.core import text"),
         ("engine/engine.py", "from slowcat_memory.testing import FixedClock"),

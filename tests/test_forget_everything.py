@@ -8,7 +8,7 @@ import pytest
 from parroting import Mind, parrot
 
 from slowcat_memory.records import Forget, LedgerEntry, Offer
-from slowcat_memory.store import folder
+from slowcat_memory.store.disk import folder
 from slowcat_memory.testing import ScriptedLLM
 
 SECRET = "Zqxsecret7"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from slowcat_memory.config import Config
     from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.records import Task
-    from slowcat_memory.store.health import Health
+    from slowcat_memory.store.care.health import Health
 
 State = Literal["fine", "note", "wrong"]
 Repair = Callable[["MemoryEngine"], object]

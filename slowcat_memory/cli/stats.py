@@ -97,8 +97,8 @@ def _scope(snapshot: "Snapshot", scope: str, embedder: str) -> dict[str, Any]:
 
 def _writer(engine: "MemoryEngine") -> dict[str, Any] | None:
     """Tell which process has the store open for writing, if any runs."""
-    from slowcat_memory.store.folder import RUNNING
-    from slowcat_memory.store.locks import alive, holder
+    from slowcat_memory.store.disk.folder import RUNNING
+    from slowcat_memory.store.disk.locks import alive, holder
 
     pid, program = holder(engine.store.path)
     if not alive(pid) or not (engine.store.path / RUNNING).exists():

@@ -33,7 +33,7 @@ from slowcat_memory.records import (
 )
 from slowcat_memory.replay.then import Then
 from slowcat_memory.store import Snapshot, Store
-from slowcat_memory.store.folder import DATA, REPLAYING
+from slowcat_memory.store.disk.folder import DATA, REPLAYING
 
 WAIT_S = 30.0  # a wait there, which takes no time here
 REPLAY = "replay"  # the name of who writes

@@ -16,7 +16,7 @@ from slowcat_memory.core.memory.chunk import turn_of
 from slowcat_memory.core.memory.kinds import ICEBREAKER, family
 from slowcat_memory.records import Event, LedgerEntry, Memory, Session, Turn, WriteBatch
 from slowcat_memory.store import Ack, Snapshot, Store
-from slowcat_memory.store.sessions import fold
+from slowcat_memory.store.rows.sessions import fold
 
 
 class Then:

@@ -27,11 +27,12 @@ from slowcat_memory.records import (
     Turn,
     Vector,
 )
-from slowcat_memory.store import codec, keys, places
-from slowcat_memory.store.census import census
-from slowcat_memory.store.environment import Handles, Txn
-from slowcat_memory.store.schema import EPOCH, LAST_CHANGE, UNENDED
-from slowcat_memory.store.shelf import BlockReader, DamagedRow, Shelf
+from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.blocks import locations
+from slowcat_memory.store.blocks.census import census
+from slowcat_memory.store.disk.environment import Handles, Txn
+from slowcat_memory.store.disk.tables import EPOCH, LAST_CHANGE, UNENDED
+from slowcat_memory.store.blocks.reader import BlockReader, DamagedRow, Shelf
 
 if TYPE_CHECKING:
     import lmdb
@@ -147,7 +148,7 @@ class Snapshot:
 
     def _ids(self, scope: str, after: int) -> Iterator[bytes]:
         if not scope:
-            yield from places.event_keys(self._txn, self._handles, keys.id_key(after + 1))
+            yield from locations.event_keys(self._txn, self._handles, keys.id_key(after + 1))
             return
         prefix = keys.scope_prefix(scope)
         for key in self._keys("log_by_scope", prefix, prefix + keys.id_key(after + 1)):
@@ -159,7 +160,7 @@ class Snapshot:
         Returns:
             The id, 0 when the log is empty.
         """
-        last = places.last_key(self._txn, self._handles)
+        last = locations.last_key(self._txn, self._handles)
         return keys.id_of(last) if last else 0
 
     # ------------------------------------------------------------------- sessions

@@ -94,8 +94,8 @@ def test_ctrl_c_is_quiet(filled, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_newer_store_is_refused(filled) -> None:
     import lmdb
 
-    from slowcat_memory.store import codec, keys
-    from slowcat_memory.store.schema import SCHEMA
+    from slowcat_memory.store.disk import codec, keys
+    from slowcat_memory.store.disk.tables import SCHEMA
 
     env = lmdb.open(str(filled.store), max_dbs=20)
     key = keys.name_key(SCHEMA)

@@ -14,7 +14,8 @@ from collections import Counter
 from pathlib import Path
 
 from slowcat_memory.records import Forget, WriteBatch
-from slowcat_memory.store import Store, StoreOptions, canary, folder
+from slowcat_memory.store import Store, StoreOptions
+from slowcat_memory.store.disk import canary, folder
 from tests.harness import samples, tiers
 from tests.harness.children import Child, ask
 

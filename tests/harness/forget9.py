@@ -22,7 +22,9 @@ from pathlib import Path
 from unittest import mock
 
 from slowcat_memory.records import Forget, WriteBatch
-from slowcat_memory.store import Store, cascade, copies
+from slowcat_memory.store import Store
+from slowcat_memory.store.rows import cascade
+from slowcat_memory.store.care import copy
 from tests.harness import samples, thinking, tiers
 from tests.harness.children import Child
 
@@ -59,7 +61,7 @@ def work(path: Path, into: int, seed: int, control: str) -> None:
 def fault(control: str) -> Iterator[None]:
     """Plant the fault that is to be found."""
     if control == "erase":
-        with mock.patch.object(copies, "erase_if_due", lambda env: True):
+        with mock.patch.object(copy, "erase_if_due", lambda env: True):
             yield
     elif control == "thoughts":
         with mock.patch.object(cascade, "drop", lambda along, edit: None):

@@ -20,7 +20,8 @@ from pathlib import Path
 from unittest import mock
 
 from slowcat_memory.records import Forget, WriteBatch
-from slowcat_memory.store import Store, StoreOptions, canary, environment, folder
+from slowcat_memory.store import Store, StoreOptions
+from slowcat_memory.store.disk import canary, environment, folder
 from tests.harness import samples, tiers
 from tests.harness.children import ask
 from tests.harness.tracing import Call, TracingRefused, trace

@@ -9,9 +9,12 @@ from unittest import mock
 
 from slowcat_memory.core.retention.tiering import TierOptions
 from slowcat_memory.errors import StoreError
-from slowcat_memory.store import Store, ageing, blocks, codec, keys, places
-from slowcat_memory.store.dictionaries import Dictionary
-from slowcat_memory.store.shelf import BlockReader, Shelf
+from slowcat_memory.store import Store
+from slowcat_memory.store.writer import tier_mover
+from slowcat_memory.store.blocks import block as blocks, locations
+from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.blocks.dictionary import Dictionary
+from slowcat_memory.store.blocks.reader import BlockReader, Shelf
 
 TINY = TierOptions(warm=8, block_exchanges=3, dictionary_from=20, dictionary_bytes=16_384)
 HOT = 8
@@ -48,11 +51,11 @@ def contents(store: Store, after: int = 0) -> tuple[bytes, int]:
         reader = BlockReader(lambda table, key: txn.get(key, db=handles[table]), Shelf())
         tables = {
             table: {key: value for key, value in txn.cursor(handles[table])}
-            for table in (*places.EVENTS, *blocks.TABLES, "dictionaries")
+            for table in (*locations.EVENTS, *blocks.TABLES, "dictionaries")
         }
         numbers = [keys.id_of(key) for table in blocks.TABLES for key in tables[table]]
         found = {number: reader.block(number) for number in numbers if number > after}
-    said = {keys.id_of(k): places.number(k, v) for k, v in tables["places"].items()}
+    said = {keys.id_of(k): locations.number(k, v) for k, v in tables["places"].items()}
     said = {id: number for id, number in said.items() if number > after}
     held = [(id, number) for number, block in found.items() for id in block.ids]
     wrong = len(set(held) ^ set(said.items())) + len(held) - len({id for id, _ in held})
@@ -91,14 +94,14 @@ def rows_go_first() -> Iterator[None]:
         return ack
 
     real = Store._derive
-    with mock.patch.object(Store, "_derive", derive), mock.patch.object(ageing, "move", first):
+    with mock.patch.object(Store, "_derive", derive), mock.patch.object(tier_mover, "move", first):
         yield
 
 
 @contextmanager
 def dictionaries_stay() -> Iterator[None]:
     """Forget, but leave dictionaries that were trained on it."""
-    from slowcat_memory.store import unblocking
+    from slowcat_memory.store.blocks import removal
 
-    with mock.patch.object(unblocking, "_tainted", lambda gone, edit: set()):
+    with mock.patch.object(removal, "_tainted", lambda gone, edit: set()):
         yield

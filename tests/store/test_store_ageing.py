@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from slowcat_memory.core.retention.tiering import TierOptions
 from slowcat_memory.records import Forget, LedgerEntry, Offer, WriteBatch
-from slowcat_memory.store import Store, StoreOptions, blocks, codec, keys, places
-from slowcat_memory.store.dictionaries import Dictionary
-from slowcat_memory.store.edit import transact
-from slowcat_memory.store.shelf import BlockReader, Shelf
+from slowcat_memory.store import Store, StoreOptions
+from slowcat_memory.store.blocks import block as blocks, locations
+from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.blocks.dictionary import Dictionary
+from slowcat_memory.store.disk.transaction import transact
+from slowcat_memory.store.blocks.reader import BlockReader, Shelf
 from tests.harness.samples import at, edge, memory, token, turn
 
 SMALL = StoreOptions(map_size_gib=1 / 16)
@@ -69,7 +71,7 @@ def check_places(store):
     lies_in = {id: number for number, block in every_block(store).items() for id in block.ids}
     held = sum(len(block.ids) for block in every_block(store).values())
     assert held == len(lies_in), "an event is in two blocks"
-    said = {id: places.number(keys.id_key(id), row) for id, row in rows(store, "places").items()}
+    said = {id: locations.number(keys.id_key(id), row) for id, row in rows(store, "places").items()}
     assert said == lies_in
     assert not said.keys() & rows(store, "log").keys()
 
@@ -145,7 +147,7 @@ def test_sessions_that_go_on_wait_until_a_block_is_full(store):
 
 
 def test_many_sessions_at_once_do_not_hold_each_other_up(store, monkeypatch):
-    monkeypatch.setattr("slowcat_memory.store.ageing.SLICE", 8)
+    monkeypatch.setattr("slowcat_memory.store.writer.tier_mover.SLICE", 8)
     say(store, 200, session=lambda n: f"s{n % 20}")
     assert age(store).done
     check_places(store)
@@ -210,11 +212,11 @@ def test_appending_goes_on_while_it_works(store):
 
 def traces(store, path: Path, *numbers: int) -> list:
     """Which turns' words are anywhere: in files, in unpacked blocks, in dictionaries."""
-    places = {file.name: file.read_bytes() for file in path.rglob("*") if file.is_file()}
-    places |= {f"block {n}": block.plain for n, block in every_block(store).items()}
-    places |= {f"dictionary {d.number}": d.data for d in dictionaries(store)}
+    locations = {file.name: file.read_bytes() for file in path.rglob("*") if file.is_file()}
+    locations |= {f"block {n}": block.plain for n, block in every_block(store).items()}
+    locations |= {f"dictionary {d.number}": d.data for d in dictionaries(store)}
     wanted = [(number, token(number).encode()) for number in numbers]
-    return [(number, name) for name, body in places.items() for number, word in wanted if word in body]  # fmt: skip
+    return [(number, name) for name, body in locations.items() for number, word in wanted if word in body]  # fmt: skip
 
 
 def test_the_search_for_traces_finds_them_in_blocks_and_in_dictionaries(store, path):
@@ -286,7 +288,7 @@ def test_forgetting_while_a_block_is_packed_ends_the_round(store, path, monkeypa
 
 
 def test_forgetting_while_a_dictionary_is_trained_discards_it(store, path, monkeypatch):
-    from slowcat_memory.store import dictionaries as module
+    from slowcat_memory.store.blocks import dictionary as module
 
     say(store, 300)
     real = module.train
@@ -390,7 +392,7 @@ def test_a_damaged_block_does_not_keep_the_others_from_ageing(store):
 
 
 def test_forgetting_what_waits_for_its_block_does_not_stop_the_round(store, monkeypatch):
-    monkeypatch.setattr("slowcat_memory.store.ageing.SLICE", 40)
+    monkeypatch.setattr("slowcat_memory.store.writer.tier_mover.SLICE", 40)
     say(store, 200, session=lambda n: f"s{n % 7}")
     asked = []
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError
 from slowcat_memory.records import Cursor
 from slowcat_memory.store import Store, StoreOptions
-from slowcat_memory.store.sessions import fold
+from slowcat_memory.store.rows.sessions import fold
 from tests.harness.samples import at, edge, memory, turn
 
 
@@ -170,7 +170,7 @@ def test_derived_work_gives_way_then_events_are_refused(open_store, monkeypatch)
 
 
 def _task(busy, held):
-    from slowcat_memory.store.backlog import Task
+    from slowcat_memory.store.writer.write_queue import Task
 
     return Task(lambda: (busy.set(), held.wait(10)))
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Event, SessionEdge, TokenVectors, Turn, Vector
-from slowcat_memory.store import canary, codec, keys
+from slowcat_memory.store.disk import canary, codec, keys
 
 words = st.text(
     st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=40

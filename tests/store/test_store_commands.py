@@ -5,7 +5,7 @@ import pytest
 
 from slowcat_memory.records import CommandEntry, Forget, Turn, WriteBatch
 from slowcat_memory.store import Store
-from slowcat_memory.store.edit import transact
+from slowcat_memory.store.disk.transaction import transact
 from tests.harness.samples import at, memory, turn
 
 
@@ -96,8 +96,8 @@ def test_orders_survive_a_salvage(open_store, path):
         store.append(turn(n))
     put(store, entry(1, turns=(3,), due=at()))
     store.close()
-    from slowcat_memory.store import care
+    from slowcat_memory.store.care import recover
 
-    report = care.recover(path, at(), 1 << 26)
+    report = recover.recover(path, at(), 1 << 26)
     assert report.salvaged == 39
     assert commands(open_store()) == [entry(1, turns=(3,), due=at())]

@@ -26,7 +26,7 @@ from slowcat_memory.records import (
     WriteBatch,
 )
 from slowcat_memory.store import Store, StoreOptions
-from slowcat_memory.store.sessions import fold
+from slowcat_memory.store.rows.sessions import fold
 from tests.harness.samples import at, edge, memory, token, turn
 
 SMALL = StoreOptions(map_size_gib=1 / 16)
@@ -211,7 +211,7 @@ def test_what_was_not_erased_is_erased_at_the_next_open(open_store, path):
 
 
 def test_a_reader_that_stays_puts_off_the_erasure(store, monkeypatch):
-    monkeypatch.setattr("slowcat_memory.store.copies.READERS_LEAVE", 0.05)
+    monkeypatch.setattr("slowcat_memory.store.care.copy.READERS_LEAVE", 0.05)
     store.append(turn(1)).wait()
     with store.snapshot() as snapshot:
         assert not store.forget(Forget(turns=(1,))).erased

@@ -8,8 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.records import Context, Forget, IndexFile, Key, Manifest, Vector, WriteBatch
-from slowcat_memory.store import BadIndex, Health, Store, codec, keys
-from slowcat_memory.store.edit import transact
+from slowcat_memory.store import BadIndex, Health, Store
+from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk.transaction import transact
 from tests.harness.children import Child
 from tests.harness.samples import at, memory, turn
 from tests.harness.thinking import think

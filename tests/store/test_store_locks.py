@@ -12,7 +12,8 @@ from slowcat_memory.errors import (
     StoreError,
     StoreUnsafeError,
 )
-from slowcat_memory.store import Store, folder
+from slowcat_memory.store import Store
+from slowcat_memory.store.disk import folder
 from tests.harness.samples import turn
 
 ROOT = Path(__file__).parents[2]

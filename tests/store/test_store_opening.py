@@ -14,10 +14,12 @@ from slowcat_memory.errors import (
     StoreTooNewError,
 )
 from slowcat_memory.records import Forget, Vector, WriteBatch
-from slowcat_memory.store import Store, canary, codec, judge, keys, migrations, schema
-from slowcat_memory.store.edit import transact
-from slowcat_memory.store.environment import Environment
-from slowcat_memory.store.folder import SALVAGING
+from slowcat_memory.store import Store
+from slowcat_memory.store.disk import canary, codec, keys, tables as schema
+from slowcat_memory.store.care import canary_process, migrations
+from slowcat_memory.store.disk.transaction import transact
+from slowcat_memory.store.disk.environment import Environment
+from slowcat_memory.store.disk.folder import SALVAGING
 from tests.harness import samples
 from tests.harness.damage import damage
 from tests.harness.samples import memory, turn
@@ -58,8 +60,8 @@ def test_a_new_store_says_so(open_store, path):
 
 def test_the_canary_goes_first_after_an_unclean_stop_only(open_store, path, tmp_path, monkeypatch):
     asked = []
-    whole = judge.is_whole
-    monkeypatch.setattr(judge, "is_whole", lambda file: asked.append(file) or whole(file))
+    whole = canary_process.is_whole
+    monkeypatch.setattr(canary_process, "is_whole", lambda file: asked.append(file) or whole(file))
     store = open_store()
     fill(store)
     killed = leave(store, path, tmp_path / "killed")
@@ -289,7 +291,7 @@ def test_backups_are_read_before_they_get_their_name(store, path, tmp_path, monk
     kept = store.backup(tmp_path / "kept.mdb")
     with pytest.raises(StoreError, match="exists"):
         store.backup(kept)
-    monkeypatch.setattr(judge, "is_whole", lambda file: False)
+    monkeypatch.setattr(canary_process, "is_whole", lambda file: False)
     with pytest.raises(StoreDamagedError):
         store.backup(tmp_path / "bad.mdb")
     assert {file.name for file in tmp_path.iterdir()} == {"kept.mdb", "store"}

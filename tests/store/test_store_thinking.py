@@ -21,8 +21,9 @@ from slowcat_memory.records import (
     Vector,
     WriteBatch,
 )
-from slowcat_memory.store import Store, StoreOptions, restore, schema
-from slowcat_memory.store.edit import transact
+from slowcat_memory.store import Store, StoreOptions, restore
+from slowcat_memory.store.disk import tables
+from slowcat_memory.store.disk.transaction import transact
 from tests.harness.samples import at, memory, turn
 
 SPACE, TOKENS = "e", "e~0/2"
@@ -342,7 +343,7 @@ def make_older(store: Store) -> None:
         with env.env.begin(write=True) as txn:
             for table in NEW:
                 txn.drop(env.handles.pop(table))
-        transact(env, lambda edit: edit.set_meta(schema.SCHEMA, 3))
+        transact(env, lambda edit: edit.set_meta(tables.SCHEMA, 3))
 
     store._writer.call(change)
     store.close()

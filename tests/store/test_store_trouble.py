@@ -11,7 +11,9 @@ import pytest
 from slowcat_memory.errors import StoreClosedError, StoreDamagedError, StoreError, StoreFullError
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Forget, WriteBatch
-from slowcat_memory.store import StoreOptions, environment, room, writer
+from slowcat_memory.store import StoreOptions
+from slowcat_memory.store.disk import environment, free_space
+from slowcat_memory.store.writer import writer
 from tests.harness.samples import memory, turn
 
 ROOT = Path(__file__).parents[2]
@@ -168,7 +170,7 @@ def test_a_nearly_full_disk_refuses_derived_work_only(open_store, monkeypatch):
     with pytest.raises(StoreFullError, match="nearly full"):
         store.apply("j", WriteBatch(memories=(memory(),)))
     store.append(turn(1)).wait(5)
-    monkeypatch.setattr(room, "ASK_EVERY", 0.0)
+    monkeypatch.setattr(free_space, "ASK_EVERY", 0.0)
 
 
 def test_what_lmdb_refuses_for_good_fails_alone(store, monkeypatch):
@@ -179,7 +181,7 @@ def test_what_lmdb_refuses_for_good_fails_alone(store, monkeypatch):
         if events[0].id == 2:
             edit.put("log", b"k" * 600, b"value")
 
-    monkeypatch.setattr("slowcat_memory.store.lmdb.stage.append", append)
+    monkeypatch.setattr("slowcat_memory.store.store.stage.append", append)
     acks = [store.append(turn(n)) for n in (1, 2, 3)]
     assert store.flush(5)
     with pytest.raises(StoreError):

@@ -1,0 +1,119 @@
+"""From an older schema to this one, step by step, each step in one transaction with its number."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from slowcat_memory.errors import StoreTooNewError
+from slowcat_memory.store.care.copy import copy_out
+from slowcat_memory.store.disk.transaction import Edit, transact
+from slowcat_memory.store.disk.environment import Environment
+from slowcat_memory.store.disk.folder import BACKUPS, sync_dir
+from slowcat_memory.store.disk.tables import CREATED, EPOCH, NEXT_ID, SCHEMA, SCHEMA_VERSION
+
+Migration = Callable[[Edit], None]
+
+
+def _to_blocks(edit: Edit) -> None:
+    """To 2: tables for blocks and dictionaries. They are made on opening, and may be empty."""
+
+
+def _to_commands(edit: Edit) -> None:
+    """To 3: a table for orders, made on opening; and turns that may be marked as asides."""
+
+
+def _to_thinking(edit: Edit) -> None:
+    """To 4: tables for contexts, keys, tasks and runs, made on opening; all empty at first."""
+
+
+# From version n to n + 1, by n.
+STEPS: Mapping[int, Migration] = {1: _to_blocks, 2: _to_commands, 3: _to_thinking}
+
+
+def version(env: Environment) -> int | None:
+    """Read which schema a store has.
+
+    Args:
+        env: The store.
+
+    Returns:
+        The version, None when nothing was ever written.
+    """
+    with env.reading() as (txn, handles):
+        if "meta" not in handles:
+            return None
+        found = Edit(txn, handles).meta(SCHEMA, None)
+        return None if found is None else int(found)
+
+
+def bring_up_to_date(
+    env: Environment,
+    now: datetime,
+    steps: Mapping[int, Migration] = STEPS,
+    target: int = SCHEMA_VERSION,
+) -> int | None:
+    """Found a new store, or migrate an older one after a backup.
+
+    Args:
+        env: The store; the caller holds the writer lock.
+        now: Time of founding, and of the backup.
+        steps: By the version that each starts from.
+        target: The version to reach.
+
+    Returns:
+        The version it had, None when nothing had to be migrated.
+
+    Raises:
+        StoreTooNewError: A newer version of this package wrote it.
+    """
+    found = version(env)
+    if found is None:
+        transact(env, lambda edit: _found(edit, now, target))
+        return None
+    check(found, env.path, target)
+    if found == target:
+        return None
+    _backup(env, found, now)
+    for number in range(found, target):
+        transact(env, _step(steps[number], number + 1))
+    return found
+
+
+def check(found: int | None, path: Path, target: int = SCHEMA_VERSION) -> None:
+    """Refuse a store of a newer schema.
+
+    Args:
+        found: Its version.
+        path: Its folder, for the message.
+        target: The newest version that this package knows.
+
+    Raises:
+        StoreTooNewError: It is newer.
+    """
+    if found is not None and found > target:
+        raise StoreTooNewError(
+            f"{path} has schema {found}, this version knows {target}",
+            hint="Install the newer slowcat-memory again.",
+        )
+
+
+def _found(edit: Edit, now: datetime, target: int) -> None:
+    edit.set_meta(SCHEMA, target)
+    edit.set_meta(CREATED, now.isoformat())
+    edit.set_meta(NEXT_ID, 1)
+    edit.set_meta(EPOCH, 0)
+
+
+def _step(migration: Migration, reached: int) -> Migration:
+    def change(edit: Edit) -> None:
+        migration(edit)
+        edit.set_meta(SCHEMA, reached)
+
+    return change
+
+
+def _backup(env: Environment, found: int, now: datetime) -> None:
+    folder = env.path / BACKUPS
+    folder.mkdir(mode=0o700, exist_ok=True)
+    copy_out(env, folder / f"{now.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}-schema{found}.mdb")
+    sync_dir(folder)

@@ -1,0 +1,264 @@
+"""Putting a backup in the place of a store, without bringing back what was forgotten since.
+
+Theory of operation. A backup is older than the store, and what was forgotten in between is known in
+the store alone: the tombstones of turns and memories, and the marks of memories that went without
+a name. So the backup is copied into a workshop inside the folder, and forgets there what the store
+has forgotten; only a copy that holds no byte of it any more, and that a canary has read, takes the
+store's place, in one rename. Killed at any moment, the folder holds the old store or the new one.
+
+What a store that is gone had forgotten, nobody can tell: tombstones restored into an empty folder
+are the backup's own.
+"""
+
+import os
+import shutil
+from collections import defaultdict
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from msgspec import Struct
+
+from slowcat_memory.errors import StoreBusyError, StoreDamagedError, StoreError
+from slowcat_memory.records import CommandEntry, Forget
+from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.care import copy, canary_process, migrations, open
+from slowcat_memory.store.rows import forget
+from slowcat_memory.store.disk.transaction import Edit, transact
+from slowcat_memory.store.disk.environment import Environment, map_bytes
+from slowcat_memory.store.disk.folder import DATA, REPLACED, RESTORING, create, sync_dir
+from slowcat_memory.store.disk.locks import mark_stopped
+from slowcat_memory.store.options import StoreOptions, utc_now
+from slowcat_memory.store.blocks.locations import EVENTS
+from slowcat_memory.store.disk.tables import CREATED, EPOCH, NEXT_ID
+
+Told = Callable[[str], None]
+BUSY = "a program still reads the store"
+
+
+class Restored(Struct, frozen=True, kw_only=True):
+    """What came of a backup.
+
+    Attributes:
+        events: How many turns and session edges the store holds now.
+        forgotten: How many turns and memories of the backup were left out, being forgotten since.
+        aside: Where the store's former file is, None when there was nothing in it, or it is gone.
+    """
+
+    events: int
+    forgotten: int
+    aside: Path | None = None
+
+
+def restore(
+    path: Path,
+    file: Path,
+    *,
+    keep: bool = True,
+    foreign: bool = False,
+    options: StoreOptions = StoreOptions(),
+    now: Callable[[], datetime] = utc_now,
+    told: Told = lambda step: None,
+) -> Restored:
+    """Put a backup in the place of a store. Nobody may write there meanwhile.
+
+    What somebody ordered to forget, and could still have undone, is forgotten for good first.
+
+    Args:
+        path: The store's folder; made when there is none.
+        file: The backup, or a copy of a store's folder. It stays as it is.
+        keep: Move the store's former file to ``replaced-<utc>`` in its folder, without anything
+            that was forgotten; it goes with the next forgetting, like every older copy.
+        foreign: Take the backup of another memory, too. What was forgotten here cannot be found
+            in that one.
+        options: How the store is kept.
+        now: The clock.
+        told: Told of each step.
+
+    Returns:
+        What is there now.
+
+    Raises:
+        StoreBusyError: Another process writes, or reads and does not let go.
+        StoreDamagedError: The backup does not read back; the store is as before.
+        StoreTooNewError: A newer version wrote it.
+        StoreError: It is no backup, or one of another memory.
+    """
+    path, backup = path.absolute(), file / DATA if file.is_dir() else file
+    told("reading the backup")
+    _check(backup, path)
+    opened = open.to_write(path, options, now)
+    try:
+        return _Restoring(opened.env, options, now(), told).run(backup, keep, foreign)
+    finally:
+        shutil.rmtree(path / RESTORING, ignore_errors=True)
+        opened.env.close()
+        mark_stopped(path)
+        if opened.lock is not None:
+            opened.lock.release()
+
+
+def _check(backup: Path, path: Path) -> None:
+    if not backup.is_file():
+        raise StoreError(f"there is no backup at {backup}", hint="Check the name.")
+    if (path / DATA).exists() and backup.samefile(path / DATA):
+        raise StoreError(f"{backup} is the store itself", hint="Name a backup of it.")
+    if not canary_process.is_whole(backup):
+        raise StoreDamagedError(f"{backup} is damaged, or no backup", hint="Try an older one.")
+
+
+class _Restoring:
+    """One restoration: the store, and the workshop beside it."""
+
+    def __init__(self, env: Environment, options: StoreOptions, now: datetime, told: Told) -> None:
+        self._env, self._now, self._told = env, now, told
+        self._map_size = map_bytes(options.map_size_gib)
+        self._workshop = env.path / RESTORING
+
+    def run(self, backup: Path, keep: bool, foreign: bool) -> Restored:
+        self._told("copying it")
+        self._copy(backup)
+        made = Environment(self._workshop, map_size=self._map_size)
+        try:
+            migrations.bring_up_to_date(made, self._now)
+            related = _identity(made) == _identity(self._env)
+            if not (related or foreign or _blank(self._env)):
+                raise StoreError(
+                    "this is the backup of another memory",
+                    hint="What was forgotten here cannot be found in it; take it with --other.",
+                )
+            self._told("forgetting what was forgotten since")
+            self._finish_orders()
+            forgotten = self._forget(made) if related else 0
+            transact(made, lambda edit: _begin_anew(edit, *_counters(self._env)))
+            if not copy.erase_if_due(made):
+                raise StoreError("what was forgotten could not be erased from the backup's copy")
+            events = _events(made)
+        finally:
+            made.close()
+        return self._swap(events, forgotten, keep)
+
+    def _copy(self, backup: Path) -> None:
+        shutil.rmtree(self._workshop, ignore_errors=True)
+        self._workshop.mkdir(mode=0o700)
+        with os.fdopen(create(self._workshop / DATA), "wb") as out, backup.open("rb") as source:
+            shutil.copyfileobj(source, out)
+
+    def _finish_orders(self) -> None:
+        """Forget what is hidden and waits: the store that is put aside may hold it no longer."""
+        with self._env.reading() as (txn, handles):
+            rows = txn.cursor(handles["commands"])
+            orders = [codec.decode(CommandEntry, key, value) for key, value in rows]
+        for order in orders:
+            if order.state == "done" and order.due and (order.turns or order.hidden):
+                _forget_order(order, self._env)
+        if not copy.erase_if_due(self._env, sparing=RESTORING):
+            raise StoreBusyError(f"{BUSY} at {self._env.path}", hint="Stop it and try again.")
+
+    def _forget(self, made: Environment) -> int:
+        """Have the copy forget what the store has forgotten."""
+        with self._env.reading() as (txn, handles):
+            buried = dict(txn.cursor(handles["tombstones"]))
+        with made.reading() as (txn, handles):
+            buried = dict(txn.cursor(handles["tombstones"])) | buried
+        gone = 0
+        for wish in _wishes(made, buried):
+            found = transact(made, partial(forget.forget, wish))
+            gone += len(found.turns) + sum(not id.startswith("chunk/") for _, id in found.memories)
+        transact(made, partial(_bury, buried))
+        return gone
+
+    def _swap(self, events: int, forgotten: int, keep: bool) -> Restored:
+        self._told("checking the result")
+        fresh = self._workshop / DATA
+        if not canary_process.is_whole(fresh):
+            raise StoreDamagedError("the copy of the backup does not read back")
+        copy.flush(fresh)
+        aside = self._put_aside() if keep and not _blank(self._env) else None
+        if not self._env.swap(fresh, copy.READERS_LEAVE):
+            if aside is not None:
+                shutil.rmtree(aside)
+            raise StoreBusyError(f"{BUSY} at {self._env.path}", hint="Stop it and try again.")
+        return Restored(events=events, forgotten=forgotten, aside=aside)
+
+    def _put_aside(self) -> Path:
+        """Give the store's file a second name, which is the only one after the swap."""
+        aside = self._env.path / f"{REPLACED}{self._now.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}"
+        aside.mkdir(mode=0o700)
+        try:
+            os.link(self._env.path / DATA, aside / DATA)
+        except OSError:  # a file system without links
+            copy.copy_out(self._env, aside / DATA)
+        sync_dir(aside)
+        return aside
+
+
+def _identity(env: Environment) -> str:
+    """Tell which memory a store is: it keeps the moment of its founding through all copies."""
+    with env.reading() as (txn, handles):
+        return str(Edit(txn, handles).meta(CREATED, ""))
+
+
+def _blank(env: Environment) -> bool:
+    """Tell whether nothing was ever said or forgotten here."""
+    with env.reading() as (txn, handles):
+        tables = (*EVENTS, "memories", "tombstones")
+        return not any(txn.stat(handles[table])["entries"] for table in tables)
+
+
+def _counters(env: Environment) -> tuple[int, int]:
+    with env.reading() as (txn, handles):
+        edit = Edit(txn, handles)
+        return edit.meta(NEXT_ID, 1), edit.meta(EPOCH, 0)
+
+
+def _events(env: Environment) -> int:
+    with env.reading() as (txn, handles):
+        return sum(int(txn.stat(handles[table])["entries"]) for table in EVENTS)
+
+
+def _forget_order(order: CommandEntry, env: Environment) -> None:
+    for wish in (
+        Forget(scope=order.scope, turns=order.turns),
+        Forget(scope=order.scope, memories=order.hidden),
+    ):
+        if wish != Forget(scope=order.scope):
+            transact(env, partial(forget.forget, wish))
+
+
+def _wishes(made: Environment, buried: dict[bytes, bytes]) -> list[Forget]:
+    """Say in wishes what a copy has to forget."""
+    turns = tuple(keys.id_of(key) for key in buried if keys.is_turn_tombstone(key))
+    memories: dict[str, set[str]] = defaultdict(set)
+    with made.reading() as (txn, handles):
+        epoch = Edit(txn, handles).meta(EPOCH, 0)
+        for key in txn.cursor(handles["memories"]).iternext(values=False):
+            scope, rest = keys.split_scope(key)
+            mark, id = keys.gone_mark(scope, rest.decode()), rest.decode()
+            if keys.memory_tombstone(scope, id) in buried or (
+                mark in buried and codec.decode(int, mark, buried[mark]) > epoch
+            ):
+                memories[scope].add(id)
+    wishes = [Forget(scope=scope, memories=tuple(ids)) for scope, ids in memories.items()]
+    return [Forget(turns=turns), *wishes] if turns else wishes
+
+
+def _bury(buried: dict[bytes, bytes], edit: Edit) -> None:
+    """Keep exactly what said so before that something is forgotten, in the store or its backup.
+
+    Forgetting by name, as is done here, would keep a memory from ever being made again.
+    """
+    for key in edit.txn.cursor(edit.handles["tombstones"]).iternext(values=False):
+        edit.drop("tombstones", key)
+    for key, value in buried.items():
+        edit.put("tombstones", key, value)
+
+
+def _begin_anew(edit: Edit, next_id: int, epoch: int) -> None:
+    """Give no id twice, and have every index made anew: none was made of this store."""
+    edit.set_meta(NEXT_ID, max(edit.meta(NEXT_ID, 1), next_id))
+    edit.set_meta(EPOCH, max(edit.meta(EPOCH, 0), epoch) + 1)
+    for table in ("manifest", "changes"):
+        for key in edit.txn.cursor(edit.handles[table]).iternext(values=False):
+            edit.drop(table, key)

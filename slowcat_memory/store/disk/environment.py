@@ -1,0 +1,238 @@
+"""LMDB under a gate: open it, read, write, let it grow, swap its file.
+
+Theory of operation. Growing the map and swapping the data file both invalidate every open read
+transaction, and LMDB leaves it to us that there is none. So each read holds the gate, and the two
+operations close it first. A swap also replaces LMDB's lock file: its reader table carries the
+number of the last transaction, which a compacted copy starts anew, and a lock file that outlived
+the swap (because a reading process still maps it) would send us to the empty meta page.
+"""
+
+import fcntl
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeAlias
+
+import lmdb
+
+from slowcat_memory.errors import StoreBusyError, StoreClosedError, StoreDamagedError, StoreError
+from slowcat_memory.pages import give_back
+from slowcat_memory.store.disk.canary import MAX_TABLES, speaks_of_damage
+from slowcat_memory.store.disk.folder import DATA, LOCK, sync_dir
+from slowcat_memory.store.disk.reader_gate import Gate
+from slowcat_memory.store.disk.locks import folder_lock
+from slowcat_memory.store.disk.tables import NAMES
+
+Handles: TypeAlias = "dict[str, lmdb._Database]"
+Txn: TypeAlias = "lmdb.Transaction[bytes]"
+
+MAX_READERS = 510
+NARROW_MAP = 512 << 20  # bytes: what a 32-bit process finds in one piece
+PATIENCE = 10.0  # seconds that growing waits for readers
+LEAVE = 2.0  # seconds that closing does
+
+
+def map_bytes(gib: float) -> int:
+    """Return how much address space to reserve.
+
+    Args:
+        gib: What the options ask for.
+
+    Returns:
+        Bytes, a multiple of the page size.
+    """
+    wanted = int(gib * (1 << 30)) // 65536 * 65536
+    return wanted if sys.maxsize > 1 << 32 else min(wanted, NARROW_MAP)
+
+
+class Environment:
+    """One LMDB environment and the handles of its tables."""
+
+    def __init__(
+        self, path: Path, *, map_size: int, readonly: bool = False, metasync: bool = True
+    ) -> None:
+        """Open it, and create it when it is not there.
+
+        Args:
+            path: The store's folder.
+            map_size: Bytes of address space.
+            readonly: Open what is there, create nothing.
+            metasync: Flush the meta page with every commit.
+
+        Raises:
+            StoreBusyError: This process has it open already.
+            StoreDamagedError: The file is no store.
+            StoreError: LMDB cannot open it, for another reason.
+        """
+        self.path = path
+        self.readonly = readonly
+        self._map_size = map_size
+        self._metasync = metasync
+        self._gate = Gate()
+        self._shut = False
+        self._env: lmdb.Environment | None = None
+        self._files: tuple[int, int] = (0, 0)
+        self.handles: Handles = {}
+        with folder_lock(path, fcntl.LOCK_SH):
+            self._open()
+
+    def _open(self) -> None:
+        self._files = self._inodes()
+        try:
+            self._env = lmdb.open(
+                str(self.path),
+                map_size=self._map_size,
+                readonly=self.readonly,
+                create=not self.readonly,
+                lock=not self.readonly or (self.path / LOCK).exists(),
+                metasync=self._metasync,
+                max_dbs=MAX_TABLES,
+                max_readers=MAX_READERS,
+                mode=0o600,
+                lib_version=0,
+            )
+            self.handles = self._open_tables(self._env)
+        except lmdb.Error as error:
+            raise _why(self.path, error) from error
+        if not self.readonly:
+            self._files = self._inodes()
+            self._env.reader_check()
+
+    def _open_tables(self, env: lmdb.Environment) -> Handles:
+        if self.readonly:
+            with env.begin() as txn:
+                present = [key for key, _ in txn.cursor()]
+            return {name.decode(): env.open_db(name, create=False) for name in present}
+        # In one transaction, so that a new store has all of them or none.
+        with env.begin(write=True) as txn:
+            return {name: env.open_db(name.encode(), txn=txn) for name in NAMES}
+
+    def _inodes(self) -> tuple[int, int]:
+        return _inode(self.path / DATA), _inode(self.path / LOCK)
+
+    @property
+    def env(self) -> lmdb.Environment:
+        """The open environment.
+
+        Raises:
+            StoreClosedError: It is closed.
+        """
+        if self._env is None:
+            raise StoreClosedError("the store is closed")
+        return self._env
+
+    # ------------------------------------------------------------------- transactions
+
+    @contextmanager
+    def reading(self) -> Iterator[tuple[Txn, Handles]]:
+        """Hold a read transaction.
+
+        Yields:
+            The transaction and the tables' handles, both good until the block ends.
+
+        Raises:
+            StoreError: LMDB refuses, even when asked twice.
+        """
+        if self.readonly and self._files != self._inodes() and not self._gate.holds():
+            self.reopen()
+        with self._gate.reading():
+            txn = self._begin_read()
+            try:
+                yield txn, self.handles
+            finally:
+                txn.abort()
+
+    def _begin_read(self) -> Txn:
+        try:
+            return self.env.begin()
+        except lmdb.MapResizedError:
+            self.env.set_mapsize(0)
+        except lmdb.Error:
+            self.env.reader_check()
+        try:
+            return self.env.begin()
+        except lmdb.Error as error:
+            raise StoreError(f"cannot read {self.path}: {error}") from error
+
+    def begin_write(self) -> Txn:
+        """Begin the one write transaction; from the writer thread only.
+
+        Returns:
+            The transaction, to commit or abort.
+        """
+        if self._env is None and not self._shut:
+            self._open()  # an earlier swap could not
+        return self.env.begin(write=True)
+
+    def release(self) -> None:
+        """Give back the file's pages that were read; they come back when they are read again."""
+        with self.reading():  # so that it stays mapped where it is
+            give_back(self.path / DATA)
+
+    # ------------------------------------------------------------------- with the gate closed
+
+    def grow(self) -> None:
+        """Double the map; from the writer thread, outside a transaction.
+
+        A reader that stays inside for longer than ``PATIENCE`` loses its transaction: the turns
+        that wait to be saved come first.
+        """
+        with self._gate.closed(PATIENCE):
+            self._map_size = 2 * int(self.env.info()["map_size"])
+            self.env.set_mapsize(self._map_size)
+
+    def swap(self, fresh: Path, timeout: float) -> bool:
+        """Put another file in the data file's place; from the writer thread.
+
+        Args:
+            fresh: The file, flushed, in the same folder.
+            timeout: Seconds to wait for readers.
+
+        Returns:
+            False when a reader stayed inside: nothing has changed.
+        """
+        with self._gate.closed(timeout) as empty:
+            if not empty:
+                return False
+            with folder_lock(self.path, fcntl.LOCK_EX):
+                self._close()
+                try:
+                    os.replace(fresh, self.path / DATA)
+                    (self.path / LOCK).unlink(missing_ok=True)
+                    sync_dir(self.path)
+                finally:
+                    self._open()
+        return True
+
+    def reopen(self) -> None:
+        """Open the folder's file anew: another process swapped it, or LMDB has given up on it."""
+        with self._gate.closed(PATIENCE), folder_lock(self.path, fcntl.LOCK_SH):
+            self._close()
+            self._open()
+
+    def _close(self) -> None:
+        if self._env is not None:
+            self._env.close()
+            self._env, self.handles = None, {}
+
+    def close(self) -> None:
+        """Close it; idempotent. Readers that are inside lose their transaction."""
+        self._shut = True
+        with self._gate.closed(LEAVE):
+            self._close()
+
+
+def _inode(path: Path) -> int:
+    try:
+        return path.stat().st_ino
+    except FileNotFoundError:
+        return 0
+
+
+def _why(path: Path, error: lmdb.Error) -> StoreError:
+    message = f"cannot open {path}: {error}"
+    if "already open" in str(error):
+        return StoreBusyError(message, hint="Share the open store.", pid=os.getpid())
+    return StoreDamagedError(message) if speaks_of_damage(error) else StoreError(message)

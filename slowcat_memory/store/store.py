@@ -1,0 +1,498 @@
+"""The store: append, apply, forget, snapshot.
+
+Theory of operation. One process writes, and in it one thread. Callers on any thread hand their
+writes to the ``Backlog``; the ``Writer`` saves them in order, many per transaction, and resolves
+their receipts once they are on disk. Readers take snapshots: LMDB read transactions, which wait
+for nothing but the rare moment in which the file grows its map or is swapped. With
+``durability="full"`` a receipt that is done survives a kill and a power loss.
+"""
+
+import logging
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+import lmdb
+from msgspec.structs import replace
+
+from slowcat_memory.core.retention.tiering import HOT, TierOptions
+from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError
+from slowcat_memory.metrics import Metrics
+from slowcat_memory.records import (
+    Aged,
+    Cursor,
+    Event,
+    Forget,
+    Forgotten,
+    LedgerEntry,
+    Manifest,
+    WriteBatch,
+)
+from slowcat_memory.store.care import backup as backups, copy, health, open as opening
+from slowcat_memory.store.rows import forget, apply as stage
+from slowcat_memory.store import open_stores
+from slowcat_memory.store.writer.ack import Ack
+from slowcat_memory.store.writer.tier_mover import Ageing
+from slowcat_memory.store.writer.write_queue import Backlog, Stage, Write
+from slowcat_memory.store.disk.transaction import Edit, transact
+from slowcat_memory.store.care.health import Health
+from slowcat_memory.store.disk.locks import mark_stopped
+from slowcat_memory.store.options import OpenReport, StoreOptions, utc_now
+from slowcat_memory.store.disk.free_space import Room
+from slowcat_memory.store.blocks.reader import Shelf
+from slowcat_memory.store.snapshot import Snapshot
+from slowcat_memory.store.writer.writer import Writer, closed
+
+log = logging.getLogger(__name__)
+
+DRAIN_SECONDS = 2.0
+MAX_QUARANTINED = 1000  # keys remembered; more are only counted
+
+OnTrouble = Callable[[StoreError], None]
+
+
+class Store:
+    """Everything that was said, and everything that was made of it.
+
+    Safe to use from any thread. Once it is closed, and in a forked child, every method that reads
+    or writes raises ``StoreClosedError``. A write raises ``StoreFullError`` at once when too many
+    events wait to be saved, and one of derived records already when the disk is nearly full.
+
+    Attributes:
+        path: Its folder.
+        readonly: Whether it only reads.
+        opened: What opening it found.
+        quarantined: (table, key) of records that did not read back as written.
+    """
+
+    def __init__(
+        self,
+        opened: "opening.Opened",
+        options: StoreOptions,
+        on_trouble: OnTrouble,
+        now: Callable[[], datetime],
+        metrics: Metrics,
+    ) -> None:
+        """Take over what ``open`` prepared; not called directly.
+
+        Args:
+            opened: The environment, the lock and the report.
+            options: How to keep things.
+            on_trouble: Told of trouble.
+            now: The clock.
+            metrics: Observes.
+        """
+        self.path = opened.env.path
+        self.readonly = opened.env.readonly
+        self.opened: OpenReport = opened.report
+        self.quarantined: set[tuple[str, bytes]] = set()
+        self._pid = os.getpid()
+        self._env = opened.env
+        self._lock = opened.lock
+        self._options = options
+        self._now = now
+        self._metrics = metrics
+        self._room = Room(self.path, options.min_free_mb)
+        self._closed = False
+        self._backlog = Backlog(options.queue_limit, opened.next_id)
+        self._shelf = Shelf()
+        self._ageing = Ageing(self._env, self._derive, self._shelf)
+        self._writer: Writer | None = None
+        if not self.readonly:
+            self._writer = Writer(self._env, self._backlog, options, on_trouble, metrics)
+        open_stores.begins(self)
+
+    @classmethod
+    def open(
+        cls,
+        path: Path,
+        *,
+        readonly: bool = False,
+        options: StoreOptions = StoreOptions(),
+        on_trouble: OnTrouble | None = None,
+        now: Callable[[], datetime] = utc_now,
+        metrics: Metrics | None = None,
+    ) -> "Store":
+        """Open a store, and make one when there is none. May take seconds after a crash.
+
+        A damaged store is moved aside and replaced by what can be read of it; see ``opened``.
+
+        Args:
+            path: Its folder.
+            readonly: Only read; makes nothing, and works beside a writer.
+            options: How to keep things.
+            on_trouble: Told once per spell of trouble with the disk, on the writer thread.
+            now: The clock.
+            metrics: Observes commits.
+
+        Returns:
+            The store.
+
+        Raises:
+            StoreBusyError: Another process has it open for writing.
+            StoreUnsafeError: The folder cannot hold a store safely.
+            StoreTooNewError: A newer version wrote it.
+            StoreError: There is none to read.
+        """
+        prepare = opening.to_read if readonly else opening.to_write
+        opened = prepare(Path(path).absolute(), options, now)
+        return cls(opened, options, on_trouble or (lambda error: None), now, metrics or Metrics())
+
+    # ------------------------------------------------------------------- write
+
+    def append(self, event: Event, *, quiet: bool = False) -> Ack:
+        """Put an event into the log. Never waits: numbered now, saved by the writer thread.
+
+        Args:
+            event: A turn or session edge; its id is given here.
+            quiet: Let the writer sleep until ``ring``: waking a thread costs more than the rest.
+
+        Returns:
+            The receipt, with the numbered event.
+        """
+        self._checked_writer()
+        return self._backlog.add_events(
+            (event,), lambda numbered: partial(stage.append, numbered, None), quiet=quiet
+        )[0]
+
+    def ring(self) -> None:
+        """Wake the writer for what was appended quietly."""
+        self._backlog.ring()
+
+    def append_all(self, events: Sequence[Event], cursor: Cursor | None = None) -> list[Ack]:
+        """Put events into the log in one transaction: all of them or none.
+
+        Args:
+            events: In the order in which they happened; at least one. A negative ``reply_to``
+                counts back from its turn: -1 is the event before it in this call.
+            cursor: Moved along.
+
+        Returns:
+            One receipt per event; they share one future.
+        """
+        self._checked_writer()
+        return self._backlog.add_events(
+            events, lambda numbered: partial(stage.append, numbered, cursor)
+        )
+
+    def apply(self, job: str, batch: WriteBatch) -> Ack:
+        """Write everything that one step derived, in one transaction: drops, puts, the cursor.
+
+        What was made from something forgotten meanwhile is left out, as is a vector of something
+        that is not here.
+
+        Args:
+            job: Who asks, for the counters.
+            batch: The step's outcome.
+
+        Returns:
+            The receipt.
+        """
+        self._metrics.count(f"store.apply.{job}")
+        return self._derive(partial(stage.apply, batch))
+
+    def record(self, entry: LedgerEntry) -> Ack:
+        """Write down what recall did for a turn.
+
+        Args:
+            entry: The row.
+
+        Returns:
+            The receipt.
+        """
+        return self._derive(partial(stage.record, entry))
+
+    def publish(self, manifest: Manifest) -> Ack:
+        """Vouch for a sealed index.
+
+        Args:
+            manifest: Its row.
+
+        Returns:
+            The receipt; it fails when something was forgotten since the index was begun.
+        """
+        return self._write(partial(stage.publish, manifest))
+
+    def unpublish(self, scope: str) -> Ack:
+        """No longer vouch for a namespace's index.
+
+        Args:
+            scope: The namespace.
+
+        Returns:
+            The receipt.
+        """
+        return self._write(partial(stage.unpublish, scope))
+
+    def _derive(self, change: Stage) -> Ack:
+        """Write what can wait until the disk has room."""
+        self._check_room()
+        return self._write(change)
+
+    def _write(self, change: Stage) -> Ack:
+        self._checked_writer()
+        return self._backlog.add(Write(change))
+
+    # ------------------------------------------------------------------- forget
+
+    def forget(self, what: Forget, *, erase: bool = True) -> Forgotten:
+        """Delete what a person wants gone, with everything that was made from it; waits for it.
+
+        One transaction takes the rows away: from then on no snapshot shows them. Then ``erase``
+        leaves their bytes behind, at about 3 s per million rows. Everything appended before is
+        saved first, so it is covered.
+
+        Args:
+            what: What to forget.
+            erase: Erase at once; else call ``erase`` soon.
+
+        Returns:
+            What is gone, and whether its bytes are.
+
+        Raises:
+            ValueError: No condition is given.
+            StoreError: It could not be deleted; nothing is gone.
+        """
+        forget.check(what)
+        return self._checked_writer().call(partial(self._forget, what, erase))
+
+    def covered(self, what: Forget) -> Forgotten:
+        """Tell what ``forget`` would delete, of what is on disk; changes nothing.
+
+        Args:
+            what: What to forget.
+
+        Returns:
+            What would be gone.
+
+        Raises:
+            ValueError: No condition is given.
+            StoreError: It cannot be read.
+        """
+        forget.check(what)
+        self._check_open()
+        with self._env.reading() as (txn, handles):
+            return forget.covered(what, Edit(txn, handles))
+
+    def _forget(self, what: Forget, erase: bool) -> Forgotten:
+        gone = transact(self._env, partial(forget.forget, what))
+        self._shelf.clear()  # after the commit: a reader may have unpacked a block until then
+        due = copy.erase_due(self._env)
+        return replace(gone, erased=copy.erase_if_due(self._env) if erase else not due)
+
+    def erase(self) -> bool:
+        """Leave the bytes of everything deleted behind; waits for it.
+
+        Rewrites the file, and removes the backups and the moved-aside files in the store's folder,
+        which predate the deletion. Backups elsewhere are the caller's. Does nothing when nothing
+        is due.
+
+        Returns:
+            False when a reader or the disk kept it from happening; it is then tried at the next
+            forgetting and at the next open.
+
+        Raises:
+            StoreError: The store is closed, or this is a forked child.
+        """
+        return self._checked_writer().call(partial(copy.erase_if_due, self._env))
+
+    # ------------------------------------------------------------------- read
+
+    def release(self) -> None:
+        """Give back the pages of the file that were read; they come back when they are read again."""
+        self._env.release()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Snapshot]:
+        """Take a consistent view of what is committed. Never hold it across an ``await``.
+
+        Yields:
+            The view, good until the block ends.
+
+        Raises:
+            StoreError: It cannot be read, or the block held it for so long that the file was
+                swapped beneath it.
+        """
+        self._check_open()
+        try:
+            with self._env.reading() as (txn, handles):
+                yield Snapshot(txn, handles, self._quarantine, self._shelf)
+        except lmdb.Error as error:
+            raise StoreError(f"cannot read {self.path}: {error}") from error
+
+    def _quarantine(self, table: str, key: bytes) -> None:
+        self._metrics.count("store.quarantined")
+        if len(self.quarantined) < MAX_QUARANTINED:
+            self.quarantined.add((table, key))
+
+    # ------------------------------------------------------------------- keep
+
+    def flush(self, timeout: float | None = None) -> bool:
+        """Wait until everything that was handed in before is on disk. Not on the event loop.
+
+        Args:
+            timeout: Seconds; None waits as long as it takes.
+
+        Returns:
+            False when it is not on disk in time.
+        """
+        if self.readonly or self._closed:
+            return not self.unsaved()
+        return self._backlog.wait_saved(timeout)
+
+    def unsaved(self) -> int:
+        """Return how much is accepted but not on disk.
+
+        Returns:
+            Events and derived writes.
+        """
+        return self._backlog.unsaved()
+
+    def age(
+        self,
+        scope: str,
+        *,
+        hot: int = HOT.size or 0,
+        options: TierOptions = TierOptions(),
+        now: datetime | None = None,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> Aged:
+        """Move what a namespace said long ago into blocks that take less room. Blocks.
+
+        Works in small transactions, between which everything else goes on. Nothing that can be
+        read changes by it.
+
+        Args:
+            scope: The namespace.
+            hot: How many of its latest turns are left alone.
+            options: The tiers.
+            now: The time; None asks the store's clock.
+            stop: Asked between two transactions; True ends the round.
+
+        Returns:
+            What moved.
+
+        Raises:
+            StoreError: The store is closed, readonly, or the disk is full; what moved until then
+                stays moved.
+        """
+        self._checked_writer()
+        return self._ageing.run(scope, hot, options, now or self._now(), stop)
+
+    def shrink(self) -> bool:
+        """Give room that rows left behind back to the disk; waits for it.
+
+        LMDB's file never shrinks by itself. It is written anew, as by ``erase``, when that frees
+        more than a third of it.
+
+        Returns:
+            False when nothing was to be gained, or a reader kept it from happening.
+
+        Raises:
+            StoreError: The store is closed or readonly, or the disk refuses; the file is as before.
+        """
+        return self._checked_writer().call(partial(copy.shrink, self._env))
+
+    def backup(self, to: Path | None = None) -> Path:
+        """Write a copy, have a canary read it, and only then give it its name; 0600.
+
+        Args:
+            to: The file; it must not exist. None makes one in the store's ``backups`` folder and
+                removes the oldest beyond ``backups_keep``.
+
+        Returns:
+            The file.
+
+        Raises:
+            StoreError: It exists, the disk refuses, or the copy does not read back.
+        """
+        self._check_open()
+        if to is not None:
+            return backups.make(self._env, to, self._now())
+        return backups.make_own(self._env, self._now(), self._options.backups_keep)
+
+    def health(self, root: Callable[[str], Path]) -> Health:
+        """Look how the store is; changes nothing. Reads every row: seconds, for a large one.
+
+        Args:
+            root: Tells in which folder the generations of a namespace's index lie.
+
+        Returns:
+            What was found.
+
+        Raises:
+            StoreError: It cannot be read.
+        """
+        self._check_open()
+        unclean = self.opened.unclean_stop
+        return health.look(self._env, root, self._options.min_free_mb, unclean)
+
+    def mend(self) -> dict[str, int]:
+        """Take away derived rows that belong to nothing or do not read back; waits for it.
+
+        Returns:
+            How many went, by table.
+
+        Raises:
+            StoreError: The store is closed or readonly, or the disk refuses.
+        """
+        mended = partial(transact, self._env, health.mend)
+        return self._checked_writer().call(mended)
+
+    def close(self, timeout: float = DRAIN_SECONDS) -> None:
+        """Save what waits, mark the store as closed in order, let others write; idempotent.
+
+        Args:
+            timeout: Seconds to save what waits. What is not saved then is lost, and its receipts
+                fail with ``StoreClosedError``.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        open_stores.ends(self)
+        self._backlog.close()
+        ended = self._writer is None or self._writer.join(timeout)
+        lost = self._backlog.abandon(closed())
+        if lost:
+            log.error("%d events were not saved before the store was closed", lost)
+        if ended:
+            self._leave()
+
+    def _leave(self) -> None:
+        """Let go of the file. Not while the writer still hangs in a flush: it keeps the lock."""
+        self._env.close()
+        if self._lock is not None:
+            mark_stopped(self.path)
+            self._lock.release()
+
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    # ------------------------------------------------------------------- guards
+
+    def _check_open(self) -> None:
+        if self._closed or self._pid != os.getpid():
+            message = f"the store at {self.path} is closed, or was opened before a fork"
+            raise StoreClosedError(message, hint="Open it in this process.")
+
+    def _checked_writer(self) -> Writer:
+        self._check_open()
+        if self._writer is None:
+            raise StoreError(f"{self.path} is open for reading only")
+        return self._writer
+
+    def _check_room(self) -> None:
+        if self._room.scarce():
+            raise StoreFullError("the disk is nearly full", hint="Make room on the disk.")
+
+    def die_in_child(self) -> None:
+        """Be closed, without touching what is the parent's; called after a fork."""
+        self._closed = True
+        if self._lock is not None:
+            self._lock.release()
