@@ -20,7 +20,7 @@ from slowcat_memory import providers
 from slowcat_memory.config import Config
 from slowcat_memory.core.memory.chunk import chunk, chunk_id, spoken
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.index.sealed import Build
+from slowcat_memory.index.build.generation import Build
 from slowcat_memory.providers import (
     Embedded,
     Embedder,

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from slowcat_memory.config import Config, time_zone, tokenizer
 from slowcat_memory.errors import StoreError
-from slowcat_memory.index import mapped
+from slowcat_memory.index.files import mapped
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import EmbedderReport, QueryEmbedder
 from slowcat_memory.runtime.audience import guest_scope

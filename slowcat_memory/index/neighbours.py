@@ -6,11 +6,11 @@ sealed does not change: a sealed document that must is *lifted* into the tail, u
 
 from collections.abc import Iterable
 
-from slowcat_memory.index.columns import Column
-from slowcat_memory.index.dense import DenseView
-from slowcat_memory.index.keys import KeyView
+from slowcat_memory.index.files.column import Column
+from slowcat_memory.index.vectors.vector_view import DenseView
+from slowcat_memory.index.vectors.key_view import KeyView
 from slowcat_memory.index.table import Table
-from slowcat_memory.index.words import Words
+from slowcat_memory.index.lexical.view_set import Words
 
 
 class Neighbours:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from slowcat_memory.index.building import COLUMNS, Header
-from slowcat_memory.index.columns import Column
-from slowcat_memory.index.document import NO_TIME, Document
-from slowcat_memory.index.ids import Ids
-from slowcat_memory.index.mapped import open_array
+from slowcat_memory.index.build.builder import COLUMNS, Header
+from slowcat_memory.index.files.column import Column
+from slowcat_memory.index.files.document import NO_TIME, Document
+from slowcat_memory.index.files.ids import Ids
+from slowcat_memory.index.files.mapped import open_array
 
 
 class Table:

@@ -24,7 +24,8 @@ from slowcat_memory.core.graph.readings import Reading as Read
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.feedback.tuning import Tuning, tuning_name
 from slowcat_memory.errors import IndexDamagedError
-from slowcat_memory.index import Document, IndexOptions, Searcher, sealed
+from slowcat_memory.index import Document, IndexOptions, Searcher
+from slowcat_memory.index.build import generation
 from slowcat_memory.records import Key, Manifest, Memory, Turn
 from slowcat_memory.runtime import sealing
 from slowcat_memory.runtime.indexed import (
@@ -90,7 +91,7 @@ class Namespace:
         self._journal: list[Change] | None = None  # while a seal is made: what it may lack
         self._lock = threading.RLock()
         self._sealing = threading.Lock()
-        self._build = sealed.Build()
+        self._build = generation.Build()
         self._vectors_ready = threading.Event()
         self._vectors_ready.set()
         self._local_only: frozenset[str] | None = None  # None until somebody asks
@@ -129,7 +130,7 @@ class Namespace:
         away before anybody asks it.
         """
         with ThreadPoolExecutor(1, "slowcat-verify") as pool:
-            verified = pool.submit(sealed.check, self._root, manifest, vectors=False)
+            verified = pool.submit(generation.check, self._root, manifest, vectors=False)
             searcher = self._searcher(self._root / manifest.generation)
             self._take_turns(searcher, snapshot, after=manifest.upto)
             self._take_changes(searcher, snapshot, manifest)
@@ -190,7 +191,7 @@ class Namespace:
 
     def _attach_sealed(self, searcher: Searcher, manifest: Manifest) -> None:
         try:
-            searcher.attach_vectors(sealed.check(self._root, manifest, vectors=True))
+            searcher.attach_vectors(generation.check(self._root, manifest, vectors=True))
         except Exception as error:  # whatever FAISS raises on a foreign file
             logger.warning(f"a scope's vectors are read from the log: {type(error).__name__}")
             self.damaged = True
@@ -483,7 +484,7 @@ class Namespace:
             shutil.rmtree(self._root / manifest.generation, ignore_errors=True)
             raise
         self.damaged = False
-        sealed.sweep(self._root, keep=manifest.generation)
+        generation.sweep(self._root, keep=manifest.generation)
 
     def _swap(self, manifest: Manifest) -> None:
         own = bool(manifest.dim) and manifest.embedder == self.space.key

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import ConfigError, StoreError
-from slowcat_memory.index import IndexOptions, sealed
+from slowcat_memory.index import IndexOptions
+from slowcat_memory.index.build import generation
 from slowcat_memory.runtime.namespace import Namespace, Space
 from slowcat_memory.store import Store
 
@@ -113,7 +114,7 @@ class Namespaces:
         """
         if namespace := self._loaded.get(scope):
             namespace.forget(list(memory_ids))
-        sealed.sweep(self._root(scope))  # no manifest names them any more
+        generation.sweep(self._root(scope))  # no manifest names them any more
 
     def _load(self, scope: str) -> Namespace:
         if self.is_guests(scope):

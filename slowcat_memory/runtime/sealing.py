@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import Builder, IndexOptions
-from slowcat_memory.index.sealed import BUILT, Build, finish, step_back
+from slowcat_memory.index.build.generation import BUILT, Build, finish, step_back
 from slowcat_memory.records import Manifest
 from slowcat_memory.runtime.indexed import Reading, inventory
 from slowcat_memory.runtime.zones import zone_of

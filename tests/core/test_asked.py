@@ -5,8 +5,8 @@ import pytest
 
 from slowcat_memory.core.feedback.votes import surplus, votes
 from slowcat_memory.core.ranking.priors import RankOptions
-from slowcat_memory.index.key_file import Pointer
-from slowcat_memory.index.keys import KeyView
+from slowcat_memory.index.files.key_file import Pointer
+from slowcat_memory.index.vectors.key_view import KeyView
 from tests.core.test_rank import ranked
 
 CHANCE = np.random.default_rng(3)

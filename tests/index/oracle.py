@@ -11,14 +11,14 @@ import numpy as np
 from slowcat_memory.core.text.grams import gram_tokens
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import Document, IndexOptions, Pointer, Searcher, build
-from slowcat_memory.index.views import views
+from slowcat_memory.index.lexical.views import views
 
 OPTIONS = IndexOptions(language="none", candidates=3, turn_view=True, gram_view=True)
 TOKENS = Tokenizer("none")
 
 
 def bm25(corpus: Sequence[Sequence[str]], query: Sequence[str], k1: float, b: float) -> list[float]:
-    """Score every document by the formula in ``index/lexical.py``, term by term."""
+    """Score every document by the formula in ``index/lexical/bm25.py``, term by term."""
     if not any(corpus):
         return [0.0] * len(corpus)
     average = sum(map(len, corpus)) / len(corpus)

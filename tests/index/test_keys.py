@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from oracle import OPTIONS, TOKENS
 
 from slowcat_memory.index import Document, IndexOptions, Pointer, Searcher, build
-from slowcat_memory.index.keys import KeyView
+from slowcat_memory.index.vectors.key_view import KeyView
 from slowcat_memory.testing import HashEmbedder
 
 EMBEDDER = HashEmbedder(16)

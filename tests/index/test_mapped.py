@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from slowcat_memory.index import mapped
+from slowcat_memory.index.files import mapped
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="pages are given back on Linux only")
 

@@ -7,7 +7,7 @@ import pytest
 from oracle import OPTIONS, TOKENS
 
 from slowcat_memory.index import Document, Searcher, build
-from slowcat_memory.index.names import MOST, Names
+from slowcat_memory.index.lexical.name_lexicon import MOST, Names
 
 SAID = (
     "Anna: I met Isaura at the market.",
@@ -77,7 +77,7 @@ def test_everyday_and_known_words_are_what_they_are(told: Searcher, text: str) -
 def test_without_the_list_of_everyday_words_they_would_be_names(
     told: Searcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("slowcat_memory.index.names.is_common", lambda _: False)
+    monkeypatch.setattr("slowcat_memory.index.lexical.name_lexicon.is_common", lambda _: False)
     assert meant(told, "will you mark the team") == [("mark", "Marc")]
 
 

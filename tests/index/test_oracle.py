@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from oracle import OPTIONS, TOKENS, Oracle, bm25, check_columns, check_equal, scores_of, seal
 
-from slowcat_memory.index import Document, Pointer, Searcher, compiled, counting, vocabulary
-from slowcat_memory.index.counting import Counting
-from slowcat_memory.index.lexical import LexicalView
-from slowcat_memory.index.postings import SealedPostings
-from slowcat_memory.index.source import Source
-from slowcat_memory.index.vocabulary import Vocabulary
-from slowcat_memory.index.walk_compiled import CompiledWalk
+from slowcat_memory.index import Document, Pointer, Searcher
+from slowcat_memory.index.lexical import scorer_loader, counting, vocabulary
+from slowcat_memory.index.lexical.counting import Counting
+from slowcat_memory.index.lexical.bm25 import LexicalView
+from slowcat_memory.index.lexical.sealed_postings import SealedPostings
+from slowcat_memory.index.lexical.forward_index import Source
+from slowcat_memory.index.lexical.vocabulary import Vocabulary
+from slowcat_memory.index.lexical.scorer_numba import CompiledWalk
 
 WORDS = [f"w{n}" for n in range(8)]
 SKEWED = np.arange(8, 0, -1) / 36
@@ -275,8 +276,8 @@ def test_the_compiled_walk_scores_like_the_plain_one(tmp_path: Path) -> None:
         oracle.add(Document(id=f"m{n}", text=words, at=0.0, before=f"m{n - 1}"))
     options = replace(OPTIONS, compiled_from=1, candidates=10)
     seal(oracle, tmp_path / "sealed", options=options)
-    compiled.ask().join()
-    assert isinstance(compiled.walk(), CompiledWalk)
+    scorer_loader.ask().join()
+    assert isinstance(scorer_loader.walk(), CompiledWalk)
     fast = Searcher(TOKENS, options, 0, tmp_path / "sealed")
     slow = Searcher(TOKENS, replace(options, compiled_from=10**9), 0, tmp_path / "sealed")
     for n in range(0, 60, 7):
@@ -296,7 +297,7 @@ def test_the_compiled_walk_scores_like_the_plain_one(tmp_path: Path) -> None:
 
 
 def test_without_numba_the_plain_walk_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "slowcat_memory.index.walk_compiled", None)
-    monkeypatch.setattr(compiled, "_compiled", None)
-    compiled.load()
-    assert compiled.walk() is compiled.PLAIN
+    monkeypatch.setitem(sys.modules, "slowcat_memory.index.lexical.scorer_numba", None)
+    monkeypatch.setattr(scorer_loader, "_compiled", None)
+    scorer_loader.load()
+    assert scorer_loader.walk() is scorer_loader.PLAIN

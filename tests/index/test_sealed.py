@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from oracle import OPTIONS, TOKENS, Oracle, check_equal
 
 from slowcat_memory.errors import IndexDamagedError
-from slowcat_memory.index import Document, IndexOptions, Searcher, build, sealed
-from slowcat_memory.index.sealed import Build, sweep
+from slowcat_memory.index import Document, IndexOptions, Searcher, build
+from slowcat_memory.index.build import generation as sealed
+from slowcat_memory.index.build.generation import Build, sweep
 from slowcat_memory.records import IndexFile, Manifest
 from slowcat_memory.testing import HashEmbedder
 

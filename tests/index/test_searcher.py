@@ -20,9 +20,9 @@ from oracle import (
 )
 
 from slowcat_memory.index import Document, IndexOptions, Searcher
-from slowcat_memory.index.building import sessions
-from slowcat_memory.index.columns import Column
-from slowcat_memory.index.ids import Ids
+from slowcat_memory.index.build.builder import sessions
+from slowcat_memory.index.files.column import Column
+from slowcat_memory.index.files.ids import Ids
 from slowcat_memory.testing import HashEmbedder
 
 EMBEDDER = HashEmbedder(32)

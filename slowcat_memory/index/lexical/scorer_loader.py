@@ -11,7 +11,7 @@ from pathlib import Path
 
 from loguru import logger
 
-from slowcat_memory.index.walk import NumPyWalk, Walk
+from slowcat_memory.index.lexical.scorer import NumPyWalk, Walk
 from slowcat_memory.pages import give_back
 
 PLAIN: Walk = NumPyWalk()
@@ -30,7 +30,7 @@ def load() -> None:
     """Load the compiled walk, and compile it if nobody has. Blocks; never raises."""
     global _compiled
     try:
-        from slowcat_memory.index.walk_compiled import CompiledWalk
+        from slowcat_memory.index.lexical.scorer_numba import CompiledWalk
 
         _compiled = CompiledWalk()
         _release_compiler()

@@ -12,16 +12,17 @@ from msgspec import Struct
 from slowcat_memory.core.text.digest import digest
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import IndexDamagedError
-from slowcat_memory.index import compiled, key_file
-from slowcat_memory.index.counting import Counting, write_view
-from slowcat_memory.index.document import NO_TIME, Document
-from slowcat_memory.index.ids import Ids, chunk_of
-from slowcat_memory.index.key_file import KeyWriter
-from slowcat_memory.index.names import Names
+from slowcat_memory.index.lexical import scorer_loader
+from slowcat_memory.index.files import key_file
+from slowcat_memory.index.lexical.counting import Counting, write_view
+from slowcat_memory.index.files.document import NO_TIME, Document
+from slowcat_memory.index.files.ids import Ids, chunk_of
+from slowcat_memory.index.files.key_file import KeyWriter
+from slowcat_memory.index.lexical.name_lexicon import Names
 from slowcat_memory.index.options import IndexOptions
-from slowcat_memory.index.spool import Spool
-from slowcat_memory.index.vectors import VECTORS
-from slowcat_memory.index.views import SOURCES, keyed, sources, views
+from slowcat_memory.index.vectors.spool import Spool
+from slowcat_memory.index.vectors.sealed_vectors import VECTORS
+from slowcat_memory.index.lexical.views import SOURCES, keyed, sources, views
 
 FORMAT = 4
 HEADER = "header.json"
@@ -213,7 +214,7 @@ class Builder:
         for name, writer in self._keys.items():
             writer.finish(folder, name)
         if len(before) >= self._options.compiled_from:
-            compiled.load()  # into the cache on disk, for the process that talks
+            scorer_loader.load()  # into the cache on disk, for the process that talks
         header = Header(
             format=FORMAT,
             documents=len(before),

@@ -22,7 +22,7 @@ from typing import IO, Any, TypeVar
 import msgspec
 
 from slowcat_memory.errors import IndexDamagedError
-from slowcat_memory.index.vectors import VECTORS
+from slowcat_memory.index.vectors.sealed_vectors import VECTORS
 from slowcat_memory.records import IndexFile, Manifest
 
 T = TypeVar("T")

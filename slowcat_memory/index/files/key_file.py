@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from msgspec import Struct
 
-from slowcat_memory.index.mapped import open_array
+from slowcat_memory.index.files.mapped import open_array
 
 KEYS, ASKED = "keys", "asked"
 VIEWS = (KEYS, ASKED)

@@ -3,9 +3,9 @@
 from collections import Counter
 from pathlib import Path
 
-from slowcat_memory.index.postings import Forward
-from slowcat_memory.index.tail import Counts
-from slowcat_memory.index.vocabulary import Vocabulary
+from slowcat_memory.index.lexical.sealed_postings import Forward
+from slowcat_memory.index.lexical.tail_postings import Counts
+from slowcat_memory.index.lexical.vocabulary import Vocabulary
 
 NONE: Counts = {}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from slowcat_memory.index.mapped import open_array
+from slowcat_memory.index.files.mapped import open_array
 
 MOST_CODES = 2**16  # of 16 bits; an index with more has codes of 32
 

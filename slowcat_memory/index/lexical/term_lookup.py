@@ -8,8 +8,8 @@ import numpy as np
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index.candidates import Lexical
 from slowcat_memory.index.options import IndexOptions
-from slowcat_memory.index.views import SOURCES, WINDOW
-from slowcat_memory.index.words import Words
+from slowcat_memory.index.lexical.views import SOURCES, WINDOW
+from slowcat_memory.index.lexical.view_set import Words
 
 
 class Lookup:

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from slowcat_memory.index.key_file import KEYS, Pointer, view_of
+from slowcat_memory.index.files.key_file import KEYS, Pointer, view_of
 
 NO_TIME = (float("nan"), float("nan"))
 

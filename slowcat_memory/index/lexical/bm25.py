@@ -17,12 +17,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from slowcat_memory.index import compiled
-from slowcat_memory.index.columns import Column
+from slowcat_memory.index.lexical import scorer_loader
+from slowcat_memory.index.files.column import Column
 from slowcat_memory.index.options import IndexOptions
-from slowcat_memory.index.postings import SealedPostings
-from slowcat_memory.index.tail import Counts, TailPostings
-from slowcat_memory.index.walk import Walk
+from slowcat_memory.index.lexical.sealed_postings import SealedPostings
+from slowcat_memory.index.lexical.tail_postings import Counts, TailPostings
+from slowcat_memory.index.lexical.scorer import Walk
 
 NO_ROWS = np.zeros(0, np.int64)
 # Postings per document from which a pass over all documents is the cheaper one: to clear the
@@ -51,7 +51,7 @@ class LexicalView:
         self._dead = np.zeros(0, np.int64)  # sealed documents
         self._scores = np.zeros(self._base + 64, np.float32)
         # What to clear: the latest query's terms, how, and how many postings they have.
-        self._used: tuple[np.ndarray, Walk, int] = (NO_ROWS, compiled.PLAIN, 0)
+        self._used: tuple[np.ndarray, Walk, int] = (NO_ROWS, scorer_loader.PLAIN, 0)
         self._touched: list[np.ndarray] = []  # in the tail, the same
 
     # ---------------------------------------------------------------- change
@@ -186,10 +186,10 @@ class LexicalView:
             walk.clear(self._sealed.indptr, self._sealed.documents, rows, self._scores)
         for documents in self._touched:
             self._scores[documents] = 0
-        self._used, self._touched = (NO_ROWS, compiled.PLAIN, 0), []
+        self._used, self._touched = (NO_ROWS, scorer_loader.PLAIN, 0), []
 
     def _walk(self, rows: Sequence[int], idf: Sequence[float], k: int) -> np.ndarray:
-        part, walk = self._sealed, compiled.walk() if self._large else compiled.PLAIN
+        part, walk = self._sealed, scorer_loader.walk() if self._large else scorer_loader.PLAIN
         known = [(row, value) for row, value in zip(rows, idf, strict=True) if row >= 0]
         if not known:
             return np.zeros(0, np.int64)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import faiss
 import numpy as np
 
-from slowcat_memory.index.mapped import open_array
+from slowcat_memory.index.files.mapped import open_array
 from slowcat_memory.index.options import IndexOptions
 
 Kind = Literal["exact", "scan", "cells"]

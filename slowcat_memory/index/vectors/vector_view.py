@@ -6,8 +6,8 @@ The sealed part may come later than the rest of the index: words answer first.
 
 import numpy as np
 
-from slowcat_memory.index.columns import Column
-from slowcat_memory.index.vectors import SealedVectors
+from slowcat_memory.index.files.column import Column
+from slowcat_memory.index.vectors.sealed_vectors import SealedVectors
 
 
 class DenseView:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from slowcat_memory.index.mapped import open_array
+from slowcat_memory.index.files.mapped import open_array
 
 
 class Vocabulary:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from slowcat_memory.index import vectors
+from slowcat_memory.index.vectors import sealed_vectors
 from slowcat_memory.index.options import IndexOptions
 
 
@@ -58,7 +58,7 @@ class Spool:
         if self._rows is None:
             return 0
         rows = np.flatnonzero(self._has)
-        vectors.write(rows, self._rows, self._folder, options, self._name)
+        sealed_vectors.write(rows, self._rows, self._folder, options, self._name)
         self._rows = None
         self._path.unlink()
         return len(rows)

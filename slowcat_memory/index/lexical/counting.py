@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from slowcat_memory.errors import IndexDamagedError
-from slowcat_memory.index.postings import MOST_CODES
-from slowcat_memory.index.views import View
-from slowcat_memory.index.vocabulary import Vocabulary
+from slowcat_memory.index.lexical.sealed_postings import MOST_CODES
+from slowcat_memory.index.lexical.views import View
+from slowcat_memory.index.lexical.vocabulary import Vocabulary
 
 BLOCK = 20_000  # documents counted at a time
 RUN = 2_000_000  # postings laid out at a time
