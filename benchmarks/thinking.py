@@ -15,7 +15,7 @@ from benchmarks.recorded_llm import Replier
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import LLM, ThinkingOptions, open_llm
-from slowcat_memory.providers.recording import RecordingLLM, ReplayingLLM
+from slowcat_memory.providers.llm.recording import RecordingLLM, ReplayingLLM
 
 JOBS = ("contextualize",)
 

@@ -29,7 +29,7 @@ from slowcat_memory.providers import (
     TokenEmbedder,
     token_key_of,
 )
-from slowcat_memory.providers.parsing import parse
+from slowcat_memory.providers.llm.parsing import parse
 from slowcat_memory.testing_jobs import check_job, think
 
 if TYPE_CHECKING:

@@ -138,8 +138,8 @@ def test_every_third_party_is_imported_at_its_home_only() -> None:
         ("engine/engine.py", "import pipecat", "engine.engine imports pipecat"),
         ("runtime/recall.py", "import faiss", "runtime.recall imports faiss"),
         ("index/searcher.py", "from lmdb import open", "index.searcher imports lmdb"),
-        ("providers/onnx.py", "import torch.nn", "providers.onnx imports torch"),
-        ("providers/base.py", "from openai import OpenAI", "providers.base imports openai"),
+        ("providers/embedding/onnx.py", "import torch.nn", "providers.onnx imports torch"),
+        ("providers/embedding/base.py", "from openai import OpenAI", "providers.base imports openai"),
     ],
 )
 def test_a_third_party_elsewhere_is_caught(copy: Path, module: str, line: str, caught: str) -> None:

@@ -13,7 +13,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.blocks import edit_block
 from slowcat_memory.errors import EndpointError, StoreError
 from slowcat_memory.providers import Prompt
-from slowcat_memory.providers.recording import RecordingLLM, ReplayingLLM
+from slowcat_memory.providers.llm.recording import RecordingLLM, ReplayingLLM
 from slowcat_memory.records import Memory, WriteBatch
 from slowcat_memory.replay import rederive as rederiving
 from slowcat_memory.replay.rederive import REPLAY, rederive

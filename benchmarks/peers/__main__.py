@@ -35,7 +35,8 @@ from benchmarks.vector_cache import documents
 from slowcat_memory import providers
 from slowcat_memory.config import load
 from slowcat_memory.errors import ProviderError
-from slowcat_memory.providers import DocumentEmbedder, QueryEmbedder, models
+from slowcat_memory.providers import DocumentEmbedder, QueryEmbedder
+from slowcat_memory.providers.embedding import model_files
 
 COMMON = "search_with_sentence_transformers"
 KNOWN = 300  # made-up questions, and how many turns there are for each
@@ -190,7 +191,7 @@ def sentence_transformers(model: str) -> race.Embed:
     from sentence_transformers import SentenceTransformer
 
     torch.set_num_threads(1)
-    folder = str(models.resolve(model).where)
+    folder = str(model_files.resolve(model).where)
     loaded = SentenceTransformer(folder, device="cpu", local_files_only=True)
     return lambda text: loaded.encode(text, normalize_embeddings=True, show_progress_bar=False)
 

@@ -82,7 +82,7 @@ def _rederive(
     yes: bool,
     as_json: bool,
 ) -> None:
-    from slowcat_memory.providers.recording import ReplayingLLM
+    from slowcat_memory.providers.llm.recording import ReplayingLLM
     from slowcat_memory.replay.rederive import REPLAY, rederive
 
     llm = ReplayingLLM(answers) if answers else None

@@ -13,7 +13,7 @@ from loguru import logger
 
 from slowcat_memory.errors import SlowcatError
 from slowcat_memory.providers import check_loopback
-from slowcat_memory.providers.endpoint import host_and_port
+from slowcat_memory.providers.loopback import host_and_port
 
 REMIND = timedelta(days=1)
 

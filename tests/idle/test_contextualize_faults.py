@@ -14,7 +14,7 @@ from test_contextualize import GARDEN, JOB, House, reply
 
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.providers import Prompt, ThinkingOptions
-from slowcat_memory.providers.openai_llm import OpenAILLM
+from slowcat_memory.providers.llm.openai import OpenAILLM
 
 ERRORS = {"endpoint": EndpointError, "bad": BadAnswerError, "long": PromptTooLongError}
 QUICK = {"first_token_s": 0.2, "between_tokens_s": 0.2, "total_s": 0.5, "connect_s": 0.5}

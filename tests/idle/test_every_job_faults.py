@@ -23,7 +23,7 @@ from test_kept_here import ASKING, ledger
 
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.providers import Prompt, ThinkingOptions
-from slowcat_memory.providers.openai_llm import OpenAILLM
+from slowcat_memory.providers.llm.openai import OpenAILLM
 from slowcat_memory.testing import ScriptedLLM
 
 SAID = (

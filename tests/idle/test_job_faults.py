@@ -24,7 +24,7 @@ from slowcat_memory.idle.jobs.contextualize import Contextualize
 from slowcat_memory.idle.jobs.rerank import Rerank
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.providers import Prompt, ThinkingOptions
-from slowcat_memory.providers.openai_llm import OpenAILLM
+from slowcat_memory.providers.llm.openai import OpenAILLM
 from slowcat_memory.records import SessionEdge
 
 QUICK = {"first_token_s": 0.1, "between_tokens_s": 0.1, "total_s": 0.3, "connect_s": 0.3}

@@ -9,8 +9,8 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.providers import Prompt, ThinkingOptions, open_llm
-from slowcat_memory.providers.ladder import Rung
-from slowcat_memory.providers.openai_llm import OpenAILLM
+from slowcat_memory.providers.llm.json_modes import Rung
+from slowcat_memory.providers.llm.openai import OpenAILLM
 
 
 class Fact(Struct, frozen=True, forbid_unknown_fields=True):

@@ -6,9 +6,9 @@ import time
 
 import numpy as np
 
-from slowcat_memory.providers import wire
-from slowcat_memory.providers.child import settle
-from slowcat_memory.providers.wire import Fault, Hello, Request, Vectors
+from slowcat_memory.providers.embedding.worker import protocol
+from slowcat_memory.providers.embedding.worker.process import settle
+from slowcat_memory.providers.embedding.worker.protocol import Fault, Hello, Request, Vectors
 
 DIM = 8
 TOKEN_DIM = 4
@@ -31,10 +31,10 @@ def main(way: str) -> None:
     if way == "dies-at-start":
         sys.exit("no room for the weights")
     if way == "other-key":
-        wire.write(replies, Hello("other@0/8", DIM))
+        protocol.write(replies, Hello("other@0/8", DIM))
     else:
-        wire.write(replies, Hello(f"{way}@0/8", DIM, f"{way}@0/8~0/{TOKEN_DIM}"))
-    while isinstance(request := wire.read(sys.stdin.buffer), Request):
+        protocol.write(replies, Hello(f"{way}@0/8", DIM, f"{way}@0/8~0/{TOKEN_DIM}"))
+    while isinstance(request := protocol.read(sys.stdin.buffer), Request):
         if way == "hangs":
             time.sleep(600)
         if "die" in request.texts:
@@ -45,11 +45,11 @@ def main(way: str) -> None:
             replies.write((1000).to_bytes(4) + b"half a frame")
             os._exit(3)
         if "fault" in request.texts:
-            wire.write(replies, Fault("ProviderError", "embedding failed (MemoryError)"))
+            protocol.write(replies, Fault("ProviderError", "embedding failed (MemoryError)"))
             continue
         print("another line in the way")
         short = request.texts[1:] if "short" in request.texts else request.texts
-        wire.write(replies, Vectors.of(vectors(short), tokens(short) if request.tokens else None))
+        protocol.write(replies, Vectors.of(vectors(short), tokens(short) if request.tokens else None))
 
 
 if __name__ == "__main__":

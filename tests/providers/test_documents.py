@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.providers import documents
-from slowcat_memory.providers.documents import Plan, gather, sendable, split, unit
+from slowcat_memory.providers.embedding import chunking
+from slowcat_memory.providers.embedding.chunking import Plan, gather, sendable, split, unit
 
 
 def words(text: str) -> list[tuple[int, int]]:
@@ -60,5 +60,5 @@ def test_a_very_long_document_is_cut() -> None:
             self.ids, self.offsets = [0, 0], [(at, at + 1) for at in range(len(text))]
             return self
 
-    plan = documents.plan(["x" * 1_000_000, "y"], Letters(), "", 258)  # type: ignore[arg-type]
-    assert plan.counts == [documents.MAX_CHARS // 256, 1]
+    plan = chunking.plan(["x" * 1_000_000, "y"], Letters(), "", 258)  # type: ignore[arg-type]
+    assert plan.counts == [chunking.MAX_CHARS // 256, 1]

@@ -3,7 +3,7 @@ import socket
 import pytest
 
 from slowcat_memory.errors import ConfigError, EndpointError, EndpointRefusedError
-from slowcat_memory.providers.endpoint import check_loopback, host_and_port
+from slowcat_memory.providers.loopback import check_loopback, host_and_port
 
 
 def resolving(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:

@@ -9,22 +9,23 @@ from pathlib import Path
 import pytest
 
 from slowcat_memory.errors import ModelNotFoundError, ProviderError
-from slowcat_memory.providers import EmbedderOptions, export_model, exported, open_query_embedder
-from slowcat_memory.providers import export as export_child
+from slowcat_memory.providers import EmbedderOptions, export_model, open_query_embedder
+from slowcat_memory.providers.embedding import export_format
+from slowcat_memory.providers.embedding.export import child as export_child
 
 
 def test_the_export_vouches_for_itself(export_folder: Path) -> None:
-    meta = exported.read_meta(export_folder)
+    meta = export_format.read_meta(export_folder)
     assert meta and meta.int8 and meta.cosine >= 0.985
     assert meta.key == f"all-MiniLM-L6-v2@{export_folder.name.rpartition('-')[2]}/384"
     assert meta.max_tokens == 256
     assert meta.token_key.startswith(f"{meta.key}~") and meta.token_key.endswith("/96")
     assert meta.token_dim == 96
     assert {path.name for path in export_folder.iterdir()} == {
-        exported.MODEL,
-        exported.TOKENIZER,
-        exported.TOKENS,
-        exported.META,
+        export_format.MODEL,
+        export_format.TOKENIZER,
+        export_format.TOKENS,
+        export_format.META,
     }
     assert stat.S_IMODE(export_folder.stat().st_mode) == 0o700
 
@@ -53,7 +54,7 @@ def test_the_environment_may_name_the_cache(
 def test_an_export_survives_the_loss_of_the_model(
     options: EmbedderOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("slowcat_memory.providers.models.PACKAGES", {})
+    monkeypatch.setattr("slowcat_memory.providers.embedding.model_files.PACKAGES", {})
     embedder, report = open_query_embedder(options)
     assert embedder and report.state == "ready"
 
@@ -71,15 +72,15 @@ def test_other_weights_need_another_export(export_folder: Path, tmp_path: Path) 
 
 def test_an_export_of_an_older_format_is_made_again(export_folder: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(export_folder, tmp_path / export_folder.name)
-    older = (copy / exported.META).read_text().replace('"format": 3', '"format": 2')
-    (copy / exported.META).write_text(older)
+    older = (copy / export_format.META).read_text().replace('"format": 3', '"format": 2')
+    (copy / export_format.META).write_text(older)
     embedder, report = open_query_embedder(EmbedderOptions(cache_dir=str(tmp_path)))
     assert embedder is None and report.state == "needs export"
 
 
 def test_a_damaged_export_is_made_again(export_folder: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(export_folder, tmp_path / export_folder.name)
-    (copy / exported.MODEL).write_bytes(b"\x5a" * (copy / exported.MODEL).stat().st_size)
+    (copy / export_format.MODEL).write_bytes(b"\x5a" * (copy / export_format.MODEL).stat().st_size)
     embedder, report = open_query_embedder(EmbedderOptions(cache_dir=str(tmp_path)))
     assert embedder is None and report.state == "needs export"
     work = shutil.copytree(export_folder, tmp_path / ".export-new")

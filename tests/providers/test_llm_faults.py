@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.providers import Prompt, ThinkingOptions
-from slowcat_memory.providers.openai_llm import OpenAILLM
+from slowcat_memory.providers.llm.openai import OpenAILLM
 
 GOOD = '{"note": "Anna\'s dog is called Max.", "questions": ["Who is Max?"]}'
 SECRET = "marzipan"

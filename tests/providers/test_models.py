@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from slowcat_memory.errors import ModelNotFoundError
-from slowcat_memory.providers import exported, models
-from slowcat_memory.providers.models import resolve
+from slowcat_memory.providers.embedding import export_format, model_files
+from slowcat_memory.providers.embedding.model_files import resolve
 
 DEFAULT = "sentence-transformers/all-MiniLM-L6-v2"
 
@@ -60,16 +60,16 @@ def test_what_is_neither_path_nor_name_is_not_found(
 
 
 def test_the_hint_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(models, "_in_package", lambda *_: None)
+    monkeypatch.setattr(model_files, "_in_package", lambda *_: None)
     with pytest.raises(ModelNotFoundError) as caught:
         resolve(DEFAULT)
     assert "[offline]" in caught.value.hint
 
 
 def test_names_in_keys() -> None:
-    assert exported.short_name(DEFAULT) == "all-MiniLM-L6-v2"
-    assert exported.short_name("intfloat/e5-small") == "intfloat/e5-small"
-    folder = exported.export_folder(Path("c"), "intfloat/e5-small", "0" * 12)
+    assert export_format.short_name(DEFAULT) == "all-MiniLM-L6-v2"
+    assert export_format.short_name("intfloat/e5-small") == "intfloat/e5-small"
+    folder = export_format.export_folder(Path("c"), "intfloat/e5-small", "0" * 12)
     assert folder == Path("c/intfloat--e5-small-000000000000")
 
 
@@ -78,7 +78,7 @@ def test_the_hash_is_of_the_weights_alone(tmp_path: Path) -> None:
     (two / "README.md").write_text("more")
     (two / "onnx").mkdir()
     (two / "onnx" / "x.safetensors").write_bytes(b"other form")
-    assert exported.weights_hash(one) == exported.weights_hash(two)
+    assert export_format.weights_hash(one) == export_format.weights_hash(two)
     (two / "2_Dense").mkdir()
     (two / "2_Dense" / "model.safetensors").write_bytes(b"layer")
-    assert exported.weights_hash(one) != exported.weights_hash(two)
+    assert export_format.weights_hash(one) != export_format.weights_hash(two)

@@ -13,7 +13,8 @@ import pytest
 import slowcat_memory
 from slowcat_memory.core.ranking.maxsim import SCALE, maxsim
 from slowcat_memory.errors import ProviderError
-from slowcat_memory.providers import EmbedderOptions, OnnxEmbedder, SentenceEmbedder, exported
+from slowcat_memory.providers import EmbedderOptions, OnnxEmbedder, SentenceEmbedder
+from slowcat_memory.providers.embedding import export_format
 from slowcat_memory.testing import check_embedder
 
 TURNS = (
@@ -98,10 +99,10 @@ def test_a_long_document_keeps_so_many_tokens(
 
 def test_a_prompt_leaves_no_tokens(export_folder: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(export_folder, tmp_path / "prompted")
-    meta = exported.read_meta(folder)
+    meta = export_format.read_meta(folder)
     assert meta
     prompted = msgspec.structs.replace(meta, query_prompt="query: ", doc_prompt="a passage: ")
-    (folder / exported.META).write_bytes(msgspec.json.encode(prompted))
+    (folder / export_format.META).write_bytes(msgspec.json.encode(prompted))
     embedder = OnnxEmbedder.load(folder)
     assert embedder.encode_query_tokens("green tea").tokens.shape == (2, 96)  # type: ignore[union-attr]
     assert embedder.encode_tokens(["green tea"]).tokens[0].shape == (2, 96)
@@ -131,10 +132,10 @@ def test_many_threads_get_the_same_vectors(onnx: OnnxEmbedder) -> None:
 
 def test_prompts_of_the_model_are_used(export_folder: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(export_folder, tmp_path / "prompted")
-    meta = exported.read_meta(folder)
+    meta = export_format.read_meta(folder)
     assert meta
     prompted = msgspec.structs.replace(meta, query_prompt="query: ", doc_prompt="passage: ")
-    (folder / exported.META).write_bytes(msgspec.json.encode(prompted))
+    (folder / export_format.META).write_bytes(msgspec.json.encode(prompted))
     plain, with_prompts = OnnxEmbedder.load(export_folder), OnnxEmbedder.load(folder)
     assert np.array_equal(with_prompts.encode_query("tea"), plain.encode_query("query: tea"))
     assert np.array_equal(with_prompts.encode(["tea"]), plain.encode(["passage: tea"]))
@@ -148,7 +149,7 @@ def test_a_damaged_export_is_an_error_that_says_so(
     export_folder: Path, tmp_path: Path, damage: str
 ) -> None:
     folder = shutil.copytree(export_folder, tmp_path / "damaged")
-    model = folder / exported.MODEL
+    model = folder / export_format.MODEL
     if damage == "short":
         os.truncate(model, 1000)
     if damage == "missing":
@@ -156,15 +157,15 @@ def test_a_damaged_export_is_an_error_that_says_so(
     if damage == "not a model":
         model.write_bytes(b"\x5a" * model.stat().st_size)
     if damage == "no tokenizer":
-        (folder / exported.TOKENIZER).write_text("{}")
+        (folder / export_format.TOKENIZER).write_text("{}")
     if damage == "no tokens":
-        (folder / exported.TOKENS).write_bytes(b"PK")
+        (folder / export_format.TOKENS).write_bytes(b"PK")
     if damage == "other tokens":
-        with np.load(folder / exported.TOKENS) as file:
+        with np.load(folder / export_format.TOKENS) as file:
             parts = dict(file)
-        np.savez(folder / exported.TOKENS, **parts | {"projection": parts["projection"] * 2})
+        np.savez(folder / export_format.TOKENS, **parts | {"projection": parts["projection"] * 2})
     if damage == "no meta":
-        (folder / exported.META).write_text("{}")
+        (folder / export_format.META).write_text("{}")
     with pytest.raises(ProviderError, match="Export it anew"):
         OnnxEmbedder.load(folder)
 

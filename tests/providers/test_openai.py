@@ -9,7 +9,7 @@ from embedding_server import DIM, EmbeddingServer, running, vector
 
 from slowcat_memory.errors import ConfigError, EndpointError, EndpointRefusedError
 from slowcat_memory.providers import EmbedderOptions, open_document_embedder, open_query_embedder
-from slowcat_memory.providers.openai import EndpointEmbedder
+from slowcat_memory.providers.embedding.endpoint import EndpointEmbedder
 from slowcat_memory.testing import check_embedder
 
 
@@ -127,7 +127,7 @@ def test_a_name_that_moves_away_is_refused(
     endpoint: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     embedder = EndpointEmbedder(options(endpoint))
-    monkeypatch.setattr("slowcat_memory.providers.endpoint._addresses", lambda host: ["192.0.2.7"])
+    monkeypatch.setattr("slowcat_memory.providers.loopback._addresses", lambda host: ["192.0.2.7"])
     with pytest.raises(EndpointRefusedError):
         embedder.encode_query("secret words")
     assert len(endpoint.requests) == 1

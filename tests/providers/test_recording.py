@@ -13,7 +13,7 @@ from slowcat_memory.errors import (
     TranscriptError,
 )
 from slowcat_memory.providers import Prompt
-from slowcat_memory.providers.recording import RecordingLLM, ReplayingLLM, key_of
+from slowcat_memory.providers.llm.recording import RecordingLLM, ReplayingLLM, key_of
 from slowcat_memory.testing import ScriptedLLM
 
 

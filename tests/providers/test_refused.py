@@ -11,7 +11,7 @@ from test_openai_llm import GOOD, PROMPT, Note
 
 from slowcat_memory.errors import BadAnswerError, EndpointError
 from slowcat_memory.providers import Prompt, ThinkingOptions
-from slowcat_memory.providers.openai_llm import OpenAILLM
+from slowcat_memory.providers.llm.openai import OpenAILLM
 
 POISON = "the words that this server cannot bear"
 

@@ -11,8 +11,8 @@ import pytest
 
 from slowcat_memory.errors import ModelNotFoundError, ProviderError
 from slowcat_memory.providers import EmbedderOptions, SentenceEmbedder, open_document_embedder
-from slowcat_memory.providers.child import NICENESS
-from slowcat_memory.providers.sentence import MAX_DEATHS
+from slowcat_memory.providers.embedding.worker.process import NICENESS
+from slowcat_memory.providers.embedding.worker.handle import MAX_DEATHS
 from slowcat_memory.testing import check_embedder
 
 

@@ -26,15 +26,20 @@ from slowcat_memory.errors import (
     EndpointRefusedError,
     PromptTooLongError,
 )
-from slowcat_memory.providers.capability import Server, look
-from slowcat_memory.providers.complaints import meaning_of, seconds_to_wait
-from slowcat_memory.providers.connection import RefusedError, connect_async
-from slowcat_memory.providers.endpoint import check_loopback, host_and_port
-from slowcat_memory.providers.ladder import Ladder, Rung
-from slowcat_memory.providers.llm import Answer, Prompt
-from slowcat_memory.providers.parsing import parse
-from slowcat_memory.providers.stream import MAX_EVENT, BrokenError, Completion, read_completion
-from slowcat_memory.providers.thinking import ThinkingOptions
+from slowcat_memory.providers.llm.server_info import Server, look
+from slowcat_memory.providers.llm.server_errors import meaning_of, seconds_to_wait
+from slowcat_memory.providers.llm.http import RefusedError, connect_async
+from slowcat_memory.providers.loopback import check_loopback, host_and_port
+from slowcat_memory.providers.llm.json_modes import Ladder, Rung
+from slowcat_memory.providers.llm.base import Answer, Prompt
+from slowcat_memory.providers.llm.parsing import parse
+from slowcat_memory.providers.llm.streaming import (
+    MAX_EVENT,
+    BrokenError,
+    Completion,
+    read_completion,
+)
+from slowcat_memory.providers.llm.factory import ThinkingOptions
 
 T = TypeVar("T", bound=Struct)
 

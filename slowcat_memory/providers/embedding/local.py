@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from slowcat_memory.errors import ModelNotFoundError, ProviderError
-from slowcat_memory.providers import exported, models
-from slowcat_memory.providers.base import EmbedderOptions, EmbedderReport
-from slowcat_memory.providers.exported import Meta
-from slowcat_memory.providers.models import ModelSource
-from slowcat_memory.providers.onnx import OnnxEmbedder
-from slowcat_memory.providers.sentence import SentenceEmbedder
+from slowcat_memory.providers.embedding import export_format, model_files
+from slowcat_memory.providers.embedding.base import EmbedderOptions, EmbedderReport
+from slowcat_memory.providers.embedding.export_format import Meta
+from slowcat_memory.providers.embedding.model_files import ModelSource
+from slowcat_memory.providers.embedding.onnx import OnnxEmbedder
+from slowcat_memory.providers.embedding.worker.handle import SentenceEmbedder
 
 
 def find_export(options: EmbedderOptions, source: ModelSource | None) -> tuple[Path, Meta] | None:
@@ -21,15 +21,15 @@ def find_export(options: EmbedderOptions, source: ModelSource | None) -> tuple[P
     Returns:
         Folder and ``Meta``; None when there is no export, or the weights have changed since.
     """
-    cache = exported.cache_folder(options.cache_dir)
-    found = exported.exports_of(cache, exported.short_name(options.model))
+    cache = export_format.cache_folder(options.cache_dir)
+    found = export_format.exports_of(cache, export_format.short_name(options.model))
     if source is None or source.where is None or not found:
         return found[0] if found else None
-    stamp = exported.weights_stamp(source.where)
+    stamp = export_format.weights_stamp(source.where)
     for folder, meta in found:
         if meta.stamp == stamp:
             return folder, meta
-    digest = exported.weights_hash(source.where)  # the same weights in another place, or new ones
+    digest = export_format.weights_hash(source.where)  # the same weights in another place, or new ones
     return next(((f, m) for f, m in found if f.name.endswith(f"-{digest}")), None)
 
 
@@ -44,7 +44,7 @@ def open_local(options: EmbedderOptions) -> tuple[OnnxEmbedder | None, EmbedderR
     """
     source, missing = None, None
     try:
-        source = models.resolve(options.model)
+        source = model_files.resolve(options.model)
     except ModelNotFoundError as error:
         missing = error
     found = find_export(options, source)
@@ -80,7 +80,7 @@ def open_local_documents(
         The embedder, or None when the model is not here; and what became of it.
     """
     try:
-        source = models.resolve(options.model)
+        source = model_files.resolve(options.model)
     except ModelNotFoundError as error:
         return None, EmbedderReport(state="missing", source=error.message, hint=error.hint)
     found = find_export(options, source)

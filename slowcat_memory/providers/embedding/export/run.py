@@ -7,12 +7,12 @@ from pathlib import Path
 import msgspec
 
 from slowcat_memory.errors import ProviderError
-from slowcat_memory.providers import exported
-from slowcat_memory.providers.base import EmbedderOptions, Progress
-from slowcat_memory.providers.child import last_words, spawn
-from slowcat_memory.providers.wire import Event
+from slowcat_memory.providers.embedding import export_format
+from slowcat_memory.providers.embedding.base import EmbedderOptions, Progress
+from slowcat_memory.providers.embedding.worker.process import last_words, spawn
+from slowcat_memory.providers.embedding.worker.protocol import Event
 
-_MODULE = "slowcat_memory.providers.export"
+_MODULE = "slowcat_memory.providers.embedding.export.child"
 
 
 def export_model(options: EmbedderOptions, on_progress: Progress | None = None) -> Path:
@@ -31,7 +31,7 @@ def export_model(options: EmbedderOptions, on_progress: Progress | None = None) 
         ModelNotFoundError: There is no such model.
         ProviderError: It cannot be exported, or the child died.
     """
-    cache = exported.cache_folder(options.cache_dir)
+    cache = export_format.cache_folder(options.cache_dir)
     with tempfile.TemporaryFile() as stderr:
         args = (options.model, str(cache), str(options.doc_threads))
         process = spawn(_MODULE, *args, stderr=stderr, stdin=subprocess.DEVNULL)

@@ -1,4 +1,4 @@
-"""The document child: ``python -m slowcat_memory.providers.sentence_child MODEL THREADS TOKENS EXPORT``.
+"""The document child: ``python -m slowcat_memory.providers.embedding.worker.child MODEL THREADS TOKENS EXPORT``.
 
 Loads the model once and embeds what arrives on standard input until that ends, which it does
 when the parent closes it or dies. EXPORT is the folder of the model's export, where the projection
@@ -11,11 +11,12 @@ from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 
-from slowcat_memory.providers import documents, exported, tokens, wire
-from slowcat_memory.providers.base import Embedded
-from slowcat_memory.providers.child import settle
-from slowcat_memory.providers.tokens import TokenSpace
-from slowcat_memory.providers.wire import Fault, Hello, Request, Vectors
+from slowcat_memory.providers.embedding import chunking, export_format, token_vectors
+from slowcat_memory.providers.embedding.worker import protocol
+from slowcat_memory.providers.embedding.base import Embedded
+from slowcat_memory.providers.embedding.worker.process import settle
+from slowcat_memory.providers.embedding.token_vectors import TokenSpace
+from slowcat_memory.providers.embedding.worker.protocol import Fault, Hello, Request, Vectors
 
 STATES_TOGETHER = 64  # pieces whose hidden states are in memory at a time: 25 MB at 256 tokens
 PAD_TOGETHER = 4  # texts of one forward pass: on a CPU, padding costs more than batches gain
@@ -38,7 +39,7 @@ def load(
     Raises:
         ProviderError: It cannot be used here.
     """
-    from slowcat_memory.providers import sentence_model
+    from slowcat_memory.providers.embedding.worker import model as sentence_model
 
     folder = sentence_model.fetch(model_name)
     model: Any = sentence_model.load(folder, threads)
@@ -47,12 +48,12 @@ def load(
     tokenizer = sentence_model.tokenizer_of(model)
     _, prompt = sentence_model.prompts_of(model)
 
-    meta = exported.read_meta(Path(export)) if export else None
-    space = tokens.load(Path(export), meta) if meta else None
-    lead = tokens.lead_of(tokenizer, prompt)
+    meta = export_format.read_meta(Path(export)) if export else None
+    space = token_vectors.load(Path(export), meta) if meta else None
+    lead = token_vectors.lead_of(tokenizer, prompt)
 
     def encode(texts: list[str], with_tokens: bool = False) -> Embedded:
-        plan = documents.plan(texts, tokenizer, prompt, limit)
+        plan = chunking.plan(texts, tokenizer, prompt, limit)
         vectors: list[np.ndarray] = []
         pieces: list[np.ndarray] = []
         for start in range(0, len(plan.pieces), STATES_TOGETHER):
@@ -68,12 +69,12 @@ def load(
             )
             if with_tokens and space:
                 pieces += [_tokens(row, space, lead) for row in rows]
-        every = documents.gather(plan, documents.unit(np.stack(vectors)))
-        return Embedded(every, documents.join(plan, pieces, limit) if pieces else [])
+        every = chunking.gather(plan, chunking.unit(np.stack(vectors)))
+        return Embedded(every, chunking.join(plan, pieces, limit) if pieces else [])
 
-    name = exported.short_name(model_name)
+    name = export_format.short_name(model_name)
     dim = encode([""]).vectors.shape[1]
-    key = exported.space_key(name, exported.weights_hash(folder), dim)
+    key = export_format.space_key(name, export_format.weights_hash(folder), dim)
     return Hello(key, dim, space.key if space else ""), encode
 
 
@@ -98,13 +99,13 @@ def serve(requests: BinaryIO, replies: BinaryIO, encode: Encode) -> None:
         replies: The pipe to the parent.
         encode: From texts to vectors.
     """
-    while isinstance(request := wire.read(requests), Request):
+    while isinstance(request := protocol.read(requests), Request):
         try:
             made = encode(request.texts, request.tokens)
             reply: Vectors | Fault = Vectors.of(made.vectors, made.tokens)
         except Exception as error:  # the parent shall hear of it, whatever it is
             reply = Fault("ProviderError", f"embedding failed ({type(error).__name__})")
-        wire.write(replies, reply)
+        protocol.write(replies, reply)
 
 
 def main() -> int:
@@ -118,9 +119,9 @@ def main() -> int:
         try:
             hello, encode = load(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
         except Exception as error:  # whatever the libraries raise must reach the parent
-            wire.write(replies, Fault.of(error, "loading the model"))
+            protocol.write(replies, Fault.of(error, "loading the model"))
             return 1
-        wire.write(replies, hello)
+        protocol.write(replies, hello)
         serve(sys.stdin.buffer, replies, encode)
     except BrokenPipeError:
         pass  # the parent is gone

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from slowcat_memory.providers import tokens
-from slowcat_memory.providers.documents import unit
-from slowcat_memory.providers.tokens import TokenSpace
+from slowcat_memory.providers.embedding import token_vectors
+from slowcat_memory.providers.embedding.chunking import unit
+from slowcat_memory.providers.embedding.token_vectors import TokenSpace
 
 TOKEN_DIM = 96  # 64 costs up to a point of recall, 128 gains little; 42 words fit one page of LMDB
 SENTENCES = 200  # of each kind
@@ -72,7 +72,7 @@ def fit(model: Any, tokenizer: Tokenizer, model_key: str) -> TokenSpace | None:
     _, directions = np.linalg.eigh(seen.T @ seen)
     best = directions[:, ::-1][:, :TOKEN_DIM]
     signs = np.sign(best[np.abs(best).argmax(axis=0), np.arange(best.shape[1])])
-    return tokens.space(model_key, np.ascontiguousarray(best * signs, np.float32), counts)
+    return token_vectors.space(model_key, np.ascontiguousarray(best * signs, np.float32), counts)
 
 
 def _counts(tokenizer: Tokenizer) -> np.ndarray:

@@ -18,17 +18,18 @@ from contextlib import contextmanager
 import numpy as np
 
 from slowcat_memory.errors import ProviderError
-from slowcat_memory.providers import exported, wire
-from slowcat_memory.providers.base import Embedded, EmbedderOptions
-from slowcat_memory.providers.child import last_words, spawn
-from slowcat_memory.providers.documents import MAX_CHARS, sendable
-from slowcat_memory.providers.wire import Fault, Hello, Request, Vectors
+from slowcat_memory.providers.embedding import export_format
+from slowcat_memory.providers.embedding.worker import protocol
+from slowcat_memory.providers.embedding.base import Embedded, EmbedderOptions
+from slowcat_memory.providers.embedding.worker.process import last_words, spawn
+from slowcat_memory.providers.embedding.chunking import MAX_CHARS, sendable
+from slowcat_memory.providers.embedding.worker.protocol import Fault, Hello, Request, Vectors
 
 MAX_DEATHS = 3
 START_S = 600.0  # a cold disk, or a model that must be downloaded first
 REPLY_S = 300.0  # a batch of the longest documents takes about a minute on one busy core
 
-_MODULE = "slowcat_memory.providers.sentence_child"
+_MODULE = "slowcat_memory.providers.embedding.worker.child"
 
 
 class SentenceEmbedder:
@@ -58,7 +59,7 @@ class SentenceEmbedder:
             module: The child's program.
             reply_s: Seconds after which a child that does not answer is killed.
         """
-        self.name = exported.short_name(options.model)
+        self.name = export_format.short_name(options.model)
         self.token_key, self.token_dim = token_key, token_dim
         self._export = export
         self._options = options
@@ -207,15 +208,15 @@ class SentenceEmbedder:
 
     def _ask(
         self, process: "subprocess.Popen[bytes]", request: Request | None, timeout_s: float
-    ) -> wire.Frame:
+    ) -> protocol.Frame:
         assert process.stdin and process.stdout
         if self._closes != self._began_at:
             raise self._failed("")
         with _killed_after(process, timeout_s):
             try:
                 if request:
-                    wire.write(process.stdin, request)  # type: ignore[arg-type]
-                reply = wire.read(process.stdout)  # type: ignore[arg-type]
+                    protocol.write(process.stdin, request)  # type: ignore[arg-type]
+                reply = protocol.read(process.stdout)  # type: ignore[arg-type]
             except OSError:
                 reply = None
             except ProviderError as error:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from slowcat_memory.errors import BadAnswerError
-from slowcat_memory.providers.connection import RefusedError
+from slowcat_memory.providers.llm.http import RefusedError
 
 MAX_BYTES = 16 << 20  # of a whole stream: a token takes about 250 bytes, reasoning included
 MAX_EVENT = 1 << 20  # of one event, or of a reply that does not stream

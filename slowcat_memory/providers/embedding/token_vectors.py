@@ -15,8 +15,8 @@ from tokenizers import Tokenizer
 
 from slowcat_memory.core.ranking.maxsim import quantise
 from slowcat_memory.errors import ProviderError
-from slowcat_memory.providers import exported
-from slowcat_memory.providers.documents import unit
+from slowcat_memory.providers.embedding import export_format
+from slowcat_memory.providers.embedding.chunking import unit
 
 
 class TokenSpace(Struct, frozen=True):
@@ -70,7 +70,7 @@ class TokenSpace(Struct, frozen=True):
         Args:
             folder: Where the export is made.
         """
-        np.savez(folder / exported.TOKENS, projection=self.projection, counts=self.counts)
+        np.savez(folder / export_format.TOKENS, projection=self.projection, counts=self.counts)
 
 
 def space(model_key: str, projection: np.ndarray, counts: np.ndarray) -> TokenSpace:
@@ -85,11 +85,11 @@ def space(model_key: str, projection: np.ndarray, counts: np.ndarray) -> TokenSp
         The space.
     """
     digest = hashlib.sha256(projection.tobytes() + counts.tobytes()).hexdigest()
-    key = f"{model_key}~{digest[: exported.HASH_DIGITS]}/{projection.shape[1]}"
+    key = f"{model_key}~{digest[: export_format.HASH_DIGITS]}/{projection.shape[1]}"
     return TokenSpace(key, projection, counts)
 
 
-def load(folder: Path, meta: exported.Meta) -> TokenSpace | None:
+def load(folder: Path, meta: export_format.Meta) -> TokenSpace | None:
     """Read the space of an export.
 
     Args:
@@ -105,7 +105,7 @@ def load(folder: Path, meta: exported.Meta) -> TokenSpace | None:
     if not meta.token_key:
         return None
     try:
-        with np.load(folder / exported.TOKENS, allow_pickle=False) as file:
+        with np.load(folder / export_format.TOKENS, allow_pickle=False) as file:
             found = space(meta.key, file["projection"], file["counts"])
     except Exception as error:  # whatever numpy and zipfile raise on a foreign file
         raise ProviderError(

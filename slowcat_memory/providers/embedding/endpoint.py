@@ -13,10 +13,10 @@ import openai
 from msgspec import Struct
 
 from slowcat_memory.errors import ConfigError, EndpointError
-from slowcat_memory.providers import documents
-from slowcat_memory.providers.base import EmbedderOptions
-from slowcat_memory.providers.connection import connect
-from slowcat_memory.providers.endpoint import check_loopback, host_and_port
+from slowcat_memory.providers.embedding import chunking
+from slowcat_memory.providers.embedding.base import EmbedderOptions
+from slowcat_memory.providers.llm.http import connect
+from slowcat_memory.providers.loopback import check_loopback, host_and_port
 
 CONNECT_S = 1.0
 MAX_REPLY = 64 << 20  # bytes; 32 vectors of 4096 numbers are about 3 MB
@@ -95,14 +95,14 @@ class EndpointEmbedder:
         size = self._options.batch_size
         for start in range(0, len(texts), size):
             batch = [self._pieces(text) for text in texts[start : start + size]]
-            plan = documents.Plan([p for pieces in batch for p in pieces], [*map(len, batch)])
+            plan = chunking.Plan([p for pieces in batch for p in pieces], [*map(len, batch)])
             parts = [
                 self._request(
                     [self._options.endpoint_doc_prompt + p for p in plan.pieces[i : i + size]]
                 )
                 for i in range(0, len(plan.pieces), size)
             ]
-            vectors[start : start + len(batch)] = documents.gather(plan, np.concatenate(parts))
+            vectors[start : start + len(batch)] = chunking.gather(plan, np.concatenate(parts))
             if progress:
                 progress(start + len(batch))
         return vectors
@@ -113,10 +113,10 @@ class EndpointEmbedder:
         self._client = _client(self._options)
 
     def _pieces(self, text: str) -> list[str]:
-        text = _some(text[: documents.MAX_CHARS])
+        text = _some(text[: chunking.MAX_CHARS])
         step = _CHARS_PER_TOKEN
         spans = [(at, min(at + step, len(text))) for at in range(0, len(text), step)]
-        return documents.split(text, spans, self._options.doc_max_tokens)
+        return chunking.split(text, spans, self._options.doc_max_tokens)
 
     def _request(self, texts: list[str]) -> np.ndarray:
         check_loopback(self._options.endpoint_url, self._options.allow_remote)
@@ -166,7 +166,7 @@ class EndpointEmbedder:
             vectors = np.array([item.embedding for item in items], np.float32)
         if not np.isfinite(vectors).all() or not vectors.any(axis=1).all():
             raise self._error("answered vectors without a direction")
-        return documents.unit(vectors)
+        return chunking.unit(vectors)
 
     def _error(self, what: str) -> EndpointError:
         return EndpointError(f"the embedding server at {self._server} {what}")
@@ -174,7 +174,7 @@ class EndpointEmbedder:
 
 def _some(text: str) -> str:
     """Make a text that servers accept: they refuse empty ones."""
-    text = documents.sendable(text)
+    text = chunking.sendable(text)
     return text if text.strip() else "."
 
 

@@ -14,11 +14,11 @@ from tokenizers import Tokenizer
 
 from slowcat_memory.core.ranking.maxsim import quantise
 from slowcat_memory.errors import ProviderError
-from slowcat_memory.providers import documents, exported
-from slowcat_memory.providers import tokens as token_spaces
-from slowcat_memory.providers.base import Embedded, Encoded
-from slowcat_memory.providers.exported import Meta
-from slowcat_memory.providers.tokens import TokenSpace
+from slowcat_memory.providers.embedding import chunking, export_format
+from slowcat_memory.providers.embedding import token_vectors as token_spaces
+from slowcat_memory.providers.embedding.base import Embedded, Encoded
+from slowcat_memory.providers.embedding.export_format import Meta
+from slowcat_memory.providers.embedding.token_vectors import TokenSpace
 
 QUERY_MAX_TOKENS = 64  # default of EmbedderOptions.query_max_tokens
 _CHARS_PER_TOKEN = 16  # far more than words have: what is cut before a long query is tokenised
@@ -90,12 +90,12 @@ class OnnxEmbedder:
         Raises:
             ProviderError: The export is incomplete or damaged.
         """
-        meta = exported.read_meta(folder)
+        meta = export_format.read_meta(folder)
         if meta is None:
             raise ProviderError(f"the exported model in {folder} is damaged", hint="Export it anew")
         try:
-            session = open_session(folder / exported.MODEL, threads)
-            tokenizer = Tokenizer.from_file(str(folder / exported.TOKENIZER))
+            session = open_session(folder / export_format.MODEL, threads)
+            tokenizer = Tokenizer.from_file(str(folder / export_format.TOKENIZER))
             space = token_spaces.load(folder, meta)
         except Exception as error:  # both libraries raise bare Exceptions of their own
             raise ProviderError(
@@ -174,7 +174,7 @@ class OnnxEmbedder:
         if not texts:
             return Embedded(np.zeros((0, self.dim), np.float32), [])
         prompt = self._meta.doc_prompt
-        plan = documents.plan(texts, self._tokenizer, prompt, self._doc_max)
+        plan = chunking.plan(texts, self._tokenizer, prompt, self._doc_max)
         rows: list[np.ndarray] = []
         pieces: list[np.ndarray] = []
         for piece in plan.pieces:
@@ -183,12 +183,12 @@ class OnnxEmbedder:
             rows.append(vector)
             if self._space is not None and tokens is not None:
                 pieces.append(quantise(tokens[self._space.kept(np.array(ids), self._doc_lead)]))
-        vectors = documents.gather(plan, np.stack(rows))
-        return Embedded(vectors, documents.join(plan, pieces, self._doc_max) if pieces else [])
+        vectors = chunking.gather(plan, np.stack(rows))
+        return Embedded(vectors, chunking.join(plan, pieces, self._doc_max) if pieces else [])
 
     def _query_ids(self, text: str) -> list[int]:
         text = _ends(text, self._query_max * _CHARS_PER_TOKEN)
-        return self._ids(self._meta.query_prompt + documents.sendable(text), self._query_max)
+        return self._ids(self._meta.query_prompt + chunking.sendable(text), self._query_max)
 
     def _ids(self, text: str, limit: int) -> list[int]:
         """Tokenise; too many tokens keep both ends, and with them the special tokens there."""
@@ -255,8 +255,8 @@ def run_tokens(
         Shape (dim,), and shape (len(ids), token_dim) or None; float32, unit length.
     """
     row = np.array([ids], np.int64)
-    feed = dict(zip(exported.INPUTS, (row, np.ones_like(row)), strict=True))
-    outputs = [exported.OUTPUT, exported.TOKEN_OUTPUT] if with_tokens else [exported.OUTPUT]
+    feed = dict(zip(export_format.INPUTS, (row, np.ones_like(row)), strict=True))
+    outputs = [export_format.OUTPUT, export_format.TOKEN_OUTPUT] if with_tokens else [export_format.OUTPUT]
     vectors, *tokens = session.run(outputs, feed)
     return vectors[0], tokens[0][0] if tokens else None
 

@@ -20,9 +20,9 @@ from slowcat_memory.errors import (
     ProviderError,
     TranscriptError,
 )
-from slowcat_memory.providers.away import AwayAwareLLM
-from slowcat_memory.providers.llm import LLM, Answer, Prompt
-from slowcat_memory.providers.parsing import parse
+from slowcat_memory.providers.llm.breaker import AwayAwareLLM
+from slowcat_memory.providers.llm.base import LLM, Answer, Prompt
+from slowcat_memory.providers.llm.parsing import parse
 
 T = TypeVar("T", bound=Struct)
 _ERRORS: dict[str, type[ProviderError]] = {

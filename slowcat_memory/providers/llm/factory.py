@@ -3,7 +3,7 @@
 from loguru import logger
 from msgspec import Struct
 
-from slowcat_memory.providers.away import AwayAwareLLM
+from slowcat_memory.providers.llm.breaker import AwayAwareLLM
 
 
 class ThinkingOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -61,7 +61,7 @@ def open_llm(options: ThinkingOptions) -> AwayAwareLLM | None:
             'machine and set [thinking] url = "http://127.0.0.1:1234/v1"'
         )
         return None
-    from slowcat_memory.providers.openai_llm import OpenAILLM  # takes half a second
+    from slowcat_memory.providers.llm.openai import OpenAILLM  # takes half a second
 
     llm = OpenAILLM(options)
     return AwayAwareLLM(llm, llm.probe, close=llm.close)

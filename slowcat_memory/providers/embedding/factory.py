@@ -3,17 +3,17 @@
 from typing import TYPE_CHECKING
 
 from slowcat_memory.errors import EndpointError
-from slowcat_memory.providers.base import (
+from slowcat_memory.providers.embedding.base import (
     DocumentEmbedder,
     EmbedderOptions,
     EmbedderReport,
     QueryEmbedder,
 )
-from slowcat_memory.providers.endpoint import host_and_port
-from slowcat_memory.providers.local import open_local, open_local_documents
+from slowcat_memory.providers.loopback import host_and_port
+from slowcat_memory.providers.embedding.local import open_local, open_local_documents
 
 if TYPE_CHECKING:
-    from slowcat_memory.providers.openai import EndpointEmbedder
+    from slowcat_memory.providers.embedding.endpoint import EndpointEmbedder
 
 _NONE = EmbedderReport(state="none", source="no embedding is configured; search is lexical")
 
@@ -60,10 +60,10 @@ def open_document_embedder(
 
 
 def _open_endpoint(options: EmbedderOptions) -> "tuple[EndpointEmbedder | None, EmbedderReport]":
-    from slowcat_memory.providers import openai  # costs half a second
+    from slowcat_memory.providers.embedding import endpoint  # costs half a second
 
     try:
-        embedder = openai.EndpointEmbedder(options)
+        embedder = endpoint.EndpointEmbedder(options)
     except EndpointError as error:
         hint = error.hint or "Start the server; until then search is lexical"
         return None, EmbedderReport(state="missing", source=error.message, hint=hint)

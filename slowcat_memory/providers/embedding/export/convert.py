@@ -22,8 +22,8 @@ import onnx
 import torch
 
 from slowcat_memory.errors import ProviderError
-from slowcat_memory.providers import exported
-from slowcat_memory.providers.onnx import open_session, run_ids
+from slowcat_memory.providers.embedding import export_format
+from slowcat_memory.providers.embedding.onnx import open_session, run_ids
 
 SAME = 0.9999  # mean cosine that a mere change of form must keep
 GOOD_ENOUGH = 0.98  # mean cosine of int8 with fp32; all-MiniLM-L6-v2 reaches 0.991
@@ -31,7 +31,7 @@ OPSET = 17
 
 _FUSABLE = {"bert", "roberta", "xlm-roberta", "camembert", "distilbert"}
 _STATES = "states"  # the second output until the projection stands behind it
-_AXES = {name: {0: "batch", 1: "tokens"} for name in exported.INPUTS}
+_AXES = {name: {0: "batch", 1: "tokens"} for name in export_format.INPUTS}
 
 SENTENCES = (
     "Yes.",
@@ -98,7 +98,7 @@ def convert(
         small, cosine = best, mean_cosine(best, rows, vectors)
     if projection is not None:
         _project(small, projection)
-    small.replace(folder / exported.MODEL)
+    small.replace(folder / export_format.MODEL)
     return int8, cosine
 
 
@@ -139,7 +139,7 @@ def _traced(
 
 def _trace(graph: _Graph, rows: list[list[int]], path: Path, dynamo: bool) -> None:
     ids = torch.tensor([rows[1], rows[1][::-1]])
-    outputs = {exported.OUTPUT: {0: "batch"}}
+    outputs = {export_format.OUTPUT: {0: "batch"}}
     if graph.states:
         outputs[_STATES] = {0: "batch", 1: "tokens"}
     options: dict[str, Any] = {"dynamic_axes": _AXES | outputs}
@@ -152,7 +152,7 @@ def _trace(graph: _Graph, rows: list[list[int]], path: Path, dynamo: bool) -> No
             graph,
             (ids, torch.ones_like(ids)),
             str(path),
-            input_names=list(exported.INPUTS),
+            input_names=list(export_format.INPUTS),
             output_names=list(outputs),
             opset_version=None if dynamo else OPSET,
             dynamo=dynamo,
@@ -208,13 +208,13 @@ def _project(path: Path, projection: np.ndarray) -> None:
     graph.initializer.append(onnx.numpy_helper.from_array(projection, "projection"))
     graph.node.append(onnx.helper.make_node("MatMul", [_STATES, "projection"], ["projected"]))
     graph.node.append(
-        onnx.helper.make_node("LpNormalization", ["projected"], [exported.TOKEN_OUTPUT], axis=-1)
+        onnx.helper.make_node("LpNormalization", ["projected"], [export_format.TOKEN_OUTPUT], axis=-1)
     )
     (states,) = (output for output in graph.output if output.name == _STATES)
     graph.output.remove(states)
     graph.output.append(
         onnx.helper.make_tensor_value_info(
-            exported.TOKEN_OUTPUT, onnx.TensorProto.FLOAT, ["batch", "tokens", dim]
+            export_format.TOKEN_OUTPUT, onnx.TensorProto.FLOAT, ["batch", "tokens", dim]
         )
     )
     onnx.save(model, path)

@@ -8,7 +8,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from slowcat_memory.errors import EndpointError
-from slowcat_memory.providers.llm import LLM, Answer, Prompt
+from slowcat_memory.providers.llm.base import LLM, Answer, Prompt
 
 T = TypeVar("T", bound=Struct)
 
