@@ -27,8 +27,8 @@ from benchmarks.datasets import ADVERSARIAL, Dataset, Question
 from benchmarks.scoring import Level, evaluate, score
 from benchmarks.telling import Origins, Rankings, dialogue_of
 from slowcat_memory.engine import MemoryEngine, retrieval_options
-from slowcat_memory.runtime.query import Query, Recollection
-from slowcat_memory.runtime.retrieval import Retrieval, RetrievalOptions
+from slowcat_memory.runtime.recall.query import Query, Recollection
+from slowcat_memory.runtime.recall.service import Retrieval, RetrievalOptions
 
 DEFAULT = "default"
 ROUNDS = 2000  # of the bootstrap

@@ -44,7 +44,7 @@ from benchmarks.related import Asked, Kind
 from slowcat_memory.core.ranking import calibration
 from slowcat_memory.core.ranking.calibration import BEST, Calibration
 from slowcat_memory.records import Hit
-from slowcat_memory.runtime.query import RecallOptions
+from slowcat_memory.runtime.recall.query import RecallOptions
 
 JUDGE = "LoCoMo"  # not free, so that it may judge but not teach
 MOVED = 0.05  # of a coefficient, from which on the package's is no longer the same

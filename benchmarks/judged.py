@@ -47,8 +47,8 @@ from slowcat_memory.core.feedback.weight_learning import Ranked
 from slowcat_memory.engine import MemoryEngine, retrieval_options
 from slowcat_memory.idle.jobs.rerank import ANSWERS, MISSES, MOST
 from slowcat_memory.idle.jobs.tune import TuneOptions, conclude
-from slowcat_memory.runtime.query import Query, Recollection
-from slowcat_memory.runtime.retrieval import Retrieval
+from slowcat_memory.runtime.recall.query import Query, Recollection
+from slowcat_memory.runtime.recall.service import Retrieval
 
 DROPPED = 0.2  # of a question's words
 OFFERED = 6  # memories that a block holds

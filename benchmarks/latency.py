@@ -50,7 +50,7 @@ from benchmarks.common import percentiles
 from slowcat_memory import providers
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import Encoded
-from slowcat_memory.runtime.query import RecallOptions
+from slowcat_memory.runtime.recall.query import RecallOptions
 
 Samples = dict[str, list[float]]
 WARM_UP = 50

@@ -26,7 +26,7 @@ from benchmarks.datasets import ADVERSARIAL, Dataset
 from benchmarks.scoring import evaluate, score
 from slowcat_memory.core.ranking.entity_hop import LinkOptions, Links
 from slowcat_memory.engine import MemoryEngine, retrieval_options
-from slowcat_memory.runtime.retrieval import Retrieval
+from slowcat_memory.runtime.recall.service import Retrieval
 
 OFF, HOPS, MULTI = DEFAULT, (0.05, 0.1, 0.2, 0.4), "multi-hop"
 

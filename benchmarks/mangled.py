@@ -28,8 +28,8 @@ from benchmarks.scoring import evaluate
 from benchmarks.telling import Origins, Rankings, dialogue_of
 from slowcat_memory import replay
 from slowcat_memory.engine import MemoryEngine, retrieval_options
-from slowcat_memory.runtime.query import Query, Recollection
-from slowcat_memory.runtime.retrieval import Retrieval
+from slowcat_memory.runtime.recall.query import Query, Recollection
+from slowcat_memory.runtime.recall.service import Retrieval
 
 RARE, LETTERS = 5, 5  # turns that hold a rare word at most, and its letters at least
 ARMS = {  # (gram view, sounds)

@@ -16,7 +16,7 @@ from benchmarks.related import Asked
 from slowcat_memory.core.ranking.calibration import among
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.records import Hit
-from slowcat_memory.runtime.query import Recollection
+from slowcat_memory.runtime.recall.query import Recollection
 
 FLOORS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
 SHARES = (0.0, 0.2, 0.4, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85)

@@ -41,7 +41,7 @@ from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.headless import HeadlessConversation
-from slowcat_memory.runtime.inject import message_text
+from slowcat_memory.runtime.injection import message_text
 from slowcat_memory.scripted import ScriptedServer
 
 Arm = Callable[[MemoryEngine], FrameProcessor]

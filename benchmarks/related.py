@@ -19,7 +19,7 @@ from benchmarks.thinking import Thinker, Unthinking
 from slowcat_memory import replay
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import DocumentEmbedder
-from slowcat_memory.runtime.query import Recollection
+from slowcat_memory.runtime.recall.query import Recollection
 
 Kind = Literal["own", "adversarial", "unrelated"]
 SESSIONS = 8  # of a small memory, at most

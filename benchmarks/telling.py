@@ -15,7 +15,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import DocumentEmbedder
 from slowcat_memory.records import Turn
 from slowcat_memory.replay import Transcript, TranscriptSession
-from slowcat_memory.runtime.query import Recollection
+from slowcat_memory.runtime.recall.query import Recollection
 
 Rankings = dict[str, list[str]]
 Search = Callable[[MemoryEngine, Question, str, int, datetime | None], Recollection]

@@ -41,7 +41,7 @@ from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.headless import HeadlessConversation
-from slowcat_memory.runtime.prefetch import PrefetchOptions
+from slowcat_memory.runtime.recall.prefetch import PrefetchOptions
 from slowcat_memory.scripted import ScriptedServer
 
 Memory = Callable[[MemoryEngine], FrameProcessor]

@@ -48,8 +48,8 @@ from slowcat_memory import replay
 from slowcat_memory.core.ranking import abstention
 from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.runtime.query import RecallOptions
-from slowcat_memory.runtime.reply import answered
+from slowcat_memory.runtime.recall.query import RecallOptions
+from slowcat_memory.runtime.recall.reply import answered
 
 KINDS = ("own", "unrelated", "renamed", "adversarial")
 OUTCOMES = ("told", "skipped", "asks none", "known")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from slowcat_memory.errors import SlowcatError
     from slowcat_memory.processor import HybridContextualMemoryProcessor
     from slowcat_memory.records import Hit, Memory, Turn
-    from slowcat_memory.runtime.inject import strip_memories
+    from slowcat_memory.runtime.injection import strip_memories
 
 _HOMES = {
     "Config": "config",

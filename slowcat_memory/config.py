@@ -47,13 +47,13 @@ from slowcat_memory.idle.jobs.tune import TuneOptions
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.providers import EmbedderOptions, ThinkingOptions
-from slowcat_memory.runtime.audience import Audience, PeopleOptions
-from slowcat_memory.runtime.orders import CommandOptions
-from slowcat_memory.runtime.prefetch import PrefetchOptions
-from slowcat_memory.runtime.prefix import PrefixOptions
-from slowcat_memory.runtime.query import RecallOptions
-from slowcat_memory.runtime.tracker import SessionOptions
-from slowcat_memory.runtime.zones import zone_of
+from slowcat_memory.runtime.conversation.audience import Audience, PeopleOptions
+from slowcat_memory.runtime.commands.types import CommandOptions
+from slowcat_memory.runtime.recall.prefetch import PrefetchOptions
+from slowcat_memory.runtime.session.prefix import PrefixOptions
+from slowcat_memory.runtime.recall.query import RecallOptions
+from slowcat_memory.runtime.conversation.session_tracker import SessionOptions
+from slowcat_memory.core.time.zones import zone_of
 from slowcat_memory.store import StoreOptions
 
 Preset = Literal["small", "default", "quality"]

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from slowcat_memory.core.render.memory_block import Packed, PackOptions, pack
 from slowcat_memory.processor.blocks import KEPT, Blocks
 from slowcat_memory.records import Hit, Memory
-from slowcat_memory.runtime import inject
-from slowcat_memory.runtime.query import Recollection
+from slowcat_memory.runtime import injection
+from slowcat_memory.runtime.recall.query import Recollection
 
 NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)
 
@@ -24,7 +24,7 @@ def context(blocks: Blocks, *hits: Hit, parts: bool = False) -> list[dict]:
     found = Recollection(hits=list(hits))
     content = [{"type": "text", "text": "hello"}] if parts else "hello"
     message = {"role": "user", "content": content}
-    inject.prefix(message, packed(found).text)
+    injection.prefix(message, packed(found).text)
     blocks.placed(found, packed(found))
     return [{"role": "system", "content": "x"}, message, {"role": "assistant", "content": "hi"}]
 
@@ -43,7 +43,7 @@ def test_the_households_lines_stay_where_another_speaks() -> None:
         ((message, left),) = blocks.strip(messages, ("ben", "home"), packed)
         assert message is messages[1] and [h.memory.text for h in left.hits] == ["pump"]
         assert "pump" in str(message) and "cellar" not in str(message)
-        assert inject.without_block(inject.message_text(message)).strip() == "hello"
+        assert injection.without_block(injection.message_text(message)).strip() == "hello"
         assert blocks.strip(messages, ("ben", "home"), packed) == []
 
 

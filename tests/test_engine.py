@@ -20,8 +20,8 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError, ProviderError, StoreBusyError, StoreError
 from slowcat_memory.providers import EmbedderReport, QueryEmbedder
 from slowcat_memory.records import Cursor, Forget, SessionEdge, Turn
-from slowcat_memory.runtime.query import Recollection
-from slowcat_memory.runtime.retrieval import RetrievalOptions
+from slowcat_memory.runtime.recall.query import Recollection
+from slowcat_memory.runtime.recall.service import RetrievalOptions
 from slowcat_memory.store.care import copy
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
@@ -797,7 +797,7 @@ def test_a_failed_opening_is_not_shared(home: Home) -> None:
 def test_closing_does_not_wait_for_a_stuck_embedder(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("slowcat_memory.runtime.indexer.CLOSE_S", 0.05)
+    monkeypatch.setattr("slowcat_memory.runtime.namespaces.indexer.CLOSE_S", 0.05)
     embedder = HashEmbedder()
     engine, gate = home.open(embedder), Gate(embedder.encode)
     engine.drain()

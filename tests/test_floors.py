@@ -108,7 +108,7 @@ def test_every_module_keeps_to_its_floor() -> None:
         ("core/ranking/priors.py", "from slowcat_memory.store import Store"),
         ("index/vectors/vector_view.py", "from slowcat_memory.providers import Embedder"),
         ("store/disk/codec.py", "import slowcat_memory.index.options"),
-        ("runtime/recall.py", "from slowcat_memory.engine import MemoryEngine"),
+        ("runtime/recall/stages.py", "from slowcat_memory.engine import MemoryEngine"),
         ("records.py", "from slowcat_memory.core import text"),
         ("engine/engine.py", "from slowcat_memory.testing import FixedClock"),
     ],
@@ -136,7 +136,7 @@ def test_every_third_party_is_imported_at_its_home_only() -> None:
     ("module", "line", "caught"),
     [
         ("engine/engine.py", "import pipecat", "engine.engine imports pipecat"),
-        ("runtime/recall.py", "import faiss", "runtime.recall imports faiss"),
+        ("runtime/recall/stages.py", "import faiss", "runtime.recall imports faiss"),
         ("index/searcher.py", "from lmdb import open", "index.searcher imports lmdb"),
         ("providers/embedding/onnx.py", "import torch.nn", "providers.onnx imports torch"),
         ("providers/embedding/base.py", "from openai import OpenAI", "providers.base imports openai"),

@@ -22,7 +22,7 @@ from slowcat_memory.core.render.memory_block import CLOSE, OPEN
 from slowcat_memory.core.text.normalize import KEEP_CHARS
 from slowcat_memory.errors import StoreBusyError, StoreClosedError, StoreError, StoreFullError
 from slowcat_memory.records import Turn
-from slowcat_memory.runtime.namespaces import Namespaces
+from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.store import Ack, Store
 
 CANARY = "xylophonist"

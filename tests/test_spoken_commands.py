@@ -16,7 +16,7 @@ from test_special_turns import EagerVoice
 from slowcat_memory import MemoryEngine
 from slowcat_memory.errors import StoreError
 from slowcat_memory.headless import HeadlessConversation
-from slowcat_memory.runtime.commands import Commands
+from slowcat_memory.runtime.commands.executor import Commands
 from slowcat_memory.scripted import ScriptedServer
 from slowcat_memory.store import Store
 

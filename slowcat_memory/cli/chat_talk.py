@@ -13,8 +13,8 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.headless import HeadlessConversation, Reply
 from slowcat_memory.processor import HybridContextualMemoryProcessor
 from slowcat_memory.records import Forget, Forgotten, Turn
-from slowcat_memory.runtime.inject import last_user_message
-from slowcat_memory.runtime.query import Recollection
+from slowcat_memory.runtime.injection import last_user_message
+from slowcat_memory.runtime.recall.query import Recollection
 
 T = TypeVar("T")
 

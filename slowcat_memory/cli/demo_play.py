@@ -22,8 +22,8 @@ from slowcat_memory.headless import HeadlessConversation
 from slowcat_memory.parrot import message_text, parrot
 from slowcat_memory.processor import HybridContextualMemoryProcessor
 from slowcat_memory.records import Hit, Turn
-from slowcat_memory.runtime.inject import without_block
-from slowcat_memory.runtime.query import Recollection
+from slowcat_memory.runtime.injection import without_block
+from slowcat_memory.runtime.recall.query import Recollection
 
 SCOPE = USER.casefold()
 TURN_LASTS = timedelta(seconds=25)

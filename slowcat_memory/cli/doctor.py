@@ -83,7 +83,7 @@ def examine(known: Settings) -> list[Finding]:
 
 
 def _inside(engine: "MemoryEngine") -> list[Finding]:
-    from slowcat_memory.runtime.namespaces import index_root
+    from slowcat_memory.runtime.namespaces.registry import index_root
 
     with engine.store.snapshot() as snapshot:
         scopes = snapshot.scopes()

@@ -51,8 +51,8 @@ def export(
     [bold]slowcat-memory export --facts facts[/], [bold]slowcat-memory export --summaries[/]
     """
     from slowcat_memory import replay
-    from slowcat_memory.runtime.audience import guest_scope
-    from slowcat_memory.runtime.namespaces import check_scope
+    from slowcat_memory.runtime.conversation.audience import guest_scope
+    from slowcat_memory.runtime.namespaces.registry import check_scope
 
     if facts and to:
         raise typer.BadParameter("give --out or --facts")
@@ -77,7 +77,7 @@ def export(
 
 def _facts(ctx: typer.Context, folder: Path, only: str) -> None:
     from slowcat_memory.replay.facts import export_facts
-    from slowcat_memory.runtime.audience import guest_scope
+    from slowcat_memory.runtime.conversation.audience import guest_scope
 
     with settings(ctx).engine(readonly=True, words_only=True) as engine:
         guests = guest_scope(engine.config.people)

@@ -67,7 +67,7 @@ def _wish(
     everything: bool,
 ) -> "Forget":
     from slowcat_memory.records import Forget
-    from slowcat_memory.runtime.namespaces import check_scope
+    from slowcat_memory.runtime.namespaces.registry import check_scope
 
     if not (ids or since or until or speaker or session or everything):
         raise typer.BadParameter(

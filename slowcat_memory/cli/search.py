@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.records import Hit
-    from slowcat_memory.runtime.query import Recollection
+    from slowcat_memory.runtime.recall.query import Recollection
 
 
 def search(

@@ -74,7 +74,7 @@ class Settings:
         Returns:
             The scope.
         """
-        from slowcat_memory.runtime.namespaces import check_scope
+        from slowcat_memory.runtime.namespaces.registry import check_scope
 
         return check_scope(given or self.config.memory.user_id)
 

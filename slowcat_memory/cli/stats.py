@@ -54,7 +54,7 @@ def collect(engine: "MemoryEngine") -> dict[str, Any]:
     from msgspec import to_builtins
 
     from slowcat_memory.idle.forecast import forecast
-    from slowcat_memory.runtime.audience import guest_scope
+    from slowcat_memory.runtime.conversation.audience import guest_scope
 
     found = engine.stats()
     with engine.store.snapshot() as snapshot:
@@ -72,7 +72,7 @@ def _scope(snapshot: "Snapshot", scope: str, embedder: str) -> dict[str, Any]:
     from msgspec import to_builtins
 
     from slowcat_memory.core.memory.kinds import findable
-    from slowcat_memory.runtime.namespace import tuning
+    from slowcat_memory.runtime.namespaces.namespace import tuning
 
     sessions = snapshot.sessions(scope)
     derived = (m for m in snapshot.memories(scope) if findable(m))

@@ -58,7 +58,7 @@ def undo(
 
 
 def _chosen(engine: "MemoryEngine", scope: str, number: int | None) -> "CommandEntry | None":
-    from slowcat_memory.runtime.hiding import UNDOABLE
+    from slowcat_memory.runtime.commands.undo_log import UNDOABLE
 
     with engine.store.snapshot() as snapshot:
         for entry in snapshot.commands(scope):

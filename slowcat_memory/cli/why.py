@@ -55,7 +55,7 @@ def _latest(engine: "MemoryEngine") -> int:
 
 
 def _asked(engine: "MemoryEngine", entry: "LedgerEntry") -> str:
-    from slowcat_memory.runtime.ledger import asked
+    from slowcat_memory.runtime.recall.ledger import asked
 
     with engine.store.snapshot() as snapshot:
         turn = snapshot.turn(entry.turn)

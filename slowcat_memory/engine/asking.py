@@ -13,9 +13,9 @@ from slowcat_memory.core.query.follow_up import Said
 from slowcat_memory.engine.parts import Parts
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Turn
-from slowcat_memory.runtime import ledger
-from slowcat_memory.runtime.prefetch import Attempt, Prefetch
-from slowcat_memory.runtime.query import Query, Recollection
+from slowcat_memory.runtime.recall import ledger
+from slowcat_memory.runtime.recall.prefetch import Attempt, Prefetch
+from slowcat_memory.runtime.recall.query import Query, Recollection
 
 
 class Asked(TypedDict, total=False):

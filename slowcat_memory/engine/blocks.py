@@ -9,7 +9,7 @@ from slowcat_memory.core.blocks.block import PROFILE, block, current, history, r
 from slowcat_memory.core.memory.kinds import BLOCK
 from slowcat_memory.idle.jobs.blocks import LABELS, task_of
 from slowcat_memory.records import Memory, WriteBatch
-from slowcat_memory.runtime.namespaces import check_scope
+from slowcat_memory.runtime.namespaces.registry import check_scope
 
 if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine

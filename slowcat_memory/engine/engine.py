@@ -23,8 +23,8 @@ from slowcat_memory.idle.forecast import Forecast
 from slowcat_memory.idle.gate import IdleGate
 from slowcat_memory.providers import LLM, QueryEmbedder
 from slowcat_memory.records import SessionEdge, WriteBatch
-from slowcat_memory.runtime.indexer import CLOSE_S
-from slowcat_memory.runtime.query import Query
+from slowcat_memory.runtime.namespaces.indexer import CLOSE_S
+from slowcat_memory.runtime.recall.query import Query
 from slowcat_memory.store import Store
 
 _shared: dict[Path, "tuple[MemoryEngine, int]"] = {}

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.retention import retention
 from slowcat_memory.engine.parts import Parts
 from slowcat_memory.records import Forget, Forgotten
-from slowcat_memory.runtime.audience import expired
+from slowcat_memory.runtime.conversation.audience import expired
 
 
 class Forgetting(Parts):

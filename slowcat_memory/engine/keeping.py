@@ -10,7 +10,7 @@ from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.engine.parts import Parts
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import Memory, WriteBatch
-from slowcat_memory.runtime.namespaces import check_scope
+from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.store import Snapshot
 
 NOTED = 0.8  # importance of what a person asked to keep

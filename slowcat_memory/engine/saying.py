@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from slowcat_memory.engine.thinking import Thinking
 from slowcat_memory.engine.upkeep import Upkeep
 from slowcat_memory.records import Cursor, Event, SessionEdge
-from slowcat_memory.runtime.namespaces import check_scope
+from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.store import Ack
 
 SAYING = "engine/said"  # to the gate

@@ -10,8 +10,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from slowcat_memory.core.render.memory_block import Packed
-from slowcat_memory.runtime import inject
-from slowcat_memory.runtime.query import Recollection
+from slowcat_memory.runtime import injection
+from slowcat_memory.runtime.recall.query import Recollection
 
 Pack = Callable[[Recollection], Packed]
 KEPT = 256  # blocks that are remembered; an older one is taken for somebody else's
@@ -61,13 +61,13 @@ class Blocks:
             if found.hits and len(stays) == len(found.hits):
                 continue
             packed = pack(replace(found, hits=stays))
-            message["content"] = inject.strip_memories([message])[0]["content"]
+            message["content"] = injection.strip_memories([message])[0]["content"]
             if packed.text:
-                inject.prefix(message, packed.text)
+                injection.prefix(message, packed.text)
             self.placed(found, packed)
             changed.append((message, packed))
         return changed
 
 
 def _block(message: Any) -> str:
-    return inject.block_of(message) if isinstance(message, dict) else ""
+    return injection.block_of(message) if isinstance(message, dict) else ""

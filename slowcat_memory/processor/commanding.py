@@ -26,9 +26,9 @@ from slowcat_memory.core.commands.replies import say
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.processor.messages import Messages
 from slowcat_memory.records import Turn
-from slowcat_memory.runtime.commands import Commands
-from slowcat_memory.runtime.inject import message_text
-from slowcat_memory.runtime.orders import ASKED_S, Circumstances, Outcome, Whereabouts
+from slowcat_memory.runtime.commands.executor import Commands
+from slowcat_memory.runtime.injection import message_text
+from slowcat_memory.runtime.commands.types import ASKED_S, Circumstances, Outcome, Whereabouts
 
 Keep = Callable[[dict, str], Turn | None]
 Push = Callable[[Frame], Awaitable[None]]

@@ -21,10 +21,10 @@ from slowcat_memory.processor.replies import Replies
 from slowcat_memory.processor.setting import Setting
 from slowcat_memory.processor.turns import Turns
 from slowcat_memory.processor.withdrawing import withdraw
-from slowcat_memory.runtime.conversation import Conversation
-from slowcat_memory.runtime.dialogue import Dialogue
-from slowcat_memory.runtime.orders import Outcome
-from slowcat_memory.runtime.tracker import SessionTracker
+from slowcat_memory.runtime.conversation.conversation import Conversation
+from slowcat_memory.runtime.conversation.dialogue import Dialogue
+from slowcat_memory.runtime.commands.types import Outcome
+from slowcat_memory.runtime.conversation.session_tracker import SessionTracker
 
 _LAST_WORDS_S = 0.2  # how long a closing pipeline is given to say what the agent spoke last
 

@@ -7,7 +7,7 @@ from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.processor.replies import Replies
 from slowcat_memory.processor.setting import Setting
 from slowcat_memory.records import Channel, Turn
-from slowcat_memory.runtime.conversation import Conversation
+from slowcat_memory.runtime.conversation.conversation import Conversation
 
 
 class Keeping:

@@ -16,10 +16,10 @@ from pipecat.processors.aggregators.llm_response_universal import LLMUserAggrega
 
 from slowcat_memory.core.text.normalize import clean, fingerprint
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.runtime.audience import Audience
-from slowcat_memory.runtime.conversation import Conversation
-from slowcat_memory.runtime.inject import Visible
-from slowcat_memory.runtime.query import Query
+from slowcat_memory.runtime.conversation.audience import Audience
+from slowcat_memory.runtime.conversation.conversation import Conversation
+from slowcat_memory.runtime.injection import Visible
+from slowcat_memory.runtime.recall.query import Query
 
 
 class Listening:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from slowcat_memory.records import Turn
-from slowcat_memory.runtime import inject
+from slowcat_memory.runtime import injection
 
 Message = dict[str, Any]
 
@@ -43,15 +43,15 @@ class Messages:
         present = {id(message) for message in (*messages, *self._own())}
         self._handled = {key: held for key, held in self._handled.items() if key in present}
         self._turns = {key: held for key, held in self._turns.items() if key in present}
-        message = inject.last_user_message(messages)
-        if message is None or id(message) in self._handled or inject.block_of(message):
+        message = injection.last_user_message(messages)
+        if message is None or id(message) in self._handled or injection.block_of(message):
             return None
         return None if not predicted and self._is_copy(message, present) else message
 
     def _is_copy(self, message: Message, present: set[int]) -> bool:
         """Tell whether the application replaced the messages by equal copies."""
         newest = self._newest
-        text = inject.message_text(message)
+        text = injection.message_text(message)
         if (
             self.is_typed(message)
             or newest is None
@@ -59,7 +59,7 @@ class Messages:
             or self._was_spoken(text)
         ):
             return False
-        same = inject.without_block(inject.message_text(newest)) == text
+        same = injection.without_block(injection.message_text(newest)) == text
         if same:
             self._handled[id(message)] = self._newest = message
         return same
@@ -70,9 +70,9 @@ class Messages:
         Args:
             messages: What an application appends.
         """
-        waiting = messages[inject.answered(messages) :]
+        waiting = messages[injection.answered(messages) :]
         people = (m for m in waiting if isinstance(m, dict) and m.get("role") == "user")
-        self._typed |= {id(m): m for m in people if not inject.block_of(m)}
+        self._typed |= {id(m): m for m in people if not injection.block_of(m)}
 
     def take_typed(self) -> list[Message]:
         """Hand over what was appended and is not logged yet.
@@ -139,10 +139,10 @@ class Messages:
         Args:
             messages: What an application brings.
         """
-        count = inject.answered(messages)
+        count = injection.answered(messages)
         self.known(messages[:count])
-        if count and inject.last_user_message(messages[count:]) is None:
-            self._newest = inject.last_user_message(messages)  # a copy of it
+        if count and injection.last_user_message(messages[count:]) is None:
+            self._newest = injection.last_user_message(messages)  # a copy of it
 
     def summarised(self, messages: Sequence[Any]) -> None:
         """Take a summary that stands where the conversation began for nobody's turn.
@@ -151,10 +151,10 @@ class Messages:
             messages: The context's messages; the summary is the first that looks like a person's.
         """
         first = next((m for m in messages if isinstance(m, dict) and m.get("role") == "user"), None)
-        self.known(messages[: inject.answered(messages)])
+        self.known(messages[: injection.answered(messages)])
         if first is not None and not self.is_logged(first):
             self.handle(first)
-            if inject.last_user_message(messages) is first:
+            if injection.last_user_message(messages) is first:
                 self._newest = first  # what comes next may be a copy of it
 
     def known(self, messages: Sequence[Any]) -> None:

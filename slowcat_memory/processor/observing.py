@@ -34,7 +34,7 @@ from slowcat_memory.processor.harmless import Harmless
 from slowcat_memory.processor.messages import Messages
 from slowcat_memory.processor.warming import Warming
 from slowcat_memory.processor.wiring import Neighbours
-from slowcat_memory.runtime import inject
+from slowcat_memory.runtime import injection
 
 # Newer than the oldest Pipecat that we support.
 USER_TURN = getattr(frames, "LLMContextUserTurnFrame", ())
@@ -92,7 +92,7 @@ class Observing:
             talk.withdrawn()
         elif USER_TURN and isinstance(frame, USER_TURN):
             talk.turns.confirm()
-            said = inject.last_user_message(self._around.messages)
+            said = injection.last_user_message(self._around.messages)
             talk.keeping.spoken = said is None or not self._messages.is_logged(said)
         elif _LLM_METADATA and isinstance(frame, _LLM_METADATA) and frame.is_realtime_service:
             talk.answers_first()
@@ -117,7 +117,7 @@ class Observing:
         if not self.talk or not isinstance(frame, LLMMessagesAppendFrame):
             return
         for message in self._messages.take_typed():
-            if clean(text := inject.message_text(message))[0]:
+            if clean(text := injection.message_text(message))[0]:
                 self.talk.keeping.keep(message, text, "text")
 
     async def _on_user_message(
@@ -129,7 +129,7 @@ class Observing:
         # Before Pipecat 1.13 nothing else tells of a turn that holds.
         await talk.commanding.confirmed(self._around.messages)
         self._guard(talk.turns.confirm)
-        added = inject.message_saying(aggregator.context.messages, message.content)
+        added = injection.message_saying(aggregator.context.messages, message.content)
         if added is not None and not self._messages.is_handled(added):
             talk.keeping.keep(added, message.content, "voice")
 

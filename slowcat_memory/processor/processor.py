@@ -45,10 +45,10 @@ from slowcat_memory.processor.setting import Setting
 from slowcat_memory.processor.warming import Warming
 from slowcat_memory.processor.wiring import Neighbours, neighbours
 from slowcat_memory.records import Memory
-from slowcat_memory.runtime.audience import Audience
-from slowcat_memory.runtime.inject import Visible
-from slowcat_memory.runtime.namespaces import check_scope
-from slowcat_memory.runtime.record import Record
+from slowcat_memory.runtime.conversation.audience import Audience
+from slowcat_memory.runtime.injection import Visible
+from slowcat_memory.runtime.namespaces.registry import check_scope
+from slowcat_memory.runtime.conversation.off_record import Record
 from slowcat_memory.tools import SEARCH, SEARCH_HINT, FunctionSchema, memory_tools
 
 _LAST_EVENTS_S = 1.0  # how long an application is given to hear of what was stored last

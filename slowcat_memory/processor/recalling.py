@@ -14,9 +14,9 @@ from slowcat_memory.processor.blocks import Blocks
 from slowcat_memory.processor.listening import Listening
 from slowcat_memory.processor.setting import Setting
 from slowcat_memory.records import Turn
-from slowcat_memory.runtime import inject
-from slowcat_memory.runtime.conversation import Conversation
-from slowcat_memory.runtime.query import Recollection
+from slowcat_memory.runtime import injection
+from slowcat_memory.runtime.conversation.conversation import Conversation
+from slowcat_memory.runtime.recall.query import Recollection
 
 
 class Recalling:
@@ -100,7 +100,7 @@ class Recalling:
             packed: The block; may be empty.
         """
         if packed.text:
-            inject.prefix(message, packed.text)
+            injection.prefix(message, packed.text)
             self._offered([(message, packed)])
             self._blocks.placed(found, packed)
 

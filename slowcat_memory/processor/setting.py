@@ -10,9 +10,9 @@ from slowcat_memory.processor.harmless import Harmless
 from slowcat_memory.processor.locality import Locality
 from slowcat_memory.processor.messages import Messages
 from slowcat_memory.processor.wiring import Neighbours
-from slowcat_memory.runtime.audience import Audience
-from slowcat_memory.runtime.inject import Visible
-from slowcat_memory.runtime.record import Record
+from slowcat_memory.runtime.conversation.audience import Audience
+from slowcat_memory.runtime.injection import Visible
+from slowcat_memory.runtime.conversation.off_record import Record
 
 
 class Setting(Struct, frozen=True, kw_only=True):

@@ -27,9 +27,9 @@ from slowcat_memory.processor.recalling import Recalling
 from slowcat_memory.processor.replies import Replies
 from slowcat_memory.processor.setting import Setting
 from slowcat_memory.records import Channel, Turn
-from slowcat_memory.runtime import inject
-from slowcat_memory.runtime.conversation import Conversation
-from slowcat_memory.runtime.query import Recollection
+from slowcat_memory.runtime import injection
+from slowcat_memory.runtime.conversation.conversation import Conversation
+from slowcat_memory.runtime.recall.query import Recollection
 
 
 class Turns:
@@ -86,7 +86,7 @@ class Turns:
         message = self._messages.new(context.messages, predicted=speculation)
         if message is None:
             return False
-        text, turn = inject.message_text(message), None
+        text, turn = injection.message_text(message), None
         self._speculating, self._speculated = message if speculation else None, None
         if not speculation:
             turn = self._log(message, text)
@@ -99,7 +99,7 @@ class Turns:
             self._place(message, found, packed, turn)
             return True
         if packed.text:
-            inject.prefix(message, packed.text)
+            injection.prefix(message, packed.text)
         if self._speculating is message:  # not withdrawn meanwhile
             self._speculated = (found, packed)
         return True
@@ -139,7 +139,7 @@ class Turns:
         found, packed = self._speculated
         self.withdraw()
         self._messages.handle(message)
-        turn = self._keeping.keep(message, inject.message_text(message), "voice")
+        turn = self._keeping.keep(message, injection.message_text(message), "voice")
         self._place(message, found, packed, turn)
 
     def withdraw(self) -> None:

@@ -21,7 +21,7 @@ from pipecat.frames.frames import (
 from pipecat.processors.aggregators.llm_context import LLMContext
 from pipecat.services.llm_service import LLMService
 
-from slowcat_memory.runtime.prefix import Warmth
+from slowcat_memory.runtime.session.prefix import Warmth
 
 _TURNS = (
     VADUserStartedSpeakingFrame,

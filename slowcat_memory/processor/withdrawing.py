@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from slowcat_memory.records import Turn
-from slowcat_memory.runtime.inject import Visible, strip_memories
+from slowcat_memory.runtime.injection import Visible, strip_memories
 
 GONE = "…"  # templates refuse an empty message
 

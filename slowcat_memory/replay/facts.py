@@ -27,8 +27,8 @@ from slowcat_memory.core.memory.kinds import FACT
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.errors import ConfigError, TranscriptError
 from slowcat_memory.records import Made, Memory, Turn, WriteBatch
-from slowcat_memory.runtime.audience import guest_scope
-from slowcat_memory.runtime.namespaces import check_scope
+from slowcat_memory.runtime.conversation.audience import guest_scope
+from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.store import Snapshot
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import Cursor
 from slowcat_memory.replay import files, ingesting, reading
 from slowcat_memory.replay.transcript import Note, Report, Transcript, TranscriptSession
-from slowcat_memory.runtime.namespaces import check_scope
+from slowcat_memory.runtime.namespaces.registry import check_scope
 
 BY_CONVERSATION = "{conversation}"
 _NOT_IN_SCOPES = re.compile(r"[^a-z0-9_-]+")

@@ -15,9 +15,9 @@ from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import LedgerEntry, Memory, Turn
-from slowcat_memory.runtime import ledger
-from slowcat_memory.runtime.query import Query
-from slowcat_memory.runtime.weighed import HEARD
+from slowcat_memory.runtime.recall import ledger
+from slowcat_memory.runtime.recall.query import Query
+from slowcat_memory.runtime.recall.weighed import HEARD
 from slowcat_memory.store import Snapshot
 
 MOST_TURNS = 200_000  # their index takes 20 s and 1 GB, which is enough for a look

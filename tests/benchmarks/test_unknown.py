@@ -7,7 +7,7 @@ from benchmarks import common, datasets, related, unknown
 from benchmarks import recall_tables as tables
 from slowcat_memory.core.ranking.abstention import Signs
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.runtime.query import Recollection
+from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.testing import HashEmbedder
 from tests.benchmarks import made_up
 

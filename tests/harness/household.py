@@ -24,14 +24,14 @@ from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.processor.blocks import Blocks
 from slowcat_memory.records import Hit
-from slowcat_memory.runtime import inject
-from slowcat_memory.runtime.audience import Audience
-from slowcat_memory.runtime.conversation import Conversation
-from slowcat_memory.runtime.dialogue import Dialogue
-from slowcat_memory.runtime.namespaces import index_root
-from slowcat_memory.runtime.query import Recollection
-from slowcat_memory.runtime.record import Record
-from slowcat_memory.runtime.tracker import SessionTracker
+from slowcat_memory.runtime import injection
+from slowcat_memory.runtime.conversation.audience import Audience
+from slowcat_memory.runtime.conversation.conversation import Conversation
+from slowcat_memory.runtime.conversation.dialogue import Dialogue
+from slowcat_memory.runtime.namespaces.registry import index_root
+from slowcat_memory.runtime.recall.query import Recollection
+from slowcat_memory.runtime.conversation.off_record import Record
+from slowcat_memory.runtime.conversation.session_tracker import SessionTracker
 from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config
 from tests.parroting import think
 
@@ -159,7 +159,7 @@ class Household:
         self.messages = self.messages[-8:]
         message = {"role": "user", "content": text}
         if packed.text:
-            inject.prefix(message, packed.text)
+            injection.prefix(message, packed.text)
             self.blocks.placed(found, packed)
         self.messages.append(message)
         self.talk.agent_begins()
@@ -185,7 +185,7 @@ class Household:
         allowed = self.allowed()
         self.clean(found.hits, allowed, f"recalled for {self.talk.scopes}")
         for message in self.messages:
-            self.clean(inject.block_of(message), allowed, f"the context of {self.talk.scopes}")
+            self.clean(injection.block_of(message), allowed, f"the context of {self.talk.scopes}")
         return found, packed
 
     def allowed(self) -> set[str]:

@@ -27,13 +27,13 @@ from slowcat_memory.core.memory.chunk import chunk
 from slowcat_memory.idle.jobs.session_summary import SessionSummary
 from slowcat_memory.processor.blocks import Blocks
 from slowcat_memory.records import Forget
-from slowcat_memory.runtime import retrieval
-from slowcat_memory.runtime.audience import Audience
-from slowcat_memory.runtime.conversation import Conversation
-from slowcat_memory.runtime.indexed import document
-from slowcat_memory.runtime.indexer import Indexer
-from slowcat_memory.runtime.namespace import Namespace
-from slowcat_memory.runtime.record import Record
+from slowcat_memory.runtime.recall import service
+from slowcat_memory.runtime.conversation.audience import Audience
+from slowcat_memory.runtime.conversation.conversation import Conversation
+from slowcat_memory.runtime.namespaces.documents import document
+from slowcat_memory.runtime.namespaces.indexer import Indexer
+from slowcat_memory.runtime.namespaces.namespace import Namespace
+from slowcat_memory.runtime.conversation.off_record import Record
 from slowcat_memory.testing import ScriptedLLM
 from slowcat_memory.tool_calls import Call, ToolCalls
 from tests.harness.household import (
@@ -208,13 +208,13 @@ OPERATIONS: dict[Callable[[Household], None], int] = {
 def shared_cache() -> Iterator[None]:
     """Recall remembers what it found for a text, whoever asks."""
     found: dict[str, Any] = {}
-    run = retrieval.Retrieval.run
+    run = service.Retrieval.run
 
     def cached(self: Any, query: Any, progress: Any = None, embed: Any = None) -> Any:
         key = " ".join(query.text.split()[:4])
         return found.setdefault(key, run(self, query, progress, embed))
 
-    with mock.patch.object(retrieval.Retrieval, "run", cached):
+    with mock.patch.object(service.Retrieval, "run", cached):
         yield
 
 

@@ -9,7 +9,7 @@ from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Event, Turn
-from slowcat_memory.runtime.inject import block_of, message_text, prefix, without_block
+from slowcat_memory.runtime.injection import block_of, message_text, prefix, without_block
 from slowcat_memory.store import Ack
 from tests.harness.turn_laws import people_in
 from tests.harness.turn_player import Held

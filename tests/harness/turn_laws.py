@@ -10,7 +10,7 @@ from typing import Any
 
 from slowcat_memory.core.render.memory_block import CLOSE, OPEN
 from slowcat_memory.records import Turn
-from slowcat_memory.runtime.inject import block_of, message_text, without_block
+from slowcat_memory.runtime.injection import block_of, message_text, without_block
 from tests.harness.turn_script import TOPICS, Utterance
 
 Message = dict[str, Any]

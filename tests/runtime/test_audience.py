@@ -4,7 +4,12 @@ from typing import Any
 import pytest
 
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.runtime.audience import Audience, PeopleOptions, expired, guest_scope
+from slowcat_memory.runtime.conversation.audience import (
+    Audience,
+    PeopleOptions,
+    expired,
+    guest_scope,
+)
 
 EACH = PeopleOptions(scopes="each", household="home")
 SPEAKERS = {"s1": "anna", "s2": "ben", "s3": "guest"}

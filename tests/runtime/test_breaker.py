@@ -3,7 +3,7 @@ import pytest
 from minds import EMBEDDER, Mind, query
 
 from slowcat_memory.providers import Encoded
-from slowcat_memory.runtime.breaker import Breaker
+from slowcat_memory.runtime.namespaces.embed_breaker import Breaker
 from slowcat_memory.testing import FixedClock
 
 

@@ -7,8 +7,8 @@ from talks import commands, found, hide, talk
 
 from slowcat_memory.core.commands.grammar import Command, recognise
 from slowcat_memory.records import Forget, LedgerEntry, Offer, Turn
-from slowcat_memory.runtime.commands import Commands
-from slowcat_memory.runtime.orders import ASKED_S, Circumstances, Outcome
+from slowcat_memory.runtime.commands.executor import Commands
+from slowcat_memory.runtime.commands.types import ASKED_S, Circumstances, Outcome
 
 
 class Talk:

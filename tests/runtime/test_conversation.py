@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from test_dialogue import Log
 
-from slowcat_memory.runtime.audience import Audience, PeopleOptions
-from slowcat_memory.runtime.conversation import Conversation
-from slowcat_memory.runtime.dialogue import Dialogue
-from slowcat_memory.runtime.record import Record
-from slowcat_memory.runtime.tracker import SessionOptions, SessionTracker
+from slowcat_memory.runtime.conversation.audience import Audience, PeopleOptions
+from slowcat_memory.runtime.conversation.conversation import Conversation
+from slowcat_memory.runtime.conversation.dialogue import Dialogue
+from slowcat_memory.runtime.conversation.off_record import Record
+from slowcat_memory.runtime.conversation.session_tracker import SessionOptions, SessionTracker
 from slowcat_memory.testing import FixedClock
 
 SPEAKERS = {"s1": "anna", "s2": "ben"}

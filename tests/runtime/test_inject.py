@@ -9,7 +9,7 @@ from pipecat.processors.aggregators.llm_context import LLMSpecificMessage
 
 from slowcat_memory.core.render.memory_block import CLOSE, OPEN
 from slowcat_memory.core.text.normalize import fingerprint
-from slowcat_memory.runtime import inject
+from slowcat_memory.runtime import injection
 
 BLOCK = f"{OPEN}\n- (12 May) Anna: My dog is called Max.\n{CLOSE}"
 IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
@@ -31,22 +31,22 @@ def assistant(content):
 def test_the_last_user_message_is_found_among_others():
     last = user("second")
     messages = [user("first"), assistant("a"), last, {"role": "developer", "content": "d"}, SPECIAL]
-    assert inject.last_user_message(messages) is last
-    assert inject.last_user_message([assistant("a"), SPECIAL]) is None
-    assert inject.last_user_message([]) is None
+    assert injection.last_user_message(messages) is last
+    assert injection.last_user_message([assistant("a"), SPECIAL]) is None
+    assert injection.last_user_message([]) is None
 
 
 def test_a_message_is_found_by_its_words_with_or_without_a_block():
     first, second, third = user("yes"), user("yes"), user("no")
-    inject.prefix(second, BLOCK)
-    assert inject.message_saying([SPECIAL, first, second, third], "yes ") is second
-    assert inject.message_saying([first, second, third], "perhaps") is None
+    injection.prefix(second, BLOCK)
+    assert injection.message_saying([SPECIAL, first, second, third], "yes ") is second
+    assert injection.message_saying([first, second, third], "perhaps") is None
 
 
 def test_what_an_answer_follows_is_history():
-    assert inject.answered([user("a"), SPECIAL, assistant("b"), user("c"), SPECIAL]) == 3
-    assert inject.answered([assistant("b")]) == 1
-    assert inject.answered([user("a"), SPECIAL]) == inject.answered([]) == 0
+    assert injection.answered([user("a"), SPECIAL, assistant("b"), user("c"), SPECIAL]) == 3
+    assert injection.answered([assistant("b")]) == 1
+    assert injection.answered([user("a"), SPECIAL]) == injection.answered([]) == 0
 
 
 @pytest.mark.parametrize(
@@ -62,50 +62,50 @@ def test_what_an_answer_follows_is_history():
     ],
 )
 def test_the_words_of_a_message(content, text):
-    assert inject.message_text(user(content)) == text
+    assert injection.message_text(user(content)) == text
 
 
 def test_the_words_of_a_message_without_content():
-    assert inject.message_text({"role": "user"}) == ""
+    assert injection.message_text({"role": "user"}) == ""
 
 
 def test_a_block_goes_in_front_of_the_words():
     message = user("what is my dog called")
-    inject.prefix(message, BLOCK)
+    injection.prefix(message, BLOCK)
     assert message == user(f"{BLOCK}\n\nwhat is my dog called")
-    assert inject.block_of(message) == BLOCK
+    assert injection.block_of(message) == BLOCK
 
 
 def test_a_block_becomes_the_first_part_of_several():
     message = user([IMAGE, {"type": "text", "text": "who is it"}])
-    inject.prefix(message, BLOCK)
+    injection.prefix(message, BLOCK)
     assert message["content"][0] == {"type": "text", "text": BLOCK}
-    assert inject.block_of(message) == BLOCK
+    assert injection.block_of(message) == BLOCK
 
 
 @given(CONTENT)
 def test_stripping_undoes_prefixing(content):
     message = user(copy.deepcopy(content))
-    inject.prefix(message, BLOCK)
+    injection.prefix(message, BLOCK)
     before = copy.deepcopy(message)
-    (stripped,) = inject.strip_memories([message])
+    (stripped,) = injection.strip_memories([message])
     expected = content.lstrip() if isinstance(content, str) else content
     assert stripped == user(expected)
     assert message == before  # the live message keeps its block
-    assert inject.without_block(inject.message_text(message)).strip() == (
-        inject.message_text(user(content)).strip()
+    assert injection.without_block(injection.message_text(message)).strip() == (
+        injection.message_text(user(content)).strip()
     )
 
 
 @given(st.lists(CONTENT.map(user)))
 def test_stripping_leaves_what_has_no_block(messages):
-    stripped = inject.strip_memories(messages)
+    stripped = injection.strip_memories(messages)
     assert all(new is old for new, old in zip(stripped, messages, strict=True))
 
 
 def test_stripping_a_text_that_an_application_made_a_part():
     message = user([{"type": "text", "text": f"{BLOCK}\n\nhello"}, IMAGE])
-    assert inject.strip_memories([message, SPECIAL]) == [
+    assert injection.strip_memories([message, SPECIAL]) == [
         user([{"type": "text", "text": "hello"}, IMAGE]),
         SPECIAL,
     ]
@@ -116,18 +116,18 @@ def test_stripping_a_text_that_an_application_made_a_part():
 )
 def test_a_tag_that_a_person_wrote_is_no_block(words):
     message = user(words)
-    assert inject.block_of(message) == "" and inject.without_block(words) == words
-    inject.prefix(message, BLOCK)
-    assert inject.strip_memories([message]) == [user(words)]
+    assert injection.block_of(message) == "" and injection.without_block(words) == words
+    injection.prefix(message, BLOCK)
+    assert injection.strip_memories([message]) == [user(words)]
 
 
 # ---------------------------------------------------------------- what is visible
 
 
 def test_offered_memories_are_visible_while_their_message_is():
-    visible, message, other = inject.Visible(), user("hello"), user("bye")
+    visible, message, other = injection.Visible(), user("hello"), user("bye")
     visible.refresh([message, other])
-    inject.prefix(message, BLOCK)
+    injection.prefix(message, BLOCK)
     visible.offered(message, BLOCK, ["chunk/1", "chunk/2"])
     visible.refresh([message, other])
     assert visible.memories == {"chunk/1", "chunk/2"}
@@ -136,24 +136,24 @@ def test_offered_memories_are_visible_while_their_message_is():
 
 
 def test_offered_memories_are_visible_in_a_copy():
-    visible, message = inject.Visible(), user("hello")
-    inject.prefix(message, BLOCK)
+    visible, message = injection.Visible(), user("hello")
+    injection.prefix(message, BLOCK)
     visible.offered(message, BLOCK, ["chunk/1"])
     visible.refresh([dict(message)])
     assert visible.memories == {"chunk/1"}
 
 
 def test_one_block_in_two_messages_is_visible_while_one_is():
-    visible, first, second = inject.Visible(), user("a"), user("b")
+    visible, first, second = injection.Visible(), user("a"), user("b")
     for message in (first, second):
-        inject.prefix(message, BLOCK)
+        injection.prefix(message, BLOCK)
         visible.offered(message, BLOCK, ["chunk/1"])
     visible.refresh([second])
     assert visible.memories == {"chunk/1"}
 
 
 def test_a_logged_message_shows_its_own_memories():
-    visible, message = inject.Visible(), user("I like tea. Me too.")
+    visible, message = injection.Visible(), user("I like tea. Me too.")
     visible.logged(message, ["chunk/1", "chunk/2"])
     visible.refresh([message])
     assert visible.memories == {"chunk/1", "chunk/2"}
@@ -162,14 +162,14 @@ def test_a_logged_message_shows_its_own_memories():
 
 
 def test_words_are_compared_as_the_log_has_them():
-    visible = inject.Visible()
+    visible = injection.Visible()
     messages = [user("Cafe\u0301 at\x00\u202e nine!"), assistant("Yes, \u2018nine\u2019."), SPECIAL]
-    inject.prefix(messages[0], BLOCK)
+    injection.prefix(messages[0], BLOCK)
     visible.refresh(messages)
     assert visible.words == {fingerprint("café at nine"), fingerprint("yes 'nine'")}
 
 
 def test_nothing_is_visible_in_an_empty_context():
-    visible = inject.Visible()
+    visible = injection.Visible()
     visible.refresh([user(""), SPECIAL])
     assert visible.words == visible.memories == frozenset()

@@ -13,8 +13,8 @@ from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.core.query.recall_gate import GateOptions
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, LedgerEntry, SessionEdge, Turn
-from slowcat_memory.runtime import ledger, weighed
-from slowcat_memory.runtime.weighed import Weighed
+from slowcat_memory.runtime.recall import ledger, weighed
+from slowcat_memory.runtime.recall.weighed import Weighed
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
 SECRET = "The password is swordfish"

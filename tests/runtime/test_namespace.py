@@ -12,8 +12,8 @@ from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import IndexDamagedError, StoreError
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.records import Context, Forget, Key, Memory, Turn, Vector, WriteBatch
-from slowcat_memory.runtime import namespace as module
-from slowcat_memory.runtime.namespace import Namespace, Space
+from slowcat_memory.runtime.namespaces import namespace as module
+from slowcat_memory.runtime.namespaces.namespace import Namespace, Space
 from slowcat_memory.store import Ack, Store
 from slowcat_memory.testing import FixedClock, HashEmbedder
 

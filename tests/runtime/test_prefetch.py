@@ -18,9 +18,15 @@ from slowcat_memory.core.query.follow_up import Said
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, Turn
-from slowcat_memory.runtime.prefetch import KEEP_S, Attempt, Prefetch, PrefetchOptions, overlap
-from slowcat_memory.runtime.query import Query, Recollection
-from slowcat_memory.runtime.recall import Progress
+from slowcat_memory.runtime.recall.prefetch import (
+    KEEP_S,
+    Attempt,
+    Prefetch,
+    PrefetchOptions,
+    overlap,
+)
+from slowcat_memory.runtime.recall.query import Query, Recollection
+from slowcat_memory.runtime.recall.stages import Progress
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)

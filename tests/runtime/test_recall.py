@@ -11,7 +11,7 @@ from slowcat_memory.core.query.understand import AskOptions
 from slowcat_memory.core.query.follow_up import Said
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.providers import Encoded
-from slowcat_memory.runtime.recall import Progress
+from slowcat_memory.runtime.recall.stages import Progress
 
 # ------------------------------------------------------------------- stages
 

@@ -2,8 +2,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from slowcat_memory.runtime.record import Record
-from slowcat_memory.runtime.tracker import SessionOptions
+from slowcat_memory.runtime.conversation.off_record import Record
+from slowcat_memory.runtime.conversation.session_tracker import SessionOptions
 
 NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)
 

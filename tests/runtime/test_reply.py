@@ -13,8 +13,8 @@ from slowcat_memory.core.ranking.abstention import Signs
 from slowcat_memory.core.ranking.maxsim import quantise
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Hit, Memory, Turn, WriteBatch
-from slowcat_memory.runtime.query import Query, Recollection
-from slowcat_memory.runtime.reply import answered, looked_up, need_of
+from slowcat_memory.runtime.recall.query import Query, Recollection
+from slowcat_memory.runtime.recall.reply import answered, looked_up, need_of
 from slowcat_memory.testing import FixedClock, memory_config
 
 NOTHING = Signs(coverage=0, near=0, strange=1, memories=500)

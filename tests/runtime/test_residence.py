@@ -2,7 +2,7 @@ from concurrent.futures import Future
 
 import pytest
 
-from slowcat_memory.runtime.residence import Residence
+from slowcat_memory.runtime.namespaces.page_cache import Residence
 
 
 class Worker:

@@ -6,7 +6,7 @@ import pytest
 from test_namespace import Scene, answers, check_alike, from_scratch, note, scene
 
 from slowcat_memory.errors import IndexDamagedError
-from slowcat_memory.runtime import sealing
+from slowcat_memory.runtime.namespaces import seal_child
 
 __all__ = ["scene"]
 
@@ -17,9 +17,9 @@ def child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
     folder = tmp_path / "programs"
     folder.mkdir()
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), *sys.path]))
-    program = f"{request.param}\nfrom slowcat_memory.runtime.sealing import main\nmain()"
+    program = f"{request.param}\nfrom slowcat_memory.runtime.namespaces.seal_child import main\nmain()"
     (folder / "program.py").write_text(program)
-    monkeypatch.setattr(sealing, "CHILD", "program")
+    monkeypatch.setattr(seal_child, "CHILD", "program")
 
 
 SMALL_DISK = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))"
@@ -38,7 +38,7 @@ def test_a_build_that_dies_leaves_the_old_index_and_nothing_else(
 ) -> None:
     scene.talk()
     with monkeypatch.context() as before:
-        before.setattr(sealing, "CHILD", sealing.__name__)
+        before.setattr(seal_child, "CHILD", seal_child.__name__)
         scene.namespace.reseal()
     kept = list(scene.root.iterdir())
     scene.talk(10, start=20)

@@ -1,6 +1,6 @@
 import threading
 
-from slowcat_memory.runtime.silence import Silence
+from slowcat_memory.runtime.namespaces.silence import Silence
 
 
 class Clock:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowcat_memory.records import Event, Session, SessionEdge, Turn
-from slowcat_memory.runtime.tracker import SessionOptions, SessionTracker
+from slowcat_memory.runtime.conversation.session_tracker import SessionOptions, SessionTracker
 
 NOON = datetime(2026, 5, 12, 12, 0, tzinfo=UTC)
 SILENCE, GRACE = 300.0, 120.0

@@ -1,4 +1,4 @@
-from slowcat_memory.runtime.prefix import Warmth
+from slowcat_memory.runtime.session.prefix import Warmth
 
 WORDS = [{"role": "user", "content": "hello"}]
 

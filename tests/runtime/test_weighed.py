@@ -4,9 +4,9 @@ import pytest
 from minds import EMBEDDER, Mind, memory, query
 
 from slowcat_memory.core.text.normalize import fingerprint
-from slowcat_memory.runtime import weighed
-from slowcat_memory.runtime.query import Recollection
-from slowcat_memory.runtime.recall import Progress
+from slowcat_memory.runtime.recall import weighed
+from slowcat_memory.runtime.recall.query import Recollection
+from slowcat_memory.runtime.recall.stages import Progress
 
 
 def reasons(found: Recollection, offered: int | None = None, most: int = 20) -> dict[str, str]:

@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import Forget
-from slowcat_memory.runtime.namespaces import check_scope
+from slowcat_memory.runtime.namespaces.registry import check_scope
 
 
 class PeopleOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -25,16 +25,16 @@ from slowcat_memory.core.ranking.union import union
 from slowcat_memory.index import Searcher
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded
-from slowcat_memory.runtime.breaker import Embed
-from slowcat_memory.runtime.embedding import Embedding
-from slowcat_memory.runtime.indexer import Indexer
-from slowcat_memory.runtime.namespaces import Namespaces, check_scope
-from slowcat_memory.runtime.overviews import Overviews
-from slowcat_memory.runtime.prefetch import Attempt, Prefetch, PrefetchOptions, overlap
-from slowcat_memory.runtime.query import Query, RecallOptions, Recollection
-from slowcat_memory.runtime.recall import Progress, Recall
-from slowcat_memory.runtime.reply import answered, looked_up, need_of
-from slowcat_memory.runtime.residence import Residence
+from slowcat_memory.runtime.namespaces.embed_breaker import Embed
+from slowcat_memory.runtime.namespaces.embedding import Embedding
+from slowcat_memory.runtime.namespaces.indexer import Indexer
+from slowcat_memory.runtime.namespaces.registry import Namespaces, check_scope
+from slowcat_memory.runtime.recall.overviews import Overviews
+from slowcat_memory.runtime.recall.prefetch import Attempt, Prefetch, PrefetchOptions, overlap
+from slowcat_memory.runtime.recall.query import Query, RecallOptions, Recollection
+from slowcat_memory.runtime.recall.stages import Progress, Recall
+from slowcat_memory.runtime.recall.reply import answered, looked_up, need_of
+from slowcat_memory.runtime.namespaces.page_cache import Residence
 from slowcat_memory.store import Store
 
 Pack = Callable[[Recollection, datetime], Packed]

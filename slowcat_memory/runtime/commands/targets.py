@@ -7,7 +7,7 @@ from typing import Protocol
 from slowcat_memory.core.memory.chunk import CHUNK, chunk, chunk_id
 from slowcat_memory.core.memory.kinds import QUARANTINED
 from slowcat_memory.records import LedgerEntry, Memory, Turn
-from slowcat_memory.runtime.hiding import last_exchange
+from slowcat_memory.runtime.commands.undo_log import last_exchange
 from slowcat_memory.store import Snapshot
 
 LATELY = 2000  # log positions among which a person's own statements are looked for

@@ -27,8 +27,8 @@ from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import Document, IndexOptions, Searcher
 from slowcat_memory.index.build import generation
 from slowcat_memory.records import Key, Manifest, Memory, Turn
-from slowcat_memory.runtime import sealing
-from slowcat_memory.runtime.indexed import (
+from slowcat_memory.runtime.namespaces import seal_child
+from slowcat_memory.runtime.namespaces.documents import (
     Place,
     Reading,
     any_keys,
@@ -36,7 +36,7 @@ from slowcat_memory.runtime.indexed import (
     place_of,
     stored,
 )
-from slowcat_memory.runtime.zones import zone_of
+from slowcat_memory.core.time.zones import zone_of
 from slowcat_memory.store import Ack, Snapshot, Store
 
 Change = Callable[[Searcher], object]
@@ -468,7 +468,7 @@ class Namespace:
     def _reseal(self) -> None:
         if not self._store.flush(FLUSH_S):
             raise IndexDamagedError("the index is not rebuilt while turns wait to be saved")
-        order = sealing.Order(
+        order = seal_child.Order(
             store=str(self._store.path),
             scope=self.scope,
             embedder=self.space.key,
@@ -476,7 +476,7 @@ class Namespace:
             zone=self._zone,
             options=self._options,
         )
-        manifest = sealing.seal(self._build, self._root, order)
+        manifest = seal_child.seal(self._build, self._root, order)
         try:
             self._swap(manifest)
             self._store.publish(manifest).wait(FLUSH_S)

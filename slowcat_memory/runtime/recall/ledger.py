@@ -12,7 +12,7 @@ from slowcat_memory.core.query.recall_gate import GateOptions, judge
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.query.follow_up import Said, with_context
 from slowcat_memory.records import LedgerEntry, Offer, Turn
-from slowcat_memory.runtime.query import Recollection
+from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.store import Snapshot
 
 MOST = 20  # memories that a row tells of, offered or not

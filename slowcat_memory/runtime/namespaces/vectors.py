@@ -23,9 +23,9 @@ from slowcat_memory.providers import (
     token_key_of,
 )
 from slowcat_memory.records import Key, Memory, TokenVectors, Vector, WriteBatch
-from slowcat_memory.runtime.embedding import Embedding
-from slowcat_memory.runtime.namespace import Space
-from slowcat_memory.runtime.namespaces import Namespaces
+from slowcat_memory.runtime.namespaces.embedding import Embedding
+from slowcat_memory.runtime.namespaces.namespace import Space
+from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.store import Store
 
 DRAFTS = 16  # texts embedded between two looks at whether to stop

@@ -12,7 +12,7 @@ outlast a line that drops for a moment, because who asked for it is still talkin
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from slowcat_memory.runtime.tracker import SessionOptions
+from slowcat_memory.runtime.conversation.session_tracker import SessionOptions
 
 
 class Record:

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct, field
 
 from slowcat_memory.records import LeftOut
-from slowcat_memory.runtime.scoring import Scored
+from slowcat_memory.runtime.recall.scoring import Scored
 
 # Why a memory was left out.
 FLOOR = "floor"  # none of the best was likely enough to answer

@@ -1,7 +1,7 @@
 """Builds a namespace's sealed index in a child process, which reads the store itself.
 
 The process that talks hands over no text and no vector, so it neither grows with the namespace nor
-holds its interpreter's lock for it. ``python -m slowcat_memory.runtime.sealing FOLDER ORDER`` is
+holds its interpreter's lock for it. ``python -m slowcat_memory.runtime.namespaces.seal_child FOLDER ORDER`` is
 the child; it ends when its parent does.
 """
 
@@ -18,8 +18,8 @@ from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import Builder, IndexOptions
 from slowcat_memory.index.build.generation import BUILT, Build, finish, step_back
 from slowcat_memory.records import Manifest
-from slowcat_memory.runtime.indexed import Reading, inventory
-from slowcat_memory.runtime.zones import zone_of
+from slowcat_memory.runtime.namespaces.documents import Reading, inventory
+from slowcat_memory.core.time.zones import zone_of
 from slowcat_memory.store import Store, StoreOptions
 
 CHILD = __name__  # the module that the child process runs

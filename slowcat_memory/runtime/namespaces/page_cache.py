@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 
 from slowcat_memory.pages import mapped_mb
-from slowcat_memory.runtime.silence import Silence
+from slowcat_memory.runtime.namespaces.silence import Silence
 
 Later = Callable[[Callable[[], None]], "Future[None] | None"]
 

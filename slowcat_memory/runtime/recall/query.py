@@ -13,7 +13,7 @@ from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Hit
 
 if TYPE_CHECKING:
-    from slowcat_memory.runtime.weighed import Weighed
+    from slowcat_memory.runtime.recall.weighed import Weighed
 
 Stage = Literal["full", "lexical", "tail", "none", "skipped"]
 

@@ -25,10 +25,10 @@ from slowcat_memory.core.memory.validity import holds
 from slowcat_memory.index import Lexical, Searcher
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Hit, Memory
-from slowcat_memory.runtime.breaker import Embed
-from slowcat_memory.runtime.query import Query, Recollection, Stage
-from slowcat_memory.runtime.scoring import FetchTokens, Scored, Scoring
-from slowcat_memory.runtime.weighed import DUPLICATE, GONE, HEARD, OVER, SHARE, Weighed
+from slowcat_memory.runtime.namespaces.embed_breaker import Embed
+from slowcat_memory.runtime.recall.query import Query, Recollection, Stage
+from slowcat_memory.runtime.recall.scoring import FetchTokens, Scored, Scoring
+from slowcat_memory.runtime.recall.weighed import DUPLICATE, GONE, HEARD, OVER, SHARE, Weighed
 
 Fetch = Callable[[str, Sequence[str]], dict[str, Memory]]
 TOLD = 20  # memories that are too weak, of which the ledger may tell

@@ -21,9 +21,9 @@ from msgspec import Struct
 
 from slowcat_memory.core.query.recall_gate import Need
 from slowcat_memory.core.text.normalize import fingerprint
-from slowcat_memory.runtime.namespace import Namespace
-from slowcat_memory.runtime.query import Query, Recollection
-from slowcat_memory.runtime.recall import Progress
+from slowcat_memory.runtime.namespaces.namespace import Namespace
+from slowcat_memory.runtime.recall.query import Query, Recollection
+from slowcat_memory.runtime.recall.stages import Progress
 
 KEEP_S = 30.0  # a turn that has not come by then is not coming
 

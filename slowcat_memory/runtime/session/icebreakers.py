@@ -31,7 +31,7 @@ from slowcat_memory.core.memory.kinds import ICEBREAKER
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.errors import StoreError
 from slowcat_memory.records import Cursor, Memory, Session, WriteBatch
-from slowcat_memory.runtime.namespaces import check_scope
+from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.store import Snapshot, Store
 
 HOLD = timedelta(hours=1)  # between an application asking for the head and somebody speaking

@@ -13,9 +13,9 @@ from slowcat_memory.core.language import Kind, phrases
 from slowcat_memory.core.commands.replies import known_things, minutes, quote, reasons, say, things
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import CommandEntry, Memory
-from slowcat_memory.runtime import recounting
-from slowcat_memory.runtime.hiding import UNDOABLE, last_exchange
-from slowcat_memory.runtime.orders import (
+from slowcat_memory.runtime.commands import targets
+from slowcat_memory.runtime.commands.undo_log import UNDOABLE, last_exchange
+from slowcat_memory.runtime.commands.types import (
     ASKED_S,
     Circumstances,
     CommandOptions,
@@ -113,13 +113,13 @@ class Commands:
     def _correct(self, command: Command, where: Circumstances) -> Outcome:
         """Retire what is wrong, and what the agent said of it, which would be recalled as well."""
         with self._engine.store.snapshot() as snapshot:
-            old = recounting.meant(
+            old = targets.meant(
                 snapshot, self._engine.why, where, command.argument, self._tokenize
             )
             said = last_exchange(snapshot, where.scope, where.session, where.turn)
         name, text = "nothing_to_correct", command.argument
         sources: tuple[int, ...] = (where.turn,)
-        wrong = [recounting.chunk_of(turn) for turn in said if turn.role == "assistant"]
+        wrong = [targets.chunk_of(turn) for turn in said if turn.role == "assistant"]
         if old is not None:
             name, text = "corrected", say(self._known, "about", old=quote(old.text, 60), text=text)
             sources = (*old.sources, where.turn)  # it quotes them: who forgets them forgets it
@@ -161,14 +161,14 @@ class Commands:
         order = next((made[turn] for turn in turns if turn in made), None)
         if order is not None:
             return order.scope, list(order.made), turns
-        return where.scope, recounting.made_from(snapshot, where.scope, said), turns
+        return where.scope, targets.made_from(snapshot, where.scope, said), turns
 
     def _forget_about(self, command: Command, where: Circumstances) -> Outcome:
         about = command.argument
         if about.lower() in ("me", "mich", "us", "uns", "everything", "alles"):
             return self._said(command, "everything", done=False)
         with self._engine.store.snapshot() as snapshot:
-            memories, turns = recounting.told_of(
+            memories, turns = targets.told_of(
                 snapshot, where.scope, mentions(about, self._tokenize), where.turn
             )
         if not memories:
@@ -239,7 +239,7 @@ class Commands:
 
     def _what_known(self, command: Command, where: Circumstances) -> Outcome:
         with self._engine.store.snapshot() as snapshot:
-            found = recounting.known_of(snapshot, where.scope, self._known.own)
+            found = targets.known_of(snapshot, where.scope, self._known.own)
         said = known_things(self._known, found, self._options.tell, len(found))
         return Outcome(kind=command.kind, said=said)
 
@@ -252,7 +252,7 @@ class Commands:
                 if entry.state == "done" and entry.due is not None
                 for id_ in entry.hidden
             }
-        asked = recounting.question(said)
+        asked = targets.question(said)
         found = self._engine.why(asked.id) if asked else None
         offered: list[Memory] = []
         if found:
@@ -275,7 +275,7 @@ class Commands:
         with self._engine.store.snapshot() as snapshot:
             scope, memories, turns = self._that(snapshot, where)
             said = [t for id_ in turns if (t := snapshot.turn(id_)) and not t.aside]
-        for memory in memories or [recounting.chunk_of(turn) for turn in said]:
+        for memory in memories or [targets.chunk_of(turn) for turn in said]:
             self._keep_local(scope, memory)
         return self._said(command, "local" if turns else "local_nothing", done=bool(turns))
 

@@ -10,7 +10,7 @@ from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import ConfigError, StoreError
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.index.build import generation
-from slowcat_memory.runtime.namespace import Namespace, Space
+from slowcat_memory.runtime.namespaces.namespace import Namespace, Space
 from slowcat_memory.store import Store
 
 SCOPE = re.compile(r"[a-z0-9_-]{1,64}")

@@ -18,7 +18,7 @@ from slowcat_memory.core.ranking.maxsim import maxsim
 from slowcat_memory.core.ranking.priors import RankOptions, apply_priors
 from slowcat_memory.index import Candidates, Searcher
 from slowcat_memory.records import Hit, Memory
-from slowcat_memory.runtime.query import Query
+from slowcat_memory.runtime.recall.query import Query
 
 FetchTokens = Callable[[str, Sequence[str]], Sequence[np.ndarray | None]]
 SOFTNESS = 0.5  # of the edges of a time that a query names, as a share of its length

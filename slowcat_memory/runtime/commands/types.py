@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from slowcat_memory.core.language import Kind
 from slowcat_memory.records import LedgerEntry, Memory
-from slowcat_memory.runtime.hiding import Hiding
+from slowcat_memory.runtime.commands.undo_log import Hiding
 from slowcat_memory.store import Store
 
 ASKED_S = 120.0  # how long a question of the memory's own waits for its "yes"

@@ -22,8 +22,8 @@ from slowcat_memory.providers import (
     TokenEmbedder,
     token_key_of,
 )
-from slowcat_memory.runtime.breaker import Breaker
-from slowcat_memory.runtime.namespace import Space
+from slowcat_memory.runtime.namespaces.embed_breaker import Breaker
+from slowcat_memory.runtime.namespaces.namespace import Space
 
 
 class Embedding:

@@ -15,7 +15,7 @@ from slowcat_memory.core.query.overview import asks_overview, names
 from slowcat_memory.core.summaries.summary import items
 from slowcat_memory.core.time.expressions import Interval, WhenOptions, times
 from slowcat_memory.records import Hit, Memory
-from slowcat_memory.runtime.query import Query, Recollection
+from slowcat_memory.runtime.recall.query import Query, Recollection
 from slowcat_memory.store import Snapshot, Store
 
 MOST = 4  # summaries that come with a question

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.query.recall_gate import GateOptions, Need, judge
 from slowcat_memory.core.ranking.abstention import probability
-from slowcat_memory.runtime.query import Query, Recollection
+from slowcat_memory.runtime.recall.query import Query, Recollection
 
 
 def need_of(query: Query, language: str, options: GateOptions) -> Need:
