@@ -35,7 +35,7 @@ from benchmarks.recognisers import RECOGNISERS
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.idle.options import IdleOptions
+from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.scripted import ScriptedServer
 
 GRACE_S = 0.05

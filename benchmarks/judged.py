@@ -45,8 +45,8 @@ from slowcat_memory.core.ranking.fusion import VIEWS, FuseOptions, fuse
 from slowcat_memory.core.feedback.tuning import Tuning
 from slowcat_memory.core.feedback.weight_learning import Ranked
 from slowcat_memory.engine import MemoryEngine, retrieval_options
-from slowcat_memory.idle.jobs.rerank import ANSWERS, MISSES, MOST
-from slowcat_memory.idle.jobs.tune import TuneOptions, conclude
+from slowcat_memory.idle.jobs.feedback.rerank import ANSWERS, MISSES, MOST
+from slowcat_memory.idle.jobs.feedback.tune import TuneOptions, conclude
 from slowcat_memory.runtime.recall.query import Query, Recollection
 from slowcat_memory.runtime.recall.service import Retrieval
 

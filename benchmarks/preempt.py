@@ -36,7 +36,7 @@ from benchmarks.common import percentiles
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.headless import HeadlessConversation
-from slowcat_memory.idle.gate import GateOptions, IdleGate
+from slowcat_memory.idle.scheduler.idle_gate import GateOptions, IdleGate
 from slowcat_memory.scripted import ScriptedServer
 
 GRACE_S = 0.02

@@ -35,16 +35,16 @@ from slowcat_memory.core.retention.retention import RetentionOptions
 from slowcat_memory.core.facts.matching import MergeOptions
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.idle.jobs.corrections import CorrectionsOptions
-from slowcat_memory.idle.jobs.describable import ContextualizeOptions
-from slowcat_memory.idle.jobs.entities import EntityOptions
-from slowcat_memory.idle.jobs.facts import FactsOptions
-from slowcat_memory.idle.jobs.profile import ProfileOptions
-from slowcat_memory.idle.jobs.rerank import RerankOptions
-from slowcat_memory.idle.jobs.summing_up import SummariesOptions
-from slowcat_memory.idle.jobs.topics import TopicsOptions
-from slowcat_memory.idle.jobs.tune import TuneOptions
-from slowcat_memory.idle.options import IdleOptions
+from slowcat_memory.idle.jobs.feedback.corrections import CorrectionsOptions
+from slowcat_memory.idle.jobs.extraction.due import ContextualizeOptions
+from slowcat_memory.idle.jobs.extraction.entities import EntityOptions
+from slowcat_memory.idle.jobs.extraction.facts import FactsOptions
+from slowcat_memory.idle.jobs.reflection.profile import ProfileOptions
+from slowcat_memory.idle.jobs.feedback.rerank import RerankOptions
+from slowcat_memory.idle.jobs.summaries.shared import SummariesOptions
+from slowcat_memory.idle.jobs.summaries.topics import TopicsOptions
+from slowcat_memory.idle.jobs.feedback.tune import TuneOptions
+from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.providers import EmbedderOptions, ThinkingOptions
 from slowcat_memory.runtime.conversation.audience import Audience, PeopleOptions

@@ -13,10 +13,10 @@ from typing import Any
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.idle.context import Contexts
-from slowcat_memory.idle.gate import GateOptions, IdleGate
+from slowcat_memory.idle.scheduler.idle_gate import GateOptions, IdleGate
 from slowcat_memory.idle.job import Job
-from slowcat_memory.idle.loop import IdleLoop
-from slowcat_memory.idle.options import IdleOptions
+from slowcat_memory.idle.scheduler.loop import IdleLoop
+from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import SessionEdge, Turn

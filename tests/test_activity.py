@@ -33,7 +33,7 @@ from pipecat.processors.frame_processor import FrameDirection
 from rig import FunctionSchema, VoicePipeline, run
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
-from slowcat_memory.idle.options import IdleOptions
+from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.processor import activity
 from slowcat_memory.processor.activity import Activity, ActivityObserver
 from slowcat_memory.scripted import ToolCall

@@ -10,7 +10,7 @@ from rig import VoicePipeline, run
 from test_warming import ahead
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
-from slowcat_memory.idle.options import IdleOptions
+from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.processor.locality import same_server
 from slowcat_memory.providers import ThinkingOptions
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.blocks.block import PROFILE, block, current, history, revised
 from slowcat_memory.core.memory.kinds import BLOCK
-from slowcat_memory.idle.jobs.blocks import LABELS, task_of
+from slowcat_memory.idle.jobs.reflection.blocks import LABELS, task_of
 from slowcat_memory.records import Memory, WriteBatch
 from slowcat_memory.runtime.namespaces.registry import check_scope
 

@@ -20,7 +20,7 @@ from slowcat_memory.engine.thinking import Thinking
 from slowcat_memory.errors import StoreError
 from slowcat_memory.idle.events import OnMemory
 from slowcat_memory.idle.forecast import Forecast
-from slowcat_memory.idle.gate import IdleGate
+from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.providers import LLM, QueryEmbedder
 from slowcat_memory.records import SessionEdge, WriteBatch
 from slowcat_memory.runtime.namespaces.indexer import CLOSE_S

@@ -8,7 +8,7 @@ from msgspec.structs import asdict, replace
 from slowcat_memory.core.feedback.tuning import tuning_name
 from slowcat_memory.engine.forgetting import Forgetting
 from slowcat_memory.idle.context import Parts as IdleParts
-from slowcat_memory.idle.jobs.summing_up import SUMMING_UP
+from slowcat_memory.idle.jobs.summaries.shared import SUMMING_UP
 from slowcat_memory.providers import LLM, DocumentEmbedder
 from slowcat_memory.records import Aged, Manifest, WriteBatch
 from slowcat_memory.runtime.namespaces.vectors import Stop, Told

@@ -14,27 +14,27 @@ from loguru import logger
 from msgspec import Struct
 
 from slowcat_memory.idle.job import Job, Needs, Trigger
-from slowcat_memory.idle.jobs.ageing import Ageing
-from slowcat_memory.idle.jobs.blocks import Blocks
-from slowcat_memory.idle.jobs.bring_up import BringUp
-from slowcat_memory.idle.jobs.contextualize import Contextualize
-from slowcat_memory.idle.jobs.corrections import Corrections
-from slowcat_memory.idle.jobs.entities import Entities
-from slowcat_memory.idle.jobs.episodes import Episodes
-from slowcat_memory.idle.jobs.erase import Erase
-from slowcat_memory.idle.jobs.facts import Facts
-from slowcat_memory.idle.jobs.merge import Merge
-from slowcat_memory.idle.jobs.meta_summary import MetaSummary
-from slowcat_memory.idle.jobs.profile import Profile
-from slowcat_memory.idle.jobs.reembed import Reembed
-from slowcat_memory.idle.jobs.rerank import Rerank
-from slowcat_memory.idle.jobs.retention import Retention
-from slowcat_memory.idle.jobs.rollups import Rollups
-from slowcat_memory.idle.jobs.seal import Seal
-from slowcat_memory.idle.jobs.session_summary import SessionSummary
-from slowcat_memory.idle.jobs.topics import Topics
-from slowcat_memory.idle.jobs.tune import Tune
-from slowcat_memory.idle.jobs.window_summary import WindowSummary
+from slowcat_memory.idle.jobs.upkeep.tiering import Ageing
+from slowcat_memory.idle.jobs.reflection.blocks import Blocks
+from slowcat_memory.idle.jobs.reflection.open_threads import BringUp
+from slowcat_memory.idle.jobs.extraction.contextualize import Contextualize
+from slowcat_memory.idle.jobs.feedback.corrections import Corrections
+from slowcat_memory.idle.jobs.extraction.entities import Entities
+from slowcat_memory.idle.jobs.reflection.episodes import Episodes
+from slowcat_memory.idle.jobs.upkeep.erase import Erase
+from slowcat_memory.idle.jobs.extraction.facts import Facts
+from slowcat_memory.idle.jobs.extraction.merge import Merge
+from slowcat_memory.idle.jobs.summaries.meta import MetaSummary
+from slowcat_memory.idle.jobs.reflection.profile import Profile
+from slowcat_memory.idle.jobs.upkeep.reembed import Reembed
+from slowcat_memory.idle.jobs.feedback.rerank import Rerank
+from slowcat_memory.idle.jobs.upkeep.retention import Retention
+from slowcat_memory.idle.jobs.summaries.rollups import Rollups
+from slowcat_memory.idle.jobs.upkeep.seal import Seal
+from slowcat_memory.idle.jobs.summaries.session import SessionSummary
+from slowcat_memory.idle.jobs.summaries.topics import Topics
+from slowcat_memory.idle.jobs.feedback.tune import Tune
+from slowcat_memory.idle.jobs.summaries.window import WindowSummary
 
 UPKEEP: tuple[Job, ...] = (Erase(), Retention(), Seal(), Reembed(), Ageing())
 SUMMARIES: tuple[Job, ...] = (SessionSummary(), WindowSummary(), MetaSummary(), Rollups(), Topics())

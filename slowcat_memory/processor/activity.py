@@ -43,7 +43,7 @@ from pipecat.pipeline.worker import PipelineWorker
 from pipecat.processors.aggregators.llm_response_universal import LLMAssistantAggregator
 from pipecat.processors.frame_processor import FrameDirection
 
-from slowcat_memory.idle.gate import IdleGate
+from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 
 VOICE, TURN, LLM, BOT, TOOL = "a voice", "a turn", "the LLM", "the bot", "tool "
 QUESTION, READING = "a question", "reading ahead"

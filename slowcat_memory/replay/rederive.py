@@ -21,7 +21,7 @@ from slowcat_memory.core.proactive.policy import USED, became
 from slowcat_memory.core.memory.kinds import BLOCK, ICEBREAKER, family
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import StoreError
-from slowcat_memory.idle.kept_here import kept_here
+from slowcat_memory.idle.local_only import kept_here
 from slowcat_memory.records import (
     Context,
     Cursor,

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.idle.jobs.entities import Entities
+from slowcat_memory.idle.jobs.extraction.entities import Entities
 from slowcat_memory.store import Store
 from slowcat_memory.testing import memory_config, think
 from slowcat_memory.tool_calls import Call, ToolCalls

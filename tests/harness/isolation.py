@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from slowcat_memory import replay
 from slowcat_memory.core.memory.chunk import chunk
-from slowcat_memory.idle.jobs.session_summary import SessionSummary
+from slowcat_memory.idle.jobs.summaries.session import SessionSummary
 from slowcat_memory.processor.blocks import Blocks
 from slowcat_memory.records import Forget
 from slowcat_memory.runtime.recall import service

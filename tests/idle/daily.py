@@ -8,15 +8,15 @@ from typing import Any
 
 from slowcat_memory.core.summaries.summary import current
 from slowcat_memory.idle.context import Contexts, Parts
-from slowcat_memory.idle.gate import GateOptions, IdleGate
-from slowcat_memory.idle.jobs.meta_summary import MetaSummary
-from slowcat_memory.idle.jobs.rollups import Rollups
-from slowcat_memory.idle.jobs.session_summary import SessionSummary
-from slowcat_memory.idle.jobs.summing_up import SUMMING_UP, SummariesOptions
-from slowcat_memory.idle.jobs.topics import Topics
-from slowcat_memory.idle.jobs.window_summary import WindowSummary
-from slowcat_memory.idle.loop import IdleLoop
-from slowcat_memory.idle.options import IdleOptions
+from slowcat_memory.idle.scheduler.idle_gate import GateOptions, IdleGate
+from slowcat_memory.idle.jobs.summaries.meta import MetaSummary
+from slowcat_memory.idle.jobs.summaries.rollups import Rollups
+from slowcat_memory.idle.jobs.summaries.session import SessionSummary
+from slowcat_memory.idle.jobs.summaries.shared import SUMMING_UP, SummariesOptions
+from slowcat_memory.idle.jobs.summaries.topics import Topics
+from slowcat_memory.idle.jobs.summaries.window import WindowSummary
+from slowcat_memory.idle.scheduler.loop import IdleLoop
+from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Memory, SessionEdge, Turn
 from slowcat_memory.store import Store, StoreOptions

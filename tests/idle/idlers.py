@@ -9,12 +9,12 @@ from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
-from slowcat_memory.idle.budget import Budget
+from slowcat_memory.idle.scheduler.budget import Budget
 from slowcat_memory.idle.context import Contexts, Parts
-from slowcat_memory.idle.gate import GateOptions, IdleGate
+from slowcat_memory.idle.scheduler.idle_gate import GateOptions, IdleGate
 from slowcat_memory.idle.job import JobContext, Plan, Trigger
-from slowcat_memory.idle.loop import IdleLoop
-from slowcat_memory.idle.options import IdleOptions
+from slowcat_memory.idle.scheduler.loop import IdleLoop
+from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Cursor, Memory, Task, Turn, WriteBatch
 from slowcat_memory.store import Store, StoreOptions

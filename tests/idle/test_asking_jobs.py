@@ -17,9 +17,16 @@ from slowcat_memory.core.ranking.fusion import FuseOptions
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.core.feedback.tuning import Tuning, tuning_name
 from slowcat_memory.errors import BadAnswerError
-from slowcat_memory.idle.jobs.corrections import Corrections
-from slowcat_memory.idle.jobs.rerank import ANSWER_TOKENS, SYSTEM, Grade, Grades, Rerank, read
-from slowcat_memory.idle.jobs.tune import Tune, TuneOptions
+from slowcat_memory.idle.jobs.feedback.corrections import Corrections
+from slowcat_memory.idle.jobs.feedback.rerank import (
+    ANSWER_TOKENS,
+    SYSTEM,
+    Grade,
+    Grades,
+    Rerank,
+    read,
+)
+from slowcat_memory.idle.jobs.feedback.tune import Tune, TuneOptions
 from slowcat_memory.providers import Embedded
 from slowcat_memory.records import Key, LedgerEntry, LeftOut, Made, Offer, Turn, WriteBatch
 from slowcat_memory.testing import HashEmbedder, ScriptedLLM

@@ -15,8 +15,8 @@ from slowcat_memory.core.memory.chunk import chunk, chunk_id
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.idle.context import Contexts, Parts
-from slowcat_memory.idle.jobs.contextualize import NAME, Contextualize
-from slowcat_memory.idle.jobs.describable import Asked, ContextualizeOptions
+from slowcat_memory.idle.jobs.extraction.contextualize import NAME, Contextualize
+from slowcat_memory.idle.jobs.extraction.due import Asked, ContextualizeOptions
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import (
     Forget,

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.graph.build import names_of
 from slowcat_memory.core.graph.portrait import Names
 from slowcat_memory.core.graph.relations import Relation, as_of, believed, history
-from slowcat_memory.idle.jobs.entities import NAME, Entities, EntityOptions
+from slowcat_memory.idle.jobs.extraction.entities import NAME, Entities, EntityOptions
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Forget, Memory, SessionEdge, Turn
 from slowcat_memory.store import Store, StoreOptions
@@ -444,7 +444,7 @@ def test_a_prompt_that_is_too_long_is_halved(house: House) -> None:
     house.say(*[f"I like the number {n} and hiking a lot." for n in range(8)])
     with house.store.snapshot() as snapshot:
         ids = [turn.id for turn in snapshot.turns("anna")]
-    from slowcat_memory.idle.jobs.entities import _task
+    from slowcat_memory.idle.jobs.extraction.entities import _task
 
     task = _task("anna", "s1:x", ids[:4], ids, T1)
     first, second = JOB.split(task)

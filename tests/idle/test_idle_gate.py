@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from slowcat_memory.idle.gate import GateOptions, IdleGate
+from slowcat_memory.idle.scheduler.idle_gate import GateOptions, IdleGate
 
 OPTIONS = GateOptions(grace_s=3, lost_s=60)
 

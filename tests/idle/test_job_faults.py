@@ -20,8 +20,8 @@ from llm_faults import FAULTS, Fault, FaultServer
 from test_asking_jobs import SAID, Talk, grading
 from test_contextualize import reply
 
-from slowcat_memory.idle.jobs.contextualize import Contextualize
-from slowcat_memory.idle.jobs.rerank import Rerank
+from slowcat_memory.idle.jobs.extraction.contextualize import Contextualize
+from slowcat_memory.idle.jobs.feedback.rerank import Rerank
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.providers import Prompt, ThinkingOptions
 from slowcat_memory.providers.llm.openai import OpenAILLM

@@ -15,7 +15,7 @@ from slowcat_memory.errors import (
 )
 from slowcat_memory.idle.events import MemoryEvent
 from slowcat_memory.idle.job import Plan, Trigger
-from slowcat_memory.idle.options import IdleOptions
+from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.providers import Answer, Prompt
 from slowcat_memory.records import Cursor, Forget, WriteBatch
 
@@ -154,7 +154,7 @@ def test_a_job_is_asked_until_its_cursor_stands_still(rig):
 
 
 def test_a_cursor_that_never_stands_still_holds_nobody(rig, monkeypatch):
-    monkeypatch.setattr("slowcat_memory.idle.loop.MOST_PLANS", 20)
+    monkeypatch.setattr("slowcat_memory.idle.scheduler.loop.MOST_PLANS", 20)
 
     class Spinning(Fake):
         def plan(self, context):
@@ -422,7 +422,7 @@ def test_pre_emption_at_every_await_leaves_nothing_half_done(rig, at):
 
 
 def test_a_step_that_will_not_end_is_left_behind_and_never_written(rig, monkeypatch):
-    monkeypatch.setattr("slowcat_memory.idle.step.STUBBORN_S", 0.01)
+    monkeypatch.setattr("slowcat_memory.idle.scheduler.step.STUBBORN_S", 0.01)
     one, freed = None, asyncio.Event()
 
     async def stubborn(task, context):

@@ -8,11 +8,11 @@ from datetime import UTC
 import pytest
 from idlers import Fake, Rig, memory, task
 
-from slowcat_memory.idle import spans
+from slowcat_memory.idle.scheduler import tracing
 from slowcat_memory.idle.context import Contexts, Parts
-from slowcat_memory.idle.loop import IdleLoop
-from slowcat_memory.idle.options import IdleOptions
-from slowcat_memory.idle.thread import NAME, IdleThread
+from slowcat_memory.idle.scheduler.loop import IdleLoop
+from slowcat_memory.idle.scheduler.options import IdleOptions
+from slowcat_memory.idle.scheduler.thread import NAME, IdleThread
 from slowcat_memory.providers import Embedded
 from slowcat_memory.records import WriteBatch
 from slowcat_memory.testing import HashEmbedder
@@ -208,6 +208,6 @@ def test_a_step_is_a_span_without_a_text(rig):
 
 def test_without_the_library_nothing_is_traced(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "opentelemetry", None)
-    assert spans.find_tracer() is None
-    with spans.span(task("x"), None) as note:
+    assert tracing.find_tracer() is None
+    with tracing.span(task("x"), None) as note:
         note("done", None)

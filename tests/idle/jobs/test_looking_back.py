@@ -11,10 +11,10 @@ from seeker import OURS, SCOPE, SESSIONS, begin, block_of, note, say
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.blocks import edit_block, release_block
 from slowcat_memory.errors import BadAnswerError, EndpointError
-from slowcat_memory.idle.jobs.blocks import Blocks
-from slowcat_memory.idle.jobs.bring_up import BringUp
-from slowcat_memory.idle.jobs.episodes import Episodes
-from slowcat_memory.idle.jobs.profile import Profile
+from slowcat_memory.idle.jobs.reflection.blocks import Blocks
+from slowcat_memory.idle.jobs.reflection.open_threads import BringUp
+from slowcat_memory.idle.jobs.reflection.episodes import Episodes
+from slowcat_memory.idle.jobs.reflection.profile import Profile
 from slowcat_memory.records import Forget, Memory, SessionEdge, Turn
 from slowcat_memory.testing import FixedClock, ScriptedLLM, check_job, memory_config
 

@@ -1,0 +1,242 @@
+"""Keeps the blocks: who the user is, how the agent sees itself and the two, and what went on lately.
+
+Planned at a session's end and every five minutes, where anything has changed; done after all other
+jobs, whose outcome it looks at. An LLM writes lines where there is one, else lines are taken from
+facts, summaries and telling words; what a rule wrote is written anew once an LLM is there. One that
+was no help is asked again an hour later at the earliest.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+
+from slowcat_memory.core.blocks import rules
+from slowcat_memory.core.blocks.rules import Heard
+from slowcat_memory.core.blocks.prompt import VERSION, BlockLines, asking, digest, kept, system
+from slowcat_memory.core.blocks.block import (
+    BACKGROUND,
+    HUMAN,
+    OWNERS,
+    PERSONA,
+    PROFILE,
+    RELATIONSHIP,
+    SELF,
+    BlocksOptions,
+    block,
+    current,
+    history,
+    owner_of,
+    revised,
+)
+from slowcat_memory.core.blocks.statements import Statement, bearing, fitted, sources_of, stated
+from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
+from slowcat_memory.idle.jobs.reflection.recent_sessions import heard
+from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
+from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, touched
+from slowcat_memory.providers import Prompt
+from slowcat_memory.records import Cursor, Made, Memory, Task, WriteBatch
+from slowcat_memory.store import Snapshot
+
+NAME = "blocks"
+RANK = 90  # after what it is made of
+LABELS = tuple(label for label in OWNERS if label != PROFILE)
+FAILED = f"{NAME}/failed"  # the cursor that tells when an LLM was no help last, in Unix seconds
+AGAIN_S = 3600.0  # each time costs a prompt for each block, of a model that may never be of help
+TOLD = 60  # statements that an LLM sees of a block at most: some 2000 tokens
+
+
+class Seen(Struct, frozen=True, kw_only=True):
+    """What a step looks at.
+
+    Attributes:
+        memories: Of the namespace.
+        sessions: Its last sessions.
+        user: What the user is called.
+    """
+
+    memories: list[Memory]
+    sessions: list[Heard]
+    user: str
+
+
+class Blocks:
+    """The job; see ``idle.job.Job``."""
+
+    name = NAME
+    version = VERSION
+    needs: Needs = "nothing"
+    trigger = Trigger(session_end=True, every_s=300.0)
+    Options: type[Struct] = BlocksOptions
+
+    def plan(self, context: JobContext) -> Plan | None:
+        """Say where anything has changed; see ``idle.job.Job``."""
+        options: BlocksOptions = context.options
+        if not options.enabled:
+            return None
+        with context.snapshot() as snapshot:
+            llm = "llm" if context.llm else ""
+            mark = f"{VERSION}.{snapshot.forget_epoch()}.{llm}.{_round(snapshot, context)}"
+            scopes = touched(snapshot, NAME, mark, context.scopes(), "block/")
+            cursor = cursor_of(NAME, now_seen(snapshot, mark))
+            if snapshot.cursor(NAME) == cursor:
+                return None
+        labels = [label for label in LABELS if options.room(label)]
+        tasks = tuple(task_of(scope, label, context.now) for scope in scopes for label in labels)
+        return Plan(tasks=tasks, cursor=cursor)
+
+    async def step(self, task: Task, context: JobContext) -> WriteBatch:
+        """Write one block; see ``idle.job.Job``."""
+        options: BlocksOptions = context.options
+        label = task.key
+        with context.snapshot() as snapshot:
+            memories = list(snapshot.memories(task.scope))
+            sessions = heard(snapshot, task.scope, memories, options.sessions)
+        before = current(memories, label)
+        if before is not None and owner_of(before) == "user":
+            return WriteBatch()
+        seen = Seen(memories=memories, sessions=sessions, user=_name(sessions))
+        new, failed = await self._written(label, seen, before, task, context)
+        cursor = Cursor(name=FAILED, position=int(context.now.timestamp())) if failed else None
+        if new is None:
+            return WriteBatch(cursor=cursor)
+        versions = history(memories, label)
+        changed = revised(versions, new, owner=OWNERS[label], limit=options.room(label))
+        return WriteBatch(memories=changed, cursor=cursor)
+
+    async def _written(
+        self, label: str, seen: Seen, before: Memory | None, task: Task, context: JobContext
+    ) -> tuple[Memory | None, bool]:
+        """Write a block's next version, None when it stays as it is; and whether an LLM failed."""
+        options: BlocksOptions = context.options
+        found = material(label, seen, context)
+        of = digest(label, found, options.room(label))
+        ask = context.llm is not None and label != BACKGROUND and bool(found)
+        if ask and _asked_already(label, before, of, context):
+            return None, False
+        answer = await _asked(label, found, before, seen.user, task, context) if ask else None
+        lines, model = answer or ([], "")
+        by_llm = before is not None and before.made is not None and bool(before.made.model)
+        failed = ask and not lines
+        if not lines and (label == PERSONA or (ask and by_llm)):  # what an LLM wrote stays
+            return None, failed
+        used = found if lines else fitted(found, options.room(label))
+        text = "\n".join(lines or (one.text for one in used))
+        new = block(
+            label,
+            text,
+            scope=task.scope,
+            speaker=seen.user,
+            now=context.now,
+            sources=sources_of(used),
+            made=Made(job=NAME, version=VERSION, model=model),
+            facets={"digest": of} if lines else {},
+        )
+        return new, failed
+
+
+def material(label: str, seen: Seen, context: JobContext) -> list[Statement]:
+    """Gather what a block is made of.
+
+    Args:
+        label: Which block.
+        seen: What there is.
+        context: The options, the time and the zone.
+
+    Returns:
+        Statements in their order; without an LLM they are the block's lines.
+    """
+    options: BlocksOptions = context.options
+    if label == HUMAN:
+        return rules.human(seen.memories)[-TOLD:]
+    if label == BACKGROUND:
+        return rules.background(
+            seen.memories,
+            seen.sessions,
+            context.now,
+            context.zone,
+            topics_h=options.topics_h,
+            threads=options.threads,
+        )
+    told = rules.relationship(seen.sessions, context.zone)
+    advised = rules.advice(seen.sessions, context.zone)
+    if context.llm is None:
+        return told if label == RELATIONSHIP else advised if label == SELF else []
+    summaries = stated(one.summary for one in seen.sessions if one.summary)
+    parts = [*summaries, *told, *(advised if label != RELATIONSHIP else ())]
+    return sorted(parts, key=lambda one: one.at)[-TOLD:]
+
+
+def _asked_already(label: str, before: Memory | None, of: str, context: JobContext) -> bool:
+    if before is None or before.made is None or not before.made.model:
+        return False
+    if label == PERSONA:
+        rest = timedelta(days=context.options.persona_days)
+        return context.now - (before.recorded_at or before.valid_from) < rest
+    return before.facets.get("digest") == of and before.made.version == VERSION
+
+
+async def _asked(
+    label: str,
+    found: Sequence[Statement],
+    before: Memory | None,
+    user: str,
+    task: Task,
+    context: JobContext,
+) -> tuple[list[str], str] | None:
+    """Ask an LLM; None when it is away, or nothing of its answers can be used."""
+    assert context.llm is not None
+    chars = context.options.room(label)
+    there = before.text if before is not None and not before.local_only else ""
+    prompt = Prompt(
+        job=NAME,
+        version=VERSION,
+        system=system(label, chars),
+        user=asking(label, found, there, user, context.zone),
+        max_tokens=chars,
+    )
+    try:
+        answer = await context.llm.complete(prompt, BlockLines)
+    except PromptTooLongError:
+        rest = found[len(found) // 2 :]
+        again = len(rest) < len(found)
+        return await _asked(label, rest, before, user, task, context) if again else None
+    except (BadAnswerError, EndpointError):
+        return None
+    lines = kept(answer.value, bearing(found, (user, "User"), context.zone), chars)
+    return (lines, answer.model) if lines else None
+
+
+def _round(snapshot: Snapshot, context: JobContext) -> str:
+    """Name the failure after which every block was looked at again, or is to be now."""
+    before, failed = snapshot.cursor(NAME), snapshot.cursor(FAILED)
+    if failed is None or not context.llm or context.now.timestamp() - failed.position < AGAIN_S:
+        return before.note.rpartition(".")[2] if before else ""
+    return str(failed.position)
+
+
+def _name(sessions: Sequence[Heard]) -> str:
+    """Return what the user is called where they spoke last."""
+    said = (turn.speaker for one in reversed(sessions) for turn in one.turns if turn.role == "user")
+    return next(said, "User")
+
+
+def task_of(scope: str, label: str, now: datetime) -> Task:
+    """Make the task that writes a block.
+
+    Args:
+        scope: Whose.
+        label: Which block, one of ``LABELS``.
+        now: The time.
+
+    Returns:
+        The task.
+    """
+    return Task(
+        id=f"{NAME}/{scope}/{label}",
+        job=NAME,
+        scope=scope,
+        key=label,
+        created=now,
+        rank=RANK,
+    )

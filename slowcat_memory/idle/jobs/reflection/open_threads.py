@@ -1,0 +1,158 @@
+"""Finds what an agent may bring up by itself, and phrases it ahead; see ``core.bring_up``.
+
+Each source is brought up at most once: what was used, or dropped by a person, is never pushed again.
+What was passed over for another comes back while there is time.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from slowcat_memory.core.blocks.rules import Heard
+from slowcat_memory.core.proactive.open_threads import (
+    SYSTEM,
+    VERSION,
+    BringUpOptions,
+    Matter,
+    Phrased,
+    icebreaker,
+    kept,
+    of_facts,
+    of_turns,
+    template,
+)
+from slowcat_memory.core.proactive.policy import PASSED, became, waiting
+from slowcat_memory.core.memory.kinds import ICEBREAKER
+from slowcat_memory.core.blocks.statements import bearing, record
+from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
+from slowcat_memory.idle.jobs.reflection.recent_sessions import heard
+from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
+from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, touched
+from slowcat_memory.providers import Prompt
+from slowcat_memory.records import Made, Memory, Task, WriteBatch
+
+NAME = "bring_up"
+RANK = 88  # after the facts that it is made of
+SESSIONS = 6  # that are read for what no fact tells
+ANSWER_TOKENS = 120
+
+
+class BringUp:
+    """The job; see ``idle.job.Job``."""
+
+    name = NAME
+    version = VERSION
+    needs: Needs = "nothing"
+    trigger = Trigger(session_end=True, every_s=600.0)
+    Options: type[Struct] = BringUpOptions
+
+    def plan(self, context: JobContext) -> Plan | None:
+        """Say where anything has changed; see ``idle.job.Job``."""
+        if not context.options.enabled:
+            return None
+        today = context.now.astimezone(context.zone).date()  # some expire: look daily
+        with context.snapshot() as snapshot:
+            mark = f"{VERSION}.{snapshot.forget_epoch()} {today}"
+            scopes = touched(snapshot, NAME, mark, context.scopes(), "icebreaker/")
+            cursor = cursor_of(NAME, now_seen(snapshot, mark))
+            if snapshot.cursor(NAME) == cursor:
+                return None
+        return Plan(tasks=tuple(_task(scope, context) for scope in scopes), cursor=cursor)
+
+    async def step(self, task: Task, context: JobContext) -> WriteBatch:
+        """Fill a namespace's queue; see ``idle.job.Job``."""
+        options: BringUpOptions = context.options
+        with context.snapshot() as snapshot:
+            memories = list(snapshot.memories(task.scope))
+            sessions = heard(snapshot, task.scope, memories, SESSIONS)
+        matters = found(memories, sessions, context)
+        stale = _stale(memories, {matter.source for matter in matters}, context)
+        mine = [m for m in waiting(memories, context.now) if m.made and m not in stale]
+        room = max(0, options.most - len(mine))
+        fresh = (m for m in matters if _new(m.id(task.scope), memories))
+        made = [
+            await _phrased(matter, task.scope, _speaker(sessions), context)
+            for matter in islice(fresh, room)
+        ]
+        gone = tuple(replace(memory, retired_at=context.now) for memory in stale)
+        return WriteBatch(memories=(*gone, *made))
+
+
+def found(
+    memories: Sequence[Memory], sessions: Sequence[Heard], context: JobContext
+) -> list[Matter]:
+    """Find what may be brought up.
+
+    Args:
+        memories: Of the namespace.
+        sessions: Its last sessions.
+        context: The time, the zone and the options.
+
+    Returns:
+        What facts leave open, then what turns say of which no fact was drawn.
+    """
+    given = (context.now, context.zone, context.options)
+    drawn = {turn for m in memories if m.kind.startswith("fact/") for turn in m.sources}
+    bare = [turn for one in sessions for turn in one.turns if turn.id not in drawn]
+    return of_facts(memories, *given) + of_turns(bare, *given)
+
+
+def _new(id_: str, memories: Iterable[Memory]) -> bool:
+    """Tell whether a source was never brought up, or was only passed over."""
+    before = next((memory for memory in memories if memory.id == id_), None)
+    return before is None or (before.retired_at is not None and became(before) == PASSED)
+
+
+def _stale(memories: Sequence[Memory], still: set[str], context: JobContext) -> list[Memory]:
+    """Find what waits of which the fact no longer holds."""
+    return [
+        memory
+        for memory in waiting(memories, context.now)
+        if memory.made is not None
+        and memory.facets.get("source", "").startswith("fact/")
+        and memory.facets["source"] not in still
+    ]
+
+
+async def _phrased(matter: Matter, scope: str, speaker: str, context: JobContext) -> Memory:
+    text, model = "", ""
+    if context.llm is not None:
+        prompt = Prompt(
+            job=NAME,
+            version=VERSION,
+            system=SYSTEM,
+            user=f"The user is {speaker}.\n{record([matter.said], context.zone)}\nWrite the text.",
+            max_tokens=ANSWER_TOKENS,
+        )
+        try:
+            answer = await context.llm.complete(prompt, Phrased)
+            text = kept(answer.value, bearing([matter.said], (speaker, "Ask"), context.zone))
+            model = answer.model if text else ""
+        except (BadAnswerError, EndpointError, PromptTooLongError):
+            pass  # a template says it, too
+    return icebreaker(
+        matter,
+        text or template(matter, context.zone),
+        scope=scope,
+        speaker=speaker,
+        now=context.now,
+        made=Made(job=NAME, version=VERSION, model=model),
+    )
+
+
+def _speaker(sessions: Sequence[Heard]) -> str:
+    said = (turn.speaker for one in reversed(sessions) for turn in one.turns if turn.role == "user")
+    return next(said, "User")
+
+
+def _task(scope: str, context: JobContext) -> Task:
+    return Task(
+        id=f"{NAME}/{scope}/{ICEBREAKER}",
+        job=NAME,
+        scope=scope,
+        key=ICEBREAKER,
+        created=context.now,
+        rank=RANK,
+    )

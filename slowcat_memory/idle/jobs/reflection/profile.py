@@ -1,0 +1,145 @@
+"""Keeps the structured profile of the user; see ``core.profile``."""
+
+import hashlib
+
+from msgspec import Struct
+
+from slowcat_memory.core.blocks.rules import human
+from slowcat_memory.core.blocks.block import (
+    OWNERS,
+    PROFILE,
+    block,
+    current,
+    history,
+    owner_of,
+    revised,
+)
+from slowcat_memory.core.blocks.profile import (
+    SYSTEM,
+    VERSION,
+    Field,
+    Proposals,
+    by_rule,
+    facets,
+    line,
+    proposed,
+)
+from slowcat_memory.core.blocks.statements import Statement, bearing, record
+from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
+from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
+from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, touched
+from slowcat_memory.providers import Prompt
+from slowcat_memory.records import Made, Memory, Task, WriteBatch
+
+NAME = "profile"
+RANK = 89  # after the facts that it is made of
+TOLD = 60
+ANSWER_TOKENS = 400
+
+
+class ProfileOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The fields that are known of the user: name, city, time zone, language, tone, goals.
+
+    Attributes:
+        enabled: Whether they are kept up to date.
+        proposals: Whether an LLM may propose what no rule finds; each with the statement that says
+            it in so many words.
+    """
+
+    enabled: bool = True
+    proposals: bool = True
+
+
+class Profile:
+    """The job; see ``idle.job.Job``."""
+
+    name = NAME
+    version = VERSION
+    needs: Needs = "nothing"
+    trigger = Trigger(session_end=True, every_s=600.0)
+    Options: type[Struct] = ProfileOptions
+
+    def plan(self, context: JobContext) -> Plan | None:
+        """Say where anything has changed; see ``idle.job.Job``."""
+        if not context.options.enabled:
+            return None
+        with context.snapshot() as snapshot:
+            mark = f"{VERSION}.{snapshot.forget_epoch()}.{'llm' if context.llm else ''}"
+            scopes = touched(snapshot, NAME, mark, context.scopes(), "block/")
+            cursor = cursor_of(NAME, now_seen(snapshot, mark))
+            if snapshot.cursor(NAME) == cursor:
+                return None
+        return Plan(tasks=tuple(_task(scope, context) for scope in scopes), cursor=cursor)
+
+    async def step(self, task: Task, context: JobContext) -> WriteBatch:
+        """Write a namespace's profile; see ``idle.job.Job``."""
+        with context.snapshot() as snapshot:
+            memories = list(snapshot.memories(task.scope))
+        before = current(memories, PROFILE)
+        if before is not None and owner_of(before) == "user":
+            return WriteBatch()
+        statements = human(memories)[-TOLD:]
+        user = _user(memories)
+        of = _digest(statements)
+        fields, model = by_rule(memories, user), ""
+        if context.llm is not None and context.options.proposals and statements:
+            same = before is not None and before.facets.get("digest") == of
+            if same and before is not None and before.made and before.made.model:
+                return WriteBatch()
+            fields, model = await _asked(fields, statements, user, context)
+            if not model and before is not None and before.made and before.made.model:
+                return WriteBatch()  # what an LLM found stays until it can be asked again
+        new = block(
+            PROFILE,
+            line(fields),
+            scope=task.scope,
+            speaker=user,
+            now=context.now,
+            sources=tuple(sorted({turn for one in fields.values() for turn in one.sources})),
+            made=Made(job=NAME, version=VERSION, model=model),
+            facets=facets(fields) | ({"digest": of} if model else {}),
+        )
+        changed = revised(history(memories, PROFILE), new, owner=OWNERS[PROFILE], limit=0)
+        return WriteBatch(memories=changed)
+
+
+async def _asked(
+    fields: dict[str, Field], statements: list[Statement], user: str, context: JobContext
+) -> tuple[dict[str, Field], str]:
+    """Have an LLM propose more fields; what is known by rule where it cannot."""
+    assert context.llm is not None
+    prompt = Prompt(
+        job=NAME,
+        version=VERSION,
+        system=SYSTEM,
+        user=f"The user is {user}.\n{record(statements, context.zone)}\nFill in the fields.",
+        max_tokens=ANSWER_TOKENS,
+    )
+    try:
+        answer = await context.llm.complete(prompt, Proposals)
+    except (BadAnswerError, EndpointError, PromptTooLongError):
+        return fields, ""
+    ground = bearing(statements, (user,), context.zone)
+    return proposed(answer.value, statements, ground, fields), answer.model
+
+
+def _user(memories: list[Memory]) -> str:
+    """Return what the user is called in what is known of them."""
+    told = [m for m in memories if m.speaker and not m.retired_at and m.kind.startswith("fact/")]
+    return max(told, key=lambda m: (m.valid_from, m.id)).speaker if told else "User"
+
+
+def _digest(statements: list[Statement]) -> str:
+    words = "\n".join((str(VERSION), *(one.text for one in statements)))
+    return hashlib.blake2b(words.encode(), digest_size=8).hexdigest()
+
+
+def _task(scope: str, context: JobContext) -> Task:
+    return Task(
+        id=f"{NAME}/{scope}/profile",
+        job=NAME,
+        scope=scope,
+        key="profile",
+        created=context.now,
+        rank=RANK,
+    )

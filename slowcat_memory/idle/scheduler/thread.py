@@ -1,0 +1,130 @@
+"""Where idle thinking runs: a thread of its own, with an event loop of its own.
+
+A step that computes for long, or an LLM that drips, holds up other idle work and nothing else. The
+thread keeps its priority: one that is slowed while it holds the interpreter's lock would slow
+whoever waits for the lock. What computes much runs elsewhere (see ``context.humble``).
+"""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from loguru import logger
+
+from slowcat_memory.idle.scheduler.loop import IdleLoop
+
+NAME = "slowcat-idle"
+STOP_S = 1.0
+
+
+async def _nothing() -> None:
+    """End without ado."""
+
+
+class IdleThread:
+    """Hosts an ``IdleLoop``. Its methods may be called from any thread but its own."""
+
+    def __init__(
+        self, make: Callable[[], IdleLoop], on_end: Callable[[], Awaitable[None]] = _nothing
+    ) -> None:
+        """Prepare; ``start`` starts it.
+
+        Args:
+            make: Makes the loop, on the thread.
+            on_end: Closes what belongs to the thread's event loop, such as an LLM's connections.
+        """
+        self._make, self._on_end = make, on_end
+        self._loop = asyncio.new_event_loop()
+        self._thinking: IdleLoop | None = None
+        self._main: asyncio.Task[None] | None = None
+        self._made: Future[IdleLoop] = Future()
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._host, name=NAME, daemon=True)
+
+    def start(self) -> None:
+        """Start thinking. Once."""
+        self._thread.start()
+
+    def stop(self, timeout_s: float = STOP_S) -> bool:
+        """End the running step and the thread. What was not written is due again next time.
+
+        Args:
+            timeout_s: How long to wait.
+
+        Returns:
+            Whether it has ended.
+        """
+        if self._thread.ident is None:  # never started
+            if not self._loop.is_closed():
+                self._loop.close()
+            return True
+        self._stopped.set()
+        try:
+            self._loop.call_soon_threadsafe(self._cancel)
+        except RuntimeError:  # it has ended
+            pass
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive()
+
+    def drain(self, jobs: Sequence[str] | None = None, patience_s: float = 600.0) -> Future[int]:
+        """Have everything done that is due, whatever the triggers say.
+
+        Args:
+            jobs: See ``IdleLoop.run_until_done``.
+            patience_s: See ``IdleLoop.run_until_done``.
+
+        Returns:
+            How many tasks are left. Cancelling it stops that, and only that.
+
+        Raises:
+            RuntimeError: The thread does not run.
+        """
+        loop = self._made.result(STOP_S)
+        return self._submit(loop.run_until_done(jobs, patience_s))
+
+    def _submit(self, work: Coroutine[Any, Any, int]) -> Future[int]:
+        if self._stopped.is_set() or not self._thread.is_alive():
+            work.close()
+            raise RuntimeError("idle thinking does not run")
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def _cancel(self) -> None:
+        if self._main is not None:
+            self._main.cancel()
+
+    def _host(self) -> None:
+        try:
+            self._loop.run_until_complete(self._run())
+        except asyncio.CancelledError:  # stopped
+            pass
+        except Exception as error:
+            logger.error(f"Idle thinking has ended: {type(error).__name__}")
+            if not self._made.done():
+                self._made.set_exception(error)
+        finally:
+            self._stopped.set()
+            self._end()
+
+    async def _run(self) -> None:
+        self._main = asyncio.current_task()
+        if self._stopped.is_set():  # before it had begun
+            return
+        thinking = self._make()
+        self._made.set_result(thinking)
+        await thinking.run()
+
+    def _end(self) -> None:
+        """Cancel what is left (a drain, a stubborn step), then close."""
+        left = asyncio.all_tasks(self._loop)
+        for task in left:
+            task.cancel()
+        try:
+            if left:
+                self._loop.run_until_complete(asyncio.wait(left, timeout=STOP_S / 4))
+            self._loop.run_until_complete(asyncio.wait_for(self._on_end(), STOP_S / 4))
+        except Exception as error:
+            logger.warning(f"Idle thinking did not close cleanly: {type(error).__name__}")
+        finally:
+            self._loop.close()
