@@ -8,7 +8,7 @@ from pipecat.tests.utils import run_test
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.idle.events import MemoryEvent
-from slowcat_memory.processor.events import MEMORY_EVENTS, hear
+from slowcat_memory.processor.memory_events import MEMORY_EVENTS, hear
 
 
 def event(what, scope="anna") -> MemoryEvent:

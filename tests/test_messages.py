@@ -6,7 +6,7 @@ import pytest
 from test_processor import assistant, user
 
 from slowcat_memory.core.render.memory_block import CLOSE, OPEN
-from slowcat_memory.processor.messages import Messages
+from slowcat_memory.processor.context_messages import Messages
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from seeker import OURS, SCOPE, SESSIONS, begin, block_of, note, say
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine.blocks import edit_block
+from slowcat_memory.engine.block_edits import edit_block
 from slowcat_memory.errors import EndpointError, StoreError
 from slowcat_memory.providers import Prompt
 from slowcat_memory.providers.llm.recording import RecordingLLM, ReplayingLLM

@@ -159,6 +159,6 @@ def test_the_connections_of_its_llm_end_with_it(
         async def close(self) -> None:
             closed.set()
 
-    monkeypatch.setattr("slowcat_memory.engine.thinking.open_llm", lambda options: Server())
+    monkeypatch.setattr("slowcat_memory.engine.idle.open_llm", lambda options: Server())
     opened().close()
     assert closed.is_set()

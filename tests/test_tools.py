@@ -120,7 +120,7 @@ def test_search_by_speaker_and_by_time(engine):
 
 
 def test_a_time_that_the_index_did_not_propose_is_read(engine, monkeypatch):
-    monkeypatch.setattr("slowcat_memory.engine.searching.FILTERED", 1)
+    monkeypatch.setattr("slowcat_memory.engine.search.FILTERED", 1)
     arguments = {
         "query": "dog",
         "until": (datetime.now(UTC) - timedelta(days=20)).date().isoformat(),
@@ -283,7 +283,7 @@ def test_as_of_finds_what_was_believed_then(engine):
 
 
 def test_as_of_reads_what_the_index_did_not_propose(engine, monkeypatch):
-    monkeypatch.setattr("slowcat_memory.engine.searching.FILTERED", 1)
+    monkeypatch.setattr("slowcat_memory.engine.search.FILTERED", 1)
     hits = engine.as_of("dog", "user", engine.clock() - timedelta(days=20), 3)
     assert [hit.memory.text for hit in hits][:1] == ["My dog is called Max."]
 

@@ -83,7 +83,7 @@ def _why_none(engine: "MemoryEngine", scope: str, label: str | None) -> str:
 
 
 def _change(engine: "MemoryEngine", scope: str, label: str, text: str | None) -> None:
-    from slowcat_memory.engine.blocks import edit_block, release_block
+    from slowcat_memory.engine.block_edits import edit_block, release_block
 
     try:
         if text is None:

@@ -6,7 +6,7 @@ from itertools import islice
 from msgspec.structs import asdict, replace
 
 from slowcat_memory.core.feedback.tuning import tuning_name
-from slowcat_memory.engine.forgetting import Forgetting
+from slowcat_memory.engine.forget import Forgetting
 from slowcat_memory.idle.context import Parts as IdleParts
 from slowcat_memory.idle.jobs.summaries.shared import SUMMING_UP
 from slowcat_memory.providers import LLM, DocumentEmbedder

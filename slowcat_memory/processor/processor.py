@@ -33,17 +33,17 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import SlowcatError, StoreError
 from slowcat_memory.processor.activity import observe
 from slowcat_memory.processor.arguments import override, read
-from slowcat_memory.processor.conversing import Conversing
-from slowcat_memory.processor.events import MEMORY_EVENTS, hear
-from slowcat_memory.processor.harmless import Harmless
+from slowcat_memory.processor.conversation import Conversing
+from slowcat_memory.processor.memory_events import MEMORY_EVENTS, hear
+from slowcat_memory.processor.guard import Harmless
 from slowcat_memory.processor.locality import Locality, base_url, locate, same_server
-from slowcat_memory.processor.messages import Messages
-from slowcat_memory.processor.observing import USER_TURN, Observing
-from slowcat_memory.processor.opening import Opening
+from slowcat_memory.processor.context_messages import Messages
+from slowcat_memory.processor.frames import USER_TURN, Observing
+from slowcat_memory.processor.engine_handle import Opening
 from slowcat_memory.processor.rereading import reread_after
-from slowcat_memory.processor.setting import Setting
+from slowcat_memory.processor.deps import Setting
 from slowcat_memory.processor.warming import Warming
-from slowcat_memory.processor.wiring import Neighbours, neighbours
+from slowcat_memory.processor.aggregators import Neighbours, neighbours
 from slowcat_memory.records import Memory
 from slowcat_memory.runtime.conversation.audience import Audience
 from slowcat_memory.runtime.injection import Visible

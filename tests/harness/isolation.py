@@ -274,7 +274,7 @@ CONTROLS: dict[str, Callable[[], Any]] = {
     "record": lambda: mock.patch.object(Record, "go_off", lambda self: None),
     "purge": lambda: mock.patch.object(Household, "record_changed", lambda self, off: None),
     "local": lambda: mock.patch.object(Namespace, "local_only", lambda self: frozenset()),
-    "guest": lambda: mock.patch("slowcat_memory.engine.parts.guest_scope", lambda options: ""),
+    "guest": lambda: mock.patch("slowcat_memory.engine.wiring.guest_scope", lambda options: ""),
 }
 
 # ------------------------------------------------------------------- the run

@@ -31,7 +31,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine.thinking import Thinking
+from slowcat_memory.engine.idle import Thinking
 from slowcat_memory.errors import BadAnswerError, EndpointError
 from slowcat_memory.pages import mapped_mb
 from slowcat_memory.providers import Prompt

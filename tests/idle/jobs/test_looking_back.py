@@ -9,7 +9,7 @@ import pytest
 from seeker import OURS, SCOPE, SESSIONS, begin, block_of, note, say
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine.blocks import edit_block, release_block
+from slowcat_memory.engine.block_edits import edit_block, release_block
 from slowcat_memory.errors import BadAnswerError, EndpointError
 from slowcat_memory.idle.jobs.reflection.blocks import Blocks
 from slowcat_memory.idle.jobs.reflection.open_threads import BringUp

@@ -24,7 +24,7 @@ from slowcat_memory.core.commands.grammar import Command, recognise
 from slowcat_memory.core.language import phrases
 from slowcat_memory.core.commands.replies import say
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.processor.messages import Messages
+from slowcat_memory.processor.context_messages import Messages
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.commands.executor import Commands
 from slowcat_memory.runtime.injection import message_text

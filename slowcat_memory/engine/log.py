@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from slowcat_memory.engine.thinking import Thinking
+from slowcat_memory.engine.idle import Thinking
 from slowcat_memory.engine.upkeep import Upkeep
 from slowcat_memory.records import Cursor, Event, SessionEdge
 from slowcat_memory.runtime.namespaces.registry import check_scope

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.memory.chunk import chunk_id, turn_of
 from slowcat_memory.core.text.normalize import clean
-from slowcat_memory.engine.parts import Parts
+from slowcat_memory.engine.wiring import Parts
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import Memory, WriteBatch
 from slowcat_memory.runtime.namespaces.registry import check_scope

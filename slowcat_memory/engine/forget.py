@@ -7,7 +7,7 @@ from itertools import chain, takewhile
 from msgspec.structs import replace
 
 from slowcat_memory.core.retention import retention
-from slowcat_memory.engine.parts import Parts
+from slowcat_memory.engine.wiring import Parts
 from slowcat_memory.records import Forget, Forgotten
 from slowcat_memory.runtime.conversation.audience import expired
 

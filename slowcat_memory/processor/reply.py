@@ -3,7 +3,7 @@
 import asyncio
 
 from slowcat_memory.errors import StoreError
-from slowcat_memory.processor.harmless import Harmless
+from slowcat_memory.processor.guard import Harmless
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.conversation.conversation import Conversation
 from slowcat_memory.store import Ack

@@ -7,7 +7,7 @@ from typing import cast
 
 from slowcat_memory.core.memory.belief import believed
 from slowcat_memory.core.query.follow_up import Said
-from slowcat_memory.engine.parts import Parts, retrieval_options
+from slowcat_memory.engine.wiring import Parts, retrieval_options
 from slowcat_memory.index import Searcher
 from slowcat_memory.records import Hit, Hotword, Memory, Turn
 from slowcat_memory.runtime.recall import scan

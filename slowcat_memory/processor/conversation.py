@@ -13,13 +13,13 @@ from pipecat.frames.frames import Frame
 
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.processor.activity import Activity
-from slowcat_memory.processor.commanding import Commanding
+from slowcat_memory.processor.commands import Commanding
 from slowcat_memory.processor.keeping import Keeping
-from slowcat_memory.processor.listening import Listening
+from slowcat_memory.processor.interim import Listening
 from slowcat_memory.processor.recalling import Recalling
-from slowcat_memory.processor.replies import Replies
-from slowcat_memory.processor.setting import Setting
-from slowcat_memory.processor.turns import Turns
+from slowcat_memory.processor.reply import Replies
+from slowcat_memory.processor.deps import Setting
+from slowcat_memory.processor.turn import Turns
 from slowcat_memory.processor.withdrawing import withdraw
 from slowcat_memory.runtime.conversation.conversation import Conversation
 from slowcat_memory.runtime.conversation.dialogue import Dialogue

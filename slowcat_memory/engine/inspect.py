@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from slowcat_memory.engine.parts import Parts
+from slowcat_memory.engine.wiring import Parts
 from slowcat_memory.records import LedgerEntry, Memory, Session
 
 
