@@ -59,7 +59,7 @@ bench: $(VENV)/ready
 	$(RUN) -m benchmarks.run_all
 
 docs: $(VENV)/ready
-	$(RUN) -m slowcat_memory.cli.config_file > config.toml
+	$(RUN) -m slowcat_memory.cli.setup.config_file > config.toml
 	$(RUN) -m benchmarks.run_all --render-only
 
 clean:

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from slowcat_memory import __version__
 from slowcat_memory.cli.app import app
-from slowcat_memory.cli.config_file import render_config
+from slowcat_memory.cli.setup.config_file import render_config
 from slowcat_memory.config import knobs, load
 from slowcat_memory.idle.registry import BUILT_IN
 

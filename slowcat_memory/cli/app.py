@@ -9,45 +9,33 @@ import typer
 from typer.core import TyperGroup
 
 from slowcat_memory import __version__
-from slowcat_memory.cli import (
+from slowcat_memory.cli.look import (
     as_of,
-    backups,
-    blocks,
-    config_commands,
-    doctor,
-    exporting,
     facts,
-    forget,
     hotwords,
-    icebreakers,
-    idle,
-    importing,
-    init,
-    jobs,
-    keep,
     people,
-    reindex,
-    replay,
     search,
     show,
     stats,
     summaries,
-    tidy,
     timeline,
-    undo,
     why,
 )
-from slowcat_memory.cli.late import Late
-from slowcat_memory.cli.settings import Settings
+from slowcat_memory.cli.data import backup, export, import_, reindex, replay, tidy
+from slowcat_memory.cli.change import blocks, forget, icebreaker, remember, undo
+from slowcat_memory.cli.setup import config as config_commands, doctor, init
+from slowcat_memory.cli.run import idle, jobs
+from slowcat_memory.cli.shared.lazy import Late
+from slowcat_memory.cli.shared.settings import Settings
 from slowcat_memory.errors import SlowcatError
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 TRY, LOOK, CHANGE, CARE = "Try it", "Look into a memory", "Change a memory", "Set up"
 LATE = (
     Late(
-        "demo", "slowcat_memory.cli.demo", "Play a conversation of weeks, and see what comes back."
+        "demo", "slowcat_memory.cli.demo.command", "Play a conversation of weeks, and see what comes back."
     ),
-    Late("chat", "slowcat_memory.cli.chat", "Talk to a model on this machine, with a memory."),
+    Late("chat", "slowcat_memory.cli.run.chat", "Talk to a model on this machine, with a memory."),
 )
 
 
@@ -167,7 +155,7 @@ def _quieten(debug: bool) -> None:
 def _tell(error: Exception) -> None:
     from rich.text import Text
 
-    from slowcat_memory.cli.output import err
+    from slowcat_memory.cli.shared.output import err
 
     line = Text("Error: ", style="bold red")
     if isinstance(error, SlowcatError):
@@ -190,19 +178,19 @@ app.command("why", rich_help_panel=LOOK)(why.why)
 app.command("replay", rich_help_panel=LOOK)(replay.replay)
 app.command("stats", rich_help_panel=LOOK)(stats.stats)
 app.command("hotwords", rich_help_panel=LOOK)(hotwords.hotwords)
-app.command("export", rich_help_panel=LOOK)(exporting.export)
-app.command("import", rich_help_panel=CHANGE)(importing.import_)
-app.command("remember", rich_help_panel=CHANGE)(keep.remember)
-app.command("pin", rich_help_panel=CHANGE)(keep.pin)
-app.command("local", rich_help_panel=CHANGE)(keep.local)
+app.command("export", rich_help_panel=LOOK)(export.export)
+app.command("import", rich_help_panel=CHANGE)(import_.import_)
+app.command("remember", rich_help_panel=CHANGE)(remember.remember)
+app.command("pin", rich_help_panel=CHANGE)(remember.pin)
+app.command("local", rich_help_panel=CHANGE)(remember.local)
 app.command("forget", rich_help_panel=CHANGE)(forget.forget)
 app.command("undo", rich_help_panel=CHANGE)(undo.undo)
-app.add_typer(icebreakers.app, name="icebreaker", rich_help_panel=CHANGE)
+app.add_typer(icebreaker.app, name="icebreaker", rich_help_panel=CHANGE)
 app.command("init", rich_help_panel=CARE)(init.init)
 app.command("idle", rich_help_panel=CARE)(idle.idle)
 app.command("doctor", rich_help_panel=CARE)(doctor.doctor)
-app.command("backup", rich_help_panel=CARE)(backups.backup)
-app.command("restore", rich_help_panel=CARE)(backups.restore)
+app.command("backup", rich_help_panel=CARE)(backup.backup)
+app.command("restore", rich_help_panel=CARE)(backup.restore)
 app.command("reindex", rich_help_panel=CARE)(reindex.reindex)
 app.command("tidy", rich_help_panel=CARE)(tidy.tidy)
 app.add_typer(config_commands.app, name="config", rich_help_panel=CARE)

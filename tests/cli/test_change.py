@@ -77,7 +77,7 @@ def test_import_for_a_script(sm) -> None:
 
 
 def test_an_interrupted_import_goes_on(sm, monkeypatch: pytest.MonkeyPatch) -> None:
-    from slowcat_memory.cli import importing
+    from slowcat_memory.cli.data import import_
 
     (sm.folder / "chat.txt").write_text("\n\n\n".join(f"Anna: number {i}" for i in range(6)))
 
@@ -86,7 +86,7 @@ def test_an_interrupted_import_goes_on(sm, monkeypatch: pytest.MonkeyPatch) -> N
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(importing, "_step", stop)
+        patch.setattr(import_, "_step", stop)
         result = sm("import", "chat.txt")
     assert (result.exit_code, result.output) == (130, "")
     assert len(sm.json("show")) == 4

@@ -9,9 +9,9 @@ import pytest
 from serving import serving
 from typer.testing import CliRunner
 
-from slowcat_memory.cli import llms
+from slowcat_memory.cli.setup import model_servers
 from slowcat_memory.cli.app import app
-from slowcat_memory.cli.chat_talk import NO_ANSWER
+from slowcat_memory.cli.run.chat_pipeline import NO_ANSWER
 from slowcat_memory.parrot import message_text
 from slowcat_memory.scripted import Failure, ScriptedServer
 
@@ -139,9 +139,9 @@ def test_ctrl_d_and_ctrl_c_leave_cleanly(run, monkeypatch, leave):
 
 
 def test_ctrl_c_stops_an_answer_and_not_the_chat(run, monkeypatch):
-    from slowcat_memory.cli import chat_talk
+    from slowcat_memory.cli.run import chat_pipeline
 
-    started, ask = threading.Event(), chat_talk.Talk.ask
+    started, ask = threading.Event(), chat_pipeline.Talk.ask
 
     def impatient(self, text, on_token):
         """Press Ctrl-C as the first words of the story appear."""
@@ -166,7 +166,7 @@ def test_ctrl_c_stops_an_answer_and_not_the_chat(run, monkeypatch):
             patch.setattr(asyncio, "run_coroutine_threadsafe", submit)
             return ask(self, text, lambda token: (on_token(token), started.set()))
 
-    monkeypatch.setattr(chat_talk.Talk, "ask", impatient)
+    monkeypatch.setattr(chat_pipeline.Talk, "ask", impatient)
     reply = lambda r: "once upon a time " * 200 if "story" in said_in(r) else "Yes."  # noqa: E731
     with serving(reply, token_delay_s=0.01) as server:
         result = run("a story", "still there?", url=server.url)
@@ -190,15 +190,15 @@ def test_a_broken_character_does_not_break_the_chat(run, monkeypatch):
 def test_it_finds_the_server_by_itself(run, monkeypatch):
     with serving(model="tiny") as server:
         port = int(server.url.split(":")[2].removesuffix("/v1"))
-        known = (llms.Known("Ollama", port, ("ollama serve",)),)
-        monkeypatch.setattr(llms.find_servers, "__defaults__", (0.3, known))
+        known = (model_servers.Known("Ollama", port, ("ollama serve",)),)
+        monkeypatch.setattr(model_servers.find_servers, "__defaults__", (0.3, known))
         result = run("hello")
         assert server.requests[0]["model"] == "tiny"
     assert "tiny, Ollama at http://127.0.0.1" in result.stdout
 
 
 def test_without_a_server_it_says_what_to_start(run, monkeypatch):
-    monkeypatch.setattr(llms.find_servers, "__defaults__", (0.3, ()))
+    monkeypatch.setattr(model_servers.find_servers, "__defaults__", (0.3, ()))
     result = run("hello")
     assert result.exit_code == 1
     for command in ("lms server start", "ollama serve", "llama-server -hf"):

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 from slowcat_memory import providers
 from slowcat_memory.cli.app import app
-from slowcat_memory.cli.demo_result import PlayedTurn, Recalled
-from slowcat_memory.cli.demo_script import STORY, Line
-from slowcat_memory.cli.demo_view import View
+from slowcat_memory.cli.demo.result import PlayedTurn, Recalled
+from slowcat_memory.cli.demo.script import STORY, Line
+from slowcat_memory.cli.demo.view import View
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import ModelNotFoundError
 from slowcat_memory.providers import EmbedderReport

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from slowcat_memory.cli.idle import describe, duration
+from slowcat_memory.cli.run.idle import describe, duration
 from slowcat_memory.idle.forecast import Forecast, foresee
 from slowcat_memory.records import Run, Task, Turn, WriteBatch
 from slowcat_memory.store import Store
@@ -121,7 +121,7 @@ def test_ctrl_c_ends_it_cleanly(sm, monkeypatch) -> None:
     monkeypatch.setattr("slowcat_memory.engine.MemoryEngine.idle_until_done", interrupted)
     result = sm("idle", "--until-done")
     assert result.exit_code == 130 and "due again" in result.stderr
-    monkeypatch.setattr("slowcat_memory.cli.idle._teller", lambda *args: interrupted)
+    monkeypatch.setattr("slowcat_memory.cli.run.idle._teller", lambda *args: interrupted)
     result = sm("idle")
     assert result.exit_code == 0 and "due again" in result.stdout
 

@@ -9,7 +9,14 @@ import pytest
 from aiohttp import web
 from rig import run
 
-from slowcat_memory.cli.llms import KNOWN, Known, Server, choose_server, find_servers, list_models
+from slowcat_memory.cli.setup.model_servers import (
+    KNOWN,
+    Known,
+    Server,
+    choose_server,
+    find_servers,
+    list_models,
+)
 from slowcat_memory.errors import ConfigError, EndpointError, EndpointRefusedError
 from slowcat_memory.scripted import ScriptedServer
 

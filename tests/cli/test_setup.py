@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from slowcat_memory import config as configuration
-from slowcat_memory.cli import config_file, llms
+from slowcat_memory.cli.setup import config_file, model_servers
 from slowcat_memory.errors import ModelNotFoundError
 
 REPOSITORY = Path(__file__).parents[2]
@@ -117,7 +117,7 @@ def fresh(sm, monkeypatch: pytest.MonkeyPatch):
     """No configuration yet, no model wanted, and no server."""
     sm.config.unlink()
     monkeypatch.setenv("SLOWCAT_EMBEDDING__KIND", "none")
-    monkeypatch.setattr(llms, "find_servers", lambda: [])
+    monkeypatch.setattr(model_servers, "find_servers", lambda: [])
     return sm
 
 
@@ -139,8 +139,8 @@ def test_init_again_changes_nothing(fresh) -> None:
 
 
 def test_init_names_the_servers(fresh, monkeypatch: pytest.MonkeyPatch) -> None:
-    server = llms.Server("Ollama", "http://127.0.0.1:11434/v1", ("gemma", "qwen"))
-    monkeypatch.setattr(llms, "find_servers", lambda: [server])
+    server = model_servers.Server("Ollama", "http://127.0.0.1:11434/v1", ("gemma", "qwen"))
+    monkeypatch.setattr(model_servers, "find_servers", lambda: [server])
     found = fresh.json("init")["LLM server"]["found"]
     assert found == "Ollama at http://127.0.0.1:11434/v1 (gemma, qwen)"
 

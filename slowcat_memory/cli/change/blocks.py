@@ -1,0 +1,111 @@
+"""``slowcat-memory blocks``: what an agent has in mind, and what a person writes there."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from slowcat_memory.cli.shared.arguments import AsJson, Scope, nothing_in
+from slowcat_memory.cli.shared.output import listed, out, print_json, row, short, table, warn, when
+from slowcat_memory.cli.shared.settings import settings
+
+if TYPE_CHECKING:
+    from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.records import Memory
+
+
+def blocks(
+    ctx: typer.Context,
+    label: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[LABEL]",
+            help="persona, human, relationship, self_perception, background_context, profile, "
+            "or one of your own.",
+            show_default=False,
+        ),
+    ] = None,
+    history: Annotated[bool, typer.Option("--history", help="Every version.")] = False,
+    edit: Annotated[
+        str | None,
+        typer.Option(
+            help="Write this; no job writes over it. Empty takes it away.", metavar="TEXT"
+        ),
+    ] = None,
+    release: Annotated[
+        bool, typer.Option("--release", help="Let jobs write again what you wrote.")
+    ] = False,
+    scope: Scope = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what an agent has in mind: about you, itself, the two of you, and the last days.
+
+    It stands in [bold]session_context()[/] of every session, and changes only between sessions.
+    Without --edit and --release it works while an agent runs.
+
+    Examples: [bold]slowcat-memory blocks[/], [bold]slowcat-memory blocks human --history[/],
+    [bold]slowcat-memory blocks persona --edit "You are Mo, calm and brief."[/]
+    """
+    if label is None and (edit is not None or release):
+        raise typer.BadParameter("name the block", param_hint="LABEL")
+    known = settings(ctx)
+    where = known.scope(scope)
+    with known.engine(readonly=edit is None and not release, words_only=True) as engine:
+        if label and (edit is not None or release):
+            _change(engine, where, label, edit)
+        found = _found(engine, where, label or "", every=history)
+        if as_json:
+            return print_json(found)
+        if not found:
+            return warn(_why_none(engine, where, label))
+        out().print(_table(engine, found, whole=label is not None))
+    return None
+
+
+def _found(engine: "MemoryEngine", scope: str, label: str, *, every: bool) -> "list[Memory]":
+    from slowcat_memory.core.blocks.block import history
+
+    with engine.store.snapshot() as snapshot:
+        found = history(snapshot.memories(scope, "block/"), label)
+    return found if every else [memory for memory in found if not memory.retired_at]
+
+
+def _why_none(engine: "MemoryEngine", scope: str, label: str | None) -> str:
+    from slowcat_memory.core.blocks.block import label_of
+
+    with engine.store.snapshot() as snapshot:
+        if scope not in snapshot.scopes():
+            return nothing_in(engine, scope)
+    there = sorted({label_of(one) for one in _found(engine, scope, "", every=False)})
+    if label and there:
+        return f"There is no block {label}; there are {listed(there, 9)}."
+    how = "slowcat-memory idle writes them, and --edit writes one of yours"
+    return f"There {f'is no block {label}' if label else 'are no blocks'} yet: {how}."
+
+
+def _change(engine: "MemoryEngine", scope: str, label: str, text: str | None) -> None:
+    from slowcat_memory.engine.block_edits import edit_block, release_block
+
+    try:
+        if text is None:
+            release_block(engine, scope, label)
+        else:
+            edit_block(engine, scope, label, text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def _table(engine: "MemoryEngine", found: "list[Memory]", *, whole: bool) -> Any:
+    from slowcat_memory.core.blocks.block import label_of, owner_of
+
+    made = table("block", ">version", "owner", "since", "text*")
+    for memory in found:
+        row(
+            made,
+            label_of(memory),
+            memory.facets.get("version", ""),
+            owner_of(memory),
+            when(memory.recorded_at or memory.valid_from, engine.zone),
+            memory.text if whole else short(memory.text),
+            style="dim" if memory.retired_at else "",
+        )
+    return made

@@ -1,0 +1,121 @@
+"""``slowcat-memory export``: the memory as a transcript, to keep, to read, or to move."""
+
+import gzip
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Annotated
+
+import typer
+
+from slowcat_memory.cli.shared.arguments import Scope
+from slowcat_memory.cli.shared.output import count, err
+from slowcat_memory.cli.shared.settings import settings
+
+
+def export(
+    ctx: typer.Context,
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Where to; .gz and .zst are compressed.",
+            dir_okay=False,
+        ),
+    ] = None,
+    facts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Write the facts instead, a file for each day and an index of all.",
+            file_okay=False,
+        ),
+    ] = None,
+    summaries: Annotated[
+        bool, typer.Option("--summaries", help="The summaries, as text, in place of the log.")
+    ] = False,
+    scope: Scope = None,
+) -> None:
+    """Write what was said, and the notes, as JSON lines that [bold]import[/] reads back.
+
+    Works while an agent runs. Every scope but the guests', unless one is named. What was derived is
+    left out: it is made again. The file is readable by its owner alone.
+
+    Examples: [bold]slowcat-memory export -o memory.jsonl.zst[/],
+    [bold]slowcat-memory export --scope anna | jq -r .text[/],
+    [bold]slowcat-memory export --facts facts[/], [bold]slowcat-memory export --summaries[/]
+    """
+    from slowcat_memory import replay
+    from slowcat_memory.runtime.conversation.audience import guest_scope
+    from slowcat_memory.runtime.namespaces.registry import check_scope
+
+    if facts and to:
+        raise typer.BadParameter("give --out or --facts")
+    only = check_scope(scope) if scope else ""
+    if facts:
+        return _facts(ctx, facts, only)
+    lines = 0
+    with settings(ctx).engine(readonly=True, words_only=True) as engine, _sink(to) as sink:
+        guest = guest_scope(engine.config.people)
+        with engine.store.snapshot() as snapshot:
+            if summaries:
+                for text in replay.export_summaries(snapshot, only, guest):
+                    sink.write(f"{text}\n\n".encode())
+                    lines += text.count("\n") + 2
+            for line in () if summaries else replay.export(snapshot, only, but=guest):
+                sink.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+                lines += 1
+    if to:
+        err().print(f"[green]✓[/] {count(lines, 'line')} in {to}", soft_wrap=True)
+    return None
+
+
+def _facts(ctx: typer.Context, folder: Path, only: str) -> None:
+    from slowcat_memory.replay.facts import export_facts
+    from slowcat_memory.runtime.conversation.audience import guest_scope
+
+    with settings(ctx).engine(readonly=True, words_only=True) as engine:
+        guests = guest_scope(engine.config.people)
+        with engine.store.snapshot() as snapshot:
+            scopes = [only] if only else [name for name in snapshot.scopes() if name != guests]
+            written = export_facts(snapshot, folder, scopes, engine.zone)
+    err().print(f"[green]✓[/] {count(written, 'fact')} in {folder}", soft_wrap=True)
+
+
+@contextmanager
+def _sink(to: Path | None) -> Iterator[IO[bytes]]:
+    """Open what to write to; a file gets its name only when it is complete."""
+    if to is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    unfinished = to.with_name(f".{to.name}.unfinished")
+    fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            with _packed(file, to.suffix) as sink:
+                yield sink
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(to)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def _packed(file: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
+    if suffix == ".gz":
+        with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as packed:
+            yield packed  # type: ignore[misc]  # a file of bytes in all but name
+    elif suffix == ".zst":
+        import zstandard
+
+        with zstandard.ZstdCompressor().stream_writer(file, closefd=False) as packer:
+            yield packer
+    else:
+        yield file

@@ -1,0 +1,211 @@
+"""``slowcat-memory import``: transcripts in."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from slowcat_memory.cli.shared.progress import Told, bars
+from slowcat_memory.cli.shared.arguments import AsJson
+from slowcat_memory.cli.shared.output import count, err, listed, out, print_json, warn
+from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.cli.data.tidy import tidy_scopes
+from slowcat_memory.errors import ProviderError, TranscriptError
+
+if TYPE_CHECKING:
+    from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.replay import Imported, Step
+
+SHOWN = 10  # unreadable lines that are listed for each file
+
+
+def import_(
+    ctx: typer.Context,
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILE", help="Transcripts.", show_default=False),
+    ] = None,
+    scope: Annotated[
+        str,
+        typer.Option(
+            help="Whose memory; {conversation} stands for each conversation's name. By default what"
+            " the file says, else the configured user.",
+            show_default=False,
+        ),
+    ] = "",
+    conversation: Annotated[
+        list[str] | None, typer.Option(help="Only this conversation of the file; may be repeated.")
+    ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Bring back imported sessions that were forgotten.")
+    ] = False,
+    embed: Annotated[
+        bool, typer.Option("--embed/--no-embed", help="Make vectors and the index at once.")
+    ] = True,
+    facts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Facts that export --facts wrote.", file_okay=False, exists=True
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    r"""Put transcripts into the memory: JSON lines or plain text, .gz and .zst too.
+
+    JSON lines, a turn each; only "text" must be there:
+    [dim]{"speaker": "Anna", "text": "My dog is called Max.", "at": "2024-05-12T18:30",
+    "role": "user", "session": "a", "id": "1"}[/]
+
+    Plain text, a turn a line; "# 2024-05-12 18:30" or two blank lines begin a session:
+    [dim]Anna: My dog is called Max.[/]
+
+    What [bold]export[/] wrote and evaluation sets (conversations.jsonl.gz) can be read as well.
+    Lines that cannot be read are named and left out. A file may be given again, also after it has
+    grown or the import was interrupted: nothing is imported twice.
+
+    Example: [bold]slowcat-memory import chats.jsonl --scope anna[/]
+    """
+    if bool(paths) == bool(facts):
+        raise typer.BadParameter("give transcripts, or --facts")
+    if facts:
+        return _facts(ctx, facts, scope, as_json)
+    paths = paths or []
+    begun = time.monotonic()
+    _refuse_all_unreadable(paths)
+    with settings(ctx).engine() as engine:
+        told = [_one(engine, path, scope, conversation or [], again, as_json) for path in paths]
+        scopes = sorted(set().union(*(entry["scopes"] for entry in told)))
+        trouble = _tidy(engine, scopes, as_json) if embed else ""
+        searchable = engine.embedding.state in ("ready", "endpoint") and not trouble
+    if as_json:
+        return print_json({"files": told, "scopes": scopes, "vectors": searchable and embed})
+    keys = ("turns", "sessions", "known_turns", "notes")
+    total = {key: sum(entry[key] for entry in told) for key in keys}
+    _summary(total, scopes, time.monotonic() - begun)
+    if any(entry["unreadable"] and not entry["read"] for entry in told):
+        raise typer.Exit(1)
+    return None
+
+
+def _facts(ctx: typer.Context, folder: Path, scope: str, as_json: bool) -> None:
+    from slowcat_memory.replay.facts import import_facts
+
+    with settings(ctx).engine(words_only=True) as engine:
+        done = import_facts(engine, folder, scope)
+    if as_json:
+        return print_json(done)
+    known = f", {done.known:,} known already" if done.known else ""
+    out().print(f"[green]✓[/] {count(done.facts, 'fact')}{known}")
+    if done.unproven:
+        warn(f"{count(done.unproven, 'fact')} without a turn that says so in this log.")
+    if done.refused:
+        warn(f"{count(done.refused, 'fact')} left out: they read like orders or links.")
+    return None
+
+
+def _refuse_all_unreadable(paths: list[Path]) -> None:
+    """Make no store for nothing: raise when none of the files can be read."""
+    from slowcat_memory.replay import files
+
+    refused = []
+    for path in paths:
+        try:
+            with files.opened(path):
+                pass
+        except TranscriptError as error:
+            refused.append(error)
+    if len(refused) == len(paths):
+        for other in refused[:-1]:
+            warn(str(other))
+        raise refused[-1]
+
+
+def _one(
+    engine: "MemoryEngine",
+    path: Path,
+    scope: str,
+    conversations: list[str],
+    again: bool,
+    quiet: bool,
+) -> dict[str, Any]:
+    from slowcat_memory import replay
+
+    faults: list[TranscriptError] = []
+    done = replay.Imported()
+    try:
+        with bars({"read": path.name}, quiet) as told:
+            done = replay.import_file(
+                engine,
+                path,
+                scope=scope,
+                conversations=conversations,
+                again=again,
+                on_error=faults.append,
+                progress=lambda step: _step(told, step),
+            )
+    except TranscriptError as error:  # the other files can still be read
+        faults.append(error)
+    if not quiet:
+        _tell_faults(path, faults)
+    return _plain(path, done, faults)
+
+
+def _step(told: Told, step: "Step") -> None:
+    told("read", step.turns, step.of_turns)
+
+
+def _plain(path: Path, done: "Imported", faults: list[TranscriptError]) -> dict[str, Any]:
+    return {
+        "file": str(path),
+        "turns": done.turns,
+        "sessions": done.sessions,
+        "notes": done.notes,
+        "known_turns": done.known_turns,
+        "conversations": done.conversations,
+        "read": done.turns + done.known_turns + done.notes,
+        "scopes": sorted(done.scopes),
+        "unreadable": [fault.message for fault in faults],
+    }
+
+
+def _tell_faults(path: Path, faults: list[TranscriptError]) -> None:
+    if not faults:
+        return
+    warn(f"{path.name}: {count(len(faults), 'part')} could not be read:")
+    for fault in faults[:SHOWN]:
+        warn(f"  {fault}")
+    if len(faults) > SHOWN:
+        warn(f"  and {len(faults) - SHOWN} more")
+
+
+def _tidy(engine: "MemoryEngine", scopes: list[str], quiet: bool) -> str:
+    """Embed and index what came in; when that fails, the turns are in all the same."""
+    try:
+        tidy_scopes(engine, scopes, quiet)
+    except ProviderError as error:
+        warn(f"No vectors for now, search is by words: {error}")
+        return str(error)
+    report = engine.embedding
+    if report.state in ("missing", "none") and not quiet:
+        warn(f"Search is by words only: {report.source}. {report.hint}".strip())
+    return ""
+
+
+def _summary(total: dict[str, int], scopes: list[str], seconds: float) -> None:
+    new, known, notes = total["turns"], total["known_turns"], total["notes"]
+    where = f"scope {scopes[0]}" if len(scopes) == 1 else f"scopes {listed(scopes)}"
+    if notes:
+        out().print(f"[green]✓[/] {count(notes, 'note')}, {where}")
+    if not new and known:
+        out().print(f"Nothing new: all {count(known, 'turn')} were in {where} already.")
+    elif not new and not notes:
+        err().print(
+            "[red]No turn could be read.[/] [bold]slowcat-memory import --help[/] shows how."
+        )
+    elif new:
+        before = f"; {known:,} were there already" if known else ""
+        out().print(
+            f"[green]✓[/] {count(new, 'turn')} in {count(total['sessions'], 'session')}, "
+            f"{where}, {seconds:.1f} s{before}"
+        )

@@ -1,0 +1,59 @@
+"""``slowcat-memory tidy``: exact vectors, a fresh index, and old texts packed."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from slowcat_memory.cli.shared.progress import bars, waiting
+from slowcat_memory.cli.shared.output import count, out, warn
+from slowcat_memory.cli.shared.settings import settings
+
+if TYPE_CHECKING:
+    from slowcat_memory.engine import MemoryEngine
+
+
+def tidy(
+    ctx: typer.Context,
+    scope: Annotated[
+        str | None, typer.Option(help="Only this scope; by default every one.")
+    ] = None,
+) -> None:
+    """Embed what has no exact vector yet, rebuild the index, and pack old texts.
+
+    Never needed: an agent finds everything the moment it is said, and packs old texts itself when
+    nobody speaks. Worth while after a change of the embedding model, which needs every vector anew,
+    and after a large import.
+
+    Example: [bold]slowcat-memory tidy --scope anna[/]
+    """
+    known = settings(ctx)
+    with known.engine() as engine:
+        with engine.store.snapshot() as snapshot:
+            scopes = [known.scope(scope)] if scope else snapshot.scopes()
+        tidy_scopes(engine, scopes)
+        report = engine.embedding
+    if report.state in ("missing", "none"):
+        warn(f"No vectors were made: {report.source}. {report.hint}".strip())
+    out().print(f"[green]✓[/] {count(len(scopes), 'scope')} in order.")
+
+
+def tidy_scopes(engine: "MemoryEngine", scopes: Sequence[str], quiet: bool = False) -> None:
+    """Tidy scopes, one after the other, with a bar for each step.
+
+    Args:
+        engine: Open for writing.
+        scopes: Which.
+        quiet: Show nothing.
+
+    Raises:
+        ProviderError: The embedding model failed; what it finished is kept.
+    """
+    if scopes and engine.embedding.state == "needs export":
+        with waiting("making the embedding model ready", quiet):
+            engine.tidy(scopes[0])
+    for scope in scopes:
+        of = f" of {scope}" if len(scopes) > 1 else ""
+        labels = {"embed": f"vectors{of}", "index": f"index{of}", "tiers": f"old texts{of}"}
+        with bars(labels, quiet) as told:
+            engine.tidy(scope, told)

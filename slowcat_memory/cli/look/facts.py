@@ -1,0 +1,140 @@
+"""``slowcat-memory facts``: what is known of people, since when, and who said so."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from slowcat_memory.cli.shared.arguments import AsJson, Scope, nothing_in
+from slowcat_memory.cli.shared.output import (
+    count,
+    listed,
+    out,
+    print_json,
+    row,
+    short,
+    table,
+    warn,
+)
+from slowcat_memory.cli.shared.settings import settings
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+    from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.records import Memory
+
+MARKS = {"high": "●●●", "medium": "●●○", "low": "●○○"}
+
+
+def facts(
+    ctx: typer.Context,
+    type_: Annotated[
+        str | None, typer.Option("--type", help="Only of this type: preference, work, …")
+    ] = None,
+    about: Annotated[
+        str | None, typer.Option(help="Only about this person or thing.", metavar="NAME")
+    ] = None,
+    history: Annotated[
+        bool, typer.Option("--history", help="Also what was true and is over.")
+    ] = False,
+    audit: Annotated[
+        bool,
+        typer.Option(
+            "--audit", help="Also what was put into quarantine, replaced, or said twice; and why."
+        ),
+    ] = False,
+    scope: Scope = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the facts: what people said of themselves and theirs, newest first.
+
+    Works while an agent runs. The number is that of the turn that says it:
+    [bold]slowcat-memory show 17[/]. Facts without an LLM are found by rules, and marked "rule".
+
+    Examples: [bold]slowcat-memory facts --about Max --history[/],
+    [bold]slowcat-memory facts --type preference[/]
+    """
+    known = settings(ctx)
+    where = known.scope(scope)
+    with known.engine(readonly=True, words_only=True) as engine:
+        found = _found(engine, where, history=history, audit=audit)
+        found = [one for one in found if _fits(one, type_, about)]
+        if as_json:
+            return print_json(found)
+        if not found:
+            return warn(_why_none(engine, where, type_, about))
+        _print(found, engine.zone, past=history or audit, audit=audit)
+    return None
+
+
+def _found(engine: "MemoryEngine", scope: str, *, history: bool, audit: bool) -> "list[Memory]":
+    from slowcat_memory.core.memory.kinds import FACT, QUARANTINED, family
+
+    with engine.store.snapshot() as snapshot:
+        every = [m for m in snapshot.memories(scope) if family(m.kind) == FACT]
+    kept = []
+    for one in every:
+        over = one.retired_at is not None
+        hidden = one.kind == QUARANTINED or (over and one.facets.get("why") == "same")
+        if audit or (not hidden and (history or not over)):
+            kept.append(one)
+    return sorted(kept, key=lambda one: (one.valid_from, one.id), reverse=True)
+
+
+def _fits(fact: "Memory", type_: str | None, about: str | None) -> bool:
+    from slowcat_memory.core.text.normalize import fingerprint
+
+    if type_ and fact.kind.partition("/")[2] != type_.strip().lower():
+        return False
+    if not about:
+        return True
+    names = f" {fingerprint(fact.facets.get('subject', ''))} {fingerprint(fact.text)} "
+    return f" {fingerprint(about)} " in names.replace("'s ", " ")
+
+
+def _why_none(engine: "MemoryEngine", scope: str, type_: str | None, about: str | None) -> str:
+    with engine.store.snapshot() as snapshot:
+        if scope not in snapshot.scopes():
+            return nothing_in(engine, scope)
+    known = _found(engine, scope, history=False, audit=False)
+    if not known:
+        return "No facts yet: slowcat-memory idle draws them from what was said."
+    types = sorted({one.kind.partition("/")[2] for one in known})
+    asked = f"about {about}" if about else f"of the type {type_}"
+    return (
+        f"No facts {asked}; there are {count(len(known), 'fact')} of the types {listed(types, 9)}."
+    )
+
+
+def _print(found: "list[Memory]", zone: "tzinfo", *, past: bool, audit: bool) -> None:
+    extra = (["until"] if past else []) + (["note"] if audit else [])
+    made = table("type", "fact*", "since", *extra, "sure", ">turn", "by")
+    for one in found:
+        over = one.retired_at is not None
+        until = f"{one.valid_to.astimezone(zone):%Y-%m-%d}" if one.valid_to else ""
+        cells = ([until] if past else []) + ([_note(one)] if audit else [])
+        row(
+            made,
+            one.kind.partition("/")[2].replace("_", " "),
+            short(one.text),
+            f"{one.valid_from.astimezone(zone):%Y-%m-%d}",
+            *cells,
+            MARKS.get(one.facets.get("confidence", "high"), ""),
+            one.sources[0] if one.sources else "",
+            "person" if one.made is None else "LLM" if one.made.model else "rule",
+            style="dim" if over else "",
+        )
+    out().print(made)
+    holds = sum(one.retired_at is None for one in found)
+    out().print(f"[dim]{count(len(found), 'fact')}, {holds:,} of them hold[/]")
+
+
+def _note(fact: "Memory") -> str:
+    why = fact.facets.get("why", "")
+    words = {
+        "order": "reads like an order",
+        "injected": "said with an order",
+        "link": "holds a link",
+        "same": "said before, or read anew",
+    }
+    return words.get(why, "superseded" if fact.retired_at else "")

@@ -1,0 +1,72 @@
+"""``slowcat-memory hotwords``: what a speech recogniser should know before it listens."""
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from slowcat_memory.cli.shared.arguments import Scope, nothing_in
+from slowcat_memory.cli.shared.output import print_json, warn
+from slowcat_memory.cli.shared.settings import settings
+
+if TYPE_CHECKING:
+    from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.records import Hotword
+
+PROMPT_TOKENS = 224  # Whisper reads no more of an initial prompt
+
+
+class Format(StrEnum):
+    """How the words are written."""
+
+    plain = "plain"
+    json = "json"
+    whisper = "whisper"
+
+
+def hotwords(
+    ctx: typer.Context,
+    n: Annotated[int, typer.Option(help="How many words at most.", min=1, max=3000)] = 100,
+    format: Annotated[
+        Format,
+        typer.Option(help="A word a line; JSON with weights; or one line as a prompt for Whisper."),
+    ] = Format.plain,
+    scope: Scope = None,
+) -> None:
+    """List the names in a memory, and the rare words that are frequent in it.
+
+    Works while an agent runs. A recogniser that is given them writes names as they are: pass the
+    prompt to Whisper as its initial prompt, or the words to a recogniser with a list of its own.
+
+    Example: [bold]slowcat-memory hotwords --n 50 --format whisper[/]
+    """
+    known = settings(ctx)
+    where = known.scope(scope)
+    with known.engine(readonly=True, words_only=True) as engine:
+        found = engine.hotwords(where, n)
+        if not found and format is not Format.json:
+            return warn(_why_none(engine, where))
+    if format is Format.json:
+        return print_json(found)
+    print(_prompt(found) if format is Format.whisper else "\n".join(one.word for one in found))
+    return None
+
+
+def _why_none(engine: "MemoryEngine", scope: str) -> str:
+    with engine.store.snapshot() as snapshot:
+        known = scope in snapshot.scopes()
+    return f"No names in the scope {scope} yet." if known else nothing_in(engine, scope)
+
+
+def _prompt(found: "list[Hotword]") -> str:
+    """Write what fits into a prompt; Whisper reads its end, so the most telling word comes last."""
+    from slowcat_memory.core.text.normalize import estimate_tokens
+
+    kept: list[str] = []
+    used = 0
+    for one in found:
+        used += estimate_tokens(f"{one.word},") + 1
+        if used > PROMPT_TOKENS:
+            break
+        kept.append(one.word)
+    return f"{', '.join(reversed(kept))}."

@@ -1,0 +1,123 @@
+"""``slowcat-memory people``: who is known, and what holds of them."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from slowcat_memory.cli.shared.arguments import AsJson, Scope, nothing_in
+from slowcat_memory.cli.shared.output import (
+    count,
+    listed,
+    out,
+    print_json,
+    row,
+    say,
+    short,
+    table,
+    warn,
+)
+from slowcat_memory.cli.shared.settings import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime, tzinfo
+
+    from slowcat_memory.core.graph.portrait import Line, Portrait
+    from slowcat_memory.engine import MemoryEngine
+
+SHOWN = 6  # things told of somebody in the list
+
+
+def people(
+    ctx: typer.Context,
+    name: Annotated[str | None, typer.Argument(help="Whom to show in full.")] = None,
+    scope: Scope = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Places, things and topics too, not just people and pets.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """See who is known and what holds of them; with a name, also what held before and who says so.
+
+    The register is made while nobody speaks: [bold]slowcat-memory idle[/] makes it now.
+
+    Example: [bold]slowcat-memory people Clara[/]
+    """
+    known = settings(ctx)
+    where = known.scope(scope)
+    with known.engine(readonly=True, words_only=True) as engine:
+        found = engine.portraits(where, name or "")
+        if not (name or every):
+            found = [one for one in found if one.type in ("person", "pet")]
+        if as_json:
+            return print_json(found)
+        if not found:
+            return warn(nobody(engine, where, name))
+        if not name:
+            out().print(_everyone(found))
+            return say(f"[dim]{count(len(found), 'name')} known[/]")
+        for one in found:
+            out().print(_one(one, engine.zone))
+
+
+def nobody(engine: "MemoryEngine", scope: str, name: str | None) -> str:
+    """Say that nobody is known, or nobody of a name, and what to do about it.
+
+    Args:
+        engine: The engine.
+        scope: The namespace.
+        name: Of whom; None for anybody.
+
+    Returns:
+        A sentence or two.
+    """
+    with engine.store.snapshot() as snapshot:
+        if scope not in snapshot.scopes():
+            return nothing_in(engine, scope)
+    if name and (others := [one.name for one in engine.portraits(scope)]):
+        return f"Nobody is known as {name}; known are {listed(others)}."
+    return "Nobody is known yet: slowcat-memory idle reads what was said."
+
+
+def _everyone(found: "Sequence[Portrait]") -> Any:
+    made = table("who", "what", "what holds*")
+    for one in found:
+        told = [f"{line.what} {line.value}" for line in one.holds]
+        told += [f"{key} {value}" for key, value in one.attributes.items()]
+        told += [f"{line.value}: {line.what} {one.name}" for line in one.others]
+        row(made, one.name, one.type, short("; ".join(told[:SHOWN])))
+    return made
+
+
+def _one(one: "Portrait", zone: "tzinfo") -> Any:
+    also = f", also {listed(one.also)}" if one.also else ""
+    made = table("what", "of them*", "since", "until", "in these words*", ">turn")
+    for key, value in one.attributes.items():
+        row(made, key, value, "", "", "", "")
+    for line in (*one.holds, *one.before):
+        told = (line.what, line.value, day(line.since, zone), day(line.until, zone))
+        row(made, *told, _said(line), line.turn, style="dim" if line in one.before else "")
+    for line in one.others:
+        told = (f"{line.value} {line.what}", one.name, day(line.since, zone), "")
+        row(made, *told, _said(line), line.turn)
+    made.title = f"{one.name} ({one.type}{also})".replace("[", "\\[")
+    return made
+
+
+def _said(line: "Line") -> str:
+    return f"“{short(line.quote, 120)}”" if line.quote else ""
+
+
+def day(at: "datetime | None", zone: "tzinfo") -> str:
+    """Write a day.
+
+    Args:
+        at: A time, None for none.
+        zone: Of the reader.
+
+    Returns:
+        For example "2024-05-12".
+    """
+    from slowcat_memory.core.graph.relations import ALWAYS
+
+    return "" if at is None or at == ALWAYS else f"{at.astimezone(zone):%Y-%m-%d}"

@@ -1,0 +1,95 @@
+"""``slowcat-memory search``: what would come to mind."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from slowcat_memory.cli.shared.arguments import AsJson, Scope, nothing_in
+from slowcat_memory.cli.shared.output import count, out, print_json, row, short, table, warn, when
+from slowcat_memory.cli.shared.settings import settings
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+    from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.records import Hit
+    from slowcat_memory.runtime.recall.query import Recollection
+
+
+def search(
+    ctx: typer.Context,
+    text: Annotated[str, typer.Argument(help="What to look for, in any words.")],
+    scope: Scope = None,
+    k: Annotated[int, typer.Option(help="How many memories at most.", min=1, max=1000)] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Find memories, best first, and see why each was found.
+
+    Works while an agent runs. Uses the agent's own recall, without its deadline.
+
+    Example: [bold]slowcat-memory search "what is my dog called" --k 3[/]
+    """
+    known = settings(ctx)
+    where = known.scope(scope)
+    with known.engine(readonly=True) as engine:
+        found = engine.search(text, where, k, local=True)
+        if as_json:
+            return print_json(_plain(found))
+        if not found.hits:
+            return warn(_why_none(engine, where))
+        out().print(_table(found.hits, engine.zone))
+        _tell_how(engine, found)
+
+
+def _plain(found: "Recollection") -> dict[str, Any]:
+    return {
+        "stage": found.stage,
+        "timings_ms": found.timings,
+        "hits": [
+            {"score": hit.score, "views": hit.views, "memory": hit.memory} for hit in found.hits
+        ],
+    }
+
+
+def _table(hits: "list[Hit]", zone: "tzinfo") -> Any:
+    made = table(">score", "when", "who", "text*", "id", "found by")
+    for hit in hits:
+        memory = hit.memory
+        row(
+            made,
+            f"{hit.score:.2f}",
+            when(memory.valid_from, zone),
+            memory.speaker + (" 📌" if memory.pinned else ""),
+            short(memory.text),
+            memory.id,
+            views(hit.views),
+        )
+    return made
+
+
+def views(scores: dict[str, float]) -> str:
+    """Write by which views a memory was found.
+
+    Args:
+        scores: By view.
+
+    Returns:
+        A line for each that counts, for example "dense 0.91".
+    """
+    best_first = sorted(scores.items(), key=lambda item: -item[1])
+    return "\n".join(f"{name} {score:.2f}" for name, score in best_first if abs(score) >= 0.005)
+
+
+def _why_none(engine: "MemoryEngine", scope: str) -> str:
+    with engine.store.snapshot() as snapshot:
+        known = scope in snapshot.scopes()
+    return "Nothing comes to mind." if known else nothing_in(engine, scope)
+
+
+def _tell_how(engine: "MemoryEngine", found: "Recollection") -> None:
+    how = "by words and meaning" if found.stage == "full" else "by words only"
+    ms = found.timings.get("total", sum(found.timings.values()))
+    out().print(f"[dim]{count(len(found.hits), 'memory')}, {how}, in {ms:.1f} ms[/]")
+    report = engine.embedding
+    if report.state in ("needs export", "missing"):
+        warn(f"No vectors: {report.source}. {report.hint or 'slowcat-memory init prepares it.'}")

@@ -1,0 +1,158 @@
+"""``slowcat-memory show``: sessions, what was said in one, one memory with where it comes from."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from slowcat_memory.cli.shared.arguments import AsJson, Scope, find_session, memory_id, nothing_in
+from slowcat_memory.cli.shared.output import count, out, print_json, row, short, table, warn, when
+from slowcat_memory.cli.shared.settings import settings
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+    from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.records import Memory, Session, Turn
+    from slowcat_memory.store import Snapshot
+
+
+def show(
+    ctx: typer.Context,
+    what: Annotated[
+        str | None,
+        typer.Argument(help="A session, a turn's number, or a memory's id.", show_default=False),
+    ] = None,
+    last: Annotated[
+        int | None, typer.Option("--last", help="Show the latest turns, this many.", min=1)
+    ] = None,
+    scope: Scope = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the sessions, the turns of one, or one memory with its sources.
+
+    Works while an agent runs. The beginning of a session's id is enough.
+
+    Examples: [bold]slowcat-memory show[/], [bold]slowcat-memory show --last 20[/],
+    [bold]slowcat-memory show 20240512T1830[/], [bold]slowcat-memory show 17[/]
+    """
+    known = settings(ctx)
+    where = known.scope(scope)
+    with known.engine(readonly=True, words_only=True) as engine:
+        with engine.store.snapshot() as snapshot:
+            if what is not None:
+                return _one(snapshot, where, what, engine.zone, as_json)
+            if last is not None:
+                turns = list(snapshot.turns(where))[-last:]
+                return _turns(turns, engine.zone, as_json)
+            sessions = snapshot.sessions(where)
+            rows = [(session, snapshot.turn(session.first_turn)) for session in sessions]
+        _sessions(engine, where, rows, as_json)
+
+
+def _sessions(
+    engine: "MemoryEngine", scope: str, rows: "list[tuple[Session, Turn | None]]", as_json: bool
+) -> None:
+    if as_json:
+        return print_json([session for session, _ in rows])
+    if not rows:
+        return warn(nothing_in(engine, scope))
+    made = table("session", "began", ">minutes", ">turns", "ended", "first words*")
+    for session, first in rows:
+        row(
+            made,
+            session.id,
+            when(session.started, engine.zone),
+            f"{(session.last - session.started).total_seconds() / 60:.0f}",
+            session.turns,
+            session.reason if session.ended else "open",
+            short(first.text, 80) if first else "",
+        )
+    out().print(made)
+    turns = sum(session.turns for session, _ in rows)
+    out().print(f"[dim]{count(len(rows), 'session')}, {count(turns, 'turn')} in scope {scope}[/]")
+
+
+def _turns(turns: "list[Turn]", zone: "tzinfo", as_json: bool) -> None:
+    if as_json:
+        return print_json(turns)
+    out().print(turns_table(turns, zone) if turns else "[dim]no turns[/]")
+    return None
+
+
+def _one(snapshot: "Snapshot", scope: str, what: str, zone: "tzinfo", as_json: bool) -> None:
+    if not what.isdecimal() and (session := find_session(snapshot, what)):
+        turns = [t for t in snapshot.turns(session.scope) if t.session == session.id]
+        return _turns(turns, zone, as_json)
+    memory = find_memory(snapshot, scope, memory_id(what))
+    if memory is None:
+        raise typer.BadParameter(f"there is no session and no memory {what!r} in scope {scope}")
+    sources = [turn for id_ in memory.sources if (turn := snapshot.turn(id_))]
+    if as_json:
+        return print_json({"memory": memory, "sources": sources})
+    _memory(memory, sources, zone)
+    return None
+
+
+def find_memory(snapshot: "Snapshot", scope: str, id_: str) -> "Memory | None":
+    """Find a memory in a scope, or a chunk in any: a turn's number is the same in all of them.
+
+    Args:
+        snapshot: The store.
+        scope: Where to look.
+        id_: The memory's id.
+
+    Returns:
+        The memory, None when there is none.
+    """
+    from slowcat_memory.core.memory.chunk import turn_of
+
+    turn = snapshot.turn(turn_of(id_)) if turn_of(id_) else None
+    return snapshot.read(turn.scope if turn else scope, id_)
+
+
+def _memory(memory: "Memory", sources: "list[Turn]", zone: "tzinfo") -> None:
+    made = table("", "*")
+    made.show_header = False
+    row(made, "text", memory.text, style="bold")
+    for name, value in _facts(memory, zone).items():
+        row(made, name, value)
+    out().print(made)
+    if sources:
+        out().print(turns_table(sources, zone, title="made from"))
+
+
+def _facts(memory: "Memory", zone: "tzinfo") -> dict[str, Any]:
+    facts = {
+        "id": memory.id,
+        "kind": memory.kind,
+        "scope": memory.scope,
+        "who": f"{memory.speaker} ({memory.role})",
+        "context": memory.context,
+        "holds since": when(memory.valid_from, zone),
+        "holds until": when(memory.valid_to, zone) if memory.valid_to else "",
+        "superseded": when(memory.retired_at, zone) if memory.retired_at else "",
+        "importance": f"{memory.importance:.2f}",
+        "pinned": "yes" if memory.pinned else "",
+        "stays here": "yes: never before an LLM on another machine" if memory.local_only else "",
+    }
+    return {name: value for name, value in facts.items() if value}
+
+
+def turns_table(turns: "list[Turn]", zone: "tzinfo", title: str = "") -> Any:
+    """Lay out what was said.
+
+    Args:
+        turns: In order.
+        zone: Of the reader.
+        title: Above the table.
+
+    Returns:
+        A table.
+    """
+    made = table(">id", "when", "who", "text*", title=title)
+    for turn in turns:
+        text = turn.text + (" …[interrupted]" if turn.interrupted else "")
+        text += f" …[{turn.cut:,} characters cut]" if turn.cut else ""
+        style = "dim" if turn.role == "assistant" else ""
+        row(made, turn.id, when(turn.at, zone), turn.speaker, text, style=style)
+    return made

@@ -1,0 +1,245 @@
+"""``slowcat-memory chat``: talk to a model on this machine, in the terminal, with a memory."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from msgspec.structs import replace
+from rich.console import Console
+from rich.text import Text
+
+from slowcat_memory.cli.setup.model_servers import KNOWN, Server, choose_server
+from slowcat_memory.cli.shared.output import count, out, row, short, table, when
+from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.config import Config
+from slowcat_memory.errors import EndpointError, SlowcatError
+
+if TYPE_CHECKING:
+    from slowcat_memory.cli.run.chat_pipeline import Talk
+    from slowcat_memory.engine import MemoryEngine
+
+_VIEWS = ("window", "turn", "dense")
+_UNPRINTABLE = {c: None for c in (*range(32), *range(127, 160)) if c not in (9, 10)}
+
+
+def chat(
+    ctx: typer.Context,
+    llm_url: Annotated[
+        str, typer.Option(help="The server, such as http://127.0.0.1:1234/v1.", metavar="URL")
+    ] = "",
+    model: Annotated[str, typer.Option(help="Its model; by default the first it offers.")] = "",
+    user: Annotated[str, typer.Option(help="Whose memory: a name without spaces.")] = "",
+    allow_remote: Annotated[
+        bool, typer.Option("--allow-remote", help="Let the server be on another machine.")
+    ] = False,
+) -> None:
+    """Talk to a model on this machine, with a memory that stays.
+
+    Looks for LM Studio, Ollama and llama.cpp by itself. The words go through the
+    same Pipecat pipeline and the same memory as those of a voice agent.
+    Inside, /why shows what was recalled for the last turn, and /help the rest.
+
+    Examples: [bold]slowcat-memory chat[/],
+    [bold]slowcat-memory chat --user anna --model qwen3-4b[/]
+    """
+    config = _whose(settings(ctx).config, user)
+    remote = allow_remote or config.llm.allow_remote
+    console = out()
+    server = choose_server(llm_url or config.llm.url, remote)
+    if server is None:
+        _tell_what_to_start(console)
+        raise typer.Exit(1)
+    name = server.model(model or config.llm.model)
+    _converse(config, server, name, console)
+
+
+def _converse(config: Config, server: Server, model: str, console: Console) -> None:
+    from loguru import logger
+
+    from slowcat_memory.cli.run.chat_pipeline import Talk
+    from slowcat_memory.engine import MemoryEngine
+
+    with suppress(ImportError):  # not on Windows
+        import readline  # noqa: F401  # lines can be edited, and fetched again
+
+    logger.disable("pipecat")  # what matters of it is told in one line, here
+    engine = MemoryEngine(config)
+    try:
+        _greet(console, engine, server, model)
+        with Talk(engine, config.memory.user_id, server.url, model) as talk:
+            Chat(console, engine, talk, config).run()
+    finally:
+        engine.close()
+        logger.enable("pipecat")
+    console.print("Saved. Until next time.", style="dim")
+
+
+class Chat:
+    """Reads lines, and does what they say."""
+
+    def __init__(
+        self, console: Console, engine: "MemoryEngine", talk: "Talk", config: Config
+    ) -> None:
+        """Begin.
+
+        Args:
+            console: Where to write.
+            engine: The memory.
+            talk: The conversation.
+            config: Whose memory.
+        """
+        self._out, self._engine, self._talk = console, engine, talk
+        self._me, self._scope = config.memory.user_name, config.memory.user_id
+        self._said = 0
+        self._commands: dict[str, tuple[Callable[[], None], str]] = {
+            "/why": (self._why, "what was recalled for the last turn, with its scores"),
+            "/stats": (self._stats, "what the memory holds, and how fast it is"),
+            "/forget": (self._forget, "delete the last exchange for good"),
+            "/help": (self._help, "this list"),
+            "/quit": (lambda: None, "leave, as Ctrl-D and Ctrl-C do"),
+        }
+
+    def run(self) -> None:
+        """Talk until the user leaves. Ctrl-C during an answer stops the answer."""
+        while True:
+            try:
+                line = input(f"\n{self._me}> ")
+            except (EOFError, KeyboardInterrupt):
+                self._out.print()
+                return
+            words = line.encode("utf-8", "replace").decode().strip()
+            if words == "/quit":
+                return
+            if words.startswith("/"):
+                self._command(words)
+            elif words:
+                self._ask(words)
+
+    def _command(self, words: str) -> None:
+        if words not in self._commands:
+            self._out.print(Text(f"There is no {words}. See /help.", "yellow"))
+            return
+        try:
+            self._commands[words][0]()
+        except SlowcatError as error:
+            self._complain(str(error))
+
+    def _ask(self, words: str) -> None:
+        self._said += 1
+        try:
+            reply = self._talk.ask(words, self._write)
+        except EndpointError as error:
+            self._out.print()
+            self._complain(f"No answer: {short(str(error), 240)}")
+            return
+        stopped = " (stopped)" if reply.interrupted else ""
+        self._out.print(Text(f"{stopped}{self._recalled()}", "dim"))
+
+    def _write(self, token: str) -> None:
+        self._out.print(Text(token.translate(_UNPRINTABLE)), end="", soft_wrap=True)
+
+    def _recalled(self) -> str:
+        if not self._talk.recalled or not self._talk.recalled[1].hits:
+            return ""
+        found, packed = self._talk.recalled
+        held, ms = count(len(packed.hits), "memory"), found.timings["wait"]
+        return f"\n↳ {held} recalled in {ms:.1f} ms, /why"
+
+    # ---------------------------------------------------------------- commands
+
+    def _why(self) -> None:
+        if self._talk.recalled is None:
+            self._out.print(Text("Nothing was asked of the memory yet.", "yellow"))
+            return
+        found, packed = self._talk.recalled
+        if packed.hits:
+            made = table("score", *_VIEWS, "when", "who", "text*")
+            for hit in packed.hits:
+                by = (f"{hit.views[view]:.2f}" if view in hit.views else "" for view in _VIEWS)
+                memory = hit.memory
+                at = when(memory.valid_from, self._engine.zone)
+                row(made, f"{hit.score:.2f}", *by, at, memory.speaker, short(memory.text, 160))
+            self._out.print(made)
+        else:
+            self._out.print("Nothing came to mind that is good enough and not said here already.")
+        how = {"full": "by words and meaning", "lexical": "by words"}.get(found.stage, found.stage)
+        times = ", ".join(f"{name} {ms:.1f}" for name, ms in found.timings.items())
+        self._out.print(f"{how}; a block of {packed.tokens} tokens; ms: {times}", style="dim")
+
+    def _stats(self) -> None:
+        stats = self._engine.stats()
+        index = stats["index"].get(self._scope, {"memories": 0, "vectors": 0})
+        wait = stats["latency_ms"].get("turn_wait")
+        made = table("what", "how much*")
+        row(made, "store", stats["path"])
+        row(made, "on disk", f"{stats['disk_bytes'] / 1e6:.1f} MB")
+        row(made, "your memories", f"{index['memories']:,}, {index['vectors']:,} with a vector")
+        row(made, "embedding", self._engine.embedding.source)
+        if wait:
+            row(made, "recall", f"p50 {wait['p50']:.1f} ms, max {wait['max']:.1f} ms")
+        self._out.print(made)
+
+    def _forget(self) -> None:
+        turns = self._talk.last_exchange() if self._said else []
+        if not turns:
+            self._out.print(Text("Nothing was said in this conversation yet.", "yellow"))
+            return
+        for turn in turns:
+            self._out.print(Text(f"  {turn.speaker}: {short(turn.text, 160)}"), soft_wrap=True)
+        answer = ""
+        with suppress(EOFError, KeyboardInterrupt):
+            answer = input("Delete this for good? [y/N] ")
+        if answer.strip().casefold() not in ("y", "yes"):
+            self._out.print("Kept.")
+            return
+        gone = self._talk.forget(turns)
+        self._said -= 1
+        self._out.print(f"Forgotten: {count(len(gone.turns), 'turn')}, here and on disk.")
+
+    def _help(self) -> None:
+        for name, (_, meaning) in self._commands.items():
+            self._out.print(Text.assemble((f"  {name:<9}", "bold"), meaning))
+
+    def _complain(self, what: str) -> None:
+        self._out.print(Text(what, "red"), soft_wrap=True)
+
+
+def _whose(config: Config, user: str) -> Config:
+    """Choose the namespace; a name that was given is also what the user is called."""
+    if user:
+        memory = replace(config.memory, user_id=user.casefold(), user_name=user.capitalize())
+        config = replace(config, memory=memory)
+    return config
+
+
+def _greet(console: Console, engine: "MemoryEngine", server: Server, model: str) -> None:
+    scope = engine.config.memory.user_id
+    with engine.store.snapshot() as snapshot:
+        sessions = list(snapshot.sessions(scope))
+    turns = sum(session.turns for session in sessions)
+    held = f"{count(turns, 'turn')} from {count(len(sessions), 'session')}" if turns else "empty"
+    report = engine.embedding
+    embedding = {
+        "ready": report.source,
+        "endpoint": report.source,
+        "needs export": f"{report.source} is being made ready; until then by words alone",
+    }.get(report.state, f"none, by words alone: {report.source} {report.hint}".strip())
+    for name, value in (
+        ("model", f"{model}, {server.name} at {server.url}"),
+        ("memory", f"of {scope} in {engine.config.folder}: {held}"),
+        ("recall", embedding),
+    ):
+        console.print(Text.assemble((f"{name:>8}  ", "dim"), value), soft_wrap=True)
+    console.print(Text("          /help shows the commands, Ctrl-D leaves", "dim"))
+
+
+def _tell_what_to_start(console: Console) -> None:
+    console.print("No model server runs on this machine. Start one of these, then try again:")
+    for known in KNOWN:
+        console.print(Text(f"\n{known.name} (port {known.port})", "bold"))
+        for command in known.start:
+            console.print(Text(f"  {command}"), soft_wrap=True)
+    console.print(
+        Text("\nOr name one with --llm-url. Without any: slowcat-memory demo", "dim"),
+    )

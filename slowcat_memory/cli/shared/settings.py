@@ -1,0 +1,138 @@
+"""What every command knows: the configuration it was given, and how to open the store."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from slowcat_memory.cli.shared.output import warn
+
+if TYPE_CHECKING:
+    from slowcat_memory.config import Config
+    from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.providers import LLM
+
+
+class Settings:
+    """The options before the command's name.
+
+    Attributes:
+        file: The configuration file that was named, by ``--config`` or SLOWCAT_CONFIG.
+        store: The store's folder that was named by ``--path``.
+        debug: Whether errors show where they come from.
+    """
+
+    def __init__(
+        self, file: Path | None = None, store: Path | None = None, debug: bool = False
+    ) -> None:
+        """Keep the options; nothing is read yet.
+
+        Args:
+            file: The configuration file.
+            store: The store's folder.
+            debug: Show where errors come from.
+        """
+        self.file, self.store, self.debug = file, store, debug
+
+    @cached_property
+    def config(self) -> "Config":
+        """The configuration, with ``--path`` above all."""
+        from msgspec.structs import replace
+
+        from slowcat_memory.config import load
+
+        config = load(self.file)
+        if self.store is None:
+            return config
+        return replace(config, memory=replace(config.memory, path=str(self.store)))
+
+    def existing(self) -> "Settings":
+        """Refuse to begin an empty memory, for a command that works on what is there.
+
+        Returns:
+            This.
+
+        Raises:
+            StoreError: There is no store.
+        """
+        from slowcat_memory.errors import StoreError
+
+        if not (self.config.folder / "data.mdb").exists():
+            hint = "Start the agent once, or check the path"
+            raise StoreError(f"no store at {self.config.folder}", hint=hint)
+        return self
+
+    def scope(self, given: str | None) -> str:
+        """Say which scope a command works on.
+
+        Args:
+            given: By ``--scope``; None for the configured one.
+
+        Returns:
+            The scope.
+        """
+        from slowcat_memory.runtime.namespaces.registry import check_scope
+
+        return check_scope(given or self.config.memory.user_id)
+
+    @contextmanager
+    def engine(
+        self,
+        *,
+        readonly: bool = False,
+        words_only: bool = False,
+        thinking: bool = False,
+        llm: "LLM | None" = None,
+    ) -> "Iterator[MemoryEngine]":
+        """Open the store for the length of a command.
+
+        Args:
+            readonly: Only read: works while an agent writes.
+            words_only: Leave the embedding model alone, for what needs no vectors.
+            thinking: Let it think by itself, when it is so configured.
+            llm: Thinks in place of the configured one.
+
+        Yields:
+            The engine.
+        """
+        from msgspec.structs import replace
+
+        from slowcat_memory.engine import MemoryEngine
+
+        config = self.config
+        if not thinking:
+            config = replace(config, idle=replace(config.idle, enabled=False))
+        if words_only:
+            config = replace(config, embedding=replace(config.embedding, kind="none"))
+        engine = MemoryEngine(config, readonly=readonly, llm=llm)
+        try:
+            _tell_what_was_found(engine)
+            yield engine
+        finally:
+            engine.close()
+
+
+def _tell_what_was_found(engine: "MemoryEngine") -> None:
+    found = engine.store.opened
+    if found.moved_aside:
+        rescued = (
+            f"the backup {found.restored_from} took its place"
+            if found.restored_from
+            else f"{found.salvaged} events were carried over"
+        )
+        warn(f"The store was damaged: its files are now in {found.moved_aside}, and {rescued}.")
+
+
+def settings(ctx: typer.Context) -> Settings:
+    """Find the settings of a running command.
+
+    Args:
+        ctx: The command's context.
+
+    Returns:
+        What stood before the command's name.
+    """
+    return ctx.find_object(Settings) or Settings()
