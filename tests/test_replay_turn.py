@@ -15,7 +15,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import TranscriptError
 from slowcat_memory.headless import HeadlessConversation
 from slowcat_memory.records import Forget, LedgerEntry, Turn, WriteBatch
-from slowcat_memory.replay.turn import Replayed, replay_turn
+from slowcat_memory.replay.replay_turn import Replayed, replay_turn
 from slowcat_memory.scripted import ScriptedServer
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 

@@ -20,7 +20,7 @@ from slowcat_memory.core.memory.chunk import chunk, spoken
 from slowcat_memory.providers import DocumentEmbedder, QueryEmbedder
 from slowcat_memory.records import Turn
 from slowcat_memory.replay import Transcript
-from slowcat_memory.replay.ingesting import moments
+from slowcat_memory.transfer.ingest import moments
 
 Step = tuple[list[Item], list[Question]]
 """What is told, and what is asked then."""

@@ -6,11 +6,11 @@ transcript (``export``), and recalling for a turn again, as of then (``replay.tu
 Not useful for: a conversation that goes on now; that is ``runtime/``.
 """
 
-from slowcat_memory.replay.exporting import export, export_summaries
-from slowcat_memory.replay.importing import Imported, Step, import_file
-from slowcat_memory.replay.ingesting import ingest
-from slowcat_memory.replay.reading import read
-from slowcat_memory.replay.transcript import Note, Transcript, TranscriptSession, Utterance
+from slowcat_memory.transfer.export import export, export_summaries
+from slowcat_memory.transfer.import_ import Imported, Step, import_file
+from slowcat_memory.transfer.ingest import ingest
+from slowcat_memory.transfer.formats import read
+from slowcat_memory.transfer.transcript import Note, Transcript, TranscriptSession, Utterance
 
 __all__ = [
     "Imported",

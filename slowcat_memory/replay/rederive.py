@@ -31,7 +31,7 @@ from slowcat_memory.records import (
     Vector,
     WriteBatch,
 )
-from slowcat_memory.replay.then import Then
+from slowcat_memory.replay.snapshot_then import Then
 from slowcat_memory.store import Snapshot, Store
 from slowcat_memory.store.disk.folder import DATA, REPLAYING
 

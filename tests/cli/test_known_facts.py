@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.replay.facts import export_facts, import_facts
+from slowcat_memory.transfer.fact_files import export_facts, import_facts
 from slowcat_memory.testing import memory_config
 
 CHAT = """\

@@ -11,8 +11,8 @@ import pytest
 from talks import NOW, UNDO_S, WORD, commands, found, hide, residue, talk
 
 from slowcat_memory.records import SessionEdge, Turn
-from slowcat_memory.replay.exporting import export
-from slowcat_memory.replay.rows import transcripts
+from slowcat_memory.transfer.export import export
+from slowcat_memory.transfer.jsonl import transcripts
 from slowcat_memory.runtime.commands.undo_log import last_exchange
 from slowcat_memory.testing import HashEmbedder
 

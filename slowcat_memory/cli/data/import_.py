@@ -89,7 +89,7 @@ def import_(
 
 
 def _facts(ctx: typer.Context, folder: Path, scope: str, as_json: bool) -> None:
-    from slowcat_memory.replay.facts import import_facts
+    from slowcat_memory.transfer.fact_files import import_facts
 
     with settings(ctx).engine(words_only=True) as engine:
         done = import_facts(engine, folder, scope)
@@ -106,7 +106,7 @@ def _facts(ctx: typer.Context, folder: Path, scope: str, as_json: bool) -> None:
 
 def _refuse_all_unreadable(paths: list[Path]) -> None:
     """Make no store for nothing: raise when none of the files can be read."""
-    from slowcat_memory.replay import files
+    from slowcat_memory.transfer import files
 
     refused = []
     for path in paths:

@@ -31,7 +31,7 @@ from slowcat_memory.cli.shared.ledger_rows import (
 if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.replay.rederive import Rederived
-    from slowcat_memory.replay.turn import Replayed
+    from slowcat_memory.replay.replay_turn import Replayed
 
 
 def replay(
@@ -70,7 +70,7 @@ def replay(
     """
     if turn is None:
         return _rederive(ctx, job, answers, dry_run=dry_run, yes=yes, as_json=as_json)
-    from slowcat_memory.replay.turn import replay_turn
+    from slowcat_memory.replay.replay_turn import replay_turn
 
     with settings(ctx).engine(readonly=True) as engine:
         replayed = replay_turn(engine, turn)

@@ -31,8 +31,8 @@ def parse_time(text: str | None, zone: tzinfo, option: str) -> datetime | None:
     Raises:
         typer.BadParameter: It is neither.
     """
-    from slowcat_memory.replay.ingesting import utc
-    from slowcat_memory.replay.transcript import time_of
+    from slowcat_memory.transfer.ingest import utc
+    from slowcat_memory.transfer.transcript import time_of
 
     try:
         at = time_of(text)

@@ -23,9 +23,9 @@ from typing import Any
 
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.records import Role
-from slowcat_memory.replay.files import Line
-from slowcat_memory.replay.gather import Gathering
-from slowcat_memory.replay.transcript import (
+from slowcat_memory.transfer.files import Line
+from slowcat_memory.transfer.grouping import Gathering
+from slowcat_memory.transfer.transcript import (
     AGENTS,
     Note,
     Report,

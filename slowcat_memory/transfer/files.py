@@ -13,7 +13,7 @@ from typing import IO
 import zstandard
 
 from slowcat_memory.errors import TranscriptError
-from slowcat_memory.replay.transcript import Report, fault
+from slowcat_memory.transfer.transcript import Report, fault
 
 Line = tuple[int, str]
 SAMPLE = 64_000  # bytes that tell text from anything else

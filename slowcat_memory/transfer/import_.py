@@ -13,8 +13,8 @@ from msgspec import Struct, field
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import Cursor
-from slowcat_memory.replay import files, ingesting, reading
-from slowcat_memory.replay.transcript import Note, Report, Transcript, TranscriptSession
+from slowcat_memory.transfer import files, ingest, formats
+from slowcat_memory.transfer.transcript import Note, Report, Transcript, TranscriptSession
 from slowcat_memory.runtime.namespaces.registry import check_scope
 
 BY_CONVERSATION = "{conversation}"
@@ -90,7 +90,7 @@ def import_file(
         StoreError: The store cannot take it.
     """
     print_ = files.fingerprint(path)
-    found = list(reading.read(path, on_error))
+    found = list(formats.read(path, on_error))
     chosen = [(n, t) for n, t in enumerate(found) if _is_chosen(t, conversations)]
     if conversations and not chosen:
         raise TranscriptError(f"{path} has no such conversation", hint=f"It has: {_names(found)}.")
@@ -153,13 +153,13 @@ def _log(
     engine: MemoryEngine, scope: str, session: TranscriptSession, cursor: Cursor, done: Imported
 ) -> None:
     """Log one session and wait for the disk, so that no more than one can be under way."""
-    acks = ingesting.ingest(engine, scope, session, cursor=cursor)
+    acks = ingest.ingest(engine, scope, session, cursor=cursor)
     if acks:
         acks[-1].wait()
         done.sessions += 1
-    for memory_id in ingesting.pins(session, acks):
+    for memory_id in ingest.pins(session, acks):
         engine.pin(scope, memory_id)
-    for memory_id in ingesting.local_only(session, acks):
+    for memory_id in ingest.local_only(session, acks):
         engine.keep_local(scope, memory_id)
     turns = max(0, len(acks) - 2)  # a start and an end
     done.turns += turns
@@ -174,7 +174,7 @@ def _keep_notes(engine: MemoryEngine, scope: str, notes: Sequence[Note]) -> int:
             speaker=note.speaker,
             pinned=note.pinned,
             importance=note.importance,
-            at=ingesting.utc(note.at, engine.zone) if note.at else None,
+            at=ingest.utc(note.at, engine.zone) if note.at else None,
             local_only=note.local_only,
         )
     return len(notes)

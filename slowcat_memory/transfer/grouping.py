@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from slowcat_memory.replay.transcript import TranscriptSession, Utterance
+from slowcat_memory.transfer.transcript import TranscriptSession, Utterance
 
 GAP = timedelta(hours=1)  # between two turns of one unlabelled session at most
 

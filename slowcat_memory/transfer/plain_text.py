@@ -17,9 +17,9 @@ import re
 from collections.abc import Iterable
 
 from slowcat_memory.core.text.normalize import clean
-from slowcat_memory.replay.files import Line
-from slowcat_memory.replay.gather import Gathering
-from slowcat_memory.replay.transcript import (
+from slowcat_memory.transfer.files import Line
+from slowcat_memory.transfer.grouping import Gathering
+from slowcat_memory.transfer.transcript import (
     Report,
     Transcript,
     Utterance,

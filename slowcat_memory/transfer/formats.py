@@ -8,9 +8,9 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from slowcat_memory.errors import TranscriptError
-from slowcat_memory.replay import files, plain, rows
-from slowcat_memory.replay.files import Line
-from slowcat_memory.replay.transcript import Report, Transcript, TranscriptSession
+from slowcat_memory.transfer import files, plain_text, jsonl
+from slowcat_memory.transfer.files import Line
+from slowcat_memory.transfer.transcript import Report, Transcript, TranscriptSession
 
 PACE = timedelta(seconds=10)  # from turn to turn where a transcript names no times
 JSON_NAMES = (".jsonl", ".ndjson", ".json")
@@ -44,9 +44,9 @@ def read(path: Path, on_error: Report = _ignore) -> Iterator[Transcript]:
         first = next((line for line in lines if line[1].strip()), None)
         every = chain([first] if first else [], lines)
         if _is_json(path, first):
-            for transcript in rows.transcripts(every, name, on_error):
+            for transcript in jsonl.transcripts(every, name, on_error):
                 yield _dated(transcript, changed)
-        elif (transcript := plain.transcript(every, name, on_error)).sessions:
+        elif (transcript := plain_text.transcript(every, name, on_error)).sessions:
             yield _dated(transcript, changed)
 
 
