@@ -36,7 +36,7 @@ from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.idle.scheduler.options import IdleOptions
-from slowcat_memory.scripted import ScriptedServer
+from slowcat_memory.testing.server import ScriptedServer
 
 GRACE_S = 0.05
 PAUSE_S = (0.1, 0.3)

@@ -35,9 +35,9 @@ from benchmarks import common, thinkers
 from benchmarks.common import percentiles
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.headless import HeadlessConversation
+from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.idle.scheduler.idle_gate import GateOptions, IdleGate
-from slowcat_memory.scripted import ScriptedServer
+from slowcat_memory.testing.server import ScriptedServer
 
 GRACE_S = 0.02
 MOST_WAIT_S = 0.15  # into a request of the thinker

@@ -29,9 +29,9 @@ from slowcat_memory.core.extraction import descriptions
 from slowcat_memory.core.graph import prompt
 from slowcat_memory.core.facts import prompt, merging
 from slowcat_memory.core.summaries import prompt
-from slowcat_memory.scripted import Replier as Reply
-from slowcat_memory.scripted import ScriptedServer
-from slowcat_memory.scripted_wire import Failure
+from slowcat_memory.testing.server import Replier as Reply
+from slowcat_memory.testing.server import ScriptedServer
+from slowcat_memory.testing.wire import Failure
 
 NOTES, OUTPUTS = "llm_notes.jsonl.gz", "llm_outputs.jsonl.gz"
 _HEADING = re.compile(r"^【[^】]*】\s*")
@@ -115,7 +115,7 @@ def read(folder: Path) -> Recorded:
 
 
 class Replier:
-    """Answers chat requests; see ``slowcat_memory.scripted``.
+    """Answers chat requests; see ``slowcat_memory.testing.server``.
 
     Attributes:
         origin_of: What the data calls a turn, by its number in the log, "" for none; set before it

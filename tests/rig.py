@@ -1,6 +1,6 @@
 """A whole voice pipeline for tests: real aggregators, real LLM service over HTTP, audible replies.
 
-Unlike `slowcat_memory.headless` it has a voice: a tone TTS and an output that plays to nowhere,
+Unlike `slowcat_memory.testing.headless` it has a voice: a tone TTS and an output that plays to nowhere,
 so that what was spoken and what was generated differ as they do in a real call::
 
     user aggregator → (memory) → OpenAILLMService → ToneTTS → HeadlessOutput → assistant aggregator
@@ -53,7 +53,7 @@ from pipecat.turns.user_turn_strategies import UserTurnStrategies
 from pipecat.utils.time import time_now_iso8601
 from pipecat.workers.runner import WorkerRunner
 
-from slowcat_memory.scripted import Replier, ScriptedServer
+from slowcat_memory.testing.server import Replier, ScriptedServer
 
 try:
     from pipecat.adapters.llm.schemas.function_schema import FunctionSchema as FunctionSchema

@@ -36,7 +36,7 @@ from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.processor import activity
 from slowcat_memory.processor.activity import Activity, ActivityObserver
-from slowcat_memory.scripted import ToolCall
+from slowcat_memory.testing.server import ToolCall
 
 DOWN, UP = FrameDirection.DOWNSTREAM, FrameDirection.UPSTREAM
 

@@ -12,7 +12,7 @@ import pytest
 from rig import run
 
 import slowcat_memory
-from slowcat_memory.scripted import ScriptedServer
+from slowcat_memory.testing.server import ScriptedServer
 
 FOLDER = Path(__file__).parents[1] / "examples"
 EXAMPLES = sorted(FOLDER.glob("*.py"))

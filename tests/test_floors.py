@@ -110,7 +110,7 @@ def test_every_module_keeps_to_its_floor() -> None:
         ("store/disk/codec.py", "import slowcat_memory.index.options"),
         ("runtime/recall/stages.py", "from slowcat_memory.engine import MemoryEngine"),
         ("records.py", "from slowcat_memory.core import text"),
-        ("engine/engine.py", "from slowcat_memory.testing import FixedClock"),
+        ("engine/engine.py", "from slowcat_memory.testing.doubles import FixedClock"),
     ],
 )
 def test_a_wrong_import_is_caught(copy: Path, module: str, line: str) -> None:
@@ -177,7 +177,7 @@ def test_the_processor_brings_no_torch() -> None:
     [
         "import slowcat_memory",
         "from slowcat_memory import Config, MemoryEngine, strip_memories",
-        "import slowcat_memory.testing",
+        "import slowcat_memory.testing.doubles",
         "import slowcat_memory.cli.app",
     ],
 )

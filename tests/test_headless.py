@@ -10,8 +10,8 @@ from pipecat.processors.frame_processor import FrameProcessor
 from rig import FunctionSchema, StandInMemory, VoicePipeline, run
 
 from slowcat_memory.errors import EndpointError
-from slowcat_memory.headless import HeadlessConversation
-from slowcat_memory.scripted import Failure, ScriptedServer, ToolCall
+from slowcat_memory.testing.headless import HeadlessConversation
+from slowcat_memory.testing.server import Failure, ScriptedServer, ToolCall
 
 STORY = "There was a cat. It lived in a house. It liked fish. It slept all day. It was old. " * 2
 

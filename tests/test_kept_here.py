@@ -16,7 +16,7 @@ from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.idle.scheduler import loop as idle_loop
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.records import LedgerEntry, Memory, Offer, WriteBatch
-from slowcat_memory.testing import ScriptedLLM
+from slowcat_memory.testing.doubles import ScriptedLLM
 
 ASK = (
     f"What about {SECRET}?",

@@ -7,7 +7,7 @@ import pytest
 from openai import APIStatusError, AsyncOpenAI
 from rig import run
 
-from slowcat_memory.scripted import Failure, ScriptedServer, ToolCall, hash_vector, parrot
+from slowcat_memory.testing.server import Failure, ScriptedServer, ToolCall, hash_vector, parrot
 
 
 def client(server: ScriptedServer) -> AsyncOpenAI:

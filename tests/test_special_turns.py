@@ -53,7 +53,7 @@ from test_processor_faults import logged
 
 from slowcat_memory import MemoryEngine
 from slowcat_memory.core.render.memory_block import CLOSE, OPEN
-from slowcat_memory.scripted import ToolCall
+from slowcat_memory.testing.server import ToolCall
 
 
 @dataclass

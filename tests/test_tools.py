@@ -28,9 +28,9 @@ from rig import VoicePipeline, run
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import Memory, WriteBatch
-from slowcat_memory.scripted import ToolCall
-from slowcat_memory.tool_calls import NOTHING, TOKENS, Call, ToolCalls
-from slowcat_memory.tools import NAMES, memory_tools
+from slowcat_memory.testing.server import ToolCall
+from slowcat_memory.tools.handlers import NOTHING, TOKENS, Call, ToolCalls
+from slowcat_memory.tools.functions import NAMES, memory_tools
 
 PETS = (
     "Anna: My dog is called Max.",

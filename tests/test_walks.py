@@ -19,8 +19,8 @@ from test_special_turns import STORY, contents, last_said, session_turns
 
 from slowcat_memory import MemoryEngine, strip_memories
 from slowcat_memory.core.render.memory_block import OPEN
-from slowcat_memory.headless import HeadlessConversation
-from slowcat_memory.scripted import ScriptedServer
+from slowcat_memory.testing.headless import HeadlessConversation
+from slowcat_memory.testing.server import ScriptedServer
 
 EARLIER = (
     "Anna: My dog is called Max.",

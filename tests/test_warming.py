@@ -15,7 +15,7 @@ from rig import FunctionSchema, VoicePipeline, run
 from stores import configured
 from test_processor import MAX, QUESTION, memory, user
 
-from slowcat_memory.scripted import Failure
+from slowcat_memory.testing.server import Failure
 
 
 def ahead(voice) -> list[dict]:

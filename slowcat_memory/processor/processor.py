@@ -49,7 +49,7 @@ from slowcat_memory.runtime.conversation.audience import Audience
 from slowcat_memory.runtime.injection import Visible
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.runtime.conversation.off_record import Record
-from slowcat_memory.tools import SEARCH, SEARCH_HINT, FunctionSchema, memory_tools
+from slowcat_memory.tools.functions import SEARCH, SEARCH_HINT, FunctionSchema, memory_tools
 
 _LAST_EVENTS_S = 1.0  # how long an application is given to hear of what was stored last
 
@@ -166,7 +166,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         Call it before the pipeline starts: ``LLMContext(tools=memory.tools())``.
 
         Args:
-            *only: Names of some of ``slowcat_memory.tools.NAMES``; none for every one.
+            *only: Names of some of ``slowcat_memory.tools.functions.NAMES``; none for every one.
 
         Returns:
             Schemas with their handlers, which the LLM service registers by itself.

@@ -8,7 +8,7 @@ from benchmarks.thinking import ThinkingChoice
 from slowcat_memory.core.extraction import descriptions
 from slowcat_memory.core.facts import prompt, merging
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.scripted_wire import Failure
+from slowcat_memory.testing.wire import Failure
 from tests.benchmarks import made_up
 
 

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from slowcat_memory.scripted import ScriptedServer
+from slowcat_memory.testing.server import ScriptedServer
 
 
 @contextmanager

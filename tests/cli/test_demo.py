@@ -18,7 +18,7 @@ from slowcat_memory.cli.demo.view import View
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import ModelNotFoundError
 from slowcat_memory.providers import EmbedderReport
-from slowcat_memory.scripted import Failure
+from slowcat_memory.testing.server import Failure
 
 
 def play(*arguments: str):

@@ -18,7 +18,7 @@ from slowcat_memory.cli.setup.model_servers import (
     list_models,
 )
 from slowcat_memory.errors import ConfigError, EndpointError, EndpointRefusedError
-from slowcat_memory.scripted import ScriptedServer
+from slowcat_memory.testing.server import ScriptedServer
 
 
 def port(url: str) -> int:

@@ -8,8 +8,8 @@ import pytest
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.idle.jobs.extraction.entities import Entities
 from slowcat_memory.store import Store
-from slowcat_memory.testing import memory_config, think
-from slowcat_memory.tool_calls import Call, ToolCalls
+from slowcat_memory.testing.doubles import memory_config, think
+from slowcat_memory.tools.handlers import Call, ToolCalls
 
 CHAT = """\
 # 2025-01-06 18:00

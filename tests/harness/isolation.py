@@ -34,8 +34,8 @@ from slowcat_memory.runtime.namespaces.documents import document
 from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.conversation.off_record import Record
-from slowcat_memory.testing import ScriptedLLM
-from slowcat_memory.tool_calls import Call, ToolCalls
+from slowcat_memory.testing.doubles import ScriptedLLM
+from slowcat_memory.tools.handlers import Call, ToolCalls
 from tests.harness.household import (
     GUEST,
     HOME,

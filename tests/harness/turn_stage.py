@@ -24,7 +24,7 @@ from pipecat.utils.context.llm_context_summarization import (
     LLMContextSummaryConfig,
 )
 
-from slowcat_memory.scripted import Reply, ToolCall
+from slowcat_memory.testing.server import Reply, ToolCall
 from tests.rig import FunctionSchema, VoicePipeline
 
 PATIENCE_S = 30.0

@@ -20,7 +20,7 @@ from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Memory, SessionEdge, Turn
 from slowcat_memory.store import Store, StoreOptions
-from slowcat_memory.testing import FixedClock, HashEmbedder
+from slowcat_memory.testing.doubles import FixedClock, HashEmbedder
 
 MONDAY = datetime(2026, 5, 11, 9, tzinfo=UTC)
 SMALL = StoreOptions(map_size_gib=1 / 16)

@@ -18,7 +18,7 @@ from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Cursor, Memory, Task, Turn, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
-from slowcat_memory.testing import FixedClock
+from slowcat_memory.testing.doubles import FixedClock
 
 SMALL = StoreOptions(map_size_gib=1 / 16)
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)

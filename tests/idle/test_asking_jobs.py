@@ -29,7 +29,7 @@ from slowcat_memory.idle.jobs.feedback.rerank import (
 from slowcat_memory.idle.jobs.feedback.tune import Tune, TuneOptions
 from slowcat_memory.providers import Embedded
 from slowcat_memory.records import Key, LedgerEntry, LeftOut, Made, Offer, Turn, WriteBatch
-from slowcat_memory.testing import HashEmbedder, ScriptedLLM
+from slowcat_memory.testing.doubles import HashEmbedder, ScriptedLLM
 
 SAID = (
     "My dentist is Dr Ray in Porto.",

@@ -21,7 +21,7 @@ from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Forget, Memory, SessionEdge, Turn
 from slowcat_memory.store import Store, StoreOptions
-from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, check_job, think
+from slowcat_memory.testing.doubles import FixedClock, HashEmbedder, ScriptedLLM, check_job, think
 
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
 Row = dict[str, Any]

@@ -15,7 +15,7 @@ from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.idle.scheduler.thread import NAME, IdleThread
 from slowcat_memory.providers import Embedded
 from slowcat_memory.records import WriteBatch
-from slowcat_memory.testing import HashEmbedder
+from slowcat_memory.testing.doubles import HashEmbedder
 
 OPTIONS = IdleOptions(grace_s=0.0, rest_s=0.005)
 

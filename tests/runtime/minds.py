@@ -15,7 +15,7 @@ from slowcat_memory.runtime.namespaces.embed_breaker import Embed
 from slowcat_memory.runtime.namespaces.documents import Reading, document
 from slowcat_memory.runtime.recall.query import Query
 from slowcat_memory.runtime.recall.stages import Recall
-from slowcat_memory.testing import HashEmbedder
+from slowcat_memory.testing.doubles import HashEmbedder
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)  # a Tuesday
 EMBEDDER = HashEmbedder(2048, token_dim=256)  # wide enough that no two words meet

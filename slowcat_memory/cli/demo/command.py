@@ -116,7 +116,7 @@ class _Stage:
 
     async def _play(self, view: "View | None") -> "Played":
         from slowcat_memory.cli.demo.play import Play, scripted_reply
-        from slowcat_memory.scripted import ScriptedServer
+        from slowcat_memory.testing.server import ScriptedServer
 
         def play(url: str, model: str) -> Play:
             if view is None:

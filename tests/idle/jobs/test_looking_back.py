@@ -16,7 +16,7 @@ from slowcat_memory.idle.jobs.reflection.open_threads import BringUp
 from slowcat_memory.idle.jobs.reflection.episodes import Episodes
 from slowcat_memory.idle.jobs.reflection.profile import Profile
 from slowcat_memory.records import Forget, Memory, SessionEdge, Turn
-from slowcat_memory.testing import FixedClock, ScriptedLLM, check_job, memory_config
+from slowcat_memory.testing.doubles import FixedClock, ScriptedLLM, check_job, memory_config
 
 
 @pytest.fixture

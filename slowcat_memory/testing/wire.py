@@ -9,7 +9,7 @@ from typing import Any
 from aiohttp import web
 
 from slowcat_memory.core.text.normalize import estimate_tokens
-from slowcat_memory.parrot import message_text
+from slowcat_memory.testing.parrot import message_text
 
 
 @dataclass(frozen=True)

@@ -30,10 +30,10 @@ from slowcat_memory.providers import (
     token_key_of,
 )
 from slowcat_memory.providers.llm.parsing import parse
-from slowcat_memory.testing_jobs import check_job, think
+from slowcat_memory.testing.contracts import check_job, think
 
 if TYPE_CHECKING:
-    from slowcat_memory.scripted import ScriptedServer
+    from slowcat_memory.testing.server import ScriptedServer
 
 __all__ = [
     "FixedClock",
@@ -355,7 +355,7 @@ def _check_query_tokens(embedder: TokenEmbedder, text: str) -> None:
 def __getattr__(name: str) -> Any:
     """Import the scripted server when it is asked for: it needs aiohttp."""
     if name == "ScriptedServer":
-        from slowcat_memory.scripted import ScriptedServer
+        from slowcat_memory.testing.server import ScriptedServer
 
         return ScriptedServer
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

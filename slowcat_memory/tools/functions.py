@@ -12,8 +12,8 @@ import msgspec
 from pipecat.services.llm_service import FunctionCallParams
 
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.tool_arguments import KINDS
-from slowcat_memory.tool_calls import Call, Speaking, ToolCalls
+from slowcat_memory.tools.arguments import KINDS
+from slowcat_memory.tools.handlers import Call, Speaking, ToolCalls
 
 try:
     from pipecat.adapters.llm.schemas.function_schema import FunctionSchema

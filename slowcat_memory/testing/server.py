@@ -19,8 +19,8 @@ import numpy as np
 from aiohttp import web
 from loguru import logger
 
-from slowcat_memory.parrot import parrot
-from slowcat_memory.scripted_wire import Failure, Script, ToolCall, choice, error, event, plain
+from slowcat_memory.testing.parrot import parrot
+from slowcat_memory.testing.wire import Failure, Script, ToolCall, choice, error, event, plain
 
 Reply = str | ToolCall | Failure | Sequence[str | ToolCall]
 Replier = Callable[[dict[str, Any]], Reply | Awaitable[Reply]]

@@ -26,15 +26,7 @@ from slowcat_memory.core.text.normalize import clean, estimate_tokens, neutralis
 from slowcat_memory.core.time.expressions import WhenOptions, times
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, Hit, Memory
-from slowcat_memory.tool_arguments import (
-    KINDS,
-    AsOf,
-    ForgetWhat,
-    Nothing,
-    Read,
-    Remember,
-    Search,
-)
+from slowcat_memory.tools.arguments import KINDS, AsOf, ForgetWhat, Nothing, Read, Remember, Search
 
 MOST, TOKENS = 8, 400  # memories of an answer, and their estimated size
 FEW = 5  # memories that one call may forget

@@ -46,7 +46,7 @@ from pipecat.utils.time import time_now_iso8601
 from pipecat.workers.runner import WorkerRunner
 
 from slowcat_memory.errors import EndpointError
-from slowcat_memory.headless_turn import OpenTurn, Reply
+from slowcat_memory.testing.exchange import OpenTurn, Reply
 
 T = TypeVar("T")
 
