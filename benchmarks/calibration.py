@@ -143,7 +143,9 @@ def by_size(asked: Sequence[Asked]) -> dict[str, Any]:
         ``full`` and ``small``, as ``fit`` returns them: the same fit at the two ends.
     """
     measures, right = _rows(asked)
-    size = np.array([calibration.largeness(one.memories) - 1 for one in asked for _ in _fitted(one)])
+    size = np.array(
+        [calibration.largeness(one.memories) - 1 for one in asked for _ in _fitted(one)]
+    )
     usable = ~np.isnan(measures).any(axis=1)
     coverage, cosine = measures[usable].T
     features = np.stack([coverage, cosine, size[usable], cosine * size[usable]], axis=1)

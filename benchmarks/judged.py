@@ -40,10 +40,10 @@ from benchmarks.datasets import ADVERSARIAL, Dataset, Question
 from benchmarks.scoring import score
 from benchmarks.telling import Origins, dialogue_of
 from slowcat_memory.config import Config
-from slowcat_memory.core.feedback.votes import votes as bounded
-from slowcat_memory.core.ranking.fusion import VIEWS, FuseOptions, fuse
 from slowcat_memory.core.feedback.tuning import Tuning
+from slowcat_memory.core.feedback.votes import votes as bounded
 from slowcat_memory.core.feedback.weight_learning import Ranked
+from slowcat_memory.core.ranking.fusion import VIEWS, FuseOptions, fuse
 from slowcat_memory.engine import MemoryEngine, retrieval_options
 from slowcat_memory.idle.jobs.feedback.rerank import ANSWERS, MISSES, MOST
 from slowcat_memory.idle.jobs.feedback.tune import TuneOptions, conclude

@@ -39,9 +39,9 @@ from benchmarks.mem0_stub import StubMemory
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.providers import EmbedderOptions, QueryEmbedder, open_query_embedder
 from slowcat_memory.records import Turn
+from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.server import ScriptedServer
 
 os.environ["MEM0_TELEMETRY"] = "False"  # read when mem0 is imported

@@ -35,8 +35,8 @@ from benchmarks import common, thinkers
 from benchmarks.common import percentiles
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.idle.scheduler.idle_gate import GateOptions, IdleGate
+from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.server import ScriptedServer
 
 GRACE_S = 0.02

@@ -40,8 +40,8 @@ from benchmarks.placements import AfterSystem, BeforeLastUser, Mem0Placement
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.runtime.injection import message_text
+from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.server import ScriptedServer
 
 Arm = Callable[[MemoryEngine], FrameProcessor]

@@ -26,19 +26,20 @@ from msgspec import Struct
 
 from benchmarks import datasets
 from slowcat_memory.core.extraction import descriptions
-from slowcat_memory.core.graph import prompt
-from slowcat_memory.core.facts import prompt, merging
-from slowcat_memory.core.summaries import prompt
+from slowcat_memory.core.facts import merging
+from slowcat_memory.core.facts import prompt as fact_prompt
+from slowcat_memory.core.graph import prompt as entity_prompt
+from slowcat_memory.core.summaries import prompt as summary_prompt
 from slowcat_memory.testing.server import Replier as Reply
 from slowcat_memory.testing.server import ScriptedServer
 from slowcat_memory.testing.wire import Failure
 
 NOTES, OUTPUTS = "llm_notes.jsonl.gz", "llm_outputs.jsonl.gz"
 _HEADING = re.compile(r"^【[^】]*】\s*")
-ROLLUPS = (prompt.META, prompt.DAY, prompt.WEEK, prompt.TOPIC)
+ROLLUPS = (summary_prompt.META, summary_prompt.DAY, summary_prompt.WEEK, summary_prompt.TOPIC)
 _TURN = re.compile(r"^\[(\d+)\] ", re.M)
 _LINE = re.compile(r"^\[(\d+)\] [^:]*: (.*)$", re.M)
-_REGISTER = prompt.SYSTEM.partition("{")[0]
+_REGISTER = entity_prompt.SYSTEM.partition("{")[0]
 _ASKED = re.compile(r"^Write about the turns ([\d, ]+)\.$", re.M)
 _ASKED_FACTS = re.compile(r"^Write the facts of the turns ([\d, ]+)\.$", re.M)
 
@@ -136,14 +137,14 @@ class Replier:
     def __call__(self, body: dict[str, Any]) -> str | Failure:
         """Answer a request."""
         system, user = (str(message["content"]) for message in body["messages"][:2])
-        if system.startswith(prompt.SYSTEM):
+        if system.startswith(fact_prompt.SYSTEM):
             [asked] = _ASKED_FACTS.findall(user)
             return json.dumps(
                 {"facts": [f for t in asked.split(", ") for f in self._facts(int(t))]}
             )
         if system.startswith(merging.SYSTEM):  # nobody was asked: they stay two
             return json.dumps({"pairs": []})
-        if prompt.SESSION.asks in system or prompt.WINDOW.asks in system:
+        if summary_prompt.SESSION.asks in system or summary_prompt.WINDOW.asks in system:
             return json.dumps(self._sum_up(user))
         if any(one.asks in system for one in ROLLUPS):
             return json.dumps(_joined(user))
@@ -182,7 +183,8 @@ class Replier:
             "context": self._recorded.contexts.get(origin, ""),
             "questions": self._recorded.questions.get(origin, [])[: descriptions.MOST_QUESTIONS],
             "notes": [
-                _short(text) for text in self._recorded.notes.get(origin, [])[: descriptions.MOST_NOTES]
+                _short(text)
+                for text in self._recorded.notes.get(origin, [])[: descriptions.MOST_NOTES]
             ],
         }
 

@@ -40,8 +40,8 @@ from benchmarks.recognisers import RECOGNISERS, Recogniser, speak
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.runtime.recall.prefetch import PrefetchOptions
+from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.server import ScriptedServer
 
 Memory = Callable[[MemoryEngine], FrameProcessor]

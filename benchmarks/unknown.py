@@ -45,8 +45,8 @@ from benchmarks.calibration import JUDGE
 from benchmarks.datasets import Dataset
 from benchmarks.related import Asked
 from slowcat_memory import replay
-from slowcat_memory.core.ranking import abstention
 from slowcat_memory.core.query.recall_gate import judge
+from slowcat_memory.core.ranking import abstention
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.runtime.recall.query import RecallOptions
 from slowcat_memory.runtime.recall.reply import answered
@@ -192,7 +192,9 @@ def judged(told: Sequence[tuple[str, Asked, str]]) -> dict[str, Any]:
     by_kind = {kind: [one[1:] for one in told if one[0] == kind] for kind in KINDS}
     by_kind = {kind: some for kind, some in by_kind.items() if some}
     sure = {
-        kind: np.array([abstention.probability(one.found.signs) for one, _ in some if one.found.signs])
+        kind: np.array(
+            [abstention.probability(one.found.signs) for one, _ in some if one.found.signs]
+        )
         for kind, some in by_kind.items()
     }
     return {

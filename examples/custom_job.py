@@ -27,7 +27,7 @@ from msgspec import Struct
 from slowcat_memory.idle.job import JobContext, Plan, Trigger
 from slowcat_memory.records import Cursor, Made, Memory, Task, Turn, WriteBatch
 from slowcat_memory.store import Store
-from slowcat_memory.testing.doubles import check_job, think
+from slowcat_memory.testing import check_job, think
 
 PIECE = 100  # turns that one plan looks at: it must take milliseconds
 

@@ -25,7 +25,7 @@ _HOMES = {
     "SlowcatError": "errors",
     "Turn": "records",
     "load": "config",
-    "strip_memories": "runtime.inject",
+    "strip_memories": "runtime.injection",
 }
 __all__ = [
     "Config",

@@ -18,42 +18,42 @@ import msgspec
 from loguru import logger
 from msgspec import Struct, field
 
-from slowcat_memory.core.retention.tiering import HOT, TierOptions
-from slowcat_memory.core.query.understand import AskOptions
 from slowcat_memory.core.blocks.block import BlocksOptions
-from slowcat_memory.core.proactive.open_threads import BringUpOptions
 from slowcat_memory.core.blocks.episodes import EpisodesOptions
-from slowcat_memory.core.render.excerpt import ExtractOptions
-from slowcat_memory.core.ranking.fusion import FuseOptions
-from slowcat_memory.core.query.recall_gate import GateOptions
-from slowcat_memory.core.render.session_head import HeadOptions
-from slowcat_memory.core.proactive.policy import IcebreakerOptions
-from slowcat_memory.core.ranking.entity_hop import LinkOptions
-from slowcat_memory.core.render.memory_block import PackOptions
-from slowcat_memory.core.ranking.priors import RankOptions
-from slowcat_memory.core.retention.retention import RetentionOptions
 from slowcat_memory.core.facts.matching import MergeOptions
+from slowcat_memory.core.proactive.open_threads import BringUpOptions
+from slowcat_memory.core.proactive.policy import IcebreakerOptions
+from slowcat_memory.core.query.recall_gate import GateOptions
+from slowcat_memory.core.query.understand import AskOptions
+from slowcat_memory.core.ranking.entity_hop import LinkOptions
+from slowcat_memory.core.ranking.fusion import FuseOptions
+from slowcat_memory.core.ranking.priors import RankOptions
+from slowcat_memory.core.render.excerpt import ExtractOptions
+from slowcat_memory.core.render.memory_block import PackOptions
+from slowcat_memory.core.render.session_head import HeadOptions
+from slowcat_memory.core.retention.retention import RetentionOptions
+from slowcat_memory.core.retention.tiering import HOT, TierOptions
 from slowcat_memory.core.text.normalize import Tokenizer
+from slowcat_memory.core.time.zones import zone_of
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.idle.jobs.feedback.corrections import CorrectionsOptions
 from slowcat_memory.idle.jobs.extraction.due import ContextualizeOptions
 from slowcat_memory.idle.jobs.extraction.entities import EntityOptions
 from slowcat_memory.idle.jobs.extraction.facts import FactsOptions
-from slowcat_memory.idle.jobs.reflection.profile import ProfileOptions
+from slowcat_memory.idle.jobs.feedback.corrections import CorrectionsOptions
 from slowcat_memory.idle.jobs.feedback.rerank import RerankOptions
+from slowcat_memory.idle.jobs.feedback.tune import TuneOptions
+from slowcat_memory.idle.jobs.reflection.profile import ProfileOptions
 from slowcat_memory.idle.jobs.summaries.shared import SummariesOptions
 from slowcat_memory.idle.jobs.summaries.topics import TopicsOptions
-from slowcat_memory.idle.jobs.feedback.tune import TuneOptions
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.providers import EmbedderOptions, ThinkingOptions
-from slowcat_memory.runtime.conversation.audience import Audience, PeopleOptions
 from slowcat_memory.runtime.commands.types import CommandOptions
-from slowcat_memory.runtime.recall.prefetch import PrefetchOptions
-from slowcat_memory.runtime.session.prefix import PrefixOptions
-from slowcat_memory.runtime.recall.query import RecallOptions
+from slowcat_memory.runtime.conversation.audience import Audience, PeopleOptions
 from slowcat_memory.runtime.conversation.session_tracker import SessionOptions
-from slowcat_memory.core.time.zones import zone_of
+from slowcat_memory.runtime.recall.prefetch import PrefetchOptions
+from slowcat_memory.runtime.recall.query import RecallOptions
+from slowcat_memory.runtime.session.prefix import PrefixOptions
 from slowcat_memory.store import StoreOptions
 
 Preset = Literal["small", "default", "quality"]

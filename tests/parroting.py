@@ -13,14 +13,14 @@ from typing import Any
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.idle.context import Contexts
-from slowcat_memory.idle.scheduler.idle_gate import GateOptions, IdleGate
 from slowcat_memory.idle.job import Job
+from slowcat_memory.idle.registry import BUILT_IN
+from slowcat_memory.idle.scheduler.idle_gate import GateOptions, IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.idle.scheduler.options import IdleOptions
-from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import SessionEdge, Turn
-from slowcat_memory.testing.doubles import FixedClock, HashEmbedder, ScriptedLLM, memory_config
+from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config
 
 MONDAY = datetime(2026, 5, 11, 9, tzinfo=UTC)
 AT_ONCE = IdleOptions(grace_s=0.0, rest_s=1.0, backoff_s=1.0)

@@ -23,7 +23,7 @@ from slowcat_memory.records import Cursor, Forget, SessionEdge, Turn
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.runtime.recall.service import RetrievalOptions
 from slowcat_memory.store.care import copy
-from slowcat_memory.testing.doubles import FixedClock, HashEmbedder, memory_config
+from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
 TALK = (
     "My dog is called Max",

@@ -2,11 +2,11 @@ import re
 from pathlib import Path
 
 import slowcat_memory
-from slowcat_memory.testing import doubles
+from slowcat_memory import testing
 
 
 def test_public_names_are_sorted_and_there() -> None:
-    for module in (slowcat_memory, doubles):
+    for module in (slowcat_memory, testing):
         assert list(module.__all__) == sorted(module.__all__)
         for name in module.__all__:
             assert getattr(module, name).__name__ == name or callable(getattr(module, name))
@@ -22,5 +22,5 @@ def test_every_public_name_has_a_home_and_a_type() -> None:
 
 
 def test_other_names_are_not_there() -> None:
-    for module in (slowcat_memory, doubles):
+    for module in (slowcat_memory, testing):
         assert not hasattr(module, "nothing_of_the_kind")

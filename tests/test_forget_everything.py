@@ -9,7 +9,7 @@ from parroting import Mind, parrot
 
 from slowcat_memory.records import Forget, LedgerEntry, Offer
 from slowcat_memory.store.disk import folder
-from slowcat_memory.testing.doubles import ScriptedLLM
+from slowcat_memory.testing import ScriptedLLM
 
 SECRET = "Zqxsecret7"
 TOLD = (

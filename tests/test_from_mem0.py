@@ -15,7 +15,7 @@ from benchmarks import common, everyday, mem0
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.replay import import_file
-from slowcat_memory.testing.doubles import HashEmbedder
+from slowcat_memory.testing import HashEmbedder
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "from-mem0.md").read_text()

@@ -11,11 +11,11 @@ from seeker import OURS, SCOPE, SESSIONS, USER, begin, block_of, note
 
 from slowcat_memory.core.blocks.block import history, version_of
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.processor import HybridContextualMemoryProcessor
 from slowcat_memory.providers import Prompt
+from slowcat_memory.testing import FixedClock, ScriptedLLM, memory_config
+from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.server import ScriptedServer
-from slowcat_memory.testing.doubles import FixedClock, ScriptedLLM, memory_config
 
 REPLIES = {said: answered for session in SESSIONS for said, answered in session}
 LINES = {  # recorded answers, with what must not get through

@@ -13,10 +13,10 @@ from parroting import Mind, Remote, parrot
 from test_forget_everything import ELSE, LAYERS, SECRET, TOLD, layers
 
 from slowcat_memory.core.memory.chunk import chunk_id
-from slowcat_memory.idle.scheduler import loop as idle_loop
 from slowcat_memory.idle.registry import BUILT_IN
+from slowcat_memory.idle.scheduler import loop as idle_loop
 from slowcat_memory.records import LedgerEntry, Memory, Offer, WriteBatch
-from slowcat_memory.testing.doubles import ScriptedLLM
+from slowcat_memory.testing import ScriptedLLM
 
 ASK = (
     f"What about {SECRET}?",

@@ -9,7 +9,7 @@ from parroting import Mind, parrot
 
 from slowcat_memory.core.memory.kinds import QUARANTINED, family
 from slowcat_memory.providers import Prompt
-from slowcat_memory.testing.doubles import ScriptedLLM
+from slowcat_memory.testing import ScriptedLLM
 from tests.injections import injections, placed
 
 KEPT = {"fact", "relation", "entity", "block"}

@@ -17,7 +17,7 @@ from slowcat_memory.providers.llm.recording import RecordingLLM, ReplayingLLM
 from slowcat_memory.records import Memory, WriteBatch
 from slowcat_memory.replay import rederive as rederiving
 from slowcat_memory.replay.rederive import REPLAY, rederive
-from slowcat_memory.testing.doubles import FixedClock, HashEmbedder, ScriptedLLM, memory_config
+from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config
 
 
 def answer(prompt: Prompt) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from slowcat_memory.core.text.normalize import KEEP_CHARS, clean
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError, TranscriptError
 from slowcat_memory.records import Forget, SessionEdge, Turn
-from slowcat_memory.testing.doubles import memory_config
+from slowcat_memory.testing import memory_config
 
 LOCOMO = Path(__file__).parents[2] / "shared/data/LoCoMo/conversations.jsonl.gz"
 MAY = datetime(2024, 5, 12, 18, 30, tzinfo=UTC)

@@ -15,10 +15,10 @@ from test_special_turns import EagerVoice
 
 from slowcat_memory import MemoryEngine
 from slowcat_memory.errors import StoreError
-from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.runtime.commands.executor import Commands
-from slowcat_memory.testing.server import ScriptedServer
 from slowcat_memory.store import Store
+from slowcat_memory.testing.headless import HeadlessConversation
+from slowcat_memory.testing.server import ScriptedServer
 
 QUOKKA = "quokkasaurus"
 

@@ -13,7 +13,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError, StoreError
 from slowcat_memory.idle.forecast import Forecast
 from slowcat_memory.records import Turn
-from slowcat_memory.testing.doubles import FixedClock, memory_config
+from slowcat_memory.testing import FixedClock, memory_config
 
 WAIT_S = 10.0
 Open = Callable[..., MemoryEngine]

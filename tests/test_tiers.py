@@ -9,7 +9,7 @@ import pytest
 from slowcat_memory import replay
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, Turn
-from slowcat_memory.testing.doubles import FixedClock, HashEmbedder, memory_config
+from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
 SMALL = {"warm": 30, "block_exchanges": 4, "dictionary_from": 100}
 THINGS = ("cello", "kayak", "tent", "piano", "lamp", "sofa", "fence", "camera", "radio", "oven")

@@ -29,8 +29,8 @@ from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import Memory, WriteBatch
 from slowcat_memory.testing.server import ToolCall
-from slowcat_memory.tools.handlers import NOTHING, TOKENS, Call, ToolCalls
 from slowcat_memory.tools.functions import NAMES, memory_tools
+from slowcat_memory.tools.handlers import NOTHING, TOKENS, Call, ToolCalls
 
 PETS = (
     "Anna: My dog is called Max.",

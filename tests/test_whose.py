@@ -12,7 +12,7 @@ from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.core.render.memory_block import OPEN
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import SessionEdge, Turn
-from slowcat_memory.testing.doubles import FixedClock, HashEmbedder
+from slowcat_memory.testing import FixedClock, HashEmbedder
 
 SPEAKERS = {"s1": "anna", "s2": "ben"}
 ANNA = "Anna: My bicycle is kept in the cellar."

@@ -9,6 +9,8 @@ import typer
 from typer.core import TyperGroup
 
 from slowcat_memory import __version__
+from slowcat_memory.cli.change import blocks, forget, icebreaker, remember, undo
+from slowcat_memory.cli.data import backup, export, import_, reindex, replay, tidy
 from slowcat_memory.cli.look import (
     as_of,
     facts,
@@ -21,10 +23,9 @@ from slowcat_memory.cli.look import (
     timeline,
     why,
 )
-from slowcat_memory.cli.data import backup, export, import_, reindex, replay, tidy
-from slowcat_memory.cli.change import blocks, forget, icebreaker, remember, undo
-from slowcat_memory.cli.setup import config as config_commands, doctor, init
 from slowcat_memory.cli.run import idle, jobs
+from slowcat_memory.cli.setup import config as config_commands
+from slowcat_memory.cli.setup import doctor, init
 from slowcat_memory.cli.shared.lazy import Late
 from slowcat_memory.cli.shared.settings import Settings
 from slowcat_memory.errors import SlowcatError
@@ -33,7 +34,9 @@ INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 TRY, LOOK, CHANGE, CARE = "Try it", "Look into a memory", "Change a memory", "Set up"
 LATE = (
     Late(
-        "demo", "slowcat_memory.cli.demo.command", "Play a conversation of weeks, and see what comes back."
+        "demo",
+        "slowcat_memory.cli.demo.command",
+        "Play a conversation of weeks, and see what comes back.",
     ),
     Late("chat", "slowcat_memory.cli.run.chat", "Talk to a model on this machine, with a memory."),
 )

@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from slowcat_memory.config import Config
-from slowcat_memory.engine.recall import Asking
-from slowcat_memory.engine.notes import Keeping
-from slowcat_memory.engine.knowing import Knowing
-from slowcat_memory.engine.inspect import Looking
-from slowcat_memory.engine.log import Saying
-from slowcat_memory.engine.search import Searching
 from slowcat_memory.engine.idle import Thinking
+from slowcat_memory.engine.inspect import Looking
+from slowcat_memory.engine.knowing import Knowing
+from slowcat_memory.engine.log import Saying
+from slowcat_memory.engine.notes import Keeping
+from slowcat_memory.engine.recall import Asking
+from slowcat_memory.engine.search import Searching
 from slowcat_memory.errors import StoreError
 from slowcat_memory.idle.events import OnMemory
 from slowcat_memory.idle.forecast import Forecast

@@ -16,11 +16,11 @@ from msgspec.structs import replace
 from slowcat_memory.idle.context import Contexts, Parts
 from slowcat_memory.idle.events import MemoryEvent, OnMemory
 from slowcat_memory.idle.forecast import Forecast, forecast
-from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.job import Job
+from slowcat_memory.idle.registry import BUILT_IN, UPKEEP, find_jobs
+from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.idle.scheduler.options import IdleOptions
-from slowcat_memory.idle.registry import BUILT_IN, UPKEEP, find_jobs
 from slowcat_memory.idle.scheduler.thread import IdleThread
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import ThinkingOptions, open_llm

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from slowcat_memory.core.memory.chunk import chunk_id
-from slowcat_memory.core.memory.kinds import ENTITY, RELATION
 from slowcat_memory.core.graph.portrait import Names, Portrait, portrait
 from slowcat_memory.core.graph.relations import Relation, as_of, believed
+from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.memory.kinds import ENTITY, RELATION
 from slowcat_memory.engine.wiring import Parts
 from slowcat_memory.records import Memory
 from slowcat_memory.store import Snapshot

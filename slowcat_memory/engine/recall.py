@@ -7,9 +7,9 @@ from typing import TypedDict, Unpack
 
 import numpy as np
 
+from slowcat_memory.core.query.follow_up import Said
 from slowcat_memory.core.render.excerpt import relevant
 from slowcat_memory.core.render.memory_block import Cut, Packed, pack
-from slowcat_memory.core.query.follow_up import Said
 from slowcat_memory.engine.wiring import Parts
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Turn

@@ -11,9 +11,9 @@ from slowcat_memory.engine.wiring import Parts, retrieval_options
 from slowcat_memory.index import Searcher
 from slowcat_memory.records import Hit, Hotword, Memory, Turn
 from slowcat_memory.runtime.recall import scan
-from slowcat_memory.runtime.recall.time_travel import AsOf
 from slowcat_memory.runtime.recall.query import Query, Recollection
 from slowcat_memory.runtime.recall.service import Retrieval
+from slowcat_memory.runtime.recall.time_travel import AsOf
 from slowcat_memory.store import Snapshot, Store
 
 FILTERED = 100  # hits of which those are kept that were said at the right time, or by the right one

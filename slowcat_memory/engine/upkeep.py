@@ -11,9 +11,9 @@ from slowcat_memory.idle.context import Parts as IdleParts
 from slowcat_memory.idle.jobs.summaries.shared import SUMMING_UP
 from slowcat_memory.providers import LLM, DocumentEmbedder
 from slowcat_memory.records import Aged, Manifest, WriteBatch
-from slowcat_memory.runtime.namespaces.vectors import Stop, Told
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.namespaces.registry import check_scope
+from slowcat_memory.runtime.namespaces.vectors import Stop, Told
 
 
 class Upkeep(Forgetting):

@@ -8,16 +8,16 @@ from slowcat_memory.errors import StoreError
 from slowcat_memory.index.files import mapped
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import EmbedderReport, QueryEmbedder
-from slowcat_memory.runtime.conversation.audience import guest_scope
-from slowcat_memory.runtime.namespaces.vectors import DocumentVectors
-from slowcat_memory.runtime.namespaces.embedding import Embedding
-from slowcat_memory.runtime.session.head import Heads
 from slowcat_memory.runtime.commands.undo_log import Hiding
-from slowcat_memory.runtime.session.icebreakers import Icebreakers
+from slowcat_memory.runtime.conversation.audience import guest_scope
+from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer
-from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.runtime.namespaces.page_cache import Residence
+from slowcat_memory.runtime.namespaces.registry import Namespaces
+from slowcat_memory.runtime.namespaces.vectors import DocumentVectors
 from slowcat_memory.runtime.recall.service import Retrieval, RetrievalOptions
+from slowcat_memory.runtime.session.head import Heads
+from slowcat_memory.runtime.session.icebreakers import Icebreakers
 from slowcat_memory.store import Store
 
 

@@ -14,27 +14,27 @@ from loguru import logger
 from msgspec import Struct
 
 from slowcat_memory.idle.job import Job, Needs, Trigger
-from slowcat_memory.idle.jobs.upkeep.tiering import Ageing
-from slowcat_memory.idle.jobs.reflection.blocks import Blocks
-from slowcat_memory.idle.jobs.reflection.open_threads import BringUp
 from slowcat_memory.idle.jobs.extraction.contextualize import Contextualize
-from slowcat_memory.idle.jobs.feedback.corrections import Corrections
 from slowcat_memory.idle.jobs.extraction.entities import Entities
-from slowcat_memory.idle.jobs.reflection.episodes import Episodes
-from slowcat_memory.idle.jobs.upkeep.erase import Erase
 from slowcat_memory.idle.jobs.extraction.facts import Facts
 from slowcat_memory.idle.jobs.extraction.merge import Merge
-from slowcat_memory.idle.jobs.summaries.meta import MetaSummary
-from slowcat_memory.idle.jobs.reflection.profile import Profile
-from slowcat_memory.idle.jobs.upkeep.reembed import Reembed
+from slowcat_memory.idle.jobs.feedback.corrections import Corrections
 from slowcat_memory.idle.jobs.feedback.rerank import Rerank
-from slowcat_memory.idle.jobs.upkeep.retention import Retention
+from slowcat_memory.idle.jobs.feedback.tune import Tune
+from slowcat_memory.idle.jobs.reflection.blocks import Blocks
+from slowcat_memory.idle.jobs.reflection.episodes import Episodes
+from slowcat_memory.idle.jobs.reflection.open_threads import BringUp
+from slowcat_memory.idle.jobs.reflection.profile import Profile
+from slowcat_memory.idle.jobs.summaries.meta import MetaSummary
 from slowcat_memory.idle.jobs.summaries.rollups import Rollups
-from slowcat_memory.idle.jobs.upkeep.seal import Seal
 from slowcat_memory.idle.jobs.summaries.session import SessionSummary
 from slowcat_memory.idle.jobs.summaries.topics import Topics
-from slowcat_memory.idle.jobs.feedback.tune import Tune
 from slowcat_memory.idle.jobs.summaries.window import WindowSummary
+from slowcat_memory.idle.jobs.upkeep.erase import Erase
+from slowcat_memory.idle.jobs.upkeep.reembed import Reembed
+from slowcat_memory.idle.jobs.upkeep.retention import Retention
+from slowcat_memory.idle.jobs.upkeep.seal import Seal
+from slowcat_memory.idle.jobs.upkeep.tiering import Ageing
 
 UPKEEP: tuple[Job, ...] = (Erase(), Retention(), Seal(), Reembed(), Ageing())
 SUMMARIES: tuple[Job, ...] = (SessionSummary(), WindowSummary(), MetaSummary(), Rollups(), Topics())

@@ -7,10 +7,10 @@ sealed does not change: a sealed document that must is *lifted* into the tail, u
 from collections.abc import Iterable
 
 from slowcat_memory.index.files.column import Column
-from slowcat_memory.index.vectors.vector_view import DenseView
-from slowcat_memory.index.vectors.key_view import KeyView
-from slowcat_memory.index.table import Table
 from slowcat_memory.index.lexical.view_set import Words
+from slowcat_memory.index.table import Table
+from slowcat_memory.index.vectors.key_view import KeyView
+from slowcat_memory.index.vectors.vector_view import DenseView
 
 
 class Neighbours:

@@ -6,14 +6,14 @@ import numpy as np
 
 from slowcat_memory.index.candidates import Candidates, Lexical
 from slowcat_memory.index.files.column import split
-from slowcat_memory.index.vectors.vector_view import DenseView
 from slowcat_memory.index.files.ids import Named
 from slowcat_memory.index.files.key_file import ASKED, KEYS
-from slowcat_memory.index.vectors.key_view import KeyView
+from slowcat_memory.index.lexical.scorer import distinct
 from slowcat_memory.index.lexical.term_lookup import Lookup
 from slowcat_memory.index.options import IndexOptions
 from slowcat_memory.index.table import Table
-from slowcat_memory.index.lexical.scorer import distinct
+from slowcat_memory.index.vectors.key_view import KeyView
+from slowcat_memory.index.vectors.vector_view import DenseView
 
 Found = tuple[np.ndarray, np.ndarray]
 """Document numbers and cosines, in no order, shape (n,) each."""

@@ -8,24 +8,24 @@ from pathlib import Path
 import numpy as np
 
 from slowcat_memory.core.text.digest import digest
-from slowcat_memory.core.text.rare_words import MOST_CHARS
-from slowcat_memory.core.text.phonetics import Heard
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.index.lexical import scorer_loader
+from slowcat_memory.core.text.phonetics import Heard
+from slowcat_memory.core.text.rare_words import MOST_CHARS
 from slowcat_memory.index.build.builder import read_header
 from slowcat_memory.index.candidates import Candidates, Lexical
-from slowcat_memory.index.vectors.vector_view import DenseView
 from slowcat_memory.index.files.document import Document
 from slowcat_memory.index.files.key_file import VIEWS, parts
-from slowcat_memory.index.vectors.key_view import KeyView
-from slowcat_memory.index.lexical.term_lookup import Lookup
+from slowcat_memory.index.lexical import scorer_loader
 from slowcat_memory.index.lexical.name_lexicon import Names
+from slowcat_memory.index.lexical.term_lookup import Lookup
+from slowcat_memory.index.lexical.view_set import Words
 from slowcat_memory.index.neighbours import Neighbours
 from slowcat_memory.index.options import IndexOptions
 from slowcat_memory.index.propose import Proposing
 from slowcat_memory.index.table import Table
+from slowcat_memory.index.vectors.key_view import KeyView
 from slowcat_memory.index.vectors.sealed_vectors import VECTORS, SealedVectors
-from slowcat_memory.index.lexical.view_set import Words
+from slowcat_memory.index.vectors.vector_view import DenseView
 from slowcat_memory.records import Hotword
 
 _WORD = re.compile(r"[^\W\d_]+")

@@ -21,14 +21,14 @@ from pipecat.frames.frames import (
 )
 
 from slowcat_memory.core.commands.grammar import Command, recognise
-from slowcat_memory.core.language import phrases
 from slowcat_memory.core.commands.replies import say
+from slowcat_memory.core.language import phrases
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.processor.context_messages import Messages
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.commands.executor import Commands
-from slowcat_memory.runtime.injection import message_text
 from slowcat_memory.runtime.commands.types import ASKED_S, Circumstances, Outcome, Whereabouts
+from slowcat_memory.runtime.injection import message_text
 
 Keep = Callable[[dict, str], Turn | None]
 Push = Callable[[Frame], Awaitable[None]]

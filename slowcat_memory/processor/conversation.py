@@ -14,16 +14,16 @@ from pipecat.frames.frames import Frame
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.processor.activity import Activity
 from slowcat_memory.processor.commands import Commanding
-from slowcat_memory.processor.keeping import Keeping
+from slowcat_memory.processor.deps import Setting
 from slowcat_memory.processor.interim import Listening
+from slowcat_memory.processor.keeping import Keeping
 from slowcat_memory.processor.recalling import Recalling
 from slowcat_memory.processor.reply import Replies
-from slowcat_memory.processor.deps import Setting
 from slowcat_memory.processor.turn import Turns
 from slowcat_memory.processor.withdrawing import withdraw
+from slowcat_memory.runtime.commands.types import Outcome
 from slowcat_memory.runtime.conversation.conversation import Conversation
 from slowcat_memory.runtime.conversation.dialogue import Dialogue
-from slowcat_memory.runtime.commands.types import Outcome
 from slowcat_memory.runtime.conversation.session_tracker import SessionTracker
 
 _LAST_WORDS_S = 0.2  # how long a closing pipeline is given to say what the agent spoke last

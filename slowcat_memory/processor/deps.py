@@ -6,13 +6,13 @@ from msgspec import Struct
 
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.processor.aggregators import Neighbours
+from slowcat_memory.processor.context_messages import Messages
 from slowcat_memory.processor.guard import Harmless
 from slowcat_memory.processor.locality import Locality
-from slowcat_memory.processor.context_messages import Messages
-from slowcat_memory.processor.aggregators import Neighbours
 from slowcat_memory.runtime.conversation.audience import Audience
-from slowcat_memory.runtime.injection import Visible
 from slowcat_memory.runtime.conversation.off_record import Record
+from slowcat_memory.runtime.injection import Visible
 
 
 class Setting(Struct, frozen=True, kw_only=True):

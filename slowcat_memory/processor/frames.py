@@ -29,11 +29,11 @@ from pipecat.processors.aggregators.llm_response_universal import (
 )
 
 from slowcat_memory.core.text.normalize import clean
+from slowcat_memory.processor.aggregators import Neighbours
+from slowcat_memory.processor.context_messages import Messages
 from slowcat_memory.processor.conversation import Conversing
 from slowcat_memory.processor.guard import Harmless
-from slowcat_memory.processor.context_messages import Messages
 from slowcat_memory.processor.warming import Warming
-from slowcat_memory.processor.aggregators import Neighbours
 from slowcat_memory.runtime import injection
 
 # Newer than the oldest Pipecat that we support.

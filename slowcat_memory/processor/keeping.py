@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.core.commands.grammar import Command
-from slowcat_memory.processor.reply import Replies
+from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.processor.deps import Setting
+from slowcat_memory.processor.reply import Replies
 from slowcat_memory.records import Channel, Turn
 from slowcat_memory.runtime.conversation.conversation import Conversation
 

@@ -32,23 +32,23 @@ from slowcat_memory.core.render.memory_block import INSTRUCTION
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import SlowcatError, StoreError
 from slowcat_memory.processor.activity import observe
+from slowcat_memory.processor.aggregators import Neighbours, neighbours
 from slowcat_memory.processor.arguments import override, read
+from slowcat_memory.processor.context_messages import Messages
 from slowcat_memory.processor.conversation import Conversing
-from slowcat_memory.processor.memory_events import MEMORY_EVENTS, hear
+from slowcat_memory.processor.deps import Setting
+from slowcat_memory.processor.engine_handle import Opening
+from slowcat_memory.processor.frames import USER_TURN, Observing
 from slowcat_memory.processor.guard import Harmless
 from slowcat_memory.processor.locality import Locality, base_url, locate, same_server
-from slowcat_memory.processor.context_messages import Messages
-from slowcat_memory.processor.frames import USER_TURN, Observing
-from slowcat_memory.processor.engine_handle import Opening
+from slowcat_memory.processor.memory_events import MEMORY_EVENTS, hear
 from slowcat_memory.processor.rereading import reread_after
-from slowcat_memory.processor.deps import Setting
 from slowcat_memory.processor.warming import Warming
-from slowcat_memory.processor.aggregators import Neighbours, neighbours
 from slowcat_memory.records import Memory
 from slowcat_memory.runtime.conversation.audience import Audience
+from slowcat_memory.runtime.conversation.off_record import Record
 from slowcat_memory.runtime.injection import Visible
 from slowcat_memory.runtime.namespaces.registry import check_scope
-from slowcat_memory.runtime.conversation.off_record import Record
 from slowcat_memory.tools.functions import SEARCH, SEARCH_HINT, FunctionSchema, memory_tools
 
 _LAST_EVENTS_S = 1.0  # how long an application is given to hear of what was stored last

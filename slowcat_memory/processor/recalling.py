@@ -11,8 +11,8 @@ from pipecat.processors.aggregators.llm_context import LLMContext
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.processor.blocks import Blocks
-from slowcat_memory.processor.interim import Listening
 from slowcat_memory.processor.deps import Setting
+from slowcat_memory.processor.interim import Listening
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.conversation.conversation import Conversation

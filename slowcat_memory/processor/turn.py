@@ -22,10 +22,10 @@ from pipecat.frames.frames import LLMContextFrame
 
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.text.normalize import clean
+from slowcat_memory.processor.deps import Setting
 from slowcat_memory.processor.keeping import Keeping
 from slowcat_memory.processor.recalling import Recalling
 from slowcat_memory.processor.reply import Replies
-from slowcat_memory.processor.deps import Setting
 from slowcat_memory.records import Channel, Turn
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.conversation.conversation import Conversation

@@ -7,7 +7,6 @@ Not useful for: finding the nearest vectors (``index/``), or keeping them (``sto
 Nothing here imports torch, transformers, or sentence-transformers: those live in child processes.
 """
 
-from slowcat_memory.providers.llm.breaker import AwayAwareLLM
 from slowcat_memory.providers.embedding.base import (
     DocumentEmbedder,
     Embedded,
@@ -19,14 +18,15 @@ from slowcat_memory.providers.embedding.base import (
     TokenEmbedder,
     token_key_of,
 )
-from slowcat_memory.providers.loopback import check_loopback
 from slowcat_memory.providers.embedding.export.run import export_model
-from slowcat_memory.providers.llm.base import LLM, Answer, Prompt
-from slowcat_memory.providers.embedding.onnx import OnnxEmbedder
 from slowcat_memory.providers.embedding.factory import open_document_embedder, open_query_embedder
-from slowcat_memory.providers.llm.recording import RecordingLLM, ReplayingLLM
+from slowcat_memory.providers.embedding.onnx import OnnxEmbedder
 from slowcat_memory.providers.embedding.worker.handle import SentenceEmbedder
+from slowcat_memory.providers.llm.base import LLM, Answer, Prompt
+from slowcat_memory.providers.llm.breaker import AwayAwareLLM
 from slowcat_memory.providers.llm.factory import ThinkingOptions, open_llm
+from slowcat_memory.providers.llm.recording import RecordingLLM, ReplayingLLM
+from slowcat_memory.providers.loopback import check_loopback
 
 __all__ = [
     "LLM",

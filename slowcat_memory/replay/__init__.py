@@ -7,9 +7,9 @@ Not useful for: a conversation that goes on now; that is ``runtime/``.
 """
 
 from slowcat_memory.transfer.export import export, export_summaries
+from slowcat_memory.transfer.formats import read
 from slowcat_memory.transfer.import_ import Imported, Step, import_file
 from slowcat_memory.transfer.ingest import ingest
-from slowcat_memory.transfer.formats import read
 from slowcat_memory.transfer.transcript import Note, Transcript, TranscriptSession, Utterance
 
 __all__ = [

@@ -17,8 +17,8 @@ from typing import Any, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.proactive.policy import USED, became
 from slowcat_memory.core.memory.kinds import BLOCK, ICEBREAKER, family
+from slowcat_memory.core.proactive.policy import USED, became
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import StoreError
 from slowcat_memory.idle.local_only import kept_here

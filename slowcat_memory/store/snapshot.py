@@ -27,12 +27,12 @@ from slowcat_memory.records import (
     Turn,
     Vector,
 )
-from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.blocks import locations
 from slowcat_memory.store.blocks.census import census
+from slowcat_memory.store.blocks.reader import BlockReader, DamagedRow, Shelf
+from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.environment import Handles, Txn
 from slowcat_memory.store.disk.tables import EPOCH, LAST_CHANGE, UNENDED
-from slowcat_memory.store.blocks.reader import BlockReader, DamagedRow, Shelf
 
 if TYPE_CHECKING:
     import lmdb

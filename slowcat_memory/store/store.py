@@ -31,19 +31,22 @@ from slowcat_memory.records import (
     Manifest,
     WriteBatch,
 )
-from slowcat_memory.store.care import backup as backups, copy, health, open as opening
-from slowcat_memory.store.rows import forget, apply as stage
 from slowcat_memory.store import open_stores
+from slowcat_memory.store.blocks.reader import Shelf
+from slowcat_memory.store.care import backup as backups
+from slowcat_memory.store.care import copy, health
+from slowcat_memory.store.care import open as opening
+from slowcat_memory.store.care.health import Health
+from slowcat_memory.store.disk.free_space import Room
+from slowcat_memory.store.disk.locks import mark_stopped
+from slowcat_memory.store.disk.transaction import Edit, transact
+from slowcat_memory.store.options import OpenReport, StoreOptions, utc_now
+from slowcat_memory.store.rows import apply as stage
+from slowcat_memory.store.rows import forget
+from slowcat_memory.store.snapshot import Snapshot
 from slowcat_memory.store.writer.ack import Ack
 from slowcat_memory.store.writer.tier_mover import Ageing
 from slowcat_memory.store.writer.write_queue import Backlog, Stage, Write
-from slowcat_memory.store.disk.transaction import Edit, transact
-from slowcat_memory.store.care.health import Health
-from slowcat_memory.store.disk.locks import mark_stopped
-from slowcat_memory.store.options import OpenReport, StoreOptions, utc_now
-from slowcat_memory.store.disk.free_space import Room
-from slowcat_memory.store.blocks.reader import Shelf
-from slowcat_memory.store.snapshot import Snapshot
 from slowcat_memory.store.writer.writer import Writer, closed
 
 log = logging.getLogger(__name__)

@@ -11,11 +11,11 @@ from typing import Any, cast
 import msgspec
 
 from slowcat_memory.idle.context import Context, Contexts, Parts
-from slowcat_memory.idle.scheduler.idle_gate import GateOptions, IdleGate
 from slowcat_memory.idle.job import Job, Plan, Upkeep
+from slowcat_memory.idle.registry import problem_of
+from slowcat_memory.idle.scheduler.idle_gate import GateOptions, IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.idle.scheduler.options import IdleOptions
-from slowcat_memory.idle.registry import problem_of
 from slowcat_memory.providers import LLM
 from slowcat_memory.records import Event, Memory, Task, WriteBatch
 from slowcat_memory.store import Store, StoreOptions

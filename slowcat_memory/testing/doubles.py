@@ -1,17 +1,11 @@
-"""Doubles and contracts for tests, yours as well as ours: no model, no clock, no Pipecat.
-
-Example::
-
-    clock = FixedClock()
-    engine = MemoryEngine(memory_config(tmp_path), embedder=HashEmbedder(), clock=clock)
-"""
+"""Stand-ins for a clock, an embedder and an LLM."""
 
 import asyncio
 import hashlib
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import msgspec
 import numpy as np
@@ -30,21 +24,6 @@ from slowcat_memory.providers import (
     token_key_of,
 )
 from slowcat_memory.providers.llm.parsing import parse
-from slowcat_memory.testing.contracts import check_job, think
-
-if TYPE_CHECKING:
-    from slowcat_memory.testing.server import ScriptedServer
-
-__all__ = [
-    "FixedClock",
-    "HashEmbedder",
-    "ScriptedLLM",
-    "ScriptedServer",
-    "check_embedder",
-    "check_job",
-    "memory_config",
-    "think",
-]
 
 T = TypeVar("T", bound=Struct)
 
@@ -350,12 +329,3 @@ def _check_query_tokens(embedder: TokenEmbedder, text: str) -> None:
     assert np.allclose(np.linalg.norm(query.tokens, axis=1), 1, atol=1e-4), "not of unit length"
     same, other = maxsim(query.tokens, embedder.encode_tokens([text, "no"]).tokens)
     assert same > 0.9 > other, f"its own text has {same:.2f}, another has {other:.2f}"
-
-
-def __getattr__(name: str) -> Any:
-    """Import the scripted server when it is asked for: it needs aiohttp."""
-    if name == "ScriptedServer":
-        from slowcat_memory.testing.server import ScriptedServer
-
-        return ScriptedServer
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,13 +15,13 @@ import numpy as np
 from loguru import logger
 from msgspec import Struct
 
-from slowcat_memory.core.memory.belief import believed
-from slowcat_memory.core.ranking.calibration import among
-from slowcat_memory.core.memory.chunk import CHUNK, chunk_id, turn_of
 from slowcat_memory.core.extraction.evidence import shared
-from slowcat_memory.core.memory.kinds import QUARANTINED
-from slowcat_memory.core.render.memory_block import memory_line, shorten
 from slowcat_memory.core.graph.portrait import spoken
+from slowcat_memory.core.memory.belief import believed
+from slowcat_memory.core.memory.chunk import CHUNK, chunk_id, turn_of
+from slowcat_memory.core.memory.kinds import QUARANTINED
+from slowcat_memory.core.ranking.calibration import among
+from slowcat_memory.core.render.memory_block import memory_line, shorten
 from slowcat_memory.core.text.normalize import clean, estimate_tokens, neutralise
 from slowcat_memory.core.time.expressions import WhenOptions, times
 from slowcat_memory.engine import MemoryEngine

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from slowcat_memory.errors import TranscriptError
-from slowcat_memory.transfer import files, plain_text, jsonl
+from slowcat_memory.transfer import files, jsonl, plain_text
 from slowcat_memory.transfer.files import Line
 from slowcat_memory.transfer.transcript import Report, Transcript, TranscriptSession
 

@@ -13,9 +13,9 @@ from msgspec import Struct, field
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import Cursor
-from slowcat_memory.transfer import files, ingest, formats
-from slowcat_memory.transfer.transcript import Note, Report, Transcript, TranscriptSession
 from slowcat_memory.runtime.namespaces.registry import check_scope
+from slowcat_memory.transfer import files, formats, ingest
+from slowcat_memory.transfer.transcript import Note, Report, Transcript, TranscriptSession
 
 BY_CONVERSATION = "{conversation}"
 _NOT_IN_SCOPES = re.compile(r"[^a-z0-9_-]+")

@@ -5,7 +5,7 @@ import pytest
 from benchmarks import contextual, datasets, quality, thinking
 from benchmarks.thinking import ThinkingChoice
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.testing.doubles import HashEmbedder
+from slowcat_memory.testing import HashEmbedder
 from tests.benchmarks import made_up
 
 

@@ -3,7 +3,7 @@ import pytest
 from benchmarks import common, datasets, scoring
 from benchmarks.peers import base, race, recall
 from benchmarks.peers.__main__ import installed
-from slowcat_memory.testing.doubles import HashEmbedder
+from slowcat_memory.testing import HashEmbedder
 from tests.benchmarks import made_up
 
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from benchmarks import common, datasets, quality, scoring
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.testing.doubles import HashEmbedder
+from slowcat_memory.testing import HashEmbedder
 from tests.benchmarks import made_up
 
 SHARED = Path(__file__).parents[3] / "shared"

@@ -6,7 +6,7 @@ from benchmarks import common, datasets, quality, recorded_llm, thinking
 from benchmarks.recorded_llm import Replier
 from benchmarks.thinking import ThinkingChoice
 from slowcat_memory.core.extraction import descriptions
-from slowcat_memory.core.facts import prompt, merging
+from slowcat_memory.core.facts import merging, prompt
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.testing.wire import Failure
 from tests.benchmarks import made_up

@@ -16,8 +16,8 @@ from pipecat.processors.frame_processor import FrameProcessor
 from benchmarks import mem0_service, plots, recognisers, tables, turn
 from benchmarks.recognisers import RECOGNISERS
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.testing import memory_config
 from slowcat_memory.testing.server import ScriptedServer
-from slowcat_memory.testing.doubles import memory_config
 
 TEXT = "what did I pay for the blue bicycle last week in the town"
 

@@ -8,7 +8,7 @@ from benchmarks import recall_tables as tables
 from slowcat_memory.core.ranking.abstention import Signs
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.runtime.recall.query import Recollection
-from slowcat_memory.testing.doubles import HashEmbedder
+from slowcat_memory.testing import HashEmbedder
 from tests.benchmarks import made_up
 
 NOW = datetime(2024, 5, 1, tzinfo=UTC)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from benchmarks.vector_cache import BATCH, CachedDocuments
-from slowcat_memory.testing.doubles import HashEmbedder
+from slowcat_memory.testing import HashEmbedder
 
 TEXTS = ["Max likes to swim", "a blue canoe", "", "Max likes to swim"]
 

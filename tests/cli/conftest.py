@@ -58,7 +58,7 @@ class CommandLine:
             Its process id.
         """
         script = (
-            "import sys; from slowcat_memory.testing.doubles import memory_config\n"
+            "import sys; from slowcat_memory.testing import memory_config\n"
             "from slowcat_memory.engine import MemoryEngine\n"
             "MemoryEngine(memory_config(sys.argv[1])); print('up', flush=True); sys.stdin.read()"
         )

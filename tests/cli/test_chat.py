@@ -9,9 +9,9 @@ import pytest
 from serving import serving
 from typer.testing import CliRunner
 
-from slowcat_memory.cli.setup import model_servers
 from slowcat_memory.cli.app import app
 from slowcat_memory.cli.run.chat_pipeline import NO_ANSWER
+from slowcat_memory.cli.setup import model_servers
 from slowcat_memory.testing.parrot import message_text
 from slowcat_memory.testing.server import Failure, ScriptedServer
 

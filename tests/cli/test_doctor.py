@@ -7,7 +7,7 @@ import pytest
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Task, WriteBatch
-from slowcat_memory.testing.doubles import memory_config
+from slowcat_memory.testing import memory_config
 
 
 @pytest.fixture

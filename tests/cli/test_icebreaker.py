@@ -1,7 +1,7 @@
 """icebreaker: what an agent is to bring up by itself."""
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.testing.doubles import memory_config
+from slowcat_memory.testing import memory_config
 
 
 def test_add_list_and_drop(sm) -> None:

@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.testing import memory_config
 from slowcat_memory.transfer.fact_files import export_facts, import_facts
-from slowcat_memory.testing.doubles import memory_config
 
 CHAT = """\
 # 2024-05-12 18:30

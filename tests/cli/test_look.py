@@ -2,11 +2,11 @@
 
 import pytest
 
-from slowcat_memory.core.retention.tiering import TierOptions
 from slowcat_memory.core.render.memory_block import Packed
+from slowcat_memory.core.retention.tiering import TierOptions
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Turn
-from slowcat_memory.testing.doubles import memory_config
+from slowcat_memory.testing import memory_config
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.idle.jobs.extraction.entities import Entities
 from slowcat_memory.store import Store
-from slowcat_memory.testing.doubles import memory_config, think
+from slowcat_memory.testing import memory_config, think
 from slowcat_memory.tools.handlers import Call, ToolCalls
 
 CHAT = """\

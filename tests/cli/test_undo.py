@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.testing.doubles import memory_config
+from slowcat_memory.testing import memory_config
 
 
 @pytest.fixture

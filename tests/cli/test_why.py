@@ -8,7 +8,7 @@ from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import LedgerEntry, LeftOut, Offer
 from slowcat_memory.runtime.recall import weighed
-from slowcat_memory.testing.doubles import FixedClock, memory_config
+from slowcat_memory.testing import FixedClock, memory_config
 
 
 @pytest.fixture

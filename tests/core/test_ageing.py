@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.retention import tiering, importance
+from slowcat_memory.core.retention import importance, tiering
 from slowcat_memory.core.retention.tiering import (
     Aging,
     Row,

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.query.understand import Ask, AskOptions, understand
 from slowcat_memory.core.query.follow_up import Said
+from slowcat_memory.core.query.understand import Ask, AskOptions, understand
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
 SPEAKERS = ("Anna", "Ben Berg", "Assistant")

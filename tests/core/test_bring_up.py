@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from slowcat_memory.core.blocks.statements import bearing
 from slowcat_memory.core.proactive.open_threads import (
     BringUpOptions,
     Phrased,
@@ -14,7 +15,6 @@ from slowcat_memory.core.proactive.open_threads import (
     template,
 )
 from slowcat_memory.core.proactive.policy import IcebreakerOptions, choose, due, marked
-from slowcat_memory.core.blocks.statements import bearing
 from slowcat_memory.records import Memory, Turn
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)

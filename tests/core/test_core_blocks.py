@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.blocks import rules, prompt
-from slowcat_memory.core.blocks.rules import Heard
-from slowcat_memory.core.blocks.prompt import BlockLines
+from slowcat_memory.core.blocks import prompt, rules
 from slowcat_memory.core.blocks.block import block, current, history, owner_of, revised, version_of
+from slowcat_memory.core.blocks.prompt import BlockLines
+from slowcat_memory.core.blocks.rules import Heard
 from slowcat_memory.core.blocks.statements import (
     Statement,
     bearing,

@@ -11,6 +11,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from slowcat_memory.core.extraction.evidence import asks, dated, needed, quoted
+from slowcat_memory.core.extraction.grounding import ground
+from slowcat_memory.core.extraction.prompt_injection import injected
+from slowcat_memory.core.facts.fact import fact_id, fact_memory
 from slowcat_memory.core.facts.prompt import (
     Checked,
     Facts,
@@ -19,9 +22,6 @@ from slowcat_memory.core.facts.prompt import (
     checked,
     drawn_by_rule,
 )
-from slowcat_memory.core.facts.fact import fact_id, fact_memory
-from slowcat_memory.core.extraction.grounding import ground
-from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.records import Made, Turn
 from tests.injections import HARMLESS, injections, placed
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.query.recall_gate import Need, judge
 from slowcat_memory.core.language.gate import GATE_WORDS
+from slowcat_memory.core.query.recall_gate import Need, judge
 
 SENTENCES = [
     line.split("\t")

@@ -4,6 +4,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pytest
 
+from slowcat_memory.core.memory.kinds import ICEBREAKER, findable
 from slowcat_memory.core.proactive.policy import (
     ANY_HOUR,
     IcebreakerOptions,
@@ -11,7 +12,6 @@ from slowcat_memory.core.proactive.policy import (
     is_quiet,
     waiting,
 )
-from slowcat_memory.core.memory.kinds import ICEBREAKER, findable
 from slowcat_memory.records import Memory
 
 NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)

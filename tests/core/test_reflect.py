@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.text.bag_of_words import bags
 from slowcat_memory.core.extraction.grounding import ground
 from slowcat_memory.core.summaries.prompt import (
     DAY,
@@ -21,7 +20,6 @@ from slowcat_memory.core.summaries.prompt import (
     kept,
     said_lines,
 )
-from slowcat_memory.core.time.stretches import stretches
 from slowcat_memory.core.summaries.summary import (
     Subject,
     Told,
@@ -33,7 +31,9 @@ from slowcat_memory.core.summaries.summary import (
     summary,
     superseding,
 )
+from slowcat_memory.core.text.bag_of_words import bags
 from slowcat_memory.core.text.normalize import Tokenizer
+from slowcat_memory.core.time.stretches import stretches
 from slowcat_memory.records import Made, Turn
 
 AT = datetime(2026, 5, 11, 9, tzinfo=UTC)

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from slowcat_memory.core.language import LANGUAGES, phrases
 from slowcat_memory.core.commands.replies import day, known_things, minutes, quote, reasons, things
+from slowcat_memory.core.language import LANGUAGES, phrases
 from slowcat_memory.records import Memory
 
 NOW = datetime(2026, 5, 14, 10, tzinfo=UTC)

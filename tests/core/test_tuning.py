@@ -1,8 +1,8 @@
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.ranking.fusion import FuseOptions
 from slowcat_memory.core.feedback.tuning import Tuning
+from slowcat_memory.core.ranking.fusion import FuseOptions
 
 KNOWN = Tuning(weights={"dense": 0.3, "turn": 0.1}, queries=80, after=0.5, version=1)
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slowcat_memory.core.language.time import ENGLISH, GERMAN
 from slowcat_memory.core.time.expressions import (
     BEGINNING,
     END,
@@ -17,7 +18,6 @@ from slowcat_memory.core.time.expressions import (
     mentions,
     times,
 )
-from slowcat_memory.core.language.time import ENGLISH, GERMAN
 
 LISBON, NEW_YORK = ZoneInfo("Europe/Lisbon"), ZoneInfo("America/New_York")
 NOW = datetime(2026, 5, 13, 10, tzinfo=LISBON)

@@ -23,8 +23,8 @@ from unittest import mock
 
 from slowcat_memory.records import Forget, WriteBatch
 from slowcat_memory.store import Store
-from slowcat_memory.store.rows import cascade
 from slowcat_memory.store.care import copy
+from slowcat_memory.store.rows import cascade
 from tests.harness import samples, thinking, tiers
 from tests.harness.children import Child
 

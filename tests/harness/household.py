@@ -28,11 +28,11 @@ from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.conversation.audience import Audience
 from slowcat_memory.runtime.conversation.conversation import Conversation
 from slowcat_memory.runtime.conversation.dialogue import Dialogue
-from slowcat_memory.runtime.namespaces.registry import index_root
-from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.runtime.conversation.off_record import Record
 from slowcat_memory.runtime.conversation.session_tracker import SessionTracker
-from slowcat_memory.testing.doubles import FixedClock, HashEmbedder, ScriptedLLM, memory_config
+from slowcat_memory.runtime.namespaces.registry import index_root
+from slowcat_memory.runtime.recall.query import Recollection
+from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config
 from tests.parroting import think
 
 PEOPLE = ("anna", "ben", "cleo")

@@ -27,14 +27,14 @@ from slowcat_memory.core.memory.chunk import chunk
 from slowcat_memory.idle.jobs.summaries.session import SessionSummary
 from slowcat_memory.processor.blocks import Blocks
 from slowcat_memory.records import Forget
-from slowcat_memory.runtime.recall import service
 from slowcat_memory.runtime.conversation.audience import Audience
 from slowcat_memory.runtime.conversation.conversation import Conversation
+from slowcat_memory.runtime.conversation.off_record import Record
 from slowcat_memory.runtime.namespaces.documents import document
 from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.namespaces.namespace import Namespace
-from slowcat_memory.runtime.conversation.off_record import Record
-from slowcat_memory.testing.doubles import ScriptedLLM
+from slowcat_memory.runtime.recall import service
+from slowcat_memory.testing import ScriptedLLM
 from slowcat_memory.tools.handlers import Call, ToolCalls
 from tests.harness.household import (
     GUEST,

@@ -24,8 +24,8 @@ from msgspec import Struct
 
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.idle.context import Contexts, Parts
-from slowcat_memory.idle.scheduler.idle_gate import GateOptions, IdleGate
 from slowcat_memory.idle.job import JobContext, Plan, Trigger
+from slowcat_memory.idle.scheduler.idle_gate import GateOptions, IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.records import Cursor, Run, Task, WriteBatch

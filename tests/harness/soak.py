@@ -36,7 +36,7 @@ from slowcat_memory.errors import BadAnswerError, EndpointError
 from slowcat_memory.pages import mapped_mb
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Forget, SessionEdge, Turn, WriteBatch
-from slowcat_memory.testing.doubles import FixedClock, HashEmbedder, ScriptedLLM, memory_config
+from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config
 
 SCOPE = "anna"
 BEGAN = datetime(2026, 5, 12, 0, tzinfo=UTC)

@@ -10,11 +10,12 @@ from unittest import mock
 from slowcat_memory.core.retention.tiering import TierOptions
 from slowcat_memory.errors import StoreError
 from slowcat_memory.store import Store
-from slowcat_memory.store.writer import tier_mover
-from slowcat_memory.store.blocks import block as blocks, locations
-from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.blocks import block as blocks
+from slowcat_memory.store.blocks import locations
 from slowcat_memory.store.blocks.dictionary import Dictionary
 from slowcat_memory.store.blocks.reader import BlockReader, Shelf
+from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.writer import tier_mover
 
 TINY = TierOptions(warm=8, block_exchanges=3, dictionary_from=20, dictionary_bytes=16_384)
 HOT = 8

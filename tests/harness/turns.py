@@ -31,7 +31,7 @@ from loguru import logger
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.records import Turn
-from slowcat_memory.testing.doubles import memory_config
+from slowcat_memory.testing import memory_config
 from tests.harness.turn_faults import CONTROLS, IN_CONTEXT, Engine, Spoiler
 from tests.harness.turn_laws import NAMES, Laws
 from tests.harness.turn_player import Held, Player

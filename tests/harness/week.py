@@ -24,11 +24,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.time.periods import day_of, week_of
 from slowcat_memory.core.summaries.summary import HISTORY, items
+from slowcat_memory.core.time.periods import day_of, week_of
 from slowcat_memory.records import WriteBatch
 from slowcat_memory.store import Store
-from slowcat_memory.testing.doubles import ScriptedLLM
+from slowcat_memory.testing import ScriptedLLM
 from tests.harness.children import Child
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "idle"))

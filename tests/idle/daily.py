@@ -8,19 +8,19 @@ from typing import Any
 
 from slowcat_memory.core.summaries.summary import current
 from slowcat_memory.idle.context import Contexts, Parts
-from slowcat_memory.idle.scheduler.idle_gate import GateOptions, IdleGate
 from slowcat_memory.idle.jobs.summaries.meta import MetaSummary
 from slowcat_memory.idle.jobs.summaries.rollups import Rollups
 from slowcat_memory.idle.jobs.summaries.session import SessionSummary
 from slowcat_memory.idle.jobs.summaries.shared import SUMMING_UP, SummariesOptions
 from slowcat_memory.idle.jobs.summaries.topics import Topics
 from slowcat_memory.idle.jobs.summaries.window import WindowSummary
+from slowcat_memory.idle.scheduler.idle_gate import GateOptions, IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Memory, SessionEdge, Turn
 from slowcat_memory.store import Store, StoreOptions
-from slowcat_memory.testing.doubles import FixedClock, HashEmbedder
+from slowcat_memory.testing import FixedClock, HashEmbedder
 
 MONDAY = datetime(2026, 5, 11, 9, tzinfo=UTC)
 SMALL = StoreOptions(map_size_gib=1 / 16)

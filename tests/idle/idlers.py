@@ -9,16 +9,16 @@ from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
-from slowcat_memory.idle.scheduler.budget import Budget
 from slowcat_memory.idle.context import Contexts, Parts
-from slowcat_memory.idle.scheduler.idle_gate import GateOptions, IdleGate
 from slowcat_memory.idle.job import JobContext, Plan, Trigger
+from slowcat_memory.idle.scheduler.budget import Budget
+from slowcat_memory.idle.scheduler.idle_gate import GateOptions, IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Cursor, Memory, Task, Turn, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
-from slowcat_memory.testing.doubles import FixedClock
+from slowcat_memory.testing import FixedClock
 
 SMALL = StoreOptions(map_size_gib=1 / 16)
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)

@@ -12,10 +12,10 @@ import pytest
 from idlers import NOW, Rig
 from msgspec.structs import replace
 
+from slowcat_memory.core.feedback.tuning import Tuning, tuning_name
 from slowcat_memory.core.memory.chunk import chunk, chunk_id
 from slowcat_memory.core.ranking.fusion import FuseOptions
 from slowcat_memory.core.text.normalize import estimate_tokens
-from slowcat_memory.core.feedback.tuning import Tuning, tuning_name
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.idle.jobs.feedback.corrections import Corrections
 from slowcat_memory.idle.jobs.feedback.rerank import (
@@ -29,7 +29,7 @@ from slowcat_memory.idle.jobs.feedback.rerank import (
 from slowcat_memory.idle.jobs.feedback.tune import Tune, TuneOptions
 from slowcat_memory.providers import Embedded
 from slowcat_memory.records import Key, LedgerEntry, LeftOut, Made, Offer, Turn, WriteBatch
-from slowcat_memory.testing.doubles import HashEmbedder, ScriptedLLM
+from slowcat_memory.testing import HashEmbedder, ScriptedLLM
 
 SAID = (
     "My dentist is Dr Ray in Porto.",

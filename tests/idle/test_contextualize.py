@@ -28,7 +28,7 @@ from slowcat_memory.records import (
     WriteBatch,
 )
 from slowcat_memory.store import Store, StoreOptions
-from slowcat_memory.testing.doubles import FixedClock, HashEmbedder, ScriptedLLM
+from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM
 
 AT = datetime(2024, 3, 1, 18, tzinfo=UTC)
 JOB = Contextualize()

@@ -17,7 +17,7 @@ from slowcat_memory.idle.jobs.extraction.entities import NAME, Entities, EntityO
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Forget, Memory, SessionEdge, Turn
 from slowcat_memory.store import Store, StoreOptions
-from slowcat_memory.testing.doubles import ScriptedLLM, check_job, think
+from slowcat_memory.testing import ScriptedLLM, check_job, think
 
 T1 = datetime(2025, 1, 6, 18, tzinfo=UTC)
 MONTH = timedelta(days=30)

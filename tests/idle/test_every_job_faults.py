@@ -24,7 +24,7 @@ from test_kept_here import ASKING, ledger
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.providers import Prompt, ThinkingOptions
 from slowcat_memory.providers.llm.openai import OpenAILLM
-from slowcat_memory.testing.doubles import ScriptedLLM
+from slowcat_memory.testing import ScriptedLLM
 
 SAID = (
     ("I have an appointment with my dentist Ruth on 28 May.", "I suggest that you write it down."),

@@ -13,15 +13,15 @@ from slowcat_memory.core.facts.fact import fact_key, is_fact, key_id
 from slowcat_memory.core.memory.kinds import QUARANTINED, findable
 from slowcat_memory.errors import EndpointError
 from slowcat_memory.idle.context import Contexts, Parts
-from slowcat_memory.idle.scheduler.idle_gate import GateOptions, IdleGate
 from slowcat_memory.idle.jobs.extraction.facts import Facts, FactsOptions
 from slowcat_memory.idle.jobs.extraction.merge import Merge
+from slowcat_memory.idle.scheduler.idle_gate import GateOptions, IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Forget, Memory, SessionEdge, Turn
 from slowcat_memory.store import Store, StoreOptions
-from slowcat_memory.testing.doubles import FixedClock, HashEmbedder, ScriptedLLM, check_job, think
+from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, check_job, think
 
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
 Row = dict[str, Any]

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from slowcat_memory.idle.job import Plan
 from slowcat_memory.idle.registry import GROUP, find_jobs, problem_of
 from slowcat_memory.records import Made, Turn, WriteBatch
-from slowcat_memory.testing.doubles import check_job
+from slowcat_memory.testing import check_job
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "custom_job.py"
 TURNS = [

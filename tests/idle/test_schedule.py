@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from idlers import NOW, Fake
 
-from slowcat_memory.idle.scheduler.budget import Budget, within
 from slowcat_memory.idle.job import Trigger
+from slowcat_memory.idle.scheduler.budget import Budget, within
 from slowcat_memory.idle.scheduler.options import IdleOptions
-from slowcat_memory.idle.scheduler.task_queue import Queue
 from slowcat_memory.idle.scheduler.retries import backoff, failed, revived, waits
 from slowcat_memory.idle.scheduler.schedule import Asked, News, asked_now, day_of, due
+from slowcat_memory.idle.scheduler.task_queue import Queue
 from slowcat_memory.idle.scheduler.triggers import Triggers, read, row
 from slowcat_memory.records import Run, SessionEdge, Task
 

@@ -8,14 +8,14 @@ from datetime import UTC
 import pytest
 from idlers import Fake, Rig, memory, task
 
-from slowcat_memory.idle.scheduler import tracing
 from slowcat_memory.idle.context import Contexts, Parts
+from slowcat_memory.idle.scheduler import tracing
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.idle.scheduler.thread import NAME, IdleThread
 from slowcat_memory.providers import Embedded
 from slowcat_memory.records import WriteBatch
-from slowcat_memory.testing.doubles import HashEmbedder
+from slowcat_memory.testing import HashEmbedder
 
 OPTIONS = IdleOptions(grace_s=0.0, rest_s=0.005)
 

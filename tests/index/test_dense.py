@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowcat_memory.index import IndexOptions
-from slowcat_memory.index.vectors.vector_view import DenseView
 from slowcat_memory.index.vectors.sealed_vectors import SealedVectors, cells_for, kind_for, write
+from slowcat_memory.index.vectors.vector_view import DenseView
 
 DIM = 8
 OPTIONS = IndexOptions()

@@ -10,7 +10,7 @@ from oracle import OPTIONS, TOKENS
 
 from slowcat_memory.index import Document, IndexOptions, Pointer, Searcher, build
 from slowcat_memory.index.vectors.key_view import KeyView
-from slowcat_memory.testing.doubles import HashEmbedder
+from slowcat_memory.testing import HashEmbedder
 
 EMBEDDER = HashEmbedder(16)
 SAME = 0.3

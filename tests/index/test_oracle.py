@@ -13,13 +13,13 @@ from msgspec.structs import replace
 from oracle import OPTIONS, TOKENS, Oracle, bm25, check_columns, check_equal, scores_of, seal
 
 from slowcat_memory.index import Document, Pointer, Searcher
-from slowcat_memory.index.lexical import scorer_loader, counting, vocabulary
-from slowcat_memory.index.lexical.counting import Counting
+from slowcat_memory.index.lexical import counting, scorer_loader, vocabulary
 from slowcat_memory.index.lexical.bm25 import LexicalView
-from slowcat_memory.index.lexical.sealed_postings import SealedPostings
+from slowcat_memory.index.lexical.counting import Counting
 from slowcat_memory.index.lexical.forward_index import Source
-from slowcat_memory.index.lexical.vocabulary import Vocabulary
 from slowcat_memory.index.lexical.scorer_numba import CompiledWalk
+from slowcat_memory.index.lexical.sealed_postings import SealedPostings
+from slowcat_memory.index.lexical.vocabulary import Vocabulary
 
 WORDS = [f"w{n}" for n in range(8)]
 SKEWED = np.arange(8, 0, -1) / 36

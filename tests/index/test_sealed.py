@@ -15,7 +15,7 @@ from slowcat_memory.index import Document, IndexOptions, Searcher, build
 from slowcat_memory.index.build import generation as sealed
 from slowcat_memory.index.build.generation import Build, sweep
 from slowcat_memory.records import IndexFile, Manifest
-from slowcat_memory.testing.doubles import HashEmbedder
+from slowcat_memory.testing import HashEmbedder
 
 EMBEDDER = HashEmbedder(16)
 

@@ -23,7 +23,7 @@ from slowcat_memory.index import Document, IndexOptions, Searcher
 from slowcat_memory.index.build.builder import sessions
 from slowcat_memory.index.files.column import Column
 from slowcat_memory.index.files.ids import Ids
-from slowcat_memory.testing.doubles import HashEmbedder
+from slowcat_memory.testing import HashEmbedder
 
 EMBEDDER = HashEmbedder(32)
 

@@ -49,7 +49,9 @@ def main(way: str) -> None:
             continue
         print("another line in the way")
         short = request.texts[1:] if "short" in request.texts else request.texts
-        protocol.write(replies, Vectors.of(vectors(short), tokens(short) if request.tokens else None))
+        protocol.write(
+            replies, Vectors.of(vectors(short), tokens(short) if request.tokens else None)
+        )
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from msgspec import Struct
 
 from slowcat_memory.errors import BadAnswerError, EndpointError
 from slowcat_memory.providers import AwayAwareLLM, Prompt
-from slowcat_memory.testing.doubles import ScriptedLLM
+from slowcat_memory.testing import ScriptedLLM
 
 PROMPT = Prompt(job="notes", version=1, system="s", user="u")
 

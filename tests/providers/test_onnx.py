@@ -15,7 +15,7 @@ from slowcat_memory.core.ranking.maxsim import SCALE, maxsim
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import EmbedderOptions, OnnxEmbedder, SentenceEmbedder
 from slowcat_memory.providers.embedding import export_format
-from slowcat_memory.testing.doubles import check_embedder
+from slowcat_memory.testing import check_embedder
 
 TURNS = (
     "I finally adopted the dog we talked about, her name is Pepper.",

@@ -10,7 +10,7 @@ from embedding_server import DIM, EmbeddingServer, running, vector
 from slowcat_memory.errors import ConfigError, EndpointError, EndpointRefusedError
 from slowcat_memory.providers import EmbedderOptions, open_document_embedder, open_query_embedder
 from slowcat_memory.providers.embedding.endpoint import EndpointEmbedder
-from slowcat_memory.testing.doubles import check_embedder
+from slowcat_memory.testing import check_embedder
 
 
 @pytest.fixture

@@ -20,8 +20,8 @@ from slowcat_memory.errors import (
     PromptTooLongError,
 )
 from slowcat_memory.providers import Prompt, ThinkingOptions, open_llm
-from slowcat_memory.providers.llm.server_errors import meaning_of, seconds_to_wait
 from slowcat_memory.providers.llm.openai import OpenAILLM
+from slowcat_memory.providers.llm.server_errors import meaning_of, seconds_to_wait
 
 
 class Note(Struct, frozen=True, forbid_unknown_fields=True):

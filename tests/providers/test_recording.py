@@ -14,7 +14,7 @@ from slowcat_memory.errors import (
 )
 from slowcat_memory.providers import Prompt
 from slowcat_memory.providers.llm.recording import RecordingLLM, ReplayingLLM, key_of
-from slowcat_memory.testing.doubles import ScriptedLLM
+from slowcat_memory.testing import ScriptedLLM
 
 
 class Note(Struct, forbid_unknown_fields=True):

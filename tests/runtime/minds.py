@@ -11,11 +11,11 @@ from slowcat_memory.core.ranking.priors import RankOptions
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import IndexOptions, Searcher
 from slowcat_memory.records import Memory
-from slowcat_memory.runtime.namespaces.embed_breaker import Embed
 from slowcat_memory.runtime.namespaces.documents import Reading, document
+from slowcat_memory.runtime.namespaces.embed_breaker import Embed
 from slowcat_memory.runtime.recall.query import Query
 from slowcat_memory.runtime.recall.stages import Recall
-from slowcat_memory.testing.doubles import HashEmbedder
+from slowcat_memory.testing import HashEmbedder
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)  # a Tuesday
 EMBEDDER = HashEmbedder(2048, token_dim=256)  # wide enough that no two words meet

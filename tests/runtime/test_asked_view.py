@@ -7,7 +7,7 @@ import pytest
 from slowcat_memory.core.feedback.tuning import Tuning, tuning_name
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Cursor, Key, Turn, Vector, WriteBatch
-from slowcat_memory.testing.doubles import FixedClock, HashEmbedder, memory_config
+from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
 SAID = ("the red boat lies at the pier", "the red boat was sold to Bertil", "cats sleep a lot")
 QUERY = "red boat"

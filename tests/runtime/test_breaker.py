@@ -4,7 +4,7 @@ from minds import EMBEDDER, Mind, query
 
 from slowcat_memory.providers import Encoded
 from slowcat_memory.runtime.namespaces.embed_breaker import Breaker
-from slowcat_memory.testing.doubles import FixedClock
+from slowcat_memory.testing import FixedClock
 
 
 class Moody:

@@ -11,7 +11,7 @@ from slowcat_memory.runtime.conversation.conversation import Conversation
 from slowcat_memory.runtime.conversation.dialogue import Dialogue
 from slowcat_memory.runtime.conversation.off_record import Record
 from slowcat_memory.runtime.conversation.session_tracker import SessionOptions, SessionTracker
-from slowcat_memory.testing.doubles import FixedClock
+from slowcat_memory.testing import FixedClock
 
 SPEAKERS = {"s1": "anna", "s2": "ben"}
 NAMES = {"s1": "Anna", "s2": "Ben"}

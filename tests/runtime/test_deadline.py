@@ -14,7 +14,7 @@ import pytest
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.recall.query import Recollection
-from slowcat_memory.testing.doubles import FixedClock, HashEmbedder, memory_config
+from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
 OLD, LATE = "My dog Max likes the sea", "My dog Max likes the snow"

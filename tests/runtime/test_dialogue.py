@@ -10,8 +10,8 @@ from slowcat_memory.core.text.normalize import KEEP_CHARS
 from slowcat_memory.errors import StoreFullError
 from slowcat_memory.records import SessionEdge, Turn
 from slowcat_memory.runtime.conversation.dialogue import Dialogue
-from slowcat_memory.runtime.conversation.transcripts import HEARD
 from slowcat_memory.runtime.conversation.session_tracker import SessionOptions, SessionTracker
+from slowcat_memory.runtime.conversation.transcripts import HEARD
 from slowcat_memory.store import Ack
 
 NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)

@@ -14,7 +14,7 @@ import pytest
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError, StoreError
 from slowcat_memory.records import Forget, Memory, SessionEdge, Turn, WriteBatch
-from slowcat_memory.testing.doubles import FixedClock, HashEmbedder, memory_config
+from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
 GARDEN, INTERVIEW, CAKE = (
     "Ask about the garden.",

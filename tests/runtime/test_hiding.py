@@ -11,10 +11,10 @@ import pytest
 from talks import NOW, UNDO_S, WORD, commands, found, hide, residue, talk
 
 from slowcat_memory.records import SessionEdge, Turn
+from slowcat_memory.runtime.commands.undo_log import last_exchange
+from slowcat_memory.testing import HashEmbedder
 from slowcat_memory.transfer.export import export
 from slowcat_memory.transfer.jsonl import transcripts
-from slowcat_memory.runtime.commands.undo_log import last_exchange
-from slowcat_memory.testing.doubles import HashEmbedder
 
 
 def test_hidden_is_not_found_and_undone_is(open_engine):

@@ -8,14 +8,14 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.query.understand import AskOptions
 from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.core.query.recall_gate import GateOptions
+from slowcat_memory.core.query.understand import AskOptions
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, LedgerEntry, SessionEdge, Turn
 from slowcat_memory.runtime.recall import ledger, weighed
 from slowcat_memory.runtime.recall.weighed import Weighed
-from slowcat_memory.testing.doubles import FixedClock, HashEmbedder, memory_config
+from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
 SECRET = "The password is swordfish"
 

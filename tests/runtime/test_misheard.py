@@ -9,7 +9,7 @@ import pytest
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, Turn
-from slowcat_memory.testing.doubles import FixedClock, memory_config
+from slowcat_memory.testing import FixedClock, memory_config
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
 SAID = (

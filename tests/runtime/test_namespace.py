@@ -15,7 +15,7 @@ from slowcat_memory.records import Context, Forget, Key, Memory, Turn, Vector, W
 from slowcat_memory.runtime.namespaces import namespace as module
 from slowcat_memory.runtime.namespaces.namespace import Namespace, Space
 from slowcat_memory.store import Ack, Store
-from slowcat_memory.testing.doubles import FixedClock, HashEmbedder
+from slowcat_memory.testing import FixedClock, HashEmbedder
 
 EMBEDDER = HashEmbedder(32)
 SPACE = Space(EMBEDDER.key, EMBEDDER.dim)

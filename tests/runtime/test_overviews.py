@@ -7,7 +7,7 @@ import pytest
 
 from slowcat_memory import MemoryEngine
 from slowcat_memory.records import SessionEdge, Turn
-from slowcat_memory.testing.doubles import FixedClock, memory_config
+from slowcat_memory.testing import FixedClock, memory_config
 
 NOW = datetime(2026, 5, 20, 15, tzinfo=UTC)
 JOBS = ("session_summary", "window_summary", "meta_summary", "rollups", "topics")

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.core.query.follow_up import Said
+from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, Turn
@@ -27,7 +27,7 @@ from slowcat_memory.runtime.recall.prefetch import (
 )
 from slowcat_memory.runtime.recall.query import Query, Recollection
 from slowcat_memory.runtime.recall.stages import Progress
-from slowcat_memory.testing.doubles import FixedClock, HashEmbedder, memory_config
+from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
 SAID = (

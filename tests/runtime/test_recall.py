@@ -7,8 +7,8 @@ import pytest
 from minds import EMBEDDER, NOW, PLAIN, SAID, Mind, memory, query
 from msgspec.structs import replace
 
-from slowcat_memory.core.query.understand import AskOptions
 from slowcat_memory.core.query.follow_up import Said
+from slowcat_memory.core.query.understand import AskOptions
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.providers import Encoded
 from slowcat_memory.runtime.recall.stages import Progress

@@ -15,7 +15,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Hit, Memory, Turn, WriteBatch
 from slowcat_memory.runtime.recall.query import Query, Recollection
 from slowcat_memory.runtime.recall.reply import answered, looked_up, need_of
-from slowcat_memory.testing.doubles import FixedClock, memory_config
+from slowcat_memory.testing import FixedClock, memory_config
 
 NOTHING = Signs(coverage=0, near=0, strange=1, memories=500)
 EVERYTHING = Signs(coverage=1, near=1, strange=0, memories=500)

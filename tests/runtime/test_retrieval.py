@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from slowcat_memory.core.query.follow_up import Said
 from slowcat_memory.core.query.understand import AskOptions
 from slowcat_memory.core.ranking.fusion import FuseOptions
-from slowcat_memory.core.query.follow_up import Said
 from slowcat_memory.core.ranking.priors import RankOptions
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.recall.query import Query, RecallOptions
 from slowcat_memory.runtime.recall.service import Retrieval, RetrievalOptions
-from slowcat_memory.testing.doubles import FixedClock, HashEmbedder, memory_config
+from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)  # a Wednesday
 TALK = (  # days ago, who, what

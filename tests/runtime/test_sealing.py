@@ -17,7 +17,9 @@ def child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
     folder = tmp_path / "programs"
     folder.mkdir()
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), *sys.path]))
-    program = f"{request.param}\nfrom slowcat_memory.runtime.namespaces.seal_child import main\nmain()"
+    program = (
+        f"{request.param}\nfrom slowcat_memory.runtime.namespaces.seal_child import main\nmain()"
+    )
     (folder / "program.py").write_text(program)
     monkeypatch.setattr(seal_child, "CHILD", "program")
 

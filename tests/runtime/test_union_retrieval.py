@@ -12,7 +12,7 @@ import pytest
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.runtime.recall.query import Query, RecallOptions
 from slowcat_memory.runtime.recall.service import Retrieval, RetrievalOptions
-from slowcat_memory.testing.doubles import FixedClock, HashEmbedder, memory_config
+from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
 SAID = {

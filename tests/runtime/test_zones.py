@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from slowcat_memory.errors import ConfigError
 from slowcat_memory.core.time import zones
 from slowcat_memory.core.time.zones import zone_of
+from slowcat_memory.errors import ConfigError
 
 WINTER, SUMMER = (datetime(2026, month, 1, 12, tzinfo=UTC) for month in (1, 7))
 

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from slowcat_memory.core.retention.tiering import TierOptions
 from slowcat_memory.records import Forget, LedgerEntry, Offer, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
-from slowcat_memory.store.blocks import block as blocks, locations
-from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.blocks import block as blocks
+from slowcat_memory.store.blocks import locations
 from slowcat_memory.store.blocks.dictionary import Dictionary
-from slowcat_memory.store.disk.transaction import transact
 from slowcat_memory.store.blocks.reader import BlockReader, Shelf
+from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk.transaction import transact
 from tests.harness.samples import at, edge, memory, token, turn
 
 SMALL = StoreOptions(map_size_gib=1 / 16)

@@ -15,11 +15,12 @@ from slowcat_memory.errors import (
 )
 from slowcat_memory.records import Forget, Vector, WriteBatch
 from slowcat_memory.store import Store
-from slowcat_memory.store.disk import canary, codec, keys, tables as schema
 from slowcat_memory.store.care import canary_process, migrations
-from slowcat_memory.store.disk.transaction import transact
+from slowcat_memory.store.disk import canary, codec, keys
+from slowcat_memory.store.disk import tables as schema
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import SALVAGING
+from slowcat_memory.store.disk.transaction import transact
 from tests.harness import samples
 from tests.harness.damage import damage
 from tests.harness.samples import memory, turn

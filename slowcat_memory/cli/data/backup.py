@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slowcat_memory.cli.shared.progress import waiting
 from slowcat_memory.cli.shared.arguments import AsJson
 from slowcat_memory.cli.shared.output import count, out, print_json, warn
+from slowcat_memory.cli.shared.progress import waiting
 from slowcat_memory.cli.shared.settings import settings
 from slowcat_memory.errors import StoreError
 

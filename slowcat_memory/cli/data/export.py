@@ -76,8 +76,8 @@ def export(
 
 
 def _facts(ctx: typer.Context, folder: Path, only: str) -> None:
-    from slowcat_memory.transfer.fact_files import export_facts
     from slowcat_memory.runtime.conversation.audience import guest_scope
+    from slowcat_memory.transfer.fact_files import export_facts
 
     with settings(ctx).engine(readonly=True, words_only=True) as engine:
         guests = guest_scope(engine.config.people)

@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from slowcat_memory.cli.shared.progress import bars
 from slowcat_memory.cli.shared.arguments import nothing_in
 from slowcat_memory.cli.shared.output import count, out, warn
+from slowcat_memory.cli.shared.progress import bars
 from slowcat_memory.cli.shared.settings import settings
 
 

@@ -5,8 +5,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slowcat_memory.cli.shared.progress import waiting
 from slowcat_memory.cli.shared.arguments import AsJson
+from slowcat_memory.cli.shared.ledger_rows import (
+    OFFERED,
+    WIDTH,
+    Verdict,
+    how_found,
+    line,
+    verdicts,
+)
 from slowcat_memory.cli.shared.output import (
     count,
     err,
@@ -18,15 +25,8 @@ from slowcat_memory.cli.shared.output import (
     warn,
     when,
 )
+from slowcat_memory.cli.shared.progress import waiting
 from slowcat_memory.cli.shared.settings import settings
-from slowcat_memory.cli.shared.ledger_rows import (
-    OFFERED,
-    WIDTH,
-    Verdict,
-    how_found,
-    line,
-    verdicts,
-)
 
 if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine

@@ -18,12 +18,12 @@ from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import EndpointError, StoreError
-from slowcat_memory.testing.headless import HeadlessConversation
-from slowcat_memory.testing.parrot import message_text, parrot
 from slowcat_memory.processor import HybridContextualMemoryProcessor
 from slowcat_memory.records import Hit, Turn
 from slowcat_memory.runtime.injection import without_block
 from slowcat_memory.runtime.recall.query import Recollection
+from slowcat_memory.testing.headless import HeadlessConversation
+from slowcat_memory.testing.parrot import message_text, parrot
 
 SCOPE = USER.casefold()
 TURN_LASTS = timedelta(seconds=25)

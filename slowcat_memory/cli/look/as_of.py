@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from slowcat_memory.cli.look.people import day
 from slowcat_memory.cli.shared.arguments import AsJson, Scope, nothing_in, parse_time
 from slowcat_memory.cli.shared.output import out, print_json, row, short, table, warn, when
-from slowcat_memory.cli.look.people import day
 from slowcat_memory.cli.shared.settings import settings
 
 if TYPE_CHECKING:

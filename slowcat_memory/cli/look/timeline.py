@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from slowcat_memory.cli.look.people import day, nobody
 from slowcat_memory.cli.shared.arguments import AsJson, Scope
 from slowcat_memory.cli.shared.output import count, out, print_json, row, say, short, table, warn
-from slowcat_memory.cli.look.people import day, nobody
 from slowcat_memory.cli.shared.settings import settings
 
 if TYPE_CHECKING:

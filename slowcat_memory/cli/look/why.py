@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from slowcat_memory.cli.shared.arguments import AsJson
+from slowcat_memory.cli.shared.ledger_rows import OFFERED, WIDTH, how_found, line, verdicts, views
 from slowcat_memory.cli.shared.output import out, print_json, row, table, warn, when
 from slowcat_memory.cli.shared.settings import settings
-from slowcat_memory.cli.shared.ledger_rows import OFFERED, WIDTH, how_found, line, verdicts, views
 
 if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine

@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.testing.headless import HeadlessConversation, Reply
 from slowcat_memory.processor import HybridContextualMemoryProcessor
 from slowcat_memory.records import Forget, Forgotten, Turn
 from slowcat_memory.runtime.injection import last_user_message
 from slowcat_memory.runtime.recall.query import Recollection
+from slowcat_memory.testing.headless import HeadlessConversation, Reply
 
 T = TypeVar("T")
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from slowcat_memory.cli.shared.progress import waiting
 from slowcat_memory.cli.shared.arguments import AsJson
 from slowcat_memory.cli.shared.output import out, print_json, row, size, table
+from slowcat_memory.cli.shared.progress import waiting
 from slowcat_memory.cli.shared.settings import Settings, settings
 from slowcat_memory.errors import ProviderError
 

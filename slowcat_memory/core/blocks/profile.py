@@ -11,10 +11,10 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.extraction.grounding import Ground
 from slowcat_memory.core.blocks.statements import Statement, open_to
-from slowcat_memory.core.text.normalize import fingerprint, neutralise
+from slowcat_memory.core.extraction.grounding import Ground
 from slowcat_memory.core.extraction.sentences import holds, tidy
+from slowcat_memory.core.text.normalize import fingerprint, neutralise
 from slowcat_memory.records import Memory
 
 VERSION = 1

@@ -8,10 +8,10 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from slowcat_memory.core.blocks.block import HUMAN, PERSONA, RELATIONSHIP, SELF
-from slowcat_memory.core.extraction.grounding import Ground
 from slowcat_memory.core.blocks.statements import Statement, record
-from slowcat_memory.core.text.normalize import fingerprint, neutralise
+from slowcat_memory.core.extraction.grounding import Ground
 from slowcat_memory.core.extraction.sentences import holds, tidy
+from slowcat_memory.core.text.normalize import fingerprint, neutralise
 
 VERSION = 1  # of the words below; raise it with any change of them
 LINE_CHARS = 240

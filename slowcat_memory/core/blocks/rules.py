@@ -7,12 +7,12 @@ from itertools import groupby
 
 from msgspec import Struct
 
-from slowcat_memory.core.render.session_head import shortened
-from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.blocks.statements import Statement, day, open_to, stated
-from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.core.blocks.tone import tone_of
+from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.sentences import harmless, sentences
+from slowcat_memory.core.render.session_head import shortened
+from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.records import Memory, Turn
 
 THREAD, EVENT, SUMMARY = "fact/open_thread", "fact/event", "summary/session"

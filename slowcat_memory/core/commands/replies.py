@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
-from slowcat_memory.core.render.memory_block import shorten
 from slowcat_memory.core.language import Phrases
+from slowcat_memory.core.render.memory_block import shorten
 from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.records import Memory
 

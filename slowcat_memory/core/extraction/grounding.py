@@ -16,11 +16,11 @@ from itertools import pairwise
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.time import expressions
-from slowcat_memory.core.text.common_words import is_common
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.query.speakers import ROLES
+from slowcat_memory.core.text.common_words import is_common
 from slowcat_memory.core.text.normalize import STOP_WORDS
+from slowcat_memory.core.time import expressions
 from slowcat_memory.records import Turn
 
 NEAR_DAYS = 8  # what a day may be off: "last Saturday" is one of two

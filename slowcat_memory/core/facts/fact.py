@@ -12,10 +12,10 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.facts.matching import Claim
+from slowcat_memory.core.graph.relations import fold
 from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.core.memory.kinds import FACT, QUARANTINED, family
-from slowcat_memory.core.graph.relations import fold
-from slowcat_memory.core.facts.matching import Claim
 from slowcat_memory.records import Key, Made, Memory, Turn
 
 Confidence = Literal["high", "medium", "low"]

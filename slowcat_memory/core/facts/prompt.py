@@ -15,13 +15,13 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from slowcat_memory.core.extraction.evidence import asks, dated, needed, quoted, shared, words_of
-from slowcat_memory.core.facts.fact import TYPES, Confidence, Drawn
 from slowcat_memory.core.extraction.grounding import Ground, ground, strays
 from slowcat_memory.core.extraction.prompt_injection import injected
-from slowcat_memory.core.facts.durability import keepable
 from slowcat_memory.core.extraction.prompt_record import fenced
-from slowcat_memory.core.graph.relations import fold
 from slowcat_memory.core.extraction.stated import LANGUAGES, Stated, stated
+from slowcat_memory.core.facts.durability import keepable
+from slowcat_memory.core.facts.fact import TYPES, Confidence, Drawn
+from slowcat_memory.core.graph.relations import fold
 from slowcat_memory.core.text.normalize import clean, fingerprint, neutralise
 from slowcat_memory.records import Memory, Turn
 

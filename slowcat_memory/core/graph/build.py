@@ -13,7 +13,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.graph.names import names
-from slowcat_memory.core.memory.kinds import ENTITY
 from slowcat_memory.core.graph.readings import Mention, Reading, Statement
 from slowcat_memory.core.graph.relations import (
     ALWAYS,
@@ -24,6 +23,7 @@ from slowcat_memory.core.graph.relations import (
     learn,
     retired,
 )
+from slowcat_memory.core.memory.kinds import ENTITY
 from slowcat_memory.records import Made, Memory
 
 SEPARATOR = "; "

@@ -10,12 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.graph.names import names
-from slowcat_memory.core.graph.given_names import same_given
 from slowcat_memory.core.graph.build import attributes_of, names_of
-from slowcat_memory.core.memory.kinds import ENTITY
-from slowcat_memory.core.graph.readings import Mention
-from slowcat_memory.core.graph.relations import fold
 from slowcat_memory.core.graph.dedup import (
     IDENTIFYING,
     Candidate,
@@ -25,6 +20,11 @@ from slowcat_memory.core.graph.dedup import (
     resolve,
     same,
 )
+from slowcat_memory.core.graph.given_names import same_given
+from slowcat_memory.core.graph.names import names
+from slowcat_memory.core.graph.readings import Mention
+from slowcat_memory.core.graph.relations import fold
+from slowcat_memory.core.memory.kinds import ENTITY
 from slowcat_memory.records import Memory
 
 

@@ -4,13 +4,13 @@ import re
 from collections.abc import Mapping
 from datetime import datetime, tzinfo
 
-from slowcat_memory.core.time import expressions
-from slowcat_memory.core.graph.prompt import Read, tidy
-from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.predicates import canonical, object_type
+from slowcat_memory.core.extraction.prompt_injection import injected
+from slowcat_memory.core.extraction.stated import LANGUAGES, Stated, stated
+from slowcat_memory.core.graph.prompt import Read, tidy
 from slowcat_memory.core.graph.readings import Mention, Statement
 from slowcat_memory.core.graph.relations import fold
-from slowcat_memory.core.extraction.stated import LANGUAGES, Stated, stated
+from slowcat_memory.core.time import expressions
 from slowcat_memory.records import Turn
 
 # What is done, planned or had once is no way to stand to something.

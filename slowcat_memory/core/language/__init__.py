@@ -1,8 +1,8 @@
 """What people say to their memory, and what it answers: one table of values for each language."""
 
+from slowcat_memory.core.language.commands import Kind, Phrases, Rule
 from slowcat_memory.core.language.english.commands import ENGLISH
 from slowcat_memory.core.language.german.commands import GERMAN
-from slowcat_memory.core.language.commands import Kind, Phrases, Rule
 
 LANGUAGES = {"english": ENGLISH, "german": GERMAN}
 

@@ -8,14 +8,14 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.time import expressions
 from slowcat_memory.core.blocks.rules import EVENT, THREAD
-from slowcat_memory.core.extraction.grounding import Ground
-from slowcat_memory.core.render.session_head import shortened
-from slowcat_memory.core.memory.kinds import ICEBREAKER
 from slowcat_memory.core.blocks.statements import Statement, day, open_to
-from slowcat_memory.core.text.normalize import neutralise
+from slowcat_memory.core.extraction.grounding import Ground
 from slowcat_memory.core.extraction.sentences import harmless, holds, sentences, tidy
+from slowcat_memory.core.memory.kinds import ICEBREAKER
+from slowcat_memory.core.render.session_head import shortened
+from slowcat_memory.core.text.normalize import neutralise
+from slowcat_memory.core.time import expressions
 from slowcat_memory.records import Made, Memory, Turn
 
 VERSION = 1

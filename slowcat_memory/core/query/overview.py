@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta, tzinfo
 
-from slowcat_memory.core.time.periods import day_of, week_of
 from slowcat_memory.core.time.expressions import Interval
+from slowcat_memory.core.time.periods import day_of, week_of
 
 MOST_CHARS = 160  # of a question; who says more tells something
 MOST_DAYS = 62  # of a period that is looked up day by day

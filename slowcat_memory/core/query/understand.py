@@ -9,8 +9,8 @@ from datetime import datetime, tzinfo
 
 from msgspec import Struct
 
-from slowcat_memory.core.query.speakers import speakers_named, without_names
 from slowcat_memory.core.query.follow_up import Said, with_context
+from slowcat_memory.core.query.speakers import speakers_named, without_names
 from slowcat_memory.core.text.phonetics import Heard
 from slowcat_memory.core.time.expressions import Interval, WhenOptions, asked_about, times
 

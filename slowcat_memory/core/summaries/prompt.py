@@ -16,7 +16,9 @@ import numpy as np
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.summaries.topics import name
+from slowcat_memory.core.extraction.grounding import Ground, strays
+from slowcat_memory.core.extraction.prompt_injection import injected
+from slowcat_memory.core.extraction.sentences import harmless, sentences, tidy
 from slowcat_memory.core.summaries.extractive import (
     ExtractiveOptions,
     Line,
@@ -25,12 +27,10 @@ from slowcat_memory.core.summaries.extractive import (
     lines,
     told,
 )
-from slowcat_memory.core.extraction.grounding import Ground, strays
-from slowcat_memory.core.extraction.prompt_injection import injected
-from slowcat_memory.core.text.rare_words import worth_knowing
 from slowcat_memory.core.summaries.summary import Told
+from slowcat_memory.core.summaries.topics import name
 from slowcat_memory.core.text.normalize import STOP_WORDS, fingerprint, neutralise
-from slowcat_memory.core.extraction.sentences import harmless, sentences, tidy
+from slowcat_memory.core.text.rare_words import worth_knowing
 from slowcat_memory.records import Turn
 
 VERSION = 1  # of the words and rules below; raise it with any change: everything is made anew

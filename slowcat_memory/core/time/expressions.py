@@ -12,12 +12,12 @@ from itertools import pairwise
 
 from msgspec import Struct
 
+from slowcat_memory.core.language.time import LANGUAGES
+from slowcat_memory.core.query.follow_up import asking
 from slowcat_memory.core.time import calendar
 from slowcat_memory.core.time.calendar import Anchor, Span
-from slowcat_memory.core.query.follow_up import asking
 from slowcat_memory.core.time.grammar import EXPRESSION, FIRST_YEAR, LAST_YEAR, READINGS, Piece
 from slowcat_memory.core.time.lexer import Token, tokens_of
-from slowcat_memory.core.language.time import LANGUAGES
 
 MOST_CHARS = 4000  # of a text, read for times
 MOST_TIMES = 8  # of a text

@@ -22,18 +22,18 @@ from slowcat_memory.errors import (
     StoreClosedError,
     StoreFullError,
 )
-from slowcat_memory.idle.scheduler.server_away import Away, Breaker, is_ready
-from slowcat_memory.idle.scheduler.budget import Budget
 from slowcat_memory.idle.context import Tally
 from slowcat_memory.idle.events import OnMemory, changes, tell
-from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.job import Job
 from slowcat_memory.idle.local_only import kept_here
+from slowcat_memory.idle.scheduler.budget import Budget
+from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.options import IdleOptions
-from slowcat_memory.idle.scheduler.task_queue import Queue
 from slowcat_memory.idle.scheduler.retries import backoff, failed, told
-from slowcat_memory.idle.scheduler.tracing import find_tracer, span
+from slowcat_memory.idle.scheduler.server_away import Away, Breaker, is_ready
 from slowcat_memory.idle.scheduler.step import Outcome, StepContext, attempt
+from slowcat_memory.idle.scheduler.task_queue import Queue
+from slowcat_memory.idle.scheduler.tracing import find_tracer, span
 from slowcat_memory.idle.scheduler.triggers import Triggers
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Cursor, Run, RunOutcome, Task, WriteBatch

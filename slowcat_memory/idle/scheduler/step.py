@@ -14,8 +14,8 @@ from typing import Literal, Protocol
 from loguru import logger
 from msgspec import Struct
 
-from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.job import Job, JobContext
+from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.records import Task, WriteBatch
 
 STUBBORN_S = 0.5  # a cancelled step has this long to close what it holds

@@ -17,12 +17,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from slowcat_memory.index.lexical import scorer_loader
 from slowcat_memory.index.files.column import Column
-from slowcat_memory.index.options import IndexOptions
+from slowcat_memory.index.lexical import scorer_loader
+from slowcat_memory.index.lexical.scorer import Walk
 from slowcat_memory.index.lexical.sealed_postings import SealedPostings
 from slowcat_memory.index.lexical.tail_postings import Counts, TailPostings
-from slowcat_memory.index.lexical.scorer import Walk
+from slowcat_memory.index.options import IndexOptions
 
 NO_ROWS = np.zeros(0, np.int64)
 # Postings per document from which a pass over all documents is the cheaper one: to clear the

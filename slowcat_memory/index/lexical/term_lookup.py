@@ -7,9 +7,9 @@ import numpy as np
 
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index.candidates import Lexical
-from slowcat_memory.index.options import IndexOptions
-from slowcat_memory.index.lexical.views import SOURCES, WINDOW
 from slowcat_memory.index.lexical.view_set import Words
+from slowcat_memory.index.lexical.views import SOURCES, WINDOW
+from slowcat_memory.index.options import IndexOptions
 
 
 class Lookup:

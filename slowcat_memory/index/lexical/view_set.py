@@ -14,13 +14,13 @@ import numpy as np
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index.build.builder import Header
 from slowcat_memory.index.files.document import Document
-from slowcat_memory.index.lexical.bm25 import LexicalView
 from slowcat_memory.index.files.mapped import open_array
-from slowcat_memory.index.options import IndexOptions
-from slowcat_memory.index.lexical.sealed_postings import SealedPostings
+from slowcat_memory.index.lexical.bm25 import LexicalView
 from slowcat_memory.index.lexical.forward_index import Source
+from slowcat_memory.index.lexical.sealed_postings import SealedPostings
 from slowcat_memory.index.lexical.tail_postings import Counts
 from slowcat_memory.index.lexical.views import SOURCES, keyed, sources, views
+from slowcat_memory.index.options import IndexOptions
 
 
 class Counted(NamedTuple):

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from slowcat_memory.index.vectors import sealed_vectors
 from slowcat_memory.index.options import IndexOptions
+from slowcat_memory.index.vectors import sealed_vectors
 
 
 class Spool:

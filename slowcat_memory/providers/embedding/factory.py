@@ -9,8 +9,8 @@ from slowcat_memory.providers.embedding.base import (
     EmbedderReport,
     QueryEmbedder,
 )
-from slowcat_memory.providers.loopback import host_and_port
 from slowcat_memory.providers.embedding.local import open_local, open_local_documents
+from slowcat_memory.providers.loopback import host_and_port
 
 if TYPE_CHECKING:
     from slowcat_memory.providers.embedding.endpoint import EndpointEmbedder

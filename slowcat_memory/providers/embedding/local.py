@@ -29,7 +29,9 @@ def find_export(options: EmbedderOptions, source: ModelSource | None) -> tuple[P
     for folder, meta in found:
         if meta.stamp == stamp:
             return folder, meta
-    digest = export_format.weights_hash(source.where)  # the same weights in another place, or new ones
+    digest = export_format.weights_hash(
+        source.where
+    )  # the same weights in another place, or new ones
     return next(((f, m) for f, m in found if f.name.endswith(f"-{digest}")), None)
 
 

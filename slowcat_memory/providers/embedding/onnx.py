@@ -256,7 +256,11 @@ def run_tokens(
     """
     row = np.array([ids], np.int64)
     feed = dict(zip(export_format.INPUTS, (row, np.ones_like(row)), strict=True))
-    outputs = [export_format.OUTPUT, export_format.TOKEN_OUTPUT] if with_tokens else [export_format.OUTPUT]
+    outputs = (
+        [export_format.OUTPUT, export_format.TOKEN_OUTPUT]
+        if with_tokens
+        else [export_format.OUTPUT]
+    )
     vectors, *tokens = session.run(outputs, feed)
     return vectors[0], tokens[0][0] if tokens else None
 

@@ -26,20 +26,20 @@ from slowcat_memory.errors import (
     EndpointRefusedError,
     PromptTooLongError,
 )
-from slowcat_memory.providers.llm.server_info import Server, look
-from slowcat_memory.providers.llm.server_errors import meaning_of, seconds_to_wait
-from slowcat_memory.providers.llm.http import RefusedError, connect_async
-from slowcat_memory.providers.loopback import check_loopback, host_and_port
-from slowcat_memory.providers.llm.json_modes import Ladder, Rung
 from slowcat_memory.providers.llm.base import Answer, Prompt
+from slowcat_memory.providers.llm.factory import ThinkingOptions
+from slowcat_memory.providers.llm.http import RefusedError, connect_async
+from slowcat_memory.providers.llm.json_modes import Ladder, Rung
 from slowcat_memory.providers.llm.parsing import parse
+from slowcat_memory.providers.llm.server_errors import meaning_of, seconds_to_wait
+from slowcat_memory.providers.llm.server_info import Server, look
 from slowcat_memory.providers.llm.streaming import (
     MAX_EVENT,
     BrokenError,
     Completion,
     read_completion,
 )
-from slowcat_memory.providers.llm.factory import ThinkingOptions
+from slowcat_memory.providers.loopback import check_loopback, host_and_port
 
 T = TypeVar("T", bound=Struct)
 

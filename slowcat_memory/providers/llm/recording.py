@@ -20,8 +20,8 @@ from slowcat_memory.errors import (
     ProviderError,
     TranscriptError,
 )
-from slowcat_memory.providers.llm.breaker import AwayAwareLLM
 from slowcat_memory.providers.llm.base import LLM, Answer, Prompt
+from slowcat_memory.providers.llm.breaker import AwayAwareLLM
 from slowcat_memory.providers.llm.parsing import parse
 
 T = TypeVar("T", bound=Struct)

@@ -9,12 +9,11 @@ from collections.abc import Callable
 
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.commands.mentions import mentions
-from slowcat_memory.core.language import Kind, phrases
 from slowcat_memory.core.commands.replies import known_things, minutes, quote, reasons, say, things
+from slowcat_memory.core.language import Kind, phrases
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import CommandEntry, Memory
 from slowcat_memory.runtime.commands import targets
-from slowcat_memory.runtime.commands.undo_log import UNDOABLE, last_exchange
 from slowcat_memory.runtime.commands.types import (
     ASKED_S,
     Circumstances,
@@ -23,6 +22,7 @@ from slowcat_memory.runtime.commands.types import (
     Outcome,
     Remembers,
 )
+from slowcat_memory.runtime.commands.undo_log import UNDOABLE, last_exchange
 from slowcat_memory.store import Snapshot
 
 LATEST = 50  # orders that are looked at for the one to undo
@@ -113,9 +113,7 @@ class Commands:
     def _correct(self, command: Command, where: Circumstances) -> Outcome:
         """Retire what is wrong, and what the agent said of it, which would be recalled as well."""
         with self._engine.store.snapshot() as snapshot:
-            old = targets.meant(
-                snapshot, self._engine.why, where, command.argument, self._tokenize
-            )
+            old = targets.meant(snapshot, self._engine.why, where, command.argument, self._tokenize)
             said = last_exchange(snapshot, where.scope, where.session, where.turn)
         name, text = "nothing_to_correct", command.argument
         sources: tuple[int, ...] = (where.turn,)

@@ -17,8 +17,8 @@ from slowcat_memory.core.query.follow_up import Said
 from slowcat_memory.records import Channel, Turn
 from slowcat_memory.runtime.conversation.audience import Audience
 from slowcat_memory.runtime.conversation.dialogue import Dialogue
-from slowcat_memory.runtime.conversation.transcripts import Hearing, covers
 from slowcat_memory.runtime.conversation.off_record import Record
+from slowcat_memory.runtime.conversation.transcripts import Hearing, covers
 from slowcat_memory.store import Ack
 
 

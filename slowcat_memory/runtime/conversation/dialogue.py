@@ -14,8 +14,8 @@ from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.core.query.follow_up import Said
 from slowcat_memory.core.text.normalize import clean, fingerprint
 from slowcat_memory.records import Channel, Event, Turn
-from slowcat_memory.runtime.conversation.transcripts import Hearing
 from slowcat_memory.runtime.conversation.session_tracker import SessionTracker
+from slowcat_memory.runtime.conversation.transcripts import Hearing
 from slowcat_memory.store import Ack
 
 Append = Callable[[Event], Ack]

@@ -18,8 +18,8 @@ from slowcat_memory.core.memory.chunk import chunk, chunk_id
 from slowcat_memory.core.memory.kinds import findable
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Memory, Turn, WriteBatch
-from slowcat_memory.runtime.namespaces.vectors import DocumentVectors
 from slowcat_memory.runtime.namespaces.registry import Namespaces
+from slowcat_memory.runtime.namespaces.vectors import DocumentVectors
 from slowcat_memory.store import Ack
 
 CLOSE_S = 2.0  # how long each worker may finish what it has at the end

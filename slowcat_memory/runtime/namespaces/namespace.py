@@ -16,13 +16,14 @@ import numpy as np
 from loguru import logger
 from msgspec import Struct
 
+from slowcat_memory.core.feedback.tuning import Tuning, tuning_name
+from slowcat_memory.core.graph.readings import Reading as Read
 from slowcat_memory.core.memory.chunk import chunk, chunk_id, spoken
-from slowcat_memory.core.text.digest import digest
 from slowcat_memory.core.memory.kinds import READING, findable
 from slowcat_memory.core.ranking.entity_hop import Links
-from slowcat_memory.core.graph.readings import Reading as Read
+from slowcat_memory.core.text.digest import digest
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.core.feedback.tuning import Tuning, tuning_name
+from slowcat_memory.core.time.zones import zone_of
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import Document, IndexOptions, Searcher
 from slowcat_memory.index.build import generation
@@ -36,7 +37,6 @@ from slowcat_memory.runtime.namespaces.documents import (
     place_of,
     stored,
 )
-from slowcat_memory.core.time.zones import zone_of
 from slowcat_memory.store import Ack, Snapshot, Store
 
 Change = Callable[[Searcher], object]

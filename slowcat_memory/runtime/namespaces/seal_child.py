@@ -15,11 +15,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.text.normalize import Tokenizer
+from slowcat_memory.core.time.zones import zone_of
 from slowcat_memory.index import Builder, IndexOptions
 from slowcat_memory.index.build.generation import BUILT, Build, finish, step_back
 from slowcat_memory.records import Manifest
 from slowcat_memory.runtime.namespaces.documents import Reading, inventory
-from slowcat_memory.core.time.zones import zone_of
 from slowcat_memory.store import Store, StoreOptions
 
 CHILD = __name__  # the module that the child process runs

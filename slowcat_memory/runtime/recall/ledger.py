@@ -6,11 +6,11 @@ log when somebody wants to know, so that forgetting them empties the ledger too.
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.query.understand import AskOptions
 from slowcat_memory.core.memory.chunk import chunk_id
-from slowcat_memory.core.query.recall_gate import GateOptions, judge
-from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.query.follow_up import Said, with_context
+from slowcat_memory.core.query.recall_gate import GateOptions, judge
+from slowcat_memory.core.query.understand import AskOptions
+from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.records import LedgerEntry, Offer, Turn
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.store import Snapshot

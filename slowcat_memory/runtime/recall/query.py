@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Literal, Optional
 import numpy as np
 from msgspec import Struct
 
+from slowcat_memory.core.query.follow_up import Said
 from slowcat_memory.core.ranking.abstention import Signs
 from slowcat_memory.core.render.memory_block import Packed
-from slowcat_memory.core.query.follow_up import Said
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Hit
 

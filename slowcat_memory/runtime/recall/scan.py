@@ -11,9 +11,9 @@ from heapq import nlargest
 import numpy as np
 
 from slowcat_memory.core.memory.belief import believed
-from slowcat_memory.core.ranking.calibration import probability
 from slowcat_memory.core.memory.chunk import chunk, chunk_id, spoken, turn_of
 from slowcat_memory.core.memory.kinds import findable, searchable
+from slowcat_memory.core.ranking.calibration import probability
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import Hit, Memory
 from slowcat_memory.store import Snapshot

@@ -7,15 +7,15 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.ranking import fusion
-from slowcat_memory.core.query.understand import Ask
 from slowcat_memory.core.feedback.votes import votes
+from slowcat_memory.core.query.understand import Ask
+from slowcat_memory.core.ranking import fusion
 from slowcat_memory.core.ranking.calibration import probability
-from slowcat_memory.core.ranking.time_overlap import closeness, overlap
-from slowcat_memory.core.ranking.fusion import FuseOptions
 from slowcat_memory.core.ranking.entity_hop import LinkOptions, Links
+from slowcat_memory.core.ranking.fusion import FuseOptions
 from slowcat_memory.core.ranking.maxsim import maxsim
 from slowcat_memory.core.ranking.priors import RankOptions, apply_priors
+from slowcat_memory.core.ranking.time_overlap import closeness, overlap
 from slowcat_memory.index import Candidates, Searcher
 from slowcat_memory.records import Hit, Memory
 from slowcat_memory.runtime.recall.query import Query

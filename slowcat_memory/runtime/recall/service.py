@@ -14,27 +14,27 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from slowcat_memory.core.query.understand import Ask, AskOptions, understand
-from slowcat_memory.core.ranking.fusion import FuseOptions
 from slowcat_memory.core.query.recall_gate import GateOptions, Need
+from slowcat_memory.core.query.understand import Ask, AskOptions, understand
 from slowcat_memory.core.ranking.abstention import probability
 from slowcat_memory.core.ranking.entity_hop import LinkOptions
-from slowcat_memory.core.render.memory_block import Packed
+from slowcat_memory.core.ranking.fusion import FuseOptions
 from slowcat_memory.core.ranking.priors import RankOptions
 from slowcat_memory.core.ranking.union import union
+from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.index import Searcher
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded
 from slowcat_memory.runtime.namespaces.embed_breaker import Embed
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer
+from slowcat_memory.runtime.namespaces.page_cache import Residence
 from slowcat_memory.runtime.namespaces.registry import Namespaces, check_scope
 from slowcat_memory.runtime.recall.overviews import Overviews
 from slowcat_memory.runtime.recall.prefetch import Attempt, Prefetch, PrefetchOptions, overlap
 from slowcat_memory.runtime.recall.query import Query, RecallOptions, Recollection
-from slowcat_memory.runtime.recall.stages import Progress, Recall
 from slowcat_memory.runtime.recall.reply import answered, looked_up, need_of
-from slowcat_memory.runtime.namespaces.page_cache import Residence
+from slowcat_memory.runtime.recall.stages import Progress, Recall
 from slowcat_memory.store import Store
 
 Pack = Callable[[Recollection, datetime], Packed]

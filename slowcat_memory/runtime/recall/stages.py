@@ -13,15 +13,15 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from msgspec.structs import replace
 
-from slowcat_memory.core.ranking import calibration, fusion
+from slowcat_memory.core.memory.validity import holds
+from slowcat_memory.core.query.follow_up import Said
 from slowcat_memory.core.query.understand import Ask
-from slowcat_memory.core.ranking.fusion import FuseOptions
+from slowcat_memory.core.ranking import calibration, fusion
 from slowcat_memory.core.ranking.abstention import Signs, names_in, probability
 from slowcat_memory.core.ranking.entity_hop import LinkOptions, Links
-from slowcat_memory.core.query.follow_up import Said
+from slowcat_memory.core.ranking.fusion import FuseOptions
 from slowcat_memory.core.ranking.priors import RankOptions
 from slowcat_memory.core.text.normalize import fingerprint
-from slowcat_memory.core.memory.validity import holds
 from slowcat_memory.index import Lexical, Searcher
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Hit, Memory

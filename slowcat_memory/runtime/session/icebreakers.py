@@ -16,6 +16,7 @@ from loguru import logger
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.memory.kinds import ICEBREAKER
 from slowcat_memory.core.proactive.policy import (
     ANY_HOUR,
     PASSED,
@@ -27,7 +28,6 @@ from slowcat_memory.core.proactive.policy import (
     marked,
     waiting,
 )
-from slowcat_memory.core.memory.kinds import ICEBREAKER
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.errors import StoreError
 from slowcat_memory.records import Cursor, Memory, Session, WriteBatch

@@ -8,10 +8,10 @@ from slowcat_memory.core.retention.tiering import COLD, HOT, WARM
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Held, Turn
 from slowcat_memory.store.blocks import block
+from slowcat_memory.store.blocks.removal import read
 from slowcat_memory.store.disk import codec
 from slowcat_memory.store.disk.canary import HEADER
 from slowcat_memory.store.disk.environment import Handles, Txn
-from slowcat_memory.store.blocks.removal import read
 
 KEY = 8
 PLACE = 2 * KEY + HEADER.size  # bytes that an event in a block takes in ``places``

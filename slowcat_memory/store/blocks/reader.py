@@ -11,12 +11,13 @@ from collections.abc import Callable
 
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Event
-from slowcat_memory.store.blocks import block as blocks, locations
-from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.blocks import block as blocks
+from slowcat_memory.store.blocks import locations
 from slowcat_memory.store.blocks.block import Block
-from slowcat_memory.store.disk.canary import HEADER
 from slowcat_memory.store.blocks.dictionary import Dictionary, Unpacker
 from slowcat_memory.store.blocks.locations import PLACES
+from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk.canary import HEADER
 
 Get = Callable[[str, bytes], bytes | None]
 """Table and key to the row's envelope, None when there is none."""

@@ -10,13 +10,14 @@ from collections.abc import Iterable, Set
 
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Event
-from slowcat_memory.store.blocks import block as blocks, locations
-from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.blocks import block as blocks
+from slowcat_memory.store.blocks import locations
 from slowcat_memory.store.blocks.block import COLD, WARM, Block
 from slowcat_memory.store.blocks.dictionary import Dictionary
-from slowcat_memory.store.disk.transaction import Edit
 from slowcat_memory.store.blocks.locations import PLACES
 from slowcat_memory.store.blocks.reader import BlockReader, Shelf
+from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk.transaction import Edit
 
 
 def block_of(key: bytes, edit: Edit) -> int:

@@ -7,10 +7,10 @@ from pathlib import Path
 from slowcat_memory.errors import StoreDamagedError, StoreError
 from slowcat_memory.store.care import canary_process
 from slowcat_memory.store.care.copy import copy_out
-from slowcat_memory.store.disk.transaction import Edit
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import BACKUPS, LAST_BACKUP, create, sync_dir
 from slowcat_memory.store.disk.tables import EPOCH
+from slowcat_memory.store.disk.transaction import Edit
 
 
 def make(env: Environment, to: Path, now: datetime) -> Path:

@@ -16,7 +16,6 @@ import lmdb
 
 from slowcat_memory.errors import StoreDamagedError, StoreError, StoreFullError
 from slowcat_memory.store.disk.canary import MAX_TABLES
-from slowcat_memory.store.disk.transaction import Edit, transact
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import (
     BACKUPS,
@@ -30,6 +29,7 @@ from slowcat_memory.store.disk.folder import (
     sync_dir,
 )
 from slowcat_memory.store.disk.tables import ERASE_DUE
+from slowcat_memory.store.disk.transaction import Edit, transact
 
 log = logging.getLogger(__name__)
 

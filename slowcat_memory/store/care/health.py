@@ -17,12 +17,12 @@ from slowcat_memory.records import Manifest
 from slowcat_memory.store.care import backup as backups
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.canary import intact
-from slowcat_memory.store.disk.transaction import Edit
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import BACKUPS, CORRUPT, DATA, REPLACED, RUNNING
-from slowcat_memory.store.disk.locks import alive, holder
 from slowcat_memory.store.disk.free_space import MB
+from slowcat_memory.store.disk.locks import alive, holder
 from slowcat_memory.store.disk.tables import ERASE_DUE, SCHEMA
+from slowcat_memory.store.disk.transaction import Edit
 from slowcat_memory.store.rows.subjects import embedders, is_there
 
 ABOUT = ("contexts", "keys", "vectors")  # tables whose rows are about a memory

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from slowcat_memory.errors import StoreTooNewError
 from slowcat_memory.store.care.copy import copy_out
-from slowcat_memory.store.disk.transaction import Edit, transact
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import BACKUPS, sync_dir
 from slowcat_memory.store.disk.tables import CREATED, EPOCH, NEXT_ID, SCHEMA, SCHEMA_VERSION
+from slowcat_memory.store.disk.transaction import Edit, transact
 
 Migration = Callable[[Edit], None]
 

@@ -14,14 +14,14 @@ import lmdb
 from msgspec.structs import replace
 
 from slowcat_memory.errors import StoreDamagedError
-from slowcat_memory.store.care import recover, copy, canary_process, migrations
+from slowcat_memory.store.care import canary_process, copy, migrations, recover
 from slowcat_memory.store.disk import folder
-from slowcat_memory.store.disk.failures import as_store_error
 from slowcat_memory.store.disk.environment import Environment, map_bytes
+from slowcat_memory.store.disk.failures import as_store_error
 from slowcat_memory.store.disk.folder import DATA, RUNNING
 from slowcat_memory.store.disk.locks import WriterLock, alive, holder, mark_running, mark_stopped
-from slowcat_memory.store.options import OpenReport, StoreOptions
 from slowcat_memory.store.disk.tables import NEXT_ID
+from slowcat_memory.store.options import OpenReport, StoreOptions
 from slowcat_memory.store.snapshot import Snapshot
 
 

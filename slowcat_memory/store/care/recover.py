@@ -14,9 +14,11 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from slowcat_memory.records import Session
+from slowcat_memory.store.blocks.locations import EVENTS, event_keys
+from slowcat_memory.store.blocks.reader import BlockReader, DamagedRow, Shelf
+from slowcat_memory.store.care import canary_process, copy, repair
+from slowcat_memory.store.care.repair import spans
 from slowcat_memory.store.disk import codec, keys
-from slowcat_memory.store.care import copy, canary_process, repair
-from slowcat_memory.store.disk.transaction import Edit, transact
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import (
     BACKUPS,
@@ -32,9 +34,6 @@ from slowcat_memory.store.disk.folder import (
     create,
     sync_dir,
 )
-from slowcat_memory.store.care.repair import spans
-from slowcat_memory.store.options import OpenReport
-from slowcat_memory.store.blocks.locations import EVENTS, event_keys
 from slowcat_memory.store.disk.tables import (
     CREATED,
     DICTIONARIES,
@@ -43,8 +42,9 @@ from slowcat_memory.store.disk.tables import (
     SCHEMA,
     SCHEMA_VERSION,
 )
+from slowcat_memory.store.disk.transaction import Edit, transact
+from slowcat_memory.store.options import OpenReport
 from slowcat_memory.store.rows.sessions import fold
-from slowcat_memory.store.blocks.reader import BlockReader, DamagedRow, Shelf
 
 log = logging.getLogger(__name__)
 

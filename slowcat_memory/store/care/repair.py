@@ -8,14 +8,15 @@ what was forgotten, is taken apart.
 from collections.abc import Sequence
 
 from slowcat_memory.errors import StoreDamagedError
-from slowcat_memory.store.blocks import block as blocks, locations
-from slowcat_memory.store.disk import keys
+from slowcat_memory.store.blocks import block as blocks
+from slowcat_memory.store.blocks import locations
 from slowcat_memory.store.blocks.block import Block
-from slowcat_memory.store.disk.transaction import Edit
-from slowcat_memory.store.writer.tier_view import CURSOR
 from slowcat_memory.store.blocks.locations import PLACES
 from slowcat_memory.store.blocks.reader import BlockReader, Shelf
 from slowcat_memory.store.blocks.removal import unblock
+from slowcat_memory.store.disk import keys
+from slowcat_memory.store.disk.transaction import Edit
+from slowcat_memory.store.writer.tier_view import CURSOR
 
 _SHOWN = 20  # spans in one line
 

@@ -22,16 +22,16 @@ from msgspec import Struct
 
 from slowcat_memory.errors import StoreBusyError, StoreDamagedError, StoreError
 from slowcat_memory.records import CommandEntry, Forget
+from slowcat_memory.store.blocks.locations import EVENTS
+from slowcat_memory.store.care import canary_process, copy, migrations, open
 from slowcat_memory.store.disk import codec, keys
-from slowcat_memory.store.care import copy, canary_process, migrations, open
-from slowcat_memory.store.rows import forget
-from slowcat_memory.store.disk.transaction import Edit, transact
 from slowcat_memory.store.disk.environment import Environment, map_bytes
 from slowcat_memory.store.disk.folder import DATA, REPLACED, RESTORING, create, sync_dir
 from slowcat_memory.store.disk.locks import mark_stopped
-from slowcat_memory.store.options import StoreOptions, utc_now
-from slowcat_memory.store.blocks.locations import EVENTS
 from slowcat_memory.store.disk.tables import CREATED, EPOCH, NEXT_ID
+from slowcat_memory.store.disk.transaction import Edit, transact
+from slowcat_memory.store.options import StoreOptions, utc_now
+from slowcat_memory.store.rows import forget
 
 Told = Callable[[str], None]
 BUSY = "a program still reads the store"

@@ -21,8 +21,8 @@ from slowcat_memory.errors import StoreBusyError, StoreClosedError, StoreDamaged
 from slowcat_memory.pages import give_back
 from slowcat_memory.store.disk.canary import MAX_TABLES, speaks_of_damage
 from slowcat_memory.store.disk.folder import DATA, LOCK, sync_dir
-from slowcat_memory.store.disk.reader_gate import Gate
 from slowcat_memory.store.disk.locks import folder_lock
+from slowcat_memory.store.disk.reader_gate import Gate
 from slowcat_memory.store.disk.tables import NAMES
 
 Handles: TypeAlias = "dict[str, lmdb._Database]"

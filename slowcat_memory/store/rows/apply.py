@@ -24,10 +24,10 @@ from slowcat_memory.records import (
     Vector,
     WriteBatch,
 )
-from slowcat_memory.store.rows import change_log, annotations, tasks, unended
 from slowcat_memory.store.disk import codec, keys
-from slowcat_memory.store.disk.transaction import Edit
 from slowcat_memory.store.disk.tables import EMBEDDERS, EPOCH, NEXT_ID
+from slowcat_memory.store.disk.transaction import Edit
+from slowcat_memory.store.rows import annotations, change_log, tasks, unended
 from slowcat_memory.store.rows.sessions import fold
 from slowcat_memory.store.rows.subjects import (
     any_forgotten,

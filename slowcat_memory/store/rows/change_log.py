@@ -8,8 +8,8 @@ from collections import defaultdict
 
 from slowcat_memory.records import Vector, WriteBatch
 from slowcat_memory.store.disk import keys
-from slowcat_memory.store.disk.transaction import Edit
 from slowcat_memory.store.disk.tables import LAST_CHANGE
+from slowcat_memory.store.disk.transaction import Edit
 
 LATEST = 2**64 - 1
 

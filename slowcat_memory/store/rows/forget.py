@@ -29,14 +29,14 @@ from slowcat_memory.records import (
     Task,
     Turn,
 )
-from slowcat_memory.store.rows import cascade, change_log, apply, unended
-from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.blocks import removal
-from slowcat_memory.store.disk.transaction import Edit
 from slowcat_memory.store.blocks.locations import EVENTS, event_keys
-from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE
-from slowcat_memory.store.rows.sessions import fold
 from slowcat_memory.store.blocks.reader import BlockReader, DamagedRow, Shelf
+from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE
+from slowcat_memory.store.disk.transaction import Edit
+from slowcat_memory.store.rows import apply, cascade, change_log, unended
+from slowcat_memory.store.rows.sessions import fold
 
 
 def check(what: Forget) -> None:
@@ -341,6 +341,8 @@ def _close_the_books(doomed: Doomed, edit: Edit) -> None:
     scopes |= {edge.scope for edge in doomed.edges.values()} | doomed.along.scopes()
     for scope in scopes:
         edit.drop("manifest", keys.name_key(scope))
-        change_log.drop(scope, change_log.LATEST, edit)  # nothing builds on them, and ids may be words
+        change_log.drop(
+            scope, change_log.LATEST, edit
+        )  # nothing builds on them, and ids may be words
     edit.set_meta(EPOCH, edit.meta(EPOCH, 0) + 1)
     edit.set_meta(ERASE_DUE, True)

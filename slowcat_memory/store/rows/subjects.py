@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory.chunk import chunk, spoken, turn_of
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Context, Key, Memory, Turn
-from slowcat_memory.store.disk import keys
-from slowcat_memory.store.disk.transaction import Edit
 from slowcat_memory.store.blocks.locations import EVENTS
-from slowcat_memory.store.disk.tables import EMBEDDERS
 from slowcat_memory.store.blocks.reader import BlockReader, Shelf
+from slowcat_memory.store.disk import keys
+from slowcat_memory.store.disk.tables import EMBEDDERS
+from slowcat_memory.store.disk.transaction import Edit
 
 
 def is_there(scope: str, memory: str, edit: Edit) -> bool:

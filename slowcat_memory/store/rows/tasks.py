@@ -4,8 +4,8 @@ from msgspec.structs import replace
 
 from slowcat_memory.records import Run, Task, WriteBatch
 from slowcat_memory.store.disk import keys
-from slowcat_memory.store.disk.transaction import Edit
 from slowcat_memory.store.disk.tables import LAST_RUN
+from slowcat_memory.store.disk.transaction import Edit
 from slowcat_memory.store.rows.subjects import any_forgotten
 
 

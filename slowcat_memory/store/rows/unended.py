@@ -1,8 +1,8 @@
 """Which sessions have not ended: so that who opens a store need not look at every session."""
 
 from slowcat_memory.records import Session
-from slowcat_memory.store.disk.transaction import Edit
 from slowcat_memory.store.disk.tables import NEXT_ID, UNENDED
+from slowcat_memory.store.disk.transaction import Edit
 
 
 def track(before: Session | None, after: Session | None, id: str, edit: Edit) -> None:

@@ -20,20 +20,22 @@ from slowcat_memory.core.retention import tiering as policy
 from slowcat_memory.core.retention.tiering import Row, TierOptions
 from slowcat_memory.errors import StoreDamagedError, StoreError
 from slowcat_memory.records import Aged
-from slowcat_memory.store.blocks import block as blocks, dictionary as dictionaries, locations
-from slowcat_memory.store.disk import codec, keys
-from slowcat_memory.store.rows import apply
-from slowcat_memory.store.writer.ack import Ack
-from slowcat_memory.store.writer.write_queue import Stage
+from slowcat_memory.store.blocks import block as blocks
+from slowcat_memory.store.blocks import dictionary as dictionaries
+from slowcat_memory.store.blocks import locations
 from slowcat_memory.store.blocks.block import COLD, WARM
 from slowcat_memory.store.blocks.dictionary import Dictionary, Packer
-from slowcat_memory.store.disk.transaction import Edit
-from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.writer.tier_view import Inventory
 from slowcat_memory.store.blocks.locations import PLACES
-from slowcat_memory.store.disk.tables import DICTIONARIES, EPOCH
 from slowcat_memory.store.blocks.reader import Shelf
 from slowcat_memory.store.blocks.removal import read
+from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk.environment import Environment
+from slowcat_memory.store.disk.tables import DICTIONARIES, EPOCH
+from slowcat_memory.store.disk.transaction import Edit
+from slowcat_memory.store.rows import apply
+from slowcat_memory.store.writer.ack import Ack
+from slowcat_memory.store.writer.tier_view import Inventory
+from slowcat_memory.store.writer.write_queue import Stage
 
 SLICE = 2048  # events looked at in one snapshot
 EVENTS = 256  # given rows' places in one transaction: about a millisecond of the writer's time

@@ -5,20 +5,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import TypeVar
 
-from slowcat_memory.core.retention.tiering import Aging, Row, TierOptions
 from slowcat_memory.core.memory.chunk import turn_of
 from slowcat_memory.core.retention.importance import used
+from slowcat_memory.core.retention.tiering import Aging, Row, TierOptions
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Cursor, LedgerEntry, Memory, Session, Turn
 from slowcat_memory.store.blocks import block
-from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.blocks.block import COLD, WARM, Head
 from slowcat_memory.store.blocks.dictionary import SAMPLE_BYTES, Dictionary
-from slowcat_memory.store.disk.transaction import Edit
-from slowcat_memory.store.disk.environment import Handles, Txn
-from slowcat_memory.store.disk.tables import EPOCH
 from slowcat_memory.store.blocks.reader import BlockReader, Shelf
 from slowcat_memory.store.blocks.removal import block_of, read
+from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk.environment import Handles, Txn
+from slowcat_memory.store.disk.tables import EPOCH
+from slowcat_memory.store.disk.transaction import Edit
 
 T = TypeVar("T")
 

@@ -16,8 +16,8 @@ from msgspec.structs import replace
 
 from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError
 from slowcat_memory.records import Event, Turn
-from slowcat_memory.store.writer.ack import Ack, running
 from slowcat_memory.store.disk.transaction import Edit
+from slowcat_memory.store.writer.ack import Ack, running
 
 Stage = Callable[[Edit], None]
 StageEvents = Callable[[tuple[Event, ...]], Stage]

@@ -15,13 +15,13 @@ import lmdb
 
 from slowcat_memory.errors import StoreClosedError, StoreError
 from slowcat_memory.metrics import Metrics
+from slowcat_memory.store.disk.environment import Environment
+from slowcat_memory.store.disk.failures import BROKEN, POISON, as_store_error
+from slowcat_memory.store.disk.transaction import Edit, transact
+from slowcat_memory.store.options import StoreOptions
 from slowcat_memory.store.rows import apply
 from slowcat_memory.store.writer.ack import stock
 from slowcat_memory.store.writer.write_queue import Backlog, Item, Task, Write
-from slowcat_memory.store.disk.failures import BROKEN, POISON, as_store_error
-from slowcat_memory.store.disk.transaction import Edit, transact
-from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.options import StoreOptions
 
 T = TypeVar("T")
 

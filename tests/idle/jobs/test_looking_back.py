@@ -12,11 +12,11 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.block_edits import edit_block, release_block
 from slowcat_memory.errors import BadAnswerError, EndpointError
 from slowcat_memory.idle.jobs.reflection.blocks import Blocks
-from slowcat_memory.idle.jobs.reflection.open_threads import BringUp
 from slowcat_memory.idle.jobs.reflection.episodes import Episodes
+from slowcat_memory.idle.jobs.reflection.open_threads import BringUp
 from slowcat_memory.idle.jobs.reflection.profile import Profile
 from slowcat_memory.records import Forget, Memory, SessionEdge, Turn
-from slowcat_memory.testing.doubles import FixedClock, ScriptedLLM, check_job, memory_config
+from slowcat_memory.testing import FixedClock, ScriptedLLM, check_job, memory_config
 
 
 @pytest.fixture

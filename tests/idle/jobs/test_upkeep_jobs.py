@@ -9,7 +9,7 @@ import pytest
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, touched
 from slowcat_memory.records import SessionEdge, Task, Turn, WriteBatch
-from slowcat_memory.testing.doubles import FixedClock, HashEmbedder, memory_config
+from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
 PLACES = ("Lisbon", "Oslo", "Porto", "Turin", "Ghent", "Malmo", "Graz", "Bergen")
 IDLE = {"enabled": False, "grace_s": 0.0}

@@ -11,7 +11,6 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.chunk import chunk, chunk_id, spoken
 from slowcat_memory.core.extraction.descriptions import (
     LONG_WORDS,
     MOST_NOTES,
@@ -23,9 +22,10 @@ from slowcat_memory.core.extraction.descriptions import (
     asking,
     checked,
 )
-from slowcat_memory.core.text.digest import digest as text_digest
 from slowcat_memory.core.extraction.grounding import ground
 from slowcat_memory.core.extraction.windows import digest
+from slowcat_memory.core.memory.chunk import chunk, chunk_id, spoken
+from slowcat_memory.core.text.digest import digest as text_digest
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.extraction.due import (

@@ -8,7 +8,6 @@ from itertools import islice
 import msgspec
 from msgspec import Struct
 
-from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.core.extraction.descriptions import SYSTEM, VERSION
 from slowcat_memory.core.extraction.prompt_record import line
 from slowcat_memory.core.extraction.windows import (
@@ -19,6 +18,7 @@ from slowcat_memory.core.extraction.windows import (
     small_talk,
     windows,
 )
+from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.idle.job import JobContext
 from slowcat_memory.records import Memory, Session, Task, Turn

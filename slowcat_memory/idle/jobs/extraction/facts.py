@@ -13,10 +13,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.facts import prompt as fact_prompts
-from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.core.extraction.evidence import words_of
-from slowcat_memory.core.facts.prompt import SYSTEM, VERSION
+from slowcat_memory.core.extraction.prompt_record import line
+from slowcat_memory.core.extraction.windows import groups, small_talk, windows
+from slowcat_memory.core.facts import prompt as fact_prompts
 from slowcat_memory.core.facts.fact import (
     Drawn,
     fact_key,
@@ -26,9 +26,9 @@ from slowcat_memory.core.facts.fact import (
     revived,
     superseded,
 )
+from slowcat_memory.core.facts.prompt import SYSTEM, VERSION
+from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.core.memory.kinds import FACT
-from slowcat_memory.core.extraction.prompt_record import line
-from slowcat_memory.core.extraction.windows import groups, small_talk, windows
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError, EndpointError, EndpointRefusedError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger

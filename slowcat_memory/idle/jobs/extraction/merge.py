@@ -12,9 +12,9 @@ from msgspec import Struct
 
 from slowcat_memory.core.facts import merging
 from slowcat_memory.core.facts.fact import fact_key, is_fact, key_id
-from slowcat_memory.core.memory.kinds import FACT
-from slowcat_memory.core.facts.merging import MOST_PAIRS, SYSTEM, VERSION, Outcome, Pair, Sames
 from slowcat_memory.core.facts.matching import MergeOptions
+from slowcat_memory.core.facts.merging import MOST_PAIRS, SYSTEM, VERSION, Outcome, Pair, Sames
+from slowcat_memory.core.memory.kinds import FACT
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import EndpointError, EndpointRefusedError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger

@@ -10,11 +10,11 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.text.normalize import estimate_tokens, neutralise
 from slowcat_memory.core.feedback.tuning import Tuning, tuning_name
+from slowcat_memory.core.text.normalize import estimate_tokens, neutralise
 from slowcat_memory.errors import BadAnswerError
-from slowcat_memory.idle.jobs.feedback import shared
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
+from slowcat_memory.idle.jobs.feedback import shared
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Cursor, Made, Memory, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot

@@ -12,12 +12,12 @@ from collections.abc import Iterable
 import numpy as np
 from msgspec import Struct
 
-from slowcat_memory.core.ranking.fusion import VIEWS, FuseOptions
 from slowcat_memory.core.feedback.tuning import Tuning, tuning_name
 from slowcat_memory.core.feedback.weight_learning import Ranked, WeighOptions, agreement, learn
-from slowcat_memory.idle.jobs.feedback.shared import ASKED
+from slowcat_memory.core.ranking.fusion import VIEWS, FuseOptions
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.feedback.rerank import MOST, Rerank
+from slowcat_memory.idle.jobs.feedback.shared import ASKED
 from slowcat_memory.records import Cursor, Key, LedgerEntry, Task, WriteBatch
 from slowcat_memory.store import Snapshot
 

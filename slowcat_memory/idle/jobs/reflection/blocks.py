@@ -12,8 +12,6 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from slowcat_memory.core.blocks import rules
-from slowcat_memory.core.blocks.rules import Heard
-from slowcat_memory.core.blocks.prompt import VERSION, BlockLines, asking, digest, kept, system
 from slowcat_memory.core.blocks.block import (
     BACKGROUND,
     HUMAN,
@@ -29,11 +27,13 @@ from slowcat_memory.core.blocks.block import (
     owner_of,
     revised,
 )
+from slowcat_memory.core.blocks.prompt import VERSION, BlockLines, asking, digest, kept, system
+from slowcat_memory.core.blocks.rules import Heard
 from slowcat_memory.core.blocks.statements import Statement, bearing, fitted, sources_of, stated
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
-from slowcat_memory.idle.jobs.reflection.recent_sessions import heard
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, touched
+from slowcat_memory.idle.jobs.reflection.recent_sessions import heard
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Cursor, Made, Memory, Task, WriteBatch
 from slowcat_memory.store import Snapshot

@@ -11,14 +11,14 @@ from msgspec import Struct
 
 from slowcat_memory.core.blocks import episodes
 from slowcat_memory.core.blocks.episodes import EPISODE, SYSTEM, VERSION, EpisodesOptions, Told
-from slowcat_memory.core.extraction.grounding import ground
-from slowcat_memory.core.time.periods import day_of
 from slowcat_memory.core.blocks.statements import Statement, record
+from slowcat_memory.core.extraction.grounding import ground
 from slowcat_memory.core.text.normalize import Tokenizer
+from slowcat_memory.core.time.periods import day_of
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
-from slowcat_memory.idle.jobs.reflection.recent_sessions import told_turns
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.extraction.due import LOOKED_AT, news
+from slowcat_memory.idle.jobs.reflection.recent_sessions import told_turns
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Cursor, Made, Memory, Task, Turn, WriteBatch
 

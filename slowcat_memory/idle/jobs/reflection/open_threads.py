@@ -11,6 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.blocks.rules import Heard
+from slowcat_memory.core.blocks.statements import bearing, record
+from slowcat_memory.core.memory.kinds import ICEBREAKER
 from slowcat_memory.core.proactive.open_threads import (
     SYSTEM,
     VERSION,
@@ -24,12 +26,10 @@ from slowcat_memory.core.proactive.open_threads import (
     template,
 )
 from slowcat_memory.core.proactive.policy import PASSED, became, waiting
-from slowcat_memory.core.memory.kinds import ICEBREAKER
-from slowcat_memory.core.blocks.statements import bearing, record
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
-from slowcat_memory.idle.jobs.reflection.recent_sessions import heard
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, touched
+from slowcat_memory.idle.jobs.reflection.recent_sessions import heard
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Made, Memory, Task, WriteBatch
 

@@ -4,7 +4,6 @@ import hashlib
 
 from msgspec import Struct
 
-from slowcat_memory.core.blocks.rules import human
 from slowcat_memory.core.blocks.block import (
     OWNERS,
     PROFILE,
@@ -24,6 +23,7 @@ from slowcat_memory.core.blocks.profile import (
     line,
     proposed,
 )
+from slowcat_memory.core.blocks.rules import human
 from slowcat_memory.core.blocks.statements import Statement, bearing, record
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger

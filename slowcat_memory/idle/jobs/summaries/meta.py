@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from slowcat_memory.core.summaries.prompt import META, VERSION
-from slowcat_memory.core.time.stretches import stretches
 from slowcat_memory.core.summaries.summary import META as KIND
 from slowcat_memory.core.summaries.summary import WINDOW as PART
 from slowcat_memory.core.summaries.summary import (
@@ -20,6 +19,7 @@ from slowcat_memory.core.summaries.summary import (
     superseding,
     until,
 )
+from slowcat_memory.core.time.stretches import stretches
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.extraction.due import may_see
 from slowcat_memory.idle.jobs.summaries.shared import (

@@ -16,7 +16,6 @@ import msgspec
 from msgspec import Struct
 
 from slowcat_memory.core.memory.kinds import SUMMARY
-from slowcat_memory.core.time.periods import Period, PeriodKind, period_of
 from slowcat_memory.core.summaries.prompt import DAY, VERSION, WEEK
 from slowcat_memory.core.summaries.summary import (
     Subject,
@@ -31,6 +30,7 @@ from slowcat_memory.core.summaries.summary import (
     superseding,
     until,
 )
+from slowcat_memory.core.time.periods import Period, PeriodKind, period_of
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.extraction.due import may_see
 from slowcat_memory.idle.jobs.summaries.shared import (

@@ -18,8 +18,8 @@ from slowcat_memory.core.summaries.summary import (
     superseding,
 )
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
-from slowcat_memory.idle.jobs.summaries import rollups, topics
 from slowcat_memory.idle.jobs.extraction.due import visible
+from slowcat_memory.idle.jobs.summaries import rollups, topics
 from slowcat_memory.idle.jobs.summaries.shared import (
     SummariesOptions,
     is_private,

@@ -8,11 +8,11 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.chunk import chunk_id
-from slowcat_memory.core.summaries.extractive import ExtractiveOptions
 from slowcat_memory.core.extraction.grounding import ground
-from slowcat_memory.core.memory.kinds import SESSION_SUMMARY
 from slowcat_memory.core.extraction.prompt_record import fenced, fitting
+from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.memory.kinds import SESSION_SUMMARY
+from slowcat_memory.core.summaries.extractive import ExtractiveOptions
 from slowcat_memory.core.summaries.prompt import (
     VERSION,
     Purpose,

@@ -13,8 +13,6 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.text.bag_of_words import bags
-from slowcat_memory.core.summaries.topics import ClusterOptions, Topic, added
 from slowcat_memory.core.summaries.prompt import TOPIC, VERSION, by_rule, said_lines
 from slowcat_memory.core.summaries.summary import TOPIC as KIND
 from slowcat_memory.core.summaries.summary import (
@@ -31,6 +29,8 @@ from slowcat_memory.core.summaries.summary import (
     superseding,
     until,
 )
+from slowcat_memory.core.summaries.topics import ClusterOptions, Topic, added
+from slowcat_memory.core.text.bag_of_words import bags
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.extraction.due import may_see

@@ -7,7 +7,6 @@ what is talked about (``[summaries] domain``).
 from msgspec import Struct
 
 from slowcat_memory.core.summaries.prompt import VERSION, WINDOW
-from slowcat_memory.core.time.stretches import stretches
 from slowcat_memory.core.summaries.summary import WINDOW as KIND
 from slowcat_memory.core.summaries.summary import (
     Subject,
@@ -18,9 +17,10 @@ from slowcat_memory.core.summaries.summary import (
     summary,
     superseding,
 )
+from slowcat_memory.core.time.stretches import stretches
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
-from slowcat_memory.idle.jobs.summaries import meta
 from slowcat_memory.idle.jobs.extraction.due import visible
+from slowcat_memory.idle.jobs.summaries import meta
 from slowcat_memory.idle.jobs.summaries.shared import (
     SummariesOptions,
     is_private,

@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 
 from slowcat_memory.providers.embedding import export_format
-from slowcat_memory.providers.embedding.worker.process import settle
 from slowcat_memory.providers.embedding.export_format import Meta
+from slowcat_memory.providers.embedding.worker.process import settle
 from slowcat_memory.providers.embedding.worker.protocol import Event, Fault
 
 _TEMPORARY = ".export-"

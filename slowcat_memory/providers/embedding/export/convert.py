@@ -208,7 +208,9 @@ def _project(path: Path, projection: np.ndarray) -> None:
     graph.initializer.append(onnx.numpy_helper.from_array(projection, "projection"))
     graph.node.append(onnx.helper.make_node("MatMul", [_STATES, "projection"], ["projected"]))
     graph.node.append(
-        onnx.helper.make_node("LpNormalization", ["projected"], [export_format.TOKEN_OUTPUT], axis=-1)
+        onnx.helper.make_node(
+            "LpNormalization", ["projected"], [export_format.TOKEN_OUTPUT], axis=-1
+        )
     )
     (states,) = (output for output in graph.output if output.name == _STATES)
     graph.output.remove(states)

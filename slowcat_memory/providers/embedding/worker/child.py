@@ -12,10 +12,10 @@ from typing import Any, BinaryIO, Protocol
 import numpy as np
 
 from slowcat_memory.providers.embedding import chunking, export_format, token_vectors
-from slowcat_memory.providers.embedding.worker import protocol
 from slowcat_memory.providers.embedding.base import Embedded
-from slowcat_memory.providers.embedding.worker.process import settle
 from slowcat_memory.providers.embedding.token_vectors import TokenSpace
+from slowcat_memory.providers.embedding.worker import protocol
+from slowcat_memory.providers.embedding.worker.process import settle
 from slowcat_memory.providers.embedding.worker.protocol import Fault, Hello, Request, Vectors
 
 STATES_TOGETHER = 64  # pieces whose hidden states are in memory at a time: 25 MB at 256 tokens

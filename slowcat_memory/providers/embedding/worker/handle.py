@@ -19,10 +19,10 @@ import numpy as np
 
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers.embedding import export_format
-from slowcat_memory.providers.embedding.worker import protocol
 from slowcat_memory.providers.embedding.base import Embedded, EmbedderOptions
-from slowcat_memory.providers.embedding.worker.process import last_words, spawn
 from slowcat_memory.providers.embedding.chunking import MAX_CHARS, sendable
+from slowcat_memory.providers.embedding.worker import protocol
+from slowcat_memory.providers.embedding.worker.process import last_words, spawn
 from slowcat_memory.providers.embedding.worker.protocol import Fault, Hello, Request, Vectors
 
 MAX_DEATHS = 3

@@ -1,0 +1,1 @@
+"""Commands that only read: search, show, why, stats, people, facts, timeline, as-of."""

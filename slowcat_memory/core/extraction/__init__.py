@@ -1,0 +1,1 @@
+"""What is read out of a conversation, by rule or by an LLM, and the checks it must pass."""

@@ -1,0 +1,1 @@
+"""Facts: their shape, prompt, durability, and which two say the same."""

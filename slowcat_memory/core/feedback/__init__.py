@@ -1,0 +1,1 @@
+"""What reactions and judged queries say about earlier recalls."""

@@ -1,0 +1,1 @@
+"""Entities and bi-temporal relations, derived from the readings of turns."""

@@ -1,0 +1,1 @@
+"""The memory record: chunks, kinds, and when one is valid."""

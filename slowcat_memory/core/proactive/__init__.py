@@ -1,0 +1,1 @@
+"""Icebreakers and open threads: what the agent may bring up by itself."""

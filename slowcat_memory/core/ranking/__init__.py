@@ -1,0 +1,1 @@
+"""From scores to a ranking: fusion, priors, MaxSim, calibration, abstention."""

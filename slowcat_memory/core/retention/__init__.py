@@ -1,0 +1,1 @@
+"""How long a memory stays, and in which tier."""

@@ -1,0 +1,1 @@
+"""Summaries and topics: prompts, extractive fallback, records."""

@@ -1,0 +1,1 @@
+"""Normalising, tokenising and comparing text."""

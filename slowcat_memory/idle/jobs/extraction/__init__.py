@@ -1,0 +1,1 @@
+"""Jobs that read turns: descriptions, facts, entities."""

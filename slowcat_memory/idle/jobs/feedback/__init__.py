@@ -1,0 +1,1 @@
+"""Jobs that learn from use: judged queries and corrections."""

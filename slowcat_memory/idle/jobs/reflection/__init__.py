@@ -1,0 +1,1 @@
+"""Jobs that think about recent sessions: blocks, profile, episodes, open threads."""

@@ -1,0 +1,1 @@
+"""Jobs that summarise sessions, days, weeks and topics."""

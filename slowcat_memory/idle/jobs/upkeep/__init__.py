@@ -1,0 +1,1 @@
+"""Jobs that keep the store and indexes in order, without an LLM."""

@@ -1,0 +1,1 @@
+"""When and how a job runs: gate, loop, tasks, retries, budget."""

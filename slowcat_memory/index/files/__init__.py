@@ -1,0 +1,1 @@
+"""The files of a sealed index: columns, ids, documents, keys."""

@@ -1,0 +1,1 @@
+"""BM25 over a sealed part and a mutable tail."""

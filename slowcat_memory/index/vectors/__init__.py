@@ -1,0 +1,1 @@
+"""Vector search over sealed and new vectors."""

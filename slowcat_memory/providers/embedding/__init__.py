@@ -1,0 +1,1 @@
+"""Here is a text, give me a vector."""

@@ -1,0 +1,1 @@
+"""Exports a sentence-transformers model to int8 ONNX, in a child process."""

@@ -1,0 +1,1 @@
+"""The document embedder: sentence-transformers in a child process."""

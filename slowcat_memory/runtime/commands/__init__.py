@@ -1,0 +1,1 @@
+"""Carries out voice commands, and undoes them."""

@@ -1,0 +1,1 @@
+"""From transcripts to logged turns: sessions, speakers, off the record."""

@@ -1,0 +1,1 @@
+"""One index per namespace, kept equal to the log."""

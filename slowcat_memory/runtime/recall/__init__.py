@@ -1,0 +1,1 @@
+"""From a query to hits, in stages, under a deadline."""

@@ -1,0 +1,1 @@
+"""What a session starts with: preamble, icebreaker."""

@@ -1,0 +1,1 @@
+"""Compressed blocks of old turns: the warm and cold tiers."""

@@ -1,0 +1,1 @@
+"""Opening, checking, repairing, backing up and restoring a store."""

@@ -1,0 +1,1 @@
+"""The LMDB file and its folder: tables, keys, codec, locks."""

@@ -1,0 +1,1 @@
+"""What one write does to the rows of each table."""

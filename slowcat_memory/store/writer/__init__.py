@@ -1,0 +1,1 @@
+"""The one writer thread: queue, group commit, tier moves."""

@@ -1,0 +1,1 @@
+"""Transcripts and facts in and out as files."""
