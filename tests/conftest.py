@@ -1,18 +1,14 @@
-"""What every room's tests share: helpers on the path, and stores that belong to one test."""
+"""Fixtures shared by all tests: a store of the test's own, with or without the real model."""
 
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))  # for `import rig`
-
-from stores import configured
-
 from slowcat_memory.config import Config
 from slowcat_memory.providers import EmbedderOptions, export_model, open_query_embedder
+from tests.support.stores import configured
 
 
 @pytest.fixture

@@ -30,13 +30,13 @@ from pipecat.frames.frames import (
 from pipecat.processors.aggregators.llm_context import LLMContext
 from pipecat.processors.aggregators.llm_response_universal import LLMContextAggregatorPair
 from pipecat.processors.frame_processor import FrameDirection
-from rig import FunctionSchema, VoicePipeline, run
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.processor import activity
 from slowcat_memory.processor.activity import Activity, ActivityObserver
 from slowcat_memory.testing.server import ToolCall
+from tests.support.voice_pipeline import FunctionSchema, VoicePipeline, run
 
 DOWN, UP = FrameDirection.DOWNSTREAM, FrameDirection.UPSTREAM
 

@@ -13,11 +13,15 @@ from pipecat.frames.frames import (
     VADUserStoppedSpeakingFrame,
 )
 from pipecat.utils.time import time_now_iso8601
-from recorded import remember
-from rig import VoicePipeline, run
-from stores import configured
-from test_processor import MAX, QUESTION, blocks, memory, user
-from test_special_turns import (
+
+from slowcat_memory import MemoryEngine
+from slowcat_memory.core.render.memory_block import CLOSE
+from slowcat_memory.records import Forget
+from tests.support.memories import remember
+from tests.support.stores import configured
+from tests.support.voice_pipeline import VoicePipeline, run
+from tests.test_processor import MAX, QUESTION, blocks, memory, user
+from tests.test_special_turns import (
     EagerVoice,
     Mark,
     contents,
@@ -27,10 +31,6 @@ from test_special_turns import (
     session_turns,
     with_words,
 )
-
-from slowcat_memory import MemoryEngine
-from slowcat_memory.core.render.memory_block import CLOSE
-from slowcat_memory.records import Forget
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from rig import run
 
 import slowcat_memory
 from slowcat_memory.testing.server import ScriptedServer
+from tests.support.voice_pipeline import run
 
 FOLDER = Path(__file__).parents[1] / "examples"
 EXAMPLES = sorted(FOLDER.glob("*.py"))

@@ -145,7 +145,11 @@ def test_every_third_party_is_imported_at_its_home_only() -> None:
         ("engine/engine.py", "import pipecat", "engine.engine imports pipecat"),
         ("runtime/recall/stages.py", "import faiss", "runtime.recall.stages imports faiss"),
         ("index/searcher.py", "from lmdb import open", "index.searcher imports lmdb"),
-        ("providers/embedding/onnx.py", "import torch.nn", "providers.onnx imports torch"),
+        (
+            "providers/embedding/onnx.py",
+            "import torch.nn",
+            "providers.embedding.onnx imports torch",
+        ),
         (
             "providers/embedding/base.py",
             "from openai import OpenAI",

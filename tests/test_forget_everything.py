@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from parroting import Mind, parrot
 
 from slowcat_memory.records import Forget, LedgerEntry, Offer
 from slowcat_memory.store.disk import folder
 from slowcat_memory.testing import ScriptedLLM
+from tests.support.parroting_llm import Mind, parrot
 
 SECRET = "Zqxsecret7"
 TOLD = (

@@ -8,14 +8,14 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from stores import configured
-from test_examples import members, source_of
 
 from benchmarks import common, everyday, mem0
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.replay import import_file
 from slowcat_memory.testing import HashEmbedder
+from tests.support.stores import configured
+from tests.test_examples import members, source_of
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "from-mem0.md").read_text()

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rig import run
-from seeker import OURS, SCOPE, SESSIONS, USER, begin, block_of, note
 
 from slowcat_memory.core.blocks.block import history, version_of
 from slowcat_memory.engine import MemoryEngine
@@ -16,6 +14,8 @@ from slowcat_memory.providers import Prompt
 from slowcat_memory.testing import FixedClock, ScriptedLLM, memory_config
 from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.server import ScriptedServer
+from tests.support.job_seeker import OURS, SCOPE, SESSIONS, USER, begin, block_of, note
+from tests.support.voice_pipeline import run
 
 REPLIES = {said: answered for session in SESSIONS for said, answered in session}
 LINES = {  # recorded answers, with what must not get through

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from parroting import Mind, Remote, parrot
-from test_forget_everything import ELSE, LAYERS, SECRET, TOLD, layers
 
 from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.idle.scheduler import loop as idle_loop
 from slowcat_memory.records import LedgerEntry, Memory, Offer, WriteBatch
 from slowcat_memory.testing import ScriptedLLM
+from tests.support.parroting_llm import Mind, Remote, parrot
+from tests.test_forget_everything import ELSE, LAYERS, SECRET, TOLD, layers
 
 ASK = (
     f"What about {SECRET}?",

@@ -8,11 +8,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from loguru import logger
 from pipecat.services.openai.llm import OpenAILLMService
-from recorded import remember
-from rig import VoicePipeline, run
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.processor.locality import Locality, locate
+from tests.support.memories import remember
+from tests.support.voice_pipeline import VoicePipeline, run
 
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)

@@ -3,10 +3,10 @@
 import copy
 
 import pytest
-from test_processor import assistant, user
 
 from slowcat_memory.core.render.memory_block import CLOSE, OPEN
 from slowcat_memory.processor.context_messages import Messages
+from tests.test_processor import assistant, user
 
 
 @pytest.fixture

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from parroting import Mind, parrot
 
 from slowcat_memory.core.memory.kinds import QUARANTINED, family
 from slowcat_memory.providers import Prompt
 from slowcat_memory.testing import ScriptedLLM
-from tests.injections import injections, placed
+from tests.support.injections import injections, placed
+from tests.support.parroting_llm import Mind, parrot
 
 KEPT = {"fact", "relation", "entity", "block"}
 SAMPLE = 16  # every so manieth order: the whole corpus takes minutes

@@ -4,10 +4,11 @@ import asyncio
 
 import pytest
 from pipecat.frames.frames import LLMRunFrame
-from recorded import engine_of, remember, said
-from rig import VoicePipeline, run
-from stores import configured
-from test_processor import MAX, memory
+
+from tests.support.memories import engine_of, remember, said
+from tests.support.stores import configured
+from tests.support.voice_pipeline import VoicePipeline, run
+from tests.test_processor import MAX, memory
 
 INTERVIEW = "Ask how the interview went."
 BREAKS = "Bring this up once"

@@ -25,12 +25,12 @@ from pipecat.pipeline.worker import PipelineParams
 from pipecat.processors.aggregators.llm_context import LLMContext, LLMSpecificMessage
 from pipecat.processors.frame_processor import FrameDirection
 from pipecat.tests.utils import SleepFrame, run_test
-from recorded import edges, ledger, remember, said, turns
-from stores import configured
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine, strip_memories
 from slowcat_memory.core.render.memory_block import CLOSE, OPEN
 from slowcat_memory.errors import ConfigError
+from tests.support.memories import edges, ledger, remember, said, turns
+from tests.support.stores import configured
 
 QUESTION = "what is my dog called"
 MAX = "User: My dog is called Max."

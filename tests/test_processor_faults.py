@@ -13,9 +13,6 @@ from loguru import logger
 from msgspec.structs import replace
 from pipecat.frames.frames import ErrorFrame, LLMContextFrame
 from pipecat.processors.aggregators.llm_context import LLMContext
-from recorded import edges, engine_of, remember, said, turns
-from rig import VoicePipeline, run
-from test_processor import MAX, QUESTION, blocks, memory, through, user
 
 from slowcat_memory import MemoryEngine
 from slowcat_memory.core.render.memory_block import CLOSE, OPEN
@@ -24,6 +21,9 @@ from slowcat_memory.errors import StoreBusyError, StoreClosedError, StoreError, 
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.store import Ack, Store
+from tests.support.memories import edges, engine_of, remember, said, turns
+from tests.support.voice_pipeline import VoicePipeline, run
+from tests.test_processor import MAX, QUESTION, blocks, memory, through, user
 
 CANARY = "xylophonist"
 needs_a_user = pytest.mark.skipif(

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from seeker import OURS, SCOPE, SESSIONS, begin, block_of, note, say
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.block_edits import edit_block
@@ -18,6 +17,7 @@ from slowcat_memory.records import Memory, WriteBatch
 from slowcat_memory.replay import rederive as rederiving
 from slowcat_memory.replay.rederive import REPLAY, rederive
 from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config
+from tests.support.job_seeker import OURS, SCOPE, SESSIONS, begin, block_of, note, say
 
 
 def answer(prompt: Prompt) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from recorded import engine_of, remember
 
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.core.memory.chunk import chunk_id
@@ -18,6 +17,7 @@ from slowcat_memory.replay.replay_turn import Replayed, replay_turn
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.server import ScriptedServer
+from tests.support.memories import engine_of, remember
 
 QUESTION = "What does Max eat in the morning?"
 EARLIER = (

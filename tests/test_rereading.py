@@ -6,13 +6,13 @@ import threading
 import pytest
 from msgspec.structs import replace
 from pipecat.frames.frames import VADUserStartedSpeakingFrame
-from rig import VoicePipeline, run
-from test_warming import ahead
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.processor.locality import same_server
 from slowcat_memory.providers import ThinkingOptions
+from tests.support.voice_pipeline import VoicePipeline, run
+from tests.test_warming import ahead
 
 
 class Bursts:

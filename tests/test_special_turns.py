@@ -46,14 +46,14 @@ from pipecat.turns.user_mute import BaseUserMuteStrategy
 from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
 from pipecat.turns.user_turn_strategies import EagerUserTurnStrategies, UserTurnStrategies
 from pipecat.utils.time import time_now_iso8601
-from recorded import edges, engine_of, ledger, remember, said, turns
-from rig import FunctionSchema, VoicePipeline, run
-from test_processor import MAX, QUESTION, Gate, assistant, blocks, memory, user
-from test_processor_faults import logged
 
 from slowcat_memory import MemoryEngine
 from slowcat_memory.core.render.memory_block import CLOSE, OPEN
 from slowcat_memory.testing.server import ToolCall
+from tests.support.memories import edges, engine_of, ledger, remember, said, turns
+from tests.support.voice_pipeline import FunctionSchema, VoicePipeline, run
+from tests.test_processor import MAX, QUESTION, Gate, assistant, blocks, memory, user
+from tests.test_processor_faults import logged
 
 
 @dataclass
@@ -815,7 +815,7 @@ def test_a_client_that_leaves_and_comes_back(config):
 
 
 def test_a_silence_ends_the_session(tmp_path):
-    from stores import configured
+    from tests.support.stores import configured
 
     config = configured(tmp_path / "memory", sessions={"silence_s": 0.3})
 

@@ -7,11 +7,6 @@ from datetime import timedelta
 
 import pytest
 from pipecat.frames.frames import EagerEndOfTurnCancelFrame
-from recorded import remember, turns
-from rig import VoicePipeline, run
-from stores import configured
-from test_processor import memory
-from test_special_turns import EagerVoice
 
 from slowcat_memory import MemoryEngine
 from slowcat_memory.errors import StoreError
@@ -19,6 +14,11 @@ from slowcat_memory.runtime.commands.executor import Commands
 from slowcat_memory.store import Store
 from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.server import ScriptedServer
+from tests.support.memories import remember, turns
+from tests.support.stores import configured
+from tests.support.voice_pipeline import VoicePipeline, run
+from tests.test_processor import memory
+from tests.test_special_turns import EagerVoice
 
 QUOKKA = "quokkasaurus"
 

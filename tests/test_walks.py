@@ -10,17 +10,17 @@ from pipecat.metrics.metrics import ProcessingMetricsData
 from pipecat.pipeline.worker import PipelineParams
 from pipecat.processors.filters.function_filter import FunctionFilter
 from pipecat.processors.frame_processor import FrameProcessor
-from recorded import edges, engine_of, ledger, remember, said, turns
-from rig import VoicePipeline, run
-from stores import configured
-from test_processor import QUESTION, blocks, memory
-from test_processor_faults import logged
-from test_special_turns import STORY, contents, last_said, session_turns
 
 from slowcat_memory import MemoryEngine, strip_memories
 from slowcat_memory.core.render.memory_block import OPEN
 from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.server import ScriptedServer
+from tests.support.memories import edges, engine_of, ledger, remember, said, turns
+from tests.support.stores import configured
+from tests.support.voice_pipeline import VoicePipeline, run
+from tests.test_processor import QUESTION, blocks, memory
+from tests.test_processor_faults import logged
+from tests.test_special_turns import STORY, contents, last_said, session_turns
 
 EARLIER = (
     "Anna: My dog is called Max.",

@@ -10,12 +10,12 @@ from pipecat.frames.frames import (
     LLMMessagesAppendFrame,
     VADUserStartedSpeakingFrame,
 )
-from recorded import remember
-from rig import FunctionSchema, VoicePipeline, run
-from stores import configured
-from test_processor import MAX, QUESTION, memory, user
 
 from slowcat_memory.testing.server import Failure
+from tests.support.memories import remember
+from tests.support.stores import configured
+from tests.support.voice_pipeline import FunctionSchema, VoicePipeline, run
+from tests.test_processor import MAX, QUESTION, memory, user
 
 
 def ahead(voice) -> list[dict]:

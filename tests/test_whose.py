@@ -4,15 +4,15 @@ import contextlib
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from recorded import edges, engine_of, ledger, remember, turns
-from rig import VoicePipeline, run
-from stores import configured
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.core.render.memory_block import OPEN
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import SessionEdge, Turn
 from slowcat_memory.testing import FixedClock, HashEmbedder
+from tests.support.memories import edges, engine_of, ledger, remember, turns
+from tests.support.stores import configured
+from tests.support.voice_pipeline import VoicePipeline, run
 
 SPEAKERS = {"s1": "anna", "s2": "ben"}
 ANNA = "Anna: My bicycle is kept in the cellar."

@@ -20,11 +20,11 @@ from pipecat.processors.aggregators.llm_response_universal import (
     LLMUserAggregatorParams,
 )
 from pipecat.processors.frame_processor import FrameProcessor
-from recorded import edges, turns
-from rig import HeadlessOutput, VoicePipeline, run
 
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.core.render.memory_block import OPEN
+from tests.support.memories import edges, turns
+from tests.support.voice_pipeline import HeadlessOutput, VoicePipeline, run
 
 speech = pytest.importorskip("speech", reason="the test-audio extra is not installed")
 pytestmark = [pytest.mark.slow, pytest.mark.audio]

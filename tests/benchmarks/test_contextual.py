@@ -6,7 +6,7 @@ from benchmarks import contextual, datasets, quality, thinking
 from benchmarks.thinking import ThinkingChoice
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.testing import HashEmbedder
-from tests.benchmarks import made_up
+from tests.support import tiny_dataset as made_up
 
 
 @pytest.fixture

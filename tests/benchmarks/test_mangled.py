@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks import datasets, mangled, recall_plots, recall_tables
 from benchmarks.mangler import mangle
-from tests.benchmarks import made_up
+from tests.support import tiny_dataset as made_up
 
 QUESTION = "What did Isaura tell Melanie about her pottery class in Lisbon?"
 

@@ -4,7 +4,7 @@ from benchmarks import common, datasets, scoring
 from benchmarks.peers import base, race, recall
 from benchmarks.peers.__main__ import installed
 from slowcat_memory.testing import HashEmbedder
-from tests.benchmarks import made_up
+from tests.support import tiny_dataset as made_up
 
 
 def check_peer(name, folder):

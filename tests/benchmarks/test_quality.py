@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from benchmarks import common, datasets, quality, scoring
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.testing import HashEmbedder
-from tests.benchmarks import made_up
+from tests.support import tiny_dataset as made_up
 
 SHARED = Path(__file__).parents[3] / "shared"
 REFEREE = SHARED / "eval" / "evaluate.py"

@@ -9,7 +9,7 @@ from slowcat_memory.core.extraction import descriptions
 from slowcat_memory.core.facts import merging, prompt
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.testing.wire import Failure
-from tests.benchmarks import made_up
+from tests.support import tiny_dataset as made_up
 
 
 def think(folder, choice):

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from benchmarks import common, plots, recall_plots, recall_tables, run_all, tables
-from tests.benchmarks import made_up
+from tests.support import tiny_dataset as made_up
 
 
 def test_a_part_is_put_between_its_markers():

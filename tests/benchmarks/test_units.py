@@ -2,7 +2,7 @@
 
 from benchmarks import datasets, units
 from benchmarks.scoring import score
-from tests.benchmarks import made_up
+from tests.support import tiny_dataset as made_up
 
 
 def test_a_hit_stands_for_its_exchange(tmp_path):

@@ -9,7 +9,7 @@ from slowcat_memory.core.ranking.abstention import Signs
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.testing import HashEmbedder
-from tests.benchmarks import made_up
+from tests.support import tiny_dataset as made_up
 
 NOW = datetime(2024, 5, 1, tzinfo=UTC)
 

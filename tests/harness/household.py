@@ -33,7 +33,7 @@ from slowcat_memory.runtime.conversation.session_tracker import SessionTracker
 from slowcat_memory.runtime.namespaces.registry import index_root
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config
-from tests.parroting import think
+from tests.support.parroting_llm import think
 
 PEOPLE = ("anna", "ben", "cleo")
 VOICES = {f"voice-{name}": name for name in PEOPLE}

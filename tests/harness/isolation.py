@@ -46,7 +46,7 @@ from tests.harness.household import (
     Leak,
     may_hold,
 )
-from tests.parroting import parrot
+from tests.support.parroting_llm import parrot
 
 # ------------------------------------------------------------------- operations
 

@@ -25,7 +25,7 @@ from pipecat.utils.context.llm_context_summarization import (
 )
 
 from slowcat_memory.testing.server import Reply, ToolCall
-from tests.rig import FunctionSchema, VoicePipeline
+from tests.support.voice_pipeline import FunctionSchema, VoicePipeline
 
 PATIENCE_S = 30.0
 STORY = "There was a cat. " * 12

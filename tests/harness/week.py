@@ -32,7 +32,7 @@ from slowcat_memory.testing import ScriptedLLM
 from tests.harness.children import Child
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "idle"))
-from daily import MONDAY, SMALL, House, reflection
+from tests.support.daily_talks import MONDAY, SMALL, House, reflection
 
 SCOPES = ("anna", "ben")
 DAYS, SESSIONS = 7, 3

@@ -3,7 +3,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from idlers import Rig
+
+from tests.support.idle_doubles import Rig
 
 
 @pytest.fixture

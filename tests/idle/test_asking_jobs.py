@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from idlers import NOW, Rig
 from msgspec.structs import replace
 
 from slowcat_memory.core.feedback.tuning import Tuning, tuning_name
@@ -30,6 +29,7 @@ from slowcat_memory.idle.jobs.feedback.tune import Tune, TuneOptions
 from slowcat_memory.providers import Embedded
 from slowcat_memory.records import Key, LedgerEntry, LeftOut, Made, Offer, Turn, WriteBatch
 from slowcat_memory.testing import HashEmbedder, ScriptedLLM
+from tests.support.idle_doubles import NOW, Rig
 
 SAID = (
     "My dentist is Dr Ray in Porto.",

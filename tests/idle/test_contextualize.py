@@ -285,8 +285,8 @@ def test_another_version_and_a_forgetting_look_at_all_of_it(house, monkeypatch):
     assert [id for task in house.plan() for id in house.asked(task)] == [ids[0], *ids[2:]]
     house.work()
     assert not any(GARDEN[1] in p.user for p in house.llm.prompts[1:])
-    for module in ("describable", "contextualize"):
-        monkeypatch.setattr(f"slowcat_memory.idle.jobs.{module}.VERSION", 99)
+    for module in ("due", "contextualize"):
+        monkeypatch.setattr(f"slowcat_memory.idle.jobs.extraction.{module}.VERSION", 99)
     assert [id for task in house.plan() for id in house.asked(task)] == [ids[0], *ids[2:]]
 
 

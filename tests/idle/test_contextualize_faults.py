@@ -2,19 +2,15 @@
 
 import asyncio
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "providers"))  # for llm_faults
-
-from llm_faults import FAULTS, Fault, FaultServer
-from test_contextualize import GARDEN, JOB, House, reply
-
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.providers import Prompt, ThinkingOptions
 from slowcat_memory.providers.llm.openai import OpenAILLM
+from tests.idle.test_contextualize import GARDEN, JOB, House, reply
+from tests.support.faulty_llm_server import FAULTS, Fault, FaultServer
 
 ERRORS = {"endpoint": EndpointError, "bad": BadAnswerError, "long": PromptTooLongError}
 QUICK = {"first_token_s": 0.2, "between_tokens_s": 0.2, "total_s": 0.5, "connect_s": 0.5}

@@ -7,24 +7,19 @@ real loop and the real client. Every fault for every job is slow: one of each ki
 import asyncio
 import json
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # for parroting
-sys.path.insert(0, str(Path(__file__).parents[1] / "providers"))  # for llm_faults
-
-from llm_faults import FAULTS, Fault, FaultServer
-from parroting import Mind, parrot, think
-from test_job_faults import QUICK, UNSEEN
-from test_kept_here import ASKING, ledger
-
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.providers import Prompt, ThinkingOptions
 from slowcat_memory.providers.llm.openai import OpenAILLM
 from slowcat_memory.testing import ScriptedLLM
+from tests.idle.test_job_faults import QUICK, UNSEEN
+from tests.support.faulty_llm_server import FAULTS, Fault, FaultServer
+from tests.support.parroting_llm import Mind, parrot, think
+from tests.test_kept_here import ASKING, ledger
 
 SAID = (
     ("I have an appointment with my dentist Ruth on 28 May.", "I suggest that you write it down."),

@@ -6,19 +6,11 @@ way for as long as it takes, and comes back only for what nobody is to blame for
 
 import asyncio
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "providers"))  # for llm_faults
-
-from idlers import Rig
-from llm_faults import FAULTS, Fault, FaultServer
-from test_asking_jobs import SAID, Talk, grading
-from test_contextualize import reply
 
 from slowcat_memory.idle.jobs.extraction.contextualize import Contextualize
 from slowcat_memory.idle.jobs.feedback.rerank import Rerank
@@ -26,6 +18,10 @@ from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.providers import Prompt, ThinkingOptions
 from slowcat_memory.providers.llm.openai import OpenAILLM
 from slowcat_memory.records import SessionEdge
+from tests.idle.test_asking_jobs import SAID, Talk, grading
+from tests.idle.test_contextualize import reply
+from tests.support.faulty_llm_server import FAULTS, Fault, FaultServer
+from tests.support.idle_doubles import Rig
 
 QUICK = {"first_token_s": 0.1, "between_tokens_s": 0.1, "total_s": 0.3, "connect_s": 0.3}
 UNSEEN = "silent truncation"  # of a prompt that is too short to tell: it was read all the same

@@ -7,13 +7,13 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
-from idlers import Fake, memory
 from msgspec.structs import replace
 
 from slowcat_memory.idle.job import Plan
 from slowcat_memory.idle.registry import GROUP, find_jobs, problem_of
 from slowcat_memory.records import Made, Turn, WriteBatch
 from slowcat_memory.testing import check_job
+from tests.support.idle_doubles import Fake, memory
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "custom_job.py"
 TURNS = [
@@ -25,8 +25,8 @@ TURNS = [
 
 THEIRS = f"""
 import sys
-sys.path.insert(0, {str(Path(__file__).parent)!r})
-from test_registry import Sound
+sys.path.insert(0, {str(Path(__file__).parents[2])!r})
+from tests.idle.test_registry import Sound
 
 class Theirs(Sound):
     def __init__(self):

@@ -8,13 +8,13 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from daily import JOBS, MONDAY, House, reflection
 from msgspec.structs import replace
 
 from slowcat_memory.core.summaries.summary import items
 from slowcat_memory.errors import BadAnswerError, EndpointError
 from slowcat_memory.records import Forget, Memory, SessionEdge, Turn, WriteBatch
 from slowcat_memory.testing import ScriptedLLM, check_job
+from tests.support.daily_talks import JOBS, MONDAY, House, reflection
 
 BERLIN, HONOLULU = ZoneInfo("Europe/Berlin"), ZoneInfo("Pacific/Honolulu")
 MOVE = ("I moved to Lisbon in March.", "My dog Max likes the beach there.", "The flat is small.")

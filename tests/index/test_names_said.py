@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from oracle import OPTIONS, TOKENS
 
 from slowcat_memory.index import Document, Searcher, build
 from slowcat_memory.index.lexical.name_lexicon import MOST, Names
+from tests.support.index_oracle import OPTIONS, TOKENS
 
 SAID = (
     "Anna: I met Isaura at the market.",

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from oracle import OPTIONS, TOKENS, Oracle, bm25, check_columns, check_equal, scores_of, seal
 
 from slowcat_memory.index import Document, Pointer, Searcher
 from slowcat_memory.index.lexical import counting, scorer_loader, vocabulary
@@ -20,6 +19,16 @@ from slowcat_memory.index.lexical.forward_index import Source
 from slowcat_memory.index.lexical.scorer_numba import CompiledWalk
 from slowcat_memory.index.lexical.sealed_postings import SealedPostings
 from slowcat_memory.index.lexical.vocabulary import Vocabulary
+from tests.support.index_oracle import (
+    OPTIONS,
+    TOKENS,
+    Oracle,
+    bm25,
+    check_columns,
+    check_equal,
+    scores_of,
+    seal,
+)
 
 WORDS = [f"w{n}" for n in range(8)]
 SKEWED = np.arange(8, 0, -1) / 36

@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from oracle import (
+
+from slowcat_memory.index import Document, IndexOptions, Searcher
+from slowcat_memory.index.build.builder import sessions
+from slowcat_memory.index.files.column import Column
+from slowcat_memory.index.files.ids import Ids
+from slowcat_memory.testing import HashEmbedder
+from tests.support.index_oracle import (
     OPTIONS,
     TOKENS,
     Oracle,
@@ -18,12 +24,6 @@ from oracle import (
     seal,
     sessions_of,
 )
-
-from slowcat_memory.index import Document, IndexOptions, Searcher
-from slowcat_memory.index.build.builder import sessions
-from slowcat_memory.index.files.column import Column
-from slowcat_memory.index.files.ids import Ids
-from slowcat_memory.testing import HashEmbedder
 
 EMBEDDER = HashEmbedder(32)
 

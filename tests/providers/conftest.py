@@ -69,6 +69,6 @@ def sentence(options: EmbedderOptions) -> Iterator[SentenceEmbedder]:
 @pytest.fixture
 def fake_child(monkeypatch: pytest.MonkeyPatch) -> str:
     """The module that plays the document child; the model's name says how."""
-    path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
     monkeypatch.setenv("PYTHONPATH", path)
-    return "fake_child"
+    return "tests.support.fake_document_child"

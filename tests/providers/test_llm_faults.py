@@ -7,12 +7,12 @@ from typing import Annotated
 
 import openai
 import pytest
-from llm_faults import FAULTS, Fault, FaultServer
 from msgspec import Meta, Struct
 
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.providers import Prompt, ThinkingOptions
 from slowcat_memory.providers.llm.openai import OpenAILLM
+from tests.support.faulty_llm_server import FAULTS, Fault, FaultServer
 
 GOOD = '{"note": "Anna\'s dog is called Max.", "questions": ["Who is Max?"]}'
 SECRET = "marzipan"

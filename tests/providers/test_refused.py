@@ -3,15 +3,15 @@
 import asyncio
 import json
 
-import llm_faults
 import pytest
 from aiohttp import web
-from llm_faults import Fault, FaultServer, Scene
-from test_openai_llm import GOOD, PROMPT, Note
 
 from slowcat_memory.errors import BadAnswerError, EndpointError
 from slowcat_memory.providers import Prompt, ThinkingOptions
 from slowcat_memory.providers.llm.openai import OpenAILLM
+from tests.providers.llm.test_openai import GOOD, PROMPT, Note
+from tests.support import faulty_llm_server as llm_faults
+from tests.support.faulty_llm_server import Fault, FaultServer, Scene
 
 POISON = "the words that this server cannot bear"
 

@@ -1,10 +1,10 @@
 """What the tests of this room share."""
 
 import pytest
-from stores import configured
-from talks import Clock
 
 from slowcat_memory.engine import MemoryEngine
+from tests.support.engine_talks import Clock
+from tests.support.stores import configured
 
 
 @pytest.fixture

@@ -3,12 +3,12 @@
 from datetime import timedelta
 
 import pytest
-from talks import commands, found, hide, talk
 
 from slowcat_memory.core.commands.grammar import Command, recognise
 from slowcat_memory.records import Forget, LedgerEntry, Offer, Turn
 from slowcat_memory.runtime.commands.executor import Commands
 from slowcat_memory.runtime.commands.types import ASKED_S, Circumstances, Outcome
+from tests.support.engine_talks import commands, found, hide, talk
 
 
 class Talk:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.memory.chunk import chunk_id, spoken
 from slowcat_memory.records import Context, Forget, Key, Memory, Vector, WriteBatch
-from tests.runtime.test_namespace import (
+from tests.runtime.namespaces.test_namespace import (
     EMBEDDER,
     Scene,
     check_alike,

@@ -13,6 +13,7 @@ from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Forget, WriteBatch
 from slowcat_memory.store import StoreOptions
 from slowcat_memory.store.disk import environment, free_space
+from slowcat_memory.store.rows import apply
 from slowcat_memory.store.writer import writer
 from tests.harness.samples import memory, turn
 
@@ -174,14 +175,14 @@ def test_a_nearly_full_disk_refuses_derived_work_only(open_store, monkeypatch):
 
 
 def test_what_lmdb_refuses_for_good_fails_alone(store, monkeypatch):
-    put = writer.stage.append
+    put = apply.append
 
     def append(events, cursor, edit):
         put(events, cursor, edit)
         if events[0].id == 2:
             edit.put("log", b"k" * 600, b"value")
 
-    monkeypatch.setattr("slowcat_memory.store.store.stage.append", append)
+    monkeypatch.setattr("slowcat_memory.store.rows.apply.append", append)
     acks = [store.append(turn(n)) for n in (1, 2, 3)]
     assert store.flush(5)
     with pytest.raises(StoreError):
@@ -193,7 +194,7 @@ def test_what_lmdb_refuses_for_good_fails_alone(store, monkeypatch):
 REALLY_FULL = """
 import json, resource, sys
 from pathlib import Path
-from slowcat_memory.store import Store, StoreOptions, writer
+from slowcat_memory.store import Store, StoreOptions; from slowcat_memory.store.writer import writer
 from tests.harness.samples import turn
 import threading
 

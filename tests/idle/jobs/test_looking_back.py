@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from seeker import OURS, SCOPE, SESSIONS, begin, block_of, note, say
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.block_edits import edit_block, release_block
@@ -17,6 +16,7 @@ from slowcat_memory.idle.jobs.reflection.open_threads import BringUp
 from slowcat_memory.idle.jobs.reflection.profile import Profile
 from slowcat_memory.records import Forget, Memory, SessionEdge, Turn
 from slowcat_memory.testing import FixedClock, ScriptedLLM, check_job, memory_config
+from tests.support.job_seeker import OURS, SCOPE, SESSIONS, begin, block_of, note, say
 
 
 @pytest.fixture

@@ -1,0 +1,201 @@
+"""The demo, played for real: pipeline, HTTP, store on disk, and the embedding model if there is one."""
+
+import json
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from slowcat_memory import providers
+from slowcat_memory.cli.app import app
+from slowcat_memory.cli.demo.result import PlayedTurn, Recalled
+from slowcat_memory.cli.demo.script import STORY, Line
+from slowcat_memory.cli.demo.view import View
+from slowcat_memory.core.text.normalize import Tokenizer
+from slowcat_memory.errors import ModelNotFoundError
+from slowcat_memory.providers import EmbedderReport
+from slowcat_memory.testing.server import Failure
+from tests.support.scripted_server import serving
+
+
+def play(*arguments: str):
+    result = CliRunner().invoke(app, ["demo", "--json", *arguments])
+    assert result.stdout, result.output
+    return result.exit_code, SimpleNamespace(**json.loads(result.stdout))
+
+
+def turns(whole) -> list[dict]:
+    return [turn for _, turn in whole.played["turns"]]
+
+
+@pytest.fixture(scope="module")
+def whole(request, tmp_path_factory):
+    options = providers.EmbedderOptions()
+    if providers.open_query_embedder(options)[1].state == "needs export":
+        request.getfixturevalue("model_cache")
+    code, whole = play("--path", str(tmp_path_factory.mktemp("demo") / "store"))
+    if "words alone" in whole.embedding:
+        pytest.skip(whole.embedding)
+    assert code == 0
+    return whole
+
+
+def test_every_essential_memory_comes_back_and_is_quoted(whole):
+    asked = [turn for turn in turns(whole) if turn["line"]["expects"]]
+    assert len(asked) >= 6
+    for turn in asked:
+        if turn["line"]["essential"]:
+            assert turn["found"], turn["line"]["text"]
+            [expected] = [memory for memory in turn["recalled"] if memory["expected"]]
+            assert expected["text"] in turn["reply"]
+    result = whole.result
+    assert result["ok"] and result["essential_found"] == result["essential"] == 6
+    assert result["paraphrased_found"] >= 3
+
+
+def test_what_was_never_said_is_not_answered(whole):
+    unknown = [turn for turn in turns(whole) if turn["line"]["unknown"]]
+    assert len(unknown) == whole.result["unknown"] == whole.result["unknown_admitted"] == 2
+    assert all("don't know" in turn["reply"] for turn in unknown)
+
+
+def test_the_store_goes_on_where_it_was_closed(whole):
+    ids = [turn[half] for turn in turns(whole) for half in ("user_turn", "assistant_turn")]
+    assert ids == sorted(set(ids)) and ids[0] >= 1
+    held = [opened["turns"] for opened in whole.played["evenings"]]
+    lines = [len(evening.lines) for evening in STORY]
+    assert held == [2 * sum(lines[:number]) for number in range(len(lines))]
+    assert whole.result["turns_stored"] == 2 * sum(lines)
+    assert Path(whole.store, "data.mdb").exists() or any(Path(whole.store).rglob("*.mdb"))
+
+
+def test_blocks_are_fit_to_be_read_aloud(whole):
+    blocks = [turn["block"] for turn in turns(whole) if turn["recalled"]]
+    assert blocks and whole.result["block_tokens"] < 100
+    for block in blocks:
+        _, *lines, _ = block.splitlines()
+        for line in lines:
+            when = r"\d{1,2} [A-Z][a-z]+|(on|last) [A-Z][a-z]+day|(to|yester)day"
+            assert re.fullmatch(rf"- \(({when})\) (Nora|You): \S.*", line), line
+            assert not re.search(r"chunk/|\d{8}T|[0-9a-f]{6}", line)
+
+
+def test_recall_is_timed_on_every_turn(whole):
+    assert all(turn["ms"] > 0 for turn in turns(whole))
+    assert whole.result["recalls"] == len(turns(whole))
+    assert whole.result["seconds"] < 15
+
+
+def test_by_words_alone_it_works_and_says_so(tmp_path):
+    code, whole = play("--no-vectors", "--path", str(tmp_path / "store"))
+    assert code == 0 and whole.result["ok"] and not whole.result["vectors"]
+    assert "words alone" in whole.embedding
+    assert {turn["stage"] for turn in turns(whole)} == {"lexical", "skipped"}  # "good night!"
+    assert whole.result["essential"] == whole.result["essential_found"] == 3
+    assert whole.result["paraphrased_found"] == 0  # why there are vectors
+
+
+def test_without_a_model_it_works_and_says_so(tmp_path, monkeypatch):
+    missing = EmbedderReport(state="missing", source="no such model here", hint="Get one")
+    monkeypatch.setattr(providers, "open_query_embedder", lambda options: (None, missing))
+    code, whole = play("--path", str(tmp_path / "store"))
+    assert code == 0 and "no such model here. Get one" in whole.embedding
+
+
+def test_a_model_that_cannot_be_exported_is_done_without(tmp_path, monkeypatch):
+    def fail(options, on_progress):
+        on_progress("loading [the] model")
+        raise ModelNotFoundError("the hub does not answer")
+
+    waiting = EmbedderReport(state="needs export", source="a model")
+    monkeypatch.setattr(providers, "open_query_embedder", lambda options: (None, waiting))
+    monkeypatch.setattr(providers, "export_model", fail)
+    code, whole = play("--path", str(tmp_path / "store"))
+    assert code == 0 and "the hub does not answer" in whole.embedding
+
+
+def test_a_temporary_store_goes_away_unless_it_is_kept():
+    _, gone = play("--no-vectors")
+    assert not Path(gone.store.split(",")[0]).exists()
+    _, kept = play("--no-vectors", "--keep")
+    assert any(Path(kept.store).iterdir())
+    for path in sorted(Path(kept.store).rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    Path(kept.store).rmdir()
+
+
+def test_a_folder_with_something_in_it_is_refused(tmp_path):
+    (tmp_path / "mine").write_text("a real memory")
+    result = CliRunner().invoke(app, ["demo", "--path", str(tmp_path)])
+    assert result.exit_code == 2 and "not empty" in result.output
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [("http://192.0.2.1/v1", "not this machine"), ("http://127.0.0.1:9/v1", "no model server")],
+)
+def test_an_llm_that_cannot_be_used_is_one_clear_line(url, reason):
+    result = CliRunner().invoke(app, ["demo", "--llm-url", url])
+    assert result.exit_code == 1 and reason in " ".join(result.output.split())
+    assert "Traceback" not in result.output
+
+
+def test_a_model_of_ones_own_is_talked_to(tmp_path):
+    with serving(lambda request: "As you say.", model="mine") as server:
+        code, whole = play(
+            "--no-vectors", "--llm-url", server.url, "--path", str(tmp_path / "store")
+        )
+        url = server.url
+        assert {request["model"] for request in server.requests} == {"mine"}
+        assert "<memories>" in str(server.requests[-2])
+    assert code == 0 and whole.llm == f"mine at {url}"
+    assert whole.result["essential"] == 2  # what it advises is not in the script
+    assert {turn["reply"] for turn in turns(whole)} == {"As you say."}
+
+
+def test_a_model_that_fails_ends_the_demo_with_one_line(tmp_path):
+    with serving(lambda request: Failure(500, "no weights")) as server:
+        result = CliRunner().invoke(app, ["demo", "--no-vectors", "--llm-url", server.url])
+    assert result.exit_code == 1 and "no weights" in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_it_fits_a_narrow_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    result = CliRunner().invoke(app, ["demo", "--no-vectors"])
+    assert result.exit_code == 0
+    shown = result.stdout.splitlines()
+    assert max(map(len, shown)) <= 80 and len(shown) < 110
+    assert any("Session 5" in line for line in shown) and "It remembers." in result.stdout
+
+
+def test_a_missed_memory_and_a_slow_recall_are_shown(capsys):
+    memory = Recalled(at=STORY[0].at, who="Nora", text="x" * 99, score=0.4, expected=False)
+    turn = PlayedTurn(
+        line=Line("Which one?", expects="puppy"),
+        reply="[bold]No.[/bold]",
+        user_turn=1,
+        assistant_turn=2,
+        ms=12.34,
+        stage="full",
+        block="",
+        tokens=0,
+        recalled=[memory],
+        found=False,
+    )
+    View(Console(width=80)).turn(turn)
+    shown = capsys.readouterr().out
+    assert "12.3 ms" in shown and "did not come" in shown and "[bold]No." in shown
+
+
+def test_questions_in_other_words_share_none():
+    said = {line.key: line for evening in STORY for line in evening.lines if line.key}
+    words = Tokenizer()
+    for line in (line for evening in STORY for line in evening.lines if line.expects):
+        asked = said[line.expects]
+        answer = asked.text if line.half == "user" else asked.reply
+        assert bool(set(words(line.text)) & set(words(answer))) == (line.needs == "words")

@@ -1,0 +1,147 @@
+"""Finding model servers on loopback, and refusing what is elsewhere."""
+
+import asyncio
+import os
+import socket
+import time
+
+import pytest
+from aiohttp import web
+
+from slowcat_memory.cli.setup.model_servers import (
+    KNOWN,
+    Known,
+    Server,
+    choose_server,
+    find_servers,
+    list_models,
+)
+from slowcat_memory.errors import ConfigError, EndpointError, EndpointRefusedError
+from slowcat_memory.testing.server import ScriptedServer
+from tests.support.voice_pipeline import run
+
+
+def port(url: str) -> int:
+    return int(url.split(":")[2].split("/")[0])
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+async def in_thread(work, *arguments):
+    return await asyncio.to_thread(work, *arguments)
+
+
+async def serve(handler) -> tuple[web.AppRunner, int]:
+    server = web.Application()
+    server.router.add_get("/v1/models", handler)
+    runner = web.AppRunner(server)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    return runner, runner.addresses[0][1]
+
+
+def test_servers_are_found_with_their_models_in_the_order_of_the_list():
+    async def scenario():
+        async with ScriptedServer(model="one") as first, ScriptedServer(model="two") as second:
+            known = (
+                Known("A", port(first.url), ()),
+                Known("nobody", free_port(), ()),
+                Known("B", port(second.url), ()),
+            )
+            assert await in_thread(find_servers, 1.0, known) == [
+                Server("A", first.url, ("one",)),
+                Server("B", second.url, ("two",)),
+            ]
+
+    run(scenario())
+
+
+def test_a_silent_server_costs_no_more_than_the_timeout():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        silent = tuple(Known(f"{n}", listener.getsockname()[1], ()) for n in range(3))
+        start = time.perf_counter()
+        assert find_servers(0.2, silent) == []
+        assert time.perf_counter() - start < 0.5  # asked at once, not in turn
+
+
+@pytest.mark.parametrize("proxy", ["http_proxy", "HTTP_PROXY", "ALL_PROXY"])
+def test_no_proxy_is_asked(monkeypatch, proxy):
+    async def scenario():
+        async with ScriptedServer(model="here") as server:
+            monkeypatch.setenv(proxy, f"http://127.0.0.1:{free_port()}")
+            monkeypatch.delenv("NO_PROXY", raising=False)
+            assert await in_thread(list_models, server.url, 1.0) == ("here",)
+            chosen = await in_thread(choose_server, server.url)
+            assert chosen and "127.0.0.1" in os.environ["NO_PROXY"]
+
+    monkeypatch.setenv("NO_PROXY", "")  # put back what this test changes
+    monkeypatch.setenv("no_proxy", "")
+    run(scenario())
+
+
+def test_a_redirect_is_not_followed():
+    async def scenario():
+        async with ScriptedServer() as target:
+
+            async def away(_):
+                raise web.HTTPFound(f"{target.url}/models")
+
+            runner, there = await serve(away)
+            with pytest.raises(EndpointError, match="status 302"):
+                await in_thread(list_models, f"http://127.0.0.1:{there}/v1", 1.0)
+            await runner.cleanup()
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("answer", ["", "<html>", "[]", '{"data": 3}', '{"data": [{}]}'])
+def test_nonsense_is_no_model_server(answer):
+    async def scenario():
+        runner, there = await serve(lambda _: asyncio.sleep(0, web.Response(text=answer)))
+        assert await in_thread(find_servers, 1.0, (Known("x", there, ()),)) == []
+        await runner.cleanup()
+
+    run(scenario())
+
+
+def test_a_server_without_models_is_found_but_has_nothing_to_talk_to():
+    async def scenario():
+        empty = web.json_response
+        runner, there = await serve(lambda _: asyncio.sleep(0, empty({"data": None})))
+        [server] = await in_thread(find_servers, 1.0, (Known("Ollama", there, ()),))
+        await runner.cleanup()
+        return server
+
+    server = run(scenario())
+    assert server.models == ()
+    with pytest.raises(EndpointError, match="Ollama .* has no model"):
+        server.model()
+
+
+def test_the_first_model_that_talks_is_taken():
+    server = Server("x", "http://127.0.0.1/v1", ("text-embedding-nomic", "qwen3-4b", "gemma"))
+    assert server.model() == "qwen3-4b" and server.model("gemma") == "gemma"
+
+
+def test_only_this_machine_is_talked_to():
+    with pytest.raises(EndpointRefusedError, match="not this machine"):
+        choose_server("http://192.0.2.1:1234/v1")
+    with pytest.raises(ConfigError):
+        choose_server("nonsense")
+    with pytest.raises(EndpointError, match="no model server answers"):
+        choose_server(f"http://127.0.0.1:{free_port()}/v1")
+
+
+def test_three_servers_are_known_by_their_usual_ports():
+    assert {(known.name, known.port) for known in KNOWN} == {
+        ("LM Studio", 1234),
+        ("Ollama", 11434),
+        ("llama.cpp", 8080),
+    }
+    assert all(known.start for known in KNOWN)

@@ -1,0 +1,213 @@
+"""The thread: it starts, stops within a second whatever runs, and is asked from other threads."""
+
+import asyncio
+import threading
+import time
+from datetime import UTC
+
+import pytest
+
+from slowcat_memory.idle.context import Contexts, Parts
+from slowcat_memory.idle.scheduler import tracing
+from slowcat_memory.idle.scheduler.loop import IdleLoop
+from slowcat_memory.idle.scheduler.options import IdleOptions
+from slowcat_memory.idle.scheduler.thread import NAME, IdleThread
+from slowcat_memory.providers import Embedded
+from slowcat_memory.records import WriteBatch
+from slowcat_memory.testing import HashEmbedder
+from tests.support.idle_doubles import Fake, Rig, memory, task
+
+OPTIONS = IdleOptions(grace_s=0.0, rest_s=0.005)
+
+
+@pytest.fixture
+def host(rig):
+    """Hosts jobs on a thread over a store in which one turn was said."""
+    started = []
+
+    def start(*jobs, **given) -> tuple[Rig, IdleThread]:
+        one = rig(options=OPTIONS)
+        one.gate = type(one.gate)(OPTIONS.gate)
+        one.say("a")
+        thread = IdleThread(
+            lambda: IdleLoop(one.store, jobs, one.gate, one.contexts, options=OPTIONS), **given
+        )
+        started.append(thread)
+        thread.start()
+        return one, thread
+
+    yield start
+    for thread in started:
+        assert thread.stop(5)
+
+
+def test_it_thinks_by_itself_and_stops(host):
+    done = threading.Event()
+
+    def behave(task, context):
+        assert threading.current_thread().name == NAME
+        done.set()
+
+    one, thread = host(Fake(behave=behave))
+    assert done.wait(5)
+    assert thread.drain().result(5) == 0 and one.made() == ["fake-1"]
+    began = time.monotonic()
+    assert thread.stop() and time.monotonic() - began < 1
+    assert thread.stop(), "twice"
+    with pytest.raises(RuntimeError):
+        thread.drain()
+
+
+def test_stopping_ends_the_running_step_and_closes_what_it_holds(host):
+    running, ended = threading.Event(), []
+
+    async def long(task, context):
+        running.set()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.append(task.key)
+
+    async def close():
+        ended.append("closed")
+
+    one, thread = host(Fake(behave=long), on_end=close)
+    assert running.wait(5)
+    began = time.monotonic()
+    assert thread.stop() and time.monotonic() - began < 1
+    assert ended == ["1", "closed"]
+    assert one.tasks()[0].attempts == 0 and one.outcomes() == []
+
+
+def test_stopping_before_it_began_or_never_started_is_fine():
+    thread = IdleThread(lambda: pytest.fail("it was made"))
+    assert thread.stop() and thread.stop()
+
+
+def test_a_loop_that_cannot_be_made_is_told_to_who_drains():
+    def broken():
+        raise ValueError("no")
+
+    thread = IdleThread(broken)
+    thread.start()
+    with pytest.raises((ValueError, RuntimeError)):
+        thread.drain().result(5)
+    assert thread.stop()
+
+
+def test_speech_on_another_thread_ends_a_step_in_milliseconds(host):
+    began, ended = threading.Semaphore(0), threading.Semaphore(0)
+    at = []
+
+    async def long(task, context):
+        began.release()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            at.append(time.perf_counter())
+            ended.release()
+
+    one, _ = host(Fake(behave=long))
+    waits = []
+    for _ in range(30):
+        assert began.acquire(timeout=5)
+        spoke = time.perf_counter()
+        one.gate.busy("user speaks")
+        assert ended.acquire(timeout=5)
+        waits.append(at[-1] - spoke)
+        one.gate.free("user speaks")
+    assert sorted(waits)[15] < 0.02, f"{sorted(waits)[15] * 1e3:.1f} ms"
+
+
+def test_the_closing_of_the_store_ends_it(host):
+    one, thread = host(Fake())
+    thread.drain().result(5)
+    one.store.close()
+    for _ in range(500):
+        if not thread._thread.is_alive():
+            return
+        time.sleep(0.01)
+    pytest.fail("it goes on without a store")
+
+
+# ------------------------------------------------------------------- the context
+
+
+def test_slow_work_runs_elsewhere_and_a_cancelled_step_does_not_wait(host):
+    let_go, told = threading.Event(), []
+
+    def work(context):
+        told.append(threading.current_thread().name)
+        let_go.wait(5)
+        told.append(context.interrupted())
+
+    async def step(task, context):
+        await context.blocking(work, context)
+
+    one, thread = host(Fake(behave=step))
+    while not told:
+        time.sleep(0.001)
+    began = time.monotonic()
+    assert thread.stop() and time.monotonic() - began < 1
+    let_go.set()
+    one.contexts._pool.shutdown(wait=True)
+    assert told[0].startswith("slowcat-idle-work") and told[1] is True
+
+
+def test_texts_are_embedded_in_slices(tmp_path):
+    sizes, model = [], HashEmbedder(dim=16, token_dim=8)
+
+    def embed(texts) -> Embedded:
+        sizes.append(len(texts))
+        return model.encode_tokens(texts)
+
+    texts = [f"text {n}" for n in range(20)]
+    parts = Parts(
+        store=None, upkeep=None, clock=None, zone=UTC, scopes=list, embed=embed,
+        space=lambda: model.key,
+    )  # type: ignore[arg-type]  # fmt: skip
+    contexts = Contexts(parts)
+    made = asyncio.run(contexts(Fake()).embed(texts))
+    assert sizes == [8, 8, 4] and len(made.tokens) == 20
+    assert (made.vectors == model.encode(texts)).all()
+    assert contexts(Fake()).space == "hashed-words/16"
+    none = Contexts(Parts(store=None, upkeep=None, clock=None, zone=UTC, scopes=list))  # type: ignore[arg-type]
+    assert len(asyncio.run(none(Fake()).embed(texts)).vectors) == 0
+    contexts.close()
+    none.close()
+
+
+# ------------------------------------------------------------------- spans
+
+
+def test_a_step_is_a_span_without_a_text(rig):
+    trace = pytest.importorskip("opentelemetry.sdk.trace")
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    exporter, provider = InMemorySpanExporter(), trace.TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+
+    def behave(task, context):
+        if not task.attempts:
+            raise ValueError("a secret")
+        return WriteBatch(memories=(memory("x", "a secret"),))
+
+    one = rig(Fake(behave=behave))
+    one.loop._tracer = provider.get_tracer("test")
+    one.say("a secret")
+    one.done()
+    first, second = exporter.get_finished_spans()
+    assert first.name == second.name == "task_fake"
+    assert first.attributes["slowcat.task.outcome"] == "retry"
+    assert first.attributes["exception.type"] == "ValueError"
+    assert second.attributes["slowcat.task.id"] == "fake/anna/1"
+    assert second.attributes["slowcat.task.outcome"] == "done"
+    assert "a secret" not in first.to_json() + second.to_json()
+
+
+def test_without_the_library_nothing_is_traced(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "opentelemetry", None)
+    assert tracing.find_tracer() is None
+    with tracing.span(task("x"), None) as note:
+        note("done", None)

@@ -1,0 +1,228 @@
+import os
+import sys
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+from tests.support.index_oracle import OPTIONS, TOKENS, Oracle, check_equal
+
+from slowcat_memory.errors import IndexDamagedError
+from slowcat_memory.index import Document, IndexOptions, Searcher, build
+from slowcat_memory.index.build import generation as sealed
+from slowcat_memory.index.build.generation import Build, sweep
+from slowcat_memory.records import IndexFile, Manifest
+from slowcat_memory.testing import HashEmbedder
+
+EMBEDDER = HashEmbedder(16)
+
+
+def oracle() -> Oracle:
+    made = Oracle()
+    for n, text in enumerate(["max is a dog", "he barks", "", "moritz is a cat", "he purrs"]):
+        made.add(Document(id=f"chunk/{n}", text=text, at=float(n), before=f"chunk/{n - 1}"))
+    return made
+
+
+def published(root: Path, said: Oracle, options: IndexOptions = OPTIONS) -> Manifest:
+    """Build an index in this process, and vouch for it as a child would."""
+    held = [d for d in said.documents() if d.id != "chunk/4"]
+    vectors = {d.id: EMBEDDER.encode([d.text])[0] for d in held}
+    temporary = root / "tmp-made"
+    (temporary / sealed.BUILT).mkdir(parents=True, mode=0o700)
+    build(said.documents(), vectors, EMBEDDER.dim, temporary / sealed.BUILT, TOKENS, options)
+    found: list[tuple[IndexFile, ...]] = []
+    sealed.finish(temporary, found.append)
+    generation = uuid.uuid4().hex
+    (temporary / sealed.BUILT).rename(root / generation)
+    (temporary / sealed.OUTCOME).unlink()
+    temporary.rmdir()
+    root.chmod(0o700)
+    return Manifest(
+        scope="anna",
+        generation=generation,
+        files=found[0],
+        documents=len(said.said),
+        embedder=EMBEDDER.key,
+        dim=EMBEDDER.dim,
+        upto=5,
+        tokenizer=TOKENS.version,
+        forget_epoch=0,
+    )
+
+
+def checked(root: Path, manifest: Manifest) -> Path:
+    sealed.check(root, manifest, vectors=True)
+    return sealed.check(root, manifest, vectors=False)
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Manifest]:
+    """An index that tests may read, not change."""
+    root = tmp_path_factory.mktemp("index") / "anna"
+    return root, published(root, oracle())
+
+
+def test_what_was_sealed_answers_like_an_index_from_scratch(
+    index: tuple[Path, Manifest],
+) -> None:
+    made = Searcher(TOKENS, OPTIONS, EMBEDDER.dim, checked(*index))
+    check_equal(made, oracle(), "dog he cat barks")
+    assert made.sealed_count == 5 and made.tail_count == 0
+    assert [made.has_vector(f"chunk/{n}") for n in range(5)] == [True] * 4 + [False]
+    found = made.candidates(made.lexical("cat"), EMBEDDER.encode_query("moritz is a cat"))
+    best = found.ids[int(np.nanargmax(found.views["dense"]))]
+    assert best == "chunk/3"
+
+
+def test_vectors_of_another_space_are_left_out(index: tuple[Path, Manifest]) -> None:
+    made = Searcher(TOKENS, OPTIONS, EMBEDDER.dim, checked(*index), sealed_vectors=False)
+    assert len(made.dense) == 0
+    check_equal(made, oracle(), "dog")
+
+
+def test_nobody_else_can_read_it_and_nothing_is_left_over(index: tuple[Path, Manifest]) -> None:
+    root, manifest = index
+    assert [entry.name for entry in root.iterdir()] == [manifest.generation]
+    for path in (root, *root.rglob("*")):
+        assert path.stat().st_mode & 0o077 == 0, path
+    named = {root / manifest.generation / file.name for file in manifest.files}
+    assert named == {path for path in root.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("options", "dense"),
+    [
+        (OPTIONS, ["vectors.faiss", "vectors.rows.npy"]),
+        (
+            replace(OPTIONS, exact_to=1),
+            ["vectors.faiss", "vectors.rows.npy", "vectors.i8.npy", "vectors.s.npy"],
+        ),
+    ],
+    ids=["exact", "scan"],
+)
+def test_every_damaged_file_is_noticed(
+    tmp_path: Path, options: IndexOptions, dense: list[str]
+) -> None:
+    said = oracle()
+    for n in range(5, 300):
+        said.add(Document(id=f"chunk/{n}", text=f"word{n}", at=0.0))
+    manifest = published(tmp_path, said, options)
+    assert len(manifest.files) > 10
+    assert {file.name for file in manifest.files if file.name.startswith("vectors.")} == set(dense)
+    for file in manifest.files:
+        path = tmp_path / manifest.generation / file.name
+        whole = path.read_bytes()
+        for damage in (_flipped(whole), whole[:-1], whole + b"\0", None):
+            path.unlink()
+            if damage is not None:
+                path.write_bytes(damage)
+            with pytest.raises(IndexDamagedError, match=file.name):
+                checked(tmp_path, manifest)
+        path.write_bytes(whole)
+    checked(tmp_path, manifest)
+
+
+def _flipped(whole: bytes) -> bytes:
+    middle = len(whole) // 2
+    return whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
+
+
+def test_a_missing_generation_is_noticed(index: tuple[Path, Manifest]) -> None:
+    root, manifest = index
+    with pytest.raises(IndexDamagedError):
+        checked(root, replace(manifest, generation="another"))
+
+
+def test_an_index_of_nothing_can_be_sealed(tmp_path: Path) -> None:
+    manifest = published(tmp_path, Oracle())
+    made = Searcher(TOKENS, OPTIONS, EMBEDDER.dim, checked(tmp_path, manifest))
+    assert len(made) == 0 and made.candidates(made.lexical("max")).ids == []
+
+
+def test_documents_without_words_can_be_sealed(tmp_path: Path) -> None:
+    silent = Oracle()
+    silent.add(Document(id="1", text="...", at=0.0))
+    made = Searcher(TOKENS, OPTIONS, 0, checked(tmp_path, published(tmp_path, silent)))
+    made.add(Document(id="2", text="max", at=0.0, before="1"))
+    assert len(made) == 2
+    assert sorted(made.candidates(made.lexical("max")).ids) == ["1", "2"]
+
+
+def test_a_sweep_leaves_what_is_in_use(tmp_path: Path) -> None:
+    manifest = published(tmp_path, oracle())
+    (tmp_path / "tmp-1234").mkdir()
+    (tmp_path / "tmp-1234" / "order.msgpack").write_text("what somebody said")
+    published(tmp_path, oracle())
+    sweep(tmp_path, keep=manifest.generation)
+    assert [entry.name for entry in tmp_path.iterdir()] == [manifest.generation]
+    checked(tmp_path, manifest)
+    sweep(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    sweep(tmp_path / "never made")
+
+
+# ------------------------------------------------------------------- the child
+
+
+@pytest.fixture
+def child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
+    """Writes a program for a child process; returns its module's name."""
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), *sys.path]))
+
+    def write(program: str) -> str:
+        (folder / "program.py").write_text(program)
+        return "program"
+
+    return write
+
+
+def test_a_failing_child_leaves_nothing_and_says_why(
+    tmp_path: Path, child: Callable[[str], str]
+) -> None:
+    program = child("raise OSError(28, 'No space left on device')")
+    with pytest.raises(IndexDamagedError, match="building an index failed.*No space left"):
+        Build().run(tmp_path / "index", program, [], Manifest)
+    assert list((tmp_path / "index").iterdir()) == []
+
+
+@pytest.mark.parametrize("signal", ["SIGKILL", "SIGBUS"])
+def test_a_killed_child_leaves_nothing(
+    tmp_path: Path, child: Callable[[str], str], signal: str
+) -> None:
+    program = child(
+        "import os, pathlib, signal, sys\n"
+        "pathlib.Path(sys.argv[1], 'built').mkdir()\n"
+        f"os.kill(os.getpid(), signal.{signal})"
+    )
+    with pytest.raises(IndexDamagedError, match="building an index failed: -"):
+        Build().run(tmp_path / "index", program, [], Manifest)
+    assert list((tmp_path / "index").iterdir()) == []
+
+
+def test_a_build_can_be_stopped_from_outside(tmp_path: Path, child: Callable[[str], str]) -> None:
+    program = child(
+        "import pathlib, sys, time\npathlib.Path(sys.argv[1], 'begun').touch()\ntime.sleep(60)"
+    )
+    build, root = Build(), tmp_path / "index"
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(build.run, root, program, [], Manifest)
+        while not list(root.glob("tmp-*/begun")):
+            assert not running.done()
+        build.stop()
+        with pytest.raises(IndexDamagedError, match="stopped"):
+            running.result(10)
+    assert list(root.iterdir()) == []
+    with pytest.raises(IndexDamagedError, match="stopped"):
+        build.run(root, program, [], Manifest)
+
+
+def test_a_disk_that_takes_nothing_is_told_clearly(tmp_path: Path) -> None:
+    (tmp_path / "index").write_text("in the way")
+    with pytest.raises(IndexDamagedError, match="building an index failed: FileExistsError"):
+        Build().run(tmp_path / "index", "program", [], Manifest)

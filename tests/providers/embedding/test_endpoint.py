@@ -1,0 +1,175 @@
+import threading
+import time
+from collections.abc import Iterator
+
+import msgspec
+import numpy as np
+import pytest
+
+from slowcat_memory.errors import ConfigError, EndpointError, EndpointRefusedError
+from slowcat_memory.providers import EmbedderOptions, open_document_embedder, open_query_embedder
+from slowcat_memory.providers.embedding.endpoint import EndpointEmbedder
+from slowcat_memory.testing import check_embedder
+from tests.support.embedding_server import DIM, EmbeddingServer, running, vector
+
+
+@pytest.fixture
+def endpoint() -> Iterator[EmbeddingServer]:
+    with running() as server:
+        yield server
+
+
+def options(endpoint: EmbeddingServer, **more: object) -> EmbedderOptions:
+    made = EmbedderOptions(
+        kind="endpoint", endpoint_url=endpoint.url, endpoint_model="tiny", endpoint_timeout_s=1.0
+    )
+    return msgspec.structs.replace(made, **more)
+
+
+def test_contract(endpoint: EmbeddingServer) -> None:
+    check_embedder(EndpointEmbedder(options(endpoint)))
+
+
+def test_both_embedders_are_one_space(endpoint: EmbeddingServer) -> None:
+    query, report = open_query_embedder(options(endpoint))
+    documents, _ = open_document_embedder(options(endpoint))
+    assert query and documents and report.state == "endpoint"
+    host = endpoint.url.removeprefix("http://").removesuffix("/v1")
+    assert query.key == documents.key == report.key == f"endpoint:tiny@{host}/{DIM}"
+    assert np.allclose(query.encode_query("tea"), documents.encode(["tea"])[0])
+
+
+def test_prompts_are_put_before(endpoint: EmbeddingServer) -> None:
+    embedder = EndpointEmbedder(
+        options(endpoint, endpoint_query_prompt="q: ", endpoint_doc_prompt="d: ")
+    )
+    embedder.encode_query("tea")
+    embedder.encode(["tea", ""])
+    assert [body["input"] for _, _, body in endpoint.requests[1:]] == [
+        ["q: tea"],
+        ["d: tea", "d: ."],
+    ]
+
+
+def test_documents_go_in_batches_with_progress(endpoint: EmbeddingServer) -> None:
+    seen: list[int] = []
+    embedder = EndpointEmbedder(options(endpoint, batch_size=4))
+    embedder.encode(["a"] * 10, seen.append)
+    assert seen == [4, 8, 10]
+    assert max(len(body["input"]) for _, _, body in endpoint.requests) == 4
+
+
+def test_long_documents_are_averaged(endpoint: EmbeddingServer) -> None:
+    embedder = EndpointEmbedder(options(endpoint))
+    embedder.encode(["A sentence of some words. " * 200])
+    sent = endpoint.requests[-1][2]["input"]
+    assert len(sent) > 5 and max(map(len, sent)) <= 256 * 3
+
+
+@pytest.mark.parametrize(
+    "mode, words",
+    [
+        ("wider", "numbers"),
+        ("nan", "no list of vectors"),
+        ("huge", "direction"),
+        ("zero", "direction"),
+        ("short", "1 vectors to 2 texts"),
+        ("twice", "2 vectors to 2 texts"),
+        ("html", "no list of vectors"),
+        ("500", "500"),
+        ("redirect", "307"),
+        ("slow", "in time"),
+        ("drip", "in time"),
+    ],
+)
+def test_a_bad_answer_is_an_error_without_a_second_try(
+    endpoint: EmbeddingServer, mode: str, words: str
+) -> None:
+    embedder = EndpointEmbedder(options(endpoint))
+    endpoint.mode, before = mode, len(endpoint.requests)
+    start = time.monotonic()
+    with pytest.raises(EndpointError, match=words):
+        embedder.encode(["secret words", "two"])
+    assert time.monotonic() - start < 2.5
+    assert len(endpoint.requests) == before + 1
+    endpoint.mode = "good"
+    embedder.encode(["again"])
+
+
+def test_errors_do_not_repeat_what_was_said(endpoint: EmbeddingServer) -> None:
+    embedder = EndpointEmbedder(options(endpoint))
+    for mode in ("500", "html", "nan", "short"):
+        endpoint.mode = mode
+        with pytest.raises(EndpointError) as caught:
+            embedder.encode(["canary", "two"])
+        assert "canary" not in str(caught.value)
+
+
+def test_a_server_that_is_away_is_reported_not_replaced() -> None:
+    away = EmbedderOptions(
+        kind="endpoint", endpoint_url="http://127.0.0.1:9/v1", endpoint_model="tiny"
+    )
+    embedder, report = open_query_embedder(away)
+    assert embedder is None and report.state == "missing"
+    assert "127.0.0.1:9" in report.source and report.hint
+
+
+def test_a_remote_host_is_refused_before_anything_is_sent() -> None:
+    remote = EmbedderOptions(
+        kind="endpoint", endpoint_url="http://192.0.2.7/v1", endpoint_model="tiny"
+    )
+    for opened in (open_query_embedder, open_document_embedder):
+        with pytest.raises(EndpointRefusedError, match=r"192\.0\.2\.7"):
+            opened(remote)
+
+
+def test_a_name_that_moves_away_is_refused(
+    endpoint: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedder = EndpointEmbedder(options(endpoint))
+    monkeypatch.setattr("slowcat_memory.providers.loopback._addresses", lambda host: ["192.0.2.7"])
+    with pytest.raises(EndpointRefusedError):
+        embedder.encode_query("secret words")
+    assert len(endpoint.requests) == 1
+
+
+def test_a_model_must_be_named(endpoint: EmbeddingServer) -> None:
+    with pytest.raises(ConfigError, match="endpoint_model"):
+        open_query_embedder(options(endpoint, endpoint_model=""))
+
+
+def test_nothing_of_the_environment_reaches_the_server(
+    endpoint: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_ADMIN_KEY"):
+        monkeypatch.setenv(name, "canary")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Canary: canary")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/canary")
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    EndpointEmbedder(options(endpoint)).encode_query("tea")
+    for path, headers, _ in endpoint.requests:
+        assert path == "/v1/embeddings"
+        assert "canary" not in str(headers).lower()
+        assert {k.lower(): v for k, v in headers.items()}["authorization"] == "Bearer local"
+
+
+def test_many_threads(endpoint: EmbeddingServer) -> None:
+    embedder = EndpointEmbedder(options(endpoint, endpoint_timeout_s=10.0))
+    failed: list[Exception] = []
+
+    def ask(text: str) -> None:
+        try:
+            want = np.array(vector(text)) / np.linalg.norm(vector(text))
+            assert np.allclose(embedder.encode_query(text), want, atol=1e-5)
+        except Exception as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=ask, args=("x" * n,)) for n in range(1, 20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed

@@ -1,0 +1,293 @@
+import asyncio
+import json
+import random
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pytest
+from loguru import logger
+from msgspec import Struct
+
+from slowcat_memory.errors import (
+    BadAnswerError,
+    ConfigError,
+    EndpointError,
+    EndpointRefusedError,
+    PromptTooLongError,
+)
+from slowcat_memory.providers import Prompt, ThinkingOptions, open_llm
+from slowcat_memory.providers.llm.openai import OpenAILLM
+from slowcat_memory.providers.llm.server_errors import meaning_of, seconds_to_wait
+from tests.support.faulty_llm_server import FaultServer
+
+
+class Note(Struct, frozen=True, forbid_unknown_fields=True):
+    note: str
+
+
+GOOD = '{"note": "Max is a dog."}'
+PROMPT = Prompt(job="notes", version=1, system="Note it.", user="Anna has a dog called Max.")
+
+
+def talk(
+    script: Callable[[FaultServer, OpenAILLM], Any],
+    good: Any = GOOD,
+    clock: Callable[[], float] = lambda: 0.0,
+    **options: Any,
+) -> None:
+    """Run a script between a server and a client."""
+
+    async def run() -> None:
+        async with FaultServer(good) as server:
+            values = {"url": server.url, "total_s": 5.0, **options}
+            llm = OpenAILLM(ThinkingOptions(**values), clock=clock)
+            await script(server, llm)
+            await llm.close()
+
+    asyncio.run(run())
+
+
+@pytest.fixture
+def lines() -> Iterator[list[str]]:
+    """What is logged, at any level."""
+    found: list[str] = []
+    sink = logger.add(lambda line: found.append(str(line)), level="TRACE", format="{message}")
+    yield found
+    logger.remove(sink)
+
+
+def test_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://example.org")
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+
+    async def script(server: FaultServer, llm: OpenAILLM) -> None:
+        answer = await llm.complete(PROMPT, Note)
+        (request,) = server.requests
+        assert request["stream"] and request["max_tokens"] == 512 and request["model"] == "tiny"
+        assert [m["role"] for m in request["messages"]] == ["system", "user"]
+        schema = request["response_format"]["json_schema"]["schema"]
+        assert schema["required"] == ["note"] and schema["additionalProperties"] is False
+        assert "sk-secret" not in json.dumps(request)
+        assert answer.model == "tiny@server:b1" and answer.tokens_in > 0 and answer.tokens_out == 9
+
+    talk(script)
+
+
+def test_an_answer_is_repaired_once() -> None:
+    replies = iter(["{}", GOOD])
+
+    async def script(server: FaultServer, llm: OpenAILLM) -> None:
+        answer = await llm.complete(PROMPT, Note)
+        assert answer.value.note == "Max is a dog." and len(server.requests) == 2
+        again = server.requests[1]["messages"][1]["content"]
+        assert again.startswith(PROMPT.user) and "required field `note`" in again
+        assert answer.tokens_out == 18, "both requests were paid for"
+
+    talk(script, lambda body: next(replies))
+
+
+def test_an_answer_is_not_repaired_twice() -> None:
+    async def script(server: FaultServer, llm: OpenAILLM) -> None:
+        with pytest.raises(BadAnswerError):
+            await llm.complete(PROMPT, Note)
+        assert len(server.requests) == 2
+
+    talk(script, '{"note": 7}')
+
+
+def test_the_way_of_asking_is_remembered() -> None:
+    async def script(server: FaultServer, llm: OpenAILLM) -> None:
+        server.fault = "string error"
+        await llm.complete(PROMPT, Note)
+        await llm.complete(PROMPT, Note)
+        forms = [body.get("response_format", {}).get("type") for body in server.requests]
+        assert forms == ["json_schema", "json_object", None, None]
+        assert '"required": ["note"]' in server.requests[-1]["messages"][0]["content"]
+        assert server.requests[0]["messages"][0]["content"] == PROMPT.system
+
+    talk(script)
+
+
+def test_a_way_that_led_nowhere_is_not_remembered() -> None:
+    """A server that refuses everything, for now, is asked in the strictest way when it is back."""
+
+    async def script(server: FaultServer, llm: OpenAILLM) -> None:
+        server.fault = "404"
+        with pytest.raises(EndpointError):
+            await llm.complete(PROMPT, Note)
+        server.fault = "none"
+        await llm.complete(PROMPT, Note)
+        assert server.requests[-1]["response_format"]["type"] == "json_schema"
+
+    talk(script)
+
+
+def test_a_busy_server_says_how_long() -> None:
+    async def script(server: FaultServer, llm: OpenAILLM) -> None:
+        server.fault = "429"
+        with pytest.raises(EndpointError) as caught:
+            await llm.complete(PROMPT, Note)
+        assert caught.value.retry_after == 100 and len(server.requests) == 1
+
+    talk(script)
+
+
+def test_cancelling_hangs_up() -> None:
+    async def script(server: FaultServer, llm: OpenAILLM) -> None:
+        server.fault = "stall"
+        call = asyncio.create_task(llm.complete(PROMPT, Note))
+        async with asyncio.timeout(5):
+            while not server.open:
+                await asyncio.sleep(0)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        await server.until_closed()
+
+    talk(script)
+
+
+def test_whenever_it_is_interrupted_the_server_is_left_alone_at_once() -> None:
+    """Beyond the margin of a busy machine, no interruption may cost what it is to save."""
+    rng, worst = random.Random(3), 0.0
+
+    async def script(server: FaultServer, llm: OpenAILLM) -> None:
+        nonlocal worst
+        server.fault = "drip"
+        for _ in range(50):
+            call = asyncio.create_task(llm.complete(PROMPT, Note))
+            await asyncio.wait([call], timeout=rng.random() * 0.02)
+            call.cancel()
+            began = time.perf_counter()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+            await server.until_closed()
+            worst = max(worst, time.perf_counter() - began)
+        server.fault = "none"
+        assert (await llm.complete(PROMPT, Note)).value.note
+
+    talk(script)
+    assert worst < 0.25, f"{worst * 1000:.0f} ms"
+    print(f"hung up within {worst * 1000:.1f} ms")
+
+
+def test_the_first_model_or_the_one_that_is_named() -> None:
+    async def script(server: FaultServer, llm: OpenAILLM) -> None:
+        server.models = [{"id": "a"}, {"id": "b", "max_model_len": 9000, "owned_by": "vllm"}]
+        assert await llm.probe() and llm.prompt_tokens == 5400
+        assert (await llm.complete(PROMPT, Note)).model == "b@vllm:b1"
+
+    talk(script, model="b")
+
+
+@pytest.mark.parametrize("models", [None, [], ["x"], [{"id": None}], [{"object": "model"}]])
+def test_a_server_without_a_model_is_away(models: Any) -> None:
+    async def script(server: FaultServer, llm: OpenAILLM) -> None:
+        server.models = models
+        assert not await llm.probe()
+        with pytest.raises(EndpointError):
+            await llm.complete(PROMPT, Note)
+        assert not server.requests
+
+    talk(script)
+
+
+def test_a_context_that_is_known() -> None:
+    async def script(server: FaultServer, llm: OpenAILLM) -> None:
+        assert llm.prompt_tokens == 600
+        with pytest.raises(PromptTooLongError):
+            await llm.complete(msgspec.structs.replace(PROMPT, user="word " * 1000), Note)
+        assert not server.requests
+
+    talk(script, context_tokens=1000)
+
+
+def test_another_model_is_noticed(lines: list[str]) -> None:
+    async def script(server: FaultServer, llm: OpenAILLM) -> None:
+        before = await llm.complete(PROMPT, Note)
+        server.fault = "wrong model"
+        after = await llm.complete(PROMPT, Note)
+        assert (before.model, after.model) == ("tiny@server:b1", "another-model@server:b1")
+
+    talk(script)
+    assert any("Another LLM thinks: another-model@server:b1" in line for line in lines)
+
+
+def test_only_this_machine_unless_allowed() -> None:
+    with pytest.raises(EndpointRefusedError, match=r"192\.0\.2\.7"):
+        open_llm(ThinkingOptions(url="http://192.0.2.7/v1"))
+    with pytest.raises(ConfigError):
+        open_llm(ThinkingOptions(url="192.0.2.7"))
+
+
+def test_a_remote_server_is_warned_of_once_a_day(lines: list[str]) -> None:
+    now = [0.0]
+    options = ThinkingOptions(
+        url="http://192.0.2.7/v1", allow_remote=True, connect_s=0.01, first_token_s=0.01
+    )
+    llm = OpenAILLM(options, clock=lambda: now[0])
+    for hours in (0, 1, 23, 25):
+        now[0] = hours * 3600.0
+        asyncio.run(llm.probe())
+    warned = [line for line in lines if "Memories leave this machine" in line]
+    assert len(warned) == 2 and "192.0.2.7:80" in warned[0]
+
+
+def test_nothing_of_a_memory_is_logged(lines: list[str]) -> None:
+    async def script(server: FaultServer, llm: OpenAILLM) -> None:
+        for fault in ("none", "schema violation", "500", "overflow 400", "half stream"):
+            server.fault = fault
+            try:
+                await llm.complete(PROMPT, Note)
+            except (BadAnswerError, EndpointError, PromptTooLongError) as error:
+                assert "Max" not in repr(error)
+
+    talk(script)
+    assert lines and not any("Max" in line or "Anna" in line for line in lines)
+
+
+def test_without_a_server_the_log_says_how_to_have_one(lines: list[str]) -> None:
+    assert open_llm(ThinkingOptions()) is None
+    assert any("[thinking] url" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "meaning"),
+    [
+        (400, "This model's maximum context length is 8192 tokens", "too long"),
+        (400, "Trying to keep the first 9 tokens when context the overflows", "too long"),
+        (400, "Requested tokens (9) exceed context window of 4", "too long"),
+        (500, "the request exceeds the available context size", "too long"),
+        (400, "Unrecognized request argument: stream_options", "counting"),
+        (400, "something about nothing", "form"),
+        (500, "1 validation error: literal_error", "form"),
+        (500, "Failed to initialize samplers", "form"),
+        (500, "out of memory", "away"),
+        (401, "response_format", "away"),
+        (429, "too many tokens per minute", "away"),
+        (404, "model 'x' not found, try pulling it first", "unknown model"),
+        (404, "", "unknown model"),
+        (0, "produced output that does not match the expected peg-native format", "bad answer"),
+    ],
+)
+def test_what_an_error_means(status: int, text: str, meaning: str) -> None:
+    assert meaning_of(status, text) == meaning
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [("", 0), ("7", 7), ("-3", 0), ("nan", 0), ("inf", 3600), ("1e9", 3600), ("soon", 0)],
+)
+def test_how_long_to_wait(header: str, seconds: float) -> None:
+    assert seconds_to_wait(header) == seconds
+
+
+def test_how_long_to_wait_until_a_date() -> None:
+    now = datetime(2026, 11, 22, 1, 0, tzinfo=UTC)
+    assert seconds_to_wait("Sun, 22 Nov 2026 01:00:10 GMT", now) == 10
+    assert seconds_to_wait("Sun, 22 Nov 2026 00:00:10 GMT", now) == 0
+    assert seconds_to_wait("Sun, 22 Nov 2026 01:00:10 -0000", now) == 0, "of no zone"

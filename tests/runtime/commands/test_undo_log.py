@@ -1,0 +1,182 @@
+"""What an order changes in recall, on disk, and back again; and what a crash leaves."""
+
+import json
+import os
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from slowcat_memory.records import SessionEdge, Turn
+from slowcat_memory.runtime.commands.undo_log import last_exchange
+from slowcat_memory.testing import HashEmbedder
+from slowcat_memory.transfer.export import export
+from slowcat_memory.transfer.jsonl import transcripts
+from tests.support.engine_talks import NOW, UNDO_S, WORD, commands, found, hide, residue, talk
+
+
+def test_hidden_is_not_found_and_undone_is(open_engine):
+    engine = open_engine()
+    first, reply, *_ = talk(engine, f"a {WORD} lives here", "nice", "and a cat lives there", "oh")
+    entry = hide(engine, first, reply)
+    assert found(engine, WORD) == []
+    assert "nice" not in found(engine, "nice")
+    assert engine.hiding.undo(entry).state == "undone"
+    assert found(engine, WORD)[0] == f"a {WORD} lives here"
+    assert "nice" in found(engine, "nice")
+    assert engine.hiding.undo(entry) is None, "what is undone is not undone again"
+
+
+def test_what_comes_back_is_found_as_before(open_engine):
+    """Its neighbours' windows and its vector are as if nothing had been."""
+    engine = open_engine(embedder=HashEmbedder())
+    ids = talk(engine, "my dog is Max", "a fine name", "he likes fetch", "good", "bye", "bye")
+    engine.drain()
+    before = engine.search("who likes fetch with Max", "anna", k=9).hits
+    entry = hide(engine, *ids[2:4])
+    assert found(engine, "fetch") != [hit.memory.text for hit in before]
+    engine.hiding.undo(entry)
+    engine.drain()
+    after = engine.search("who likes fetch with Max", "anna", k=9).hits
+    assert [(h.memory.id, pytest.approx(h.score)) for h in after] == [
+        (h.memory.id, h.score) for h in before
+    ]
+    assert all(hit.cosine is not None for hit in after)
+
+
+def test_hidden_stays_hidden_after_a_restart_and_a_rebuilt_index(open_engine):
+    engine = open_engine()
+    first, reply, *_ = talk(engine, f"a {WORD} lives here", "nice", "and a cat", "oh")
+    entry = hide(engine, first, reply)
+    engine.close()
+    engine = open_engine()
+    assert found(engine, WORD) == []
+    engine.seal("anna")
+    assert found(engine, WORD) == []
+    engine.close()
+    engine = open_engine()
+    assert found(engine, WORD) == []
+    engine.hiding.undo(entry)
+    assert found(engine, WORD)[0] == f"a {WORD} lives here"
+    engine.close()
+    assert found(open_engine(), WORD)[0] == f"a {WORD} lives here"
+
+
+def test_when_it_is_due_it_is_erased_with_the_order_and_its_answer(open_engine):
+    engine = open_engine()
+    first, reply, order, answer = talk(
+        engine, f"a {WORD} lives here", "nice", f"forget everything about {WORD}", f"{WORD}, gone"
+    )
+    hide(engine, first, reply, turn=order)
+    assert engine.erase_due() == 0 and residue(open_engine.folder)
+    open_engine.clock.now += timedelta(seconds=UNDO_S)
+    assert engine.erase_due() == 1
+    assert residue(open_engine.folder) == []
+    (entry,) = commands(engine)
+    assert entry.state == "erased" and not (entry.hidden or entry.turns or entry.turn)
+    assert engine.hiding.undo(entry) is None
+    assert engine.erase_due() == 0
+    with engine.store.snapshot() as snapshot:
+        assert [turn.id for turn in snapshot.turns()] == []
+
+
+def test_what_is_undone_is_never_erased(open_engine):
+    engine = open_engine()
+    first, reply = talk(engine, f"a {WORD} lives here", "nice")
+    engine.hiding.undo(hide(engine, first, reply))
+    open_engine.clock.now += timedelta(days=1)
+    assert engine.erase_due() == 0
+    assert found(engine, WORD)[0] == f"a {WORD} lives here"
+
+
+def test_the_end_of_a_session_erases_what_is_due(open_engine):
+    engine = open_engine()
+    first, reply = talk(engine, f"a {WORD} lives here", "nice")
+    hide(engine, first, reply)
+    for seconds, left in ((0.0, True), (UNDO_S, False)):
+        open_engine.clock.now += timedelta(seconds=seconds)
+        engine.append(
+            SessionEdge(session="s", scope="anna", kind="end", at=engine.clock(), reason="close")
+        )
+        engine.drain()
+        assert bool(residue(open_engine.folder)) is left
+
+
+CRASH = """
+import os, sys
+from datetime import timedelta
+sys.path.insert(0, {root!r})
+from pathlib import Path
+from tests.support import engine_talks as t
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.store import Store
+from tests.support.stores import configured
+clock = t.Clock()
+engine = MemoryEngine(configured(Path(sys.argv[1])), clock=clock)
+first, reply = t.talk(engine, f"a {{t.WORD}} lives here", "nice")
+t.hide(engine, first, reply)
+if sys.argv[2] == "erasing":  # rows are gone, their bytes are not
+    clock.now += timedelta(seconds=t.UNDO_S)
+    Store.erase = lambda store: os._exit(9)
+    engine.erase_due()
+os._exit(9)
+"""
+
+
+@pytest.mark.parametrize("moment", ["hidden", "erasing"])
+def test_a_crash_leaves_no_forgetting_half_done(open_engine, moment):
+    code = CRASH.format(root=str(Path(__file__).parents[3]))
+    run = [sys.executable, "-c", code, str(open_engine.folder), moment]
+    died = subprocess.run(run, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    assert died.returncode == 9
+    assert residue(open_engine.folder), "the crash came before the bytes were gone"
+    engine = open_engine()
+    assert found(engine, WORD) == []
+    engine.close()
+    open_engine.clock.now += timedelta(hours=1)
+    engine = open_engine()
+    engine.drain()
+    assert residue(open_engine.folder) == []
+    assert [entry.state for entry in commands(engine)] == ["erased"]
+
+
+def test_a_question_changes_nothing_until_it_is_answered(open_engine):
+    engine = open_engine()
+    first, _ = talk(engine, f"a {WORD} lives here", "nice")
+    asked = engine.hiding.ask("forget_about", "anna", [f"chunk/{first}"], [first], 0)
+    open_engine.clock.now += timedelta(days=1)
+    assert engine.erase_due() == 0 and found(engine, WORD)
+    assert engine.hiding.answer(asked, False, UNDO_S).state == "undone"
+    assert found(engine, WORD)
+    assert engine.hiding.answer(asked, True, UNDO_S).state == "done"
+    assert found(engine, WORD) == []
+
+
+def test_the_last_exchange(open_engine):
+    engine = open_engine()
+    ids = talk(engine, "one", "two", "three", "four")
+    order = talk(engine, "forget that")
+    with engine.store.snapshot() as snapshot:
+        assert [t.id for t in last_exchange(snapshot, "anna", "s", order[0])] == ids[2:]
+        assert [t.id for t in last_exchange(snapshot, "anna", "s", ids[2])] == ids[:2]
+        assert last_exchange(snapshot, "anna", "s", ids[0]) == []
+        assert last_exchange(snapshot, "ben", "other", order[0]) == []
+
+
+def test_an_export_leaves_out_what_is_to_be_forgotten_and_keeps_asides_apart(open_engine):
+    engine = open_engine()
+    first, reply, *_ = talk(engine, f"a {WORD} lives here", "nice", "and a cat", "oh")
+    hide(engine, first, reply)
+    aside = Turn(
+        session="s", scope="anna", speaker="Anna", role="user", text="forget that", at=NOW, aside=True
+    )  # fmt: skip
+    engine.append(aside)
+    engine.store.flush(None)
+    with engine.store.snapshot() as snapshot:
+        rows = [(row["text"], row.get("aside", False)) for row in export(snapshot)]
+    assert rows == [("and a cat", False), ("oh", False), ("forget that", True)]
+    lines = [(1, json.dumps({"text": "forget that", "aside": True}))]
+    ((said,),) = [s.utterances for t in transcripts(lines, "x", print) for s in t.sessions]
+    assert said.aside

@@ -1,0 +1,86 @@
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from slowcat_memory.errors import IndexDamagedError
+from slowcat_memory.runtime.namespaces import seal_child
+from tests.runtime.namespaces.test_namespace import (
+    Scene,
+    answers,
+    check_alike,
+    from_scratch,
+    note,
+    scene,
+)
+
+__all__ = ["scene"]
+
+
+@pytest.fixture
+def child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """The child runs something before its own program."""
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), *sys.path]))
+    program = (
+        f"{request.param}\nfrom slowcat_memory.runtime.namespaces.seal_child import main\nmain()"
+    )
+    (folder / "program.py").write_text(program)
+    monkeypatch.setattr(seal_child, "CHILD", "program")
+
+
+SMALL_DISK = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))"
+HALF_WAY = (
+    "import os, signal\n"
+    "from slowcat_memory.index.build import builder\n"
+    "builder.write_view = lambda *_: os.kill(os.getpid(), signal.SIGKILL)"
+)
+
+
+@pytest.mark.parametrize(
+    ("child", "why"), [(SMALL_DISK, "File too large"), (HALF_WAY, "-9")], indirect=["child"]
+)
+def test_a_build_that_dies_leaves_the_old_index_and_nothing_else(
+    scene: Scene, child: None, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene.talk()
+    with monkeypatch.context() as before:
+        before.setattr(seal_child, "CHILD", seal_child.__name__)
+        scene.namespace.reseal()
+    kept = list(scene.root.iterdir())
+    scene.talk(10, start=20)
+    expected = answers(scene.namespace)
+    with pytest.raises(IndexDamagedError, match=why):
+        scene.namespace.reseal()
+    assert list(scene.root.iterdir()) == kept
+    check_alike(expected, scene.namespace, scene.load())
+    assert scene.load().searcher.sealed_count == 20
+
+
+def test_the_child_makes_what_the_log_makes(scene: Scene) -> None:
+    scene.talk(25)
+    for n in (3, 12, 1):
+        scene.put(note(f"note/{n}", f"word{n} max"))
+    scene.namespace.reseal()
+    check_alike(from_scratch(scene), scene.namespace, scene.load())
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_next_to_nothing_can_be_sealed(scene: Scene, count: int) -> None:
+    scene.talk(count)
+    scene.namespace.reseal()
+    loaded = scene.load()
+    assert loaded.searcher.sealed_count == len(loaded.searcher) == count
+    check_alike(scene.namespace, loaded)
+    scene.talk(2, start=count)
+    check_alike(scene.namespace, scene.load(), from_scratch(scene))
+
+
+def test_a_stopped_namespace_builds_no_more(scene: Scene) -> None:
+    scene.talk(3)
+    scene.namespace.stop()
+    with pytest.raises(IndexDamagedError, match="stopped"):
+        scene.namespace.reseal()
+    assert list(scene.root.iterdir()) == []

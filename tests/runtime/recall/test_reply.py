@@ -1,0 +1,203 @@
+import asyncio
+import math
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from slowcat_memory.core.query.recall_gate import GateOptions, Need
+from slowcat_memory.core.ranking.abstention import Signs
+from slowcat_memory.core.ranking.maxsim import quantise
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.records import Hit, Memory, Turn, WriteBatch
+from slowcat_memory.runtime.recall.query import Query, Recollection
+from slowcat_memory.runtime.recall.reply import answered, looked_up, need_of
+from slowcat_memory.testing import FixedClock, memory_config
+from tests.support.recall_without_store import EMBEDDER, NOW, SAID, Mind, memory, query
+
+NOTHING = Signs(coverage=0, near=0, strange=1, memories=500)
+EVERYTHING = Signs(coverage=1, near=1, strange=0, memories=500)
+PLAIN = Hit(memory=memory("plain", "Max is a dog"), score=1.0)
+PINNED = Hit(memory=memory("pin", "Speak slowly", pinned=True), score=0.5)
+ON = GateOptions()
+ASKS = Need(query="what's my dog called", asks=True, asks_memory=True)
+
+
+def ask(text: str) -> Query:
+    return Query(text=text, scope="anna", now=NOW, k=5)
+
+
+# ------------------------------------------------------------------- by itself
+
+
+def test_the_gate_can_be_switched_off() -> None:
+    assert need_of(ask("okay, thanks"), "english", GateOptions()).query == ""
+    off = need_of(ask("okay, thanks"), "english", GateOptions(enabled=False))
+    assert off.query == "okay, thanks"
+    hello = need_of(ask("hi, did I tell you?"), "english", GateOptions(enabled=False))
+    assert hello.query == "hi, did I tell you?" and hello.asks_memory
+
+
+def test_only_what_asks_is_doubted() -> None:
+    asks = looked_up(
+        ask("hi, where is Max?"), need_of(ask("hi, where is Max?"), "english", ON), 0.2
+    )
+    assert (asks.text, asks.doubt, asks.scope) == ("where is Max?", 0.2, "anna")
+    tells = looked_up(ask("Max is here."), need_of(ask("Max is here."), "english", ON), 0.2)
+    assert (tells.text, tells.doubt) == ("Max is here.", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("need", "named", "signs", "unknown"),
+    [
+        (ASKS, False, NOTHING, True),
+        (ASKS, False, EVERYTHING, False),
+        (ASKS, False, None, False),  # nobody could tell in time
+        (Need(query="tell me a joke", asks=True), False, NOTHING, False),
+        (Need(query="what does Anna like", asks=True), True, NOTHING, True),
+        (Need(query="where does Ben live", asks=True, asks_somebody=True), False, NOTHING, True),
+        (Need(query="Anna is nice"), True, NOTHING, False),  # tells, and asks nothing
+    ],
+)
+def test_unknown_is_said_of_what_asks_for_a_memory(
+    need: Need, named: bool, signs: Signs | None, unknown: bool
+) -> None:
+    found = Recollection(hits=[PLAIN, PINNED], signs=signs, names_speaker=named)
+    told = answered(found, need, 0.2)
+    assert told.unknown is unknown
+    assert told.hits == ([PINNED] if unknown else [PLAIN, PINNED])
+    assert not answered(found, need, 0.0).unknown
+
+
+# ------------------------------------------------------------------- in a recall
+
+
+def test_what_stands_before_the_llm_already_is_known() -> None:
+    mind = Mind()
+    text = "what is my dog called, is it Max"
+    whole = mind.recall.run(query(text)).signs
+    hidden = query(text, exclude=frozenset({"dog"}))
+    blind = mind.recall.run(hidden)
+    assert whole and blind.signs and blind.signs.coverage < whole.coverage
+    doubting = mind.recall.run(replace(hidden, doubt=1.0))
+    assert doubting.signs == whole
+    assert [hit.memory.id for hit in doubting.hits] == [hit.memory.id for hit in blind.hits]
+
+
+def test_how_near_the_nearest_is_is_told_when_all_have_tokens() -> None:
+    tokens = {m.id: quantise(EMBEDDER.encode_query_tokens(m.text).tokens) for m in SAID}
+    mind = Mind(tokens=tokens, embed=EMBEDDER.encode_query_tokens)
+    asked = query("is my dog called Max")
+    signs = mind.recall.run(asked).signs
+    assert signs and signs.near > 0.6
+    del tokens["tea"]
+    signs = mind.recall.run(asked).signs
+    assert signs and math.isnan(signs.near)
+
+
+def test_a_name_that_was_never_said_is_a_sign() -> None:
+    mind = Mind()
+    strange = mind.recall.run(query("Where does Konstantin live?")).signs
+    known = mind.recall.run(query("Where did Max sleep?")).signs
+    assert strange and known and strange.strange == 1.0 and known.strange == 0.0
+    assert mind.recall.run(query("when did Anna go to Lisbon")).names_speaker
+
+
+def test_what_is_over_or_superseded_is_not_offered_by_any_view() -> None:
+    over = memory("rome", "I live in Rome", days=900, valid_to=NOW - timedelta(days=300))
+    mind = Mind(over, memory("oslo", "I live in Oslo", days=290))
+    assert mind.ids("where do I live") == ["oslo"]
+    assert mind.ids("did I live in Rome two years ago") == ["rome", "oslo"]
+    mind.memories["oslo"] = replace(mind.memories["oslo"], retired_at=NOW)  # since it was indexed
+    assert mind.ids("where do I live") == []
+
+
+# ------------------------------------------------------------------- in an engine
+
+
+def turn(text: str, minute: int) -> Turn:
+    at = NOW - timedelta(days=3) + timedelta(minutes=minute)
+    return Turn(session="s", scope="anna", speaker="Anna", role="user", text=text, at=at)
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[MemoryEngine]:
+    config = memory_config(tmp_path / "memory", recall={"deadline_ms": 5000.0, "floor": 0.0})
+    made = MemoryEngine(config, clock=FixedClock(NOW))
+    made.prepare("anna")
+    for n, text in enumerate(("My dog is called Max", "I drink green tea every morning")):
+        made.append(turn(text, n))
+    made.drain()
+    yield made
+    made.close()
+
+
+def recalled(engine: MemoryEngine, text: str) -> tuple[Recollection, str]:
+    found = asyncio.run(engine.recall(text, "anna"))
+    return found, engine.pack(found).text
+
+
+def test_thanks_are_not_looked_up_and_counted(engine: MemoryEngine) -> None:
+    found, block = recalled(engine, "Okay, thank you!")
+    assert found == Recollection(stage="skipped") and block == ""
+    assert engine.metrics.counts() == {"recall_skipped": 1}
+
+
+def test_a_memory_that_is_missing_is_said_to_be_missing(engine: MemoryEngine) -> None:
+    found, block = recalled(engine, "What is Konstantin's wife called?")
+    assert found.unknown and found.hits == [] and "nothing about this is remembered" in block
+    assert engine.metrics.counts()["told_unknown"] == 1
+    found, block = recalled(engine, "good morning, what is my dog called?")
+    assert not found.unknown and "Max" in block and "nothing" not in block
+    assert recalled(engine, "Who wrote Hamlet?")[0].unknown is False
+
+
+def test_an_empty_memory_remembers_nothing(engine: MemoryEngine) -> None:
+    engine.prepare("ben")
+    found = asyncio.run(engine.recall("what is my name?", "ben"))
+    assert found.unknown
+    assert not asyncio.run(engine.recall("what is the capital of France?", "ben")).unknown
+
+
+def test_the_time_is_in_the_block_of_who_asks_for_it(engine: MemoryEngine) -> None:
+    assert "(now) Tuesday 12 May, 12:00" in recalled(engine, "what time is it?")[1]
+    assert "(now)" not in recalled(engine, "what is my dog called")[1]
+    before = engine.session_context("anna")
+    recalled(engine, "what time is it?")
+    engine.clock.advance(3600)  # type: ignore[attr-defined]
+    assert engine.session_context("anna") == before  # whose bytes stay, whatever the clock says
+
+
+def test_a_correction_is_offered_and_what_it_corrects_is_not(engine: MemoryEngine) -> None:
+    old = engine.remember("Our landlord is called Novak", "anna", at=NOW - timedelta(days=90))
+    assert "Novak" in recalled(engine, "what is our landlord called")[1]
+    gone = replace(old, retired_at=NOW)
+    engine.store.apply("person", WriteBatch(memories=(gone,))).wait(None)
+    engine._indexer.put(gone)
+    new = engine.remember("Our landlord is called Weber", "anna")
+    for _ in range(2):
+        block = recalled(engine, "what is our landlord called")[1]
+        assert "Weber" in block and "Novak" not in block
+        engine.seal("anna")
+    assert isinstance(new, Memory)
+
+
+def test_what_is_over_leaves_the_head(engine: MemoryEngine) -> None:
+    note = engine.remember("Anna is on a diet", "anna", pinned=True)
+    assert "diet" in engine.session_context("anna")
+    over = replace(note, valid_to=NOW - timedelta(days=1))
+    engine.store.apply("person", WriteBatch(memories=(over,))).wait(None)
+    engine._indexer.put(over)
+    assert "diet" not in engine.session_context("anna")
+
+
+def test_a_word_is_known_as_long_as_a_memory_holds_it(engine: MemoryEngine) -> None:
+    searcher = engine.searcher("anna")
+    assert searcher.knows("Max") and searcher.knows("max's") and searcher.knows("the")
+    assert not searcher.knows("Konstantin")
+    engine.seal("anna")
+    searcher = engine.searcher("anna")
+    assert searcher.knows("Max") and searcher.remove("chunk/1")
+    assert not searcher.knows("Max")

@@ -1,0 +1,214 @@
+"""Candidates to scores, seen from a recall: priors, neighbours, tokens, probability."""
+
+from datetime import timedelta
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from slowcat_memory.core.ranking.calibration import probability
+from slowcat_memory.core.ranking.fusion import FuseOptions
+from slowcat_memory.core.ranking.priors import RankOptions
+from slowcat_memory.index import IndexOptions
+from slowcat_memory.records import Hit, Memory
+from tests.support.recall_without_store import EMBEDDER, NOW, PLAIN, SAID, Mind, memory, query
+
+WORDS = ("max", "dog", "barks", "tea", "lisbon", "garden", "swims")
+
+# ------------------------------------------------------------------- priors
+
+
+@pytest.mark.parametrize(
+    ("special", "first"),
+    [
+        ({"importance": 1.0}, "special"),
+        ({"importance": 0.0}, "plain"),
+        ({"pinned": True}, "special"),
+        ({"role": "assistant"}, "plain"),
+        ({"valid_from": NOW}, "special"),
+        ({"valid_from": NOW - timedelta(days=300)}, "plain"),
+    ],
+)
+def test_priors_decide_between_equals(special: dict, first: str) -> None:
+    told = (
+        memory("plain", "Max likes bones", 100),
+        memory("special", "Max likes balls", 100, **special),
+    )
+    for order in (told, told[::-1]):
+        mind = Mind(*order, ranking=RankOptions(agent=0.9), embed=None)
+        assert mind.ids("Max likes")[0] == first
+
+
+def test_a_prior_counts_once_before_and_after_the_tokens() -> None:
+    tokens = dict.fromkeys(("a", "b"), EMBEDDER.encode_tokens(["dog dog"]).tokens[0])
+    told = (memory("a", "the dog"), memory("b", "the dog", role="assistant", pinned=True))
+    mind = Mind(
+        *told,
+        embed=EMBEDDER.encode_query_tokens,
+        tokens=tokens,
+        ranking=replace(PLAIN, pinned=0.25),
+        fusing=FuseOptions(duplicate=1.1),
+    )
+    scores = mind.scores("dog")
+    assert scores["b"] - scores["a"] == pytest.approx(0.25, abs=2e-4)
+
+
+# ------------------------------------------------------------------- neighbours
+
+
+def chain(**fusing: float) -> Mind:
+    made = Mind(
+        SAID[1],
+        embed=None,
+        fusing=FuseOptions(**fusing),  # type: ignore[arg-type]
+        options=IndexOptions(turn_view=True),
+    )
+    for text, before in (("Max", ""), ("He barks", "Max"), ("Nothing", "He barks")):
+        made.add(memory(text, text), before)
+    return made
+
+
+def test_smoothing_lifts_a_neighbour_where_turns_are_short() -> None:
+    def scores(smoothing: float, **more: float) -> dict[str, float]:
+        only_turns = {"window": 0.0, "session": 0.0, "turn": 1.0}
+        return chain(smoothing=smoothing, **only_turns, **more).scores("Max")
+
+    assert scores(0.0)["He barks"] == 0.0 < scores(0.2)["He barks"] < scores(0.2)["Max"]
+    assert scores(0.2, smooth_below_words=1.0) == scores(0.0)
+
+
+def test_a_session_lifts_all_that_was_said_in_it() -> None:
+    said = chain(smoothing=0.0, window=0.0, turn_by_words=0.5, session=0.5)
+    assert said.scores("Max") == {
+        "Max": 1.0,
+        "He barks": pytest.approx(0.5),  # of its session, of which nothing else is a candidate
+    }
+
+
+# ------------------------------------------------------------------- tokens
+
+DOGS = tuple(memory(str(n), f"dog number{n} of the house") for n in range(8))
+
+
+def tokens_of(**said: str) -> dict[str, np.ndarray]:
+    """Token vectors as if memories had said something else."""
+    return dict(zip(said, EMBEDDER.encode_tokens(list(said.values())).tokens, strict=True))
+
+
+def with_tokens(known: dict[str, np.ndarray], *memories: Memory, **fusing: float) -> Mind:
+    return Mind(
+        *memories,
+        embed=EMBEDDER.encode_query_tokens,
+        tokens=known,
+        fusing=FuseOptions(**fusing),  # type: ignore[arg-type]
+    )
+
+
+def test_tokens_reorder_the_best() -> None:
+    tokens = tokens_of(**{str(n): "garden" for n in range(7)}, **{"7": "the dog house"})
+    mind = with_tokens(tokens, *DOGS)
+    found = mind.recall.run(query("dog house"))
+    assert found.hits[0].memory.id == "7"
+    assert set(found.timings) >= {"tokens"} and set(found.hits[0].views) >= {"tokens"}
+    assert found.hits[0].views["tokens"] == 1.0 and found.hits[1].views["tokens"] == 0.0
+    order = with_tokens(tokens, *DOGS, rerank=0).ids("dog house")
+    assert order[0] != "7"
+
+
+def test_memories_without_tokens_are_worth_as_much_as_the_worst_with_some() -> None:
+    half = tokens_of(**{"0": "the dog house", "1": "the dog", "2": "the dog"})
+    found = with_tokens(half, *DOGS).recall.run(query("dog house", k=8))
+    views = {hit.memory.id: hit.views["tokens"] for hit in found.hits}
+    assert views["0"] == 1.0 and 0 < views["1"] == views["2"] < 1.0
+    assert {views[str(n)] for n in range(3, 8)} == {views["1"]}
+    scores = {hit.memory.id: hit.score for hit in found.hits}
+    assert scores["3"] == pytest.approx(scores["1"], abs=2e-4)
+
+
+def test_only_the_best_by_the_other_views_are_scored_by_their_tokens() -> None:
+    said = (*DOGS, memory("weak", "a house"))
+    tokens = tokens_of(**{m.id: "garden" for m in DOGS}, weak="the dog house")
+    shallow = with_tokens(tokens, *said, rerank=3)
+    shallow.ids("dog house")
+    assert len(shallow.fetched_tokens) == 3 and "weak" not in shallow.fetched_tokens
+    deep = with_tokens(tokens, *said, rerank=50)
+    assert deep.ids("dog house")[0] == "weak" and len(deep.fetched_tokens) == 9
+
+
+@pytest.mark.parametrize("off", [{"rerank": 0}, {"tokens": 0.0}])
+def test_tokens_can_be_switched_off(off: dict) -> None:
+    tokens = tokens_of(**{m.id: "garden" for m in DOGS})
+    mind, none = with_tokens(tokens, *DOGS, **off), Mind(*DOGS, fusing=FuseOptions(**off))
+    assert mind.scores("dog house") == none.scores("dog house")
+    assert mind.fetched_tokens == []
+
+
+def test_where_no_memory_has_tokens_nothing_changes() -> None:
+    mind, none = with_tokens({}, *DOGS), Mind(*DOGS)
+    assert mind.scores("dog house") == none.scores("dog house")
+    assert len(mind.fetched_tokens) == 8
+
+
+def test_tokens_do_not_change_how_likely_a_hit_is() -> None:
+    tokens = tokens_of(**{"0": "the dog house", "1": "garden"})
+    with_, without = (
+        {hit.memory.id: hit.probability for hit in mind.recall.run(query("dog", k=8)).hits}
+        for mind in (with_tokens(tokens, *DOGS), Mind(*DOGS))
+    )
+    assert with_ == without
+
+
+# ------------------------------------------------------------------- probability
+
+
+def hits(mind: Mind, text: str, **how: object) -> dict[str, Hit]:
+    return {hit.memory.id: hit for hit in mind.recall.run(query(text, k=20, **how)).hits}
+
+
+said = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(said, min_size=1, max_size=8, unique=True), said, st.booleans())
+def test_a_hit_tells_how_likely_it_answers(texts: list[str], text: str, vectors: bool) -> None:
+    mind = Mind(*(memory(str(n), t) for n, t in enumerate(texts)), vectors=vectors)
+    found = list(hits(mind, text).values())
+    for hit in found:
+        assert 0 <= hit.coverage <= 1 and 0 <= hit.probability <= 1
+        assert (hit.cosine is not None) == vectors
+        near = None if hit.cosine is None else np.array([hit.cosine])
+        expected = probability(np.array([hit.coverage]), near, len(texts))[0]
+        assert hit.probability == pytest.approx(expected, abs=1e-3)
+    for a in found:
+        for b in found:  # no better by either measure, no likelier
+            if a.coverage <= b.coverage and (a.cosine or 0) <= (b.cosine or 0):
+                assert a.probability <= b.probability + 2e-4
+
+
+def test_the_floor_is_a_probability() -> None:
+    mind = Mind(*(memory(str(n), f"dog {' '.join(WORDS[3 : 3 + n])}") for n in range(4)))
+    found = hits(mind, "dog tea lisbon")
+    likely = sorted(hit.probability for hit in found.values())
+    assert len(set(likely)) > 2
+    for floor in (likely[0] - 0.001, likely[1] + 0.001, likely[-1] + 0.001):
+        kept = {id_ for id_, hit in found.items() if hit.probability >= floor}
+        assert set(hits(mind, "dog tea lisbon", floor=floor)) == kept
+
+
+def test_a_prior_does_not_make_a_hit_likelier() -> None:
+    text = "who has a dog"
+    plain, loud = (
+        Mind(*SAID, memory("note", "the weather", importance=importance), ranking=RankOptions())
+        for importance in (0.5, 1.0)
+    )
+    one, other = hits(plain, text)["note"], hits(loud, text)["note"]
+    assert other.score > one.score and other.probability == one.probability
+
+
+def test_what_is_left_out_does_not_change_how_likely_the_others_are() -> None:
+    mind = Mind()
+    both, alone = hits(mind, "my dog tea"), hits(mind, "my dog tea", exclude=frozenset({"dog"}))
+    assert alone["tea"].probability == both["tea"].probability
+    assert alone["tea"].score > both["tea"].score  # that one is relative to the best
