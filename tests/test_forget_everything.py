@@ -69,7 +69,7 @@ def talked(mind: Mind) -> list[int]:
     assert asked is not None
     offers = tuple(Offer(memory=f"chunk/{id_}", score=0.9, probability=0.9) for id_ in turns[2:4])
     entry = LedgerEntry(turn=asked.id, scope="anna", session="secret", at=asked.at, offers=offers)
-    mind.engine.store.record(entry)
+    mind.engine.store.write_ledger(entry)
     mind.talk("later", ELSE[:1])
     assert mind.think() == 0  # the day and the week are over
     return turns

@@ -122,7 +122,7 @@ def ledger(mind: Mind) -> None:
     every = [Offer(memory=chunk_id(turn.id), score=0.5, probability=0.5) for turn in turns]
     for turn in turns:
         offers = tuple(one for one in every if one.memory != chunk_id(turn.id))
-        mind.engine.store.record(
+        mind.engine.store.write_ledger(
             LedgerEntry(turn=turn.id, scope="anna", session=turn.session, at=turn.at,
                         offers=offers[:12])
         )  # fmt: skip

@@ -85,5 +85,5 @@ class Saying(Upkeep):
             self._wake()
 
     def _wake(self) -> None:
-        self.store.ring()
+        self.store.wake_writer()
         self._indexer.release()

@@ -166,4 +166,4 @@ class Asking(Parts):
             loop.call_soon(self._indexer.soon, self._record, turn, found, packed)
 
     def _record(self, turn: Turn, found: Recollection, packed: Packed) -> None:
-        self.store.record(ledger.entry(turn, found, packed))
+        self.store.write_ledger(ledger.entry(turn, found, packed))

@@ -10,20 +10,20 @@ import weakref
 from typing import Protocol
 
 
-class Mortal(Protocol):
+class OpenStore(Protocol):
     """What can end with its process."""
 
     def close(self) -> None:
         """End in order."""
 
-    def die_in_child(self) -> None:
+    def close_after_fork(self) -> None:
         """End in a forked child, leaving the parent's untouched."""
 
 
-_open: "weakref.WeakSet[Mortal]" = weakref.WeakSet()
+_open: "weakref.WeakSet[OpenStore]" = weakref.WeakSet()
 
 
-def begins(store: Mortal) -> None:
+def register(store: OpenStore) -> None:
     """Remember an open store.
 
     Args:
@@ -32,7 +32,7 @@ def begins(store: Mortal) -> None:
     _open.add(store)
 
 
-def ends(store: Mortal) -> None:
+def unregister(store: OpenStore) -> None:
     """Forget a store that is closed.
 
     Args:
@@ -49,7 +49,7 @@ def _close_all() -> None:
 
 def _kill_all_in_child() -> None:
     for store in list(_open):
-        store.die_in_child()
+        store.close_after_fork()
     _open.clear()
 
 

@@ -29,7 +29,7 @@ from slowcat_memory.records import (
 )
 from slowcat_memory.store.blocks import locations
 from slowcat_memory.store.blocks.census import census
-from slowcat_memory.store.blocks.reader import BlockReader, DamagedRow, Shelf
+from slowcat_memory.store.blocks.reader import BlockCache, BlockReader, DamagedRow
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.environment import Handles, Txn
 from slowcat_memory.store.disk.tables import EPOCH, LAST_CHANGE, UNENDED
@@ -48,7 +48,7 @@ class Snapshot:
     """
 
     def __init__(
-        self, txn: Txn, handles: Handles, on_bad: OnBad, shelf: Shelf | None = None
+        self, txn: Txn, handles: Handles, on_bad: OnBad, cache: BlockCache | None = None
     ) -> None:
         """Wrap a read transaction.
 
@@ -56,7 +56,7 @@ class Snapshot:
             txn: The transaction.
             handles: The tables.
             on_bad: Told table and key of a damaged record.
-            shelf: Keeps blocks unpacked from one snapshot to the next; None for this one only.
+            cache: Keeps blocks unpacked from one snapshot to the next; None for this one only.
         """
         self._txn = txn
         self._handles = handles
@@ -64,7 +64,7 @@ class Snapshot:
         # No reference to itself: LMDB's reader slot is free when the transaction is collected, and
         # in a cycle that would wait for the garbage collector while slots run out.
         self._row = partial(_row, txn, handles)
-        self._blocks = BlockReader(self._row, shelf or Shelf())
+        self._blocks = BlockReader(self._row, cache or BlockCache())
 
     # ------------------------------------------------------------------- the log
 

@@ -1,7 +1,7 @@
 """The store: append, apply, forget, snapshot.
 
 Theory of operation. One process writes, and in it one thread. Callers on any thread hand their
-writes to the ``Backlog``; the ``Writer`` saves them in order, many per transaction, and resolves
+writes to the ``WriteQueue``; the ``Writer`` saves them in order, many per transaction, and resolves
 their receipts once they are on disk. Readers take snapshots: LMDB read transactions, which wait
 for nothing but the rare moment in which the file grows its map or is swapped. With
 ``durability="full"`` a receipt that is done survives a kill and a power loss.
@@ -32,21 +32,20 @@ from slowcat_memory.records import (
     WriteBatch,
 )
 from slowcat_memory.store import open_stores
-from slowcat_memory.store.blocks.reader import Shelf
+from slowcat_memory.store.blocks.reader import BlockCache
 from slowcat_memory.store.care import backup as backups
 from slowcat_memory.store.care import copy, health
 from slowcat_memory.store.care import open as opening
 from slowcat_memory.store.care.health import Health
-from slowcat_memory.store.disk.free_space import Room
+from slowcat_memory.store.disk.free_space import FreeSpace
 from slowcat_memory.store.disk.locks import mark_stopped
-from slowcat_memory.store.disk.transaction import Edit, transact
+from slowcat_memory.store.disk.transaction import Transaction, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions, utc_now
-from slowcat_memory.store.rows import apply as stage
-from slowcat_memory.store.rows import forget
+from slowcat_memory.store.rows import apply, forget
 from slowcat_memory.store.snapshot import Snapshot
 from slowcat_memory.store.writer.ack import Ack
-from slowcat_memory.store.writer.tier_mover import Ageing
-from slowcat_memory.store.writer.write_queue import Backlog, Stage, Write
+from slowcat_memory.store.writer.tier_mover import TierMover
+from slowcat_memory.store.writer.write_queue import Stage, Write, WriteQueue
 from slowcat_memory.store.writer.writer import Writer, closed
 
 log = logging.getLogger(__name__)
@@ -98,15 +97,15 @@ class Store:
         self._options = options
         self._now = now
         self._metrics = metrics
-        self._room = Room(self.path, options.min_free_mb)
+        self._free_space = FreeSpace(self.path, options.min_free_mb)
         self._closed = False
-        self._backlog = Backlog(options.queue_limit, opened.next_id)
-        self._shelf = Shelf()
-        self._ageing = Ageing(self._env, self._derive, self._shelf)
+        self._queue = WriteQueue(options.queue_limit, opened.next_id)
+        self._cache = BlockCache()
+        self._tier_mover = TierMover(self._env, self._derive, self._cache)
         self._writer: Writer | None = None
         if not self.readonly:
-            self._writer = Writer(self._env, self._backlog, options, on_trouble, metrics)
-        open_stores.begins(self)
+            self._writer = Writer(self._env, self._queue, options, on_trouble, metrics)
+        open_stores.register(self)
 
     @classmethod
     def open(
@@ -157,13 +156,13 @@ class Store:
             The receipt, with the numbered event.
         """
         self._checked_writer()
-        return self._backlog.add_events(
-            (event,), lambda numbered: partial(stage.append, numbered, None), quiet=quiet
+        return self._queue.add_events(
+            (event,), lambda numbered: partial(apply.append, numbered, None), quiet=quiet
         )[0]
 
-    def ring(self) -> None:
+    def wake_writer(self) -> None:
         """Wake the writer for what was appended quietly."""
-        self._backlog.ring()
+        self._queue.wake_writer()
 
     def append_all(self, events: Sequence[Event], cursor: Cursor | None = None) -> list[Ack]:
         """Put events into the log in one transaction: all of them or none.
@@ -177,8 +176,8 @@ class Store:
             One receipt per event; they share one future.
         """
         self._checked_writer()
-        return self._backlog.add_events(
-            events, lambda numbered: partial(stage.append, numbered, cursor)
+        return self._queue.add_events(
+            events, lambda numbered: partial(apply.append, numbered, cursor)
         )
 
     def apply(self, job: str, batch: WriteBatch) -> Ack:
@@ -194,10 +193,10 @@ class Store:
         Returns:
             The receipt.
         """
-        self._metrics.count(f"store.apply.{job}")
-        return self._derive(partial(stage.apply, batch))
+        self._metrics.count(f"store_apply_{job}")
+        return self._derive(partial(apply.apply, batch))
 
-    def record(self, entry: LedgerEntry) -> Ack:
+    def write_ledger(self, entry: LedgerEntry) -> Ack:
         """Write down what recall did for a turn.
 
         Args:
@@ -206,7 +205,7 @@ class Store:
         Returns:
             The receipt.
         """
-        return self._derive(partial(stage.record, entry))
+        return self._derive(partial(apply.write_ledger, entry))
 
     def publish(self, manifest: Manifest) -> Ack:
         """Vouch for a sealed index.
@@ -217,7 +216,7 @@ class Store:
         Returns:
             The receipt; it fails when something was forgotten since the index was begun.
         """
-        return self._write(partial(stage.publish, manifest))
+        return self._write(partial(apply.publish, manifest))
 
     def unpublish(self, scope: str) -> Ack:
         """No longer vouch for a namespace's index.
@@ -228,16 +227,16 @@ class Store:
         Returns:
             The receipt.
         """
-        return self._write(partial(stage.unpublish, scope))
+        return self._write(partial(apply.unpublish, scope))
 
     def _derive(self, change: Stage) -> Ack:
         """Write what can wait until the disk has room."""
-        self._check_room()
+        self._check_free_space()
         return self._write(change)
 
     def _write(self, change: Stage) -> Ack:
         self._checked_writer()
-        return self._backlog.add(Write(change))
+        return self._queue.add(Write(change))
 
     # ------------------------------------------------------------------- forget
 
@@ -278,11 +277,11 @@ class Store:
         forget.check(what)
         self._check_open()
         with self._env.reading() as (txn, handles):
-            return forget.covered(what, Edit(txn, handles))
+            return forget.covered(what, Transaction(txn, handles))
 
     def _forget(self, what: Forget, erase: bool) -> Forgotten:
         gone = transact(self._env, partial(forget.forget, what))
-        self._shelf.clear()  # after the commit: a reader may have unpacked a block until then
+        self._cache.clear()  # after the commit: a reader may have unpacked a block until then
         due = copy.erase_due(self._env)
         return replace(gone, erased=copy.erase_if_due(self._env) if erase else not due)
 
@@ -322,12 +321,12 @@ class Store:
         self._check_open()
         try:
             with self._env.reading() as (txn, handles):
-                yield Snapshot(txn, handles, self._quarantine, self._shelf)
+                yield Snapshot(txn, handles, self._quarantine, self._cache)
         except lmdb.Error as error:
             raise StoreError(f"cannot read {self.path}: {error}") from error
 
     def _quarantine(self, table: str, key: bytes) -> None:
-        self._metrics.count("store.quarantined")
+        self._metrics.count("store_quarantined")
         if len(self.quarantined) < MAX_QUARANTINED:
             self.quarantined.add((table, key))
 
@@ -344,7 +343,7 @@ class Store:
         """
         if self.readonly or self._closed:
             return not self.unsaved()
-        return self._backlog.wait_saved(timeout)
+        return self._queue.wait_saved(timeout)
 
     def unsaved(self) -> int:
         """Return how much is accepted but not on disk.
@@ -352,7 +351,7 @@ class Store:
         Returns:
             Events and derived writes.
         """
-        return self._backlog.unsaved()
+        return self._queue.unsaved()
 
     def age(
         self,
@@ -383,7 +382,7 @@ class Store:
                 stays moved.
         """
         self._checked_writer()
-        return self._ageing.run(scope, hot, options, now or self._now(), stop)
+        return self._tier_mover.run(scope, hot, options, now or self._now(), stop)
 
     def shrink(self) -> bool:
         """Give room that rows left behind back to the disk; waits for it.
@@ -433,7 +432,7 @@ class Store:
         unclean = self.opened.unclean_stop
         return health.look(self._env, root, self._options.min_free_mb, unclean)
 
-    def mend(self) -> dict[str, int]:
+    def repair(self) -> dict[str, int]:
         """Take away derived rows that belong to nothing or do not read back; waits for it.
 
         Returns:
@@ -442,7 +441,7 @@ class Store:
         Raises:
             StoreError: The store is closed or readonly, or the disk refuses.
         """
-        mended = partial(transact, self._env, health.mend)
+        mended = partial(transact, self._env, health.repair)
         return self._checked_writer().call(mended)
 
     def close(self, timeout: float = DRAIN_SECONDS) -> None:
@@ -455,10 +454,10 @@ class Store:
         if self._closed:
             return
         self._closed = True
-        open_stores.ends(self)
-        self._backlog.close()
+        open_stores.unregister(self)
+        self._queue.close()
         ended = self._writer is None or self._writer.join(timeout)
-        lost = self._backlog.abandon(closed())
+        lost = self._queue.abandon(closed())
         if lost:
             log.error("%d events were not saved before the store was closed", lost)
         if ended:
@@ -490,11 +489,11 @@ class Store:
             raise StoreError(f"{self.path} is open for reading only")
         return self._writer
 
-    def _check_room(self) -> None:
-        if self._room.scarce():
+    def _check_free_space(self) -> None:
+        if self._free_space.scarce():
             raise StoreFullError("the disk is nearly full", hint="Make room on the disk.")
 
-    def die_in_child(self) -> None:
+    def close_after_fork(self) -> None:
         """Be closed, without touching what is the parent's; called after a fork."""
         self._closed = True
         if self._lock is not None:

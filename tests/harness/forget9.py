@@ -64,7 +64,7 @@ def fault(control: str) -> Iterator[None]:
         with mock.patch.object(copy, "erase_if_due", lambda env: True):
             yield
     elif control == "thoughts":
-        with mock.patch.object(cascade, "drop", lambda along, edit: None):
+        with mock.patch.object(cascade, "drop", lambda along, tx: None):
             yield
     elif control == "tiers":
         with tiers.dictionaries_stay():

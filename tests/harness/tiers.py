@@ -13,7 +13,7 @@ from slowcat_memory.store import Store
 from slowcat_memory.store.blocks import block as blocks
 from slowcat_memory.store.blocks import locations
 from slowcat_memory.store.blocks.dictionary import Dictionary
-from slowcat_memory.store.blocks.reader import BlockReader, Shelf
+from slowcat_memory.store.blocks.reader import BlockCache, BlockReader
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.writer import tier_mover
 
@@ -49,7 +49,7 @@ def contents(store: Store, after: int = 0) -> tuple[bytes, int]:
         Their unpacked bytes, and how many events are not in exactly one place.
     """
     with store._env.reading() as (txn, handles):
-        reader = BlockReader(lambda table, key: txn.get(key, db=handles[table]), Shelf())
+        reader = BlockReader(lambda table, key: txn.get(key, db=handles[table]), BlockCache())
         tables = {
             table: {key: value for key, value in txn.cursor(handles[table])}
             for table in (*locations.EVENTS, *blocks.TABLES, "dictionaries")
@@ -82,10 +82,10 @@ def rows_go_first() -> Iterator[None]:
     By chance a kill seldom falls between the two.
     """
 
-    def first(moves, edit):
+    def first(moves, tx):
         for made in moves:
             for key, _ in made.rows:
-                edit.drop("log", key)
+                tx.drop("log", key)
 
     def derive(store, change):
         ack = real(store, change)
@@ -104,5 +104,5 @@ def dictionaries_stay() -> Iterator[None]:
     """Forget, but leave dictionaries that were trained on it."""
     from slowcat_memory.store.blocks import removal
 
-    with mock.patch.object(removal, "_tainted", lambda gone, edit: set()):
+    with mock.patch.object(removal, "_tainted", lambda gone, tx: set()):
         yield

@@ -51,7 +51,7 @@ class Killed(BaseException):
     """The process is gone."""
 
 
-class Mortal:
+class OpenStore:
     """A store at which the process dies now and then, before or after a write."""
 
     def __init__(self, store: Store, rng: random.Random, control: bool) -> None:
@@ -88,7 +88,7 @@ def talk(house: House, n: int, rng: random.Random) -> None:
     house.clock.advance(600)
 
 
-def think(house: House, mortal: Mortal, kills: int, rng: random.Random) -> int:
+def think(house: House, mortal: OpenStore, kills: int, rng: random.Random) -> int:
     """Do all there is, dying on the way; how often it died."""
     died = 0
     while True:
@@ -104,7 +104,7 @@ def run(path: Path, days: int, kills: int, seed: int, control: bool = False) -> 
     """Play the week; see the module."""
     rng = random.Random(seed)
     store = Store.open(path, options=SMALL)
-    mortal = Mortal(store, rng, control)
+    mortal = OpenStore(store, rng, control)
     house, died = House(path, llm(), store=mortal), 0
     total = days * SESSIONS
     for n in range(total):
@@ -115,7 +115,7 @@ def run(path: Path, days: int, kills: int, seed: int, control: bool = False) -> 
     return {"kills": died, **tally}
 
 
-def finish(house: House, mortal: Mortal | None, days: int) -> dict[str, int]:
+def finish(house: House, mortal: OpenStore | None, days: int) -> dict[str, int]:
     """Let the week end, and look at it."""
     if mortal is not None:
         mortal.in_writes = 0

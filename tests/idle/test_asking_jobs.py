@@ -70,7 +70,7 @@ class Talk:
             offers=tuple(Offer(self.memories[n], 0.9 - n / 10, views) for n in offered),
             left_out=tuple(LeftOut(self.memories[n], "share", 0.3, 0.1, views) for n in left),
         )  # fmt: skip
-        self.rig.store.record(row)
+        self.rig.store.write_ledger(row)
         self.rig.store.flush(None)
         return turn
 
@@ -280,7 +280,7 @@ def judged(one: Talk, n: int, good: Callable[[int], bool], job: str = "rerank") 
             )  # fmt: skip
             keys.append(key)
         row = LedgerEntry(turn=turn, scope="anna", session="s", at=NOW, offers=tuple(offers))
-        one.rig.store.record(row)
+        one.rig.store.write_ledger(row)
         one.rig.store.apply("test", WriteBatch(keys=tuple(keys)))
         ids += [key.id for key in keys]
     one.rig.store.flush(None)

@@ -298,7 +298,7 @@ def test_the_newest_come_first_then_what_is_recalled(house):
     row = LedgerEntry(
         turn=1, scope="anna", session="x", at=AT, offers=(Offer(chunk_id(liked[0]), 1.0),)
     )
-    house.store.record(row)
+    house.store.write_ledger(row)
     house.store.flush(None)
     order = [task.key.partition(":")[0] for task in house.plan()]
     assert order == ["today", "liked", "old", "older"]

@@ -88,7 +88,7 @@ def test_what_is_hidden_is_not_given_as_a_reason(engine):
     entry = LedgerEntry(
         turn=asked, scope="anna", session="s", at=engine.clock(), offers=(Offer(f"chunk/{first}", 1),)
     )  # fmt: skip
-    engine.store.record(entry).wait()
+    engine.store.write_ledger(entry).wait()
     anna = Talk(engine)
     assert "“I live in Rome”" in anna.order("why did you say that").said
     hide(engine, first)

@@ -15,7 +15,7 @@ from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.store.blocks import block as blocks
 from slowcat_memory.store.blocks import locations
 from slowcat_memory.store.blocks.dictionary import Dictionary
-from slowcat_memory.store.blocks.reader import BlockReader, Shelf
+from slowcat_memory.store.blocks.reader import BlockCache, BlockReader
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness.samples import at, edge, memory, token, turn
@@ -52,7 +52,7 @@ def rows(store, table):
 def every_block(store):
     """Each block's ids, and its texts, by number."""
     with store._env.reading() as (txn, handles):
-        reader = BlockReader(lambda table, key: txn.get(key, db=handles[table]), Shelf())
+        reader = BlockReader(lambda table, key: txn.get(key, db=handles[table]), BlockCache())
         return {
             number: reader.block(number)
             for table in blocks.TABLES
@@ -184,7 +184,7 @@ def test_pinned_and_recalled_blocks_stay_warm_longer(store):
     store.apply("person", WriteBatch(memories=(pinned,))).wait()
     for n in (30, 31, 32):
         offers = (Offer("chunk/50", 0.5),)
-        store.record(LedgerEntry(turn=n, scope="anna", session="s", at=at(n), offers=offers))
+        store.write_ledger(LedgerEntry(turn=n, scope="anna", session="s", at=at(n), offers=offers))
     store.flush()
     age(store, options=TierOptions(block_exchanges=4, warm=24), now=at(1000))
     warm = {id for n in rows(store, "warm") for id in every_block(store)[n].ids}
@@ -250,7 +250,7 @@ def test_what_is_forgotten_leaves_no_trace_in_any_tier(open_store, path, what):
     trained = dictionaries(store)
     gone = store.forget(what)
     assert gone.erased and gone.turns
-    assert not store._shelf._blocks, "nothing of it stays in memory"
+    assert not store._cache._blocks, "nothing of it stays in memory"
     left = {event.id: event for event in events(store)}
     assert left == {n: event for n, event in before.items() if n not in gone.turns}
     assert traces(store, path, *gone.turns) == []
@@ -351,7 +351,7 @@ def spoil(store, table, number):
     value = bytearray(rows(store, table)[number])
     value[len(value) // 2] ^= 1
     store._writer.call(lambda: transact(store._env, lambda e: e.put(table, key, bytes(value))))
-    store._shelf.clear()
+    store._cache.clear()
 
 
 @pytest.mark.parametrize("table", ["warm", "cold"])

@@ -149,7 +149,7 @@ def test_derived_work_gives_way_then_events_are_refused(open_store, monkeypatch)
     store = open_store(options=StoreOptions(map_size_gib=0.0625, queue_limit=5))
     held = threading.Event()
     busy = threading.Event()
-    store._writer_blocked = store._backlog.add(_task(busy, held))
+    store._writer_blocked = store._queue.add(_task(busy, held))
     busy.wait(5)
     batch = _batch()
     derived = [store.apply("j", batch) for _ in range(2)]
@@ -157,7 +157,7 @@ def test_derived_work_gives_way_then_events_are_refused(open_store, monkeypatch)
     for ack in derived:
         with pytest.raises(StoreFullError):
             ack.wait(0)
-    assert store._backlog.shed == 2
+    assert store._queue.shed == 2
     with pytest.raises(StoreFullError):
         store.append(turn(9))
     with pytest.raises(StoreFullError):

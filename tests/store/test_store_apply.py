@@ -134,8 +134,8 @@ def test_what_is_forgotten_does_not_come_back(store):
         embedder="e",
     )
     store.apply("late", late)
-    store.record(entry(1, "fact/2"))
-    store.record(entry(2, "chunk/1", "fact/named", "fact/2")).wait()
+    store.write_ledger(entry(1, "fact/2"))
+    store.write_ledger(entry(2, "chunk/1", "fact/named", "fact/2")).wait()
     memories, vectors = contents(store)
     assert [m.id for m in memories[0]] == ["fact/2"]
     assert [v[0] for v in vectors] == ["fact/2"]
@@ -147,8 +147,8 @@ def test_what_is_forgotten_does_not_come_back(store):
 def test_the_ledger_is_a_ring(open_store):
     store = open_store(options=StoreOptions(map_size_gib=0.0625, ledger_keep=10, batch_limit=7))
     for n in range(1, 40):
-        store.record(entry(n, "fact/1"))
-    store.record(entry(39)).wait()
+        store.write_ledger(entry(n, "fact/1"))
+    store.write_ledger(entry(39)).wait()
     with store.snapshot() as snapshot:
         assert [row.turn for row in snapshot.ledger_tail(3)] == [39, 38, 37]
         assert snapshot.ledger(30).offers == (Offer(memory="fact/1", score=1.0),)

@@ -77,7 +77,7 @@ def test_a_turn_takes_everything_with_it(store, path):
         left_out = (LeftOut("chunk/2", "share", 0.1), LeftOut("chunk/1", "share", 0.1))
         visible = ("fact/12", "chunk/1")
         row = {"scope": "anna", "session": "s1", "at": at(), "offers": offers}
-        store.record(LedgerEntry(turn=n, **row, left_out=left_out, visible=visible))
+        store.write_ledger(LedgerEntry(turn=n, **row, left_out=left_out, visible=visible))
     store.backup()
     gone = store.forget(Forget(turns=(2,)))
     assert gone.turns == (2,)

@@ -30,8 +30,8 @@ def look(store: Store) -> Health:
 
 
 def change(store: Store, table: str, key: bytes, value: bytes | None) -> None:
-    def write(edit) -> None:
-        edit.drop(table, key) if value is None else edit.put(table, key, value)
+    def write(tx) -> None:
+        tx.drop(table, key) if value is None else tx.put(table, key, value)
 
     store._writer.call(lambda: transact(store._env, write))
 
@@ -43,7 +43,7 @@ def test_a_sound_store_has_nothing_to_complain_of(filled, path) -> None:
     assert not found.bloated and 0 < found.live_bytes <= found.file_bytes
     assert found.writer == os.getpid()
     assert found.backup_at is None and found.backups == 0
-    assert filled.mend() == {}
+    assert filled.repair() == {}
     filled.close()
     with Store.open(path, readonly=True) as reader:
         seen = look(reader)
@@ -83,7 +83,7 @@ def test_rows_about_nothing_are_found_and_taken_away(filled) -> None:
         row = Vector(scope="anna", memory=id, values=np.ones(2, np.float32))
         change(filled, "vectors", key, codec.encode_vector(key, row))
     assert look(filled).orphans == {"contexts": 1, "keys": 1, "vectors": 4}
-    assert filled.mend() == {"contexts": 1, "keys": 1, "vectors": 4}
+    assert filled.repair() == {"contexts": 1, "keys": 1, "vectors": 4}
     assert look(filled).orphans == {}
     with filled.snapshot() as snapshot:
         assert len(list(snapshot.vectors("e", "anna"))) == 5 == len(list(snapshot.contexts("anna")))
@@ -93,7 +93,7 @@ def test_rows_that_do_not_read_back_are_counted_and_only_derived_ones_go(filled)
     change(filled, "contexts", keys.scoped_key("anna", "chunk/2"), b"nonsense")
     change(filled, "log", keys.id_key(4), b"nonsense, but 20 bytes")
     assert look(filled).damaged == {"contexts": 1, "log": 1}
-    assert filled.mend() == {"contexts": 1}
+    assert filled.repair() == {"contexts": 1}
     assert look(filled).damaged == {"log": 1}
 
 

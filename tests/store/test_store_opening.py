@@ -221,9 +221,7 @@ def test_without_a_canary_nothing_is_accused(open_store, path, tmp_path, monkeyp
 
 
 def set_schema(store, version):
-    store._writer.call(
-        lambda: transact(store._env, lambda edit: edit.set_meta(schema.SCHEMA, version))
-    )
+    store._writer.call(lambda: transact(store._env, lambda tx: tx.set_meta(schema.SCHEMA, version)))
 
 
 def test_a_newer_store_is_refused_and_left_as_it_is(open_store, path):
@@ -244,7 +242,7 @@ def test_a_newer_envelope_is_not_taken_for_damage(open_store, path, tmp_path):
     newer = bytearray(codec.encode_meta(b"schema", 9))
     newer[0] = 2
     change = keys.name_key(schema.SCHEMA), bytes(newer)
-    store._writer.call(lambda: transact(store._env, lambda edit: edit.put("meta", *change)))
+    store._writer.call(lambda: transact(store._env, lambda tx: tx.put("meta", *change)))
     killed = leave(store, path, tmp_path / "killed")
     with pytest.raises(StoreTooNewError):
         Store.open(killed)
@@ -257,14 +255,14 @@ def test_migrations_run_in_order_each_with_its_number(open_store, path, monkeypa
     store.close()
     ran, now = [], schema.SCHEMA_VERSION
 
-    def first(edit):
+    def first(tx):
         ran.append(1)
-        edit.set_meta("first", True)
+        tx.set_meta("first", True)
 
-    def second(edit):
+    def second(tx):
         ran.append(2)
-        assert edit.meta("first", False)
-        assert edit.meta(schema.SCHEMA, 0) == now + 1
+        assert tx.meta("first", False)
+        assert tx.meta(schema.SCHEMA, 0) == now + 1
         if len(ran) == 2:
             raise StoreError("no luck")
 

@@ -7,7 +7,7 @@ from slowcat_memory.errors import StoreError
 from slowcat_memory.records import WriteBatch
 from slowcat_memory.store import StoreOptions
 from slowcat_memory.store.disk import codec, keys
-from slowcat_memory.store.disk.reader_gate import Gate
+from slowcat_memory.store.disk.reader_gate import ReaderGate
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness.samples import memory, turn
 
@@ -63,9 +63,9 @@ def test_one_damaged_record_is_left_out_and_named(store):
         store.append(turn(n))
     store.apply("j", WriteBatch(memories=(memory("fact/1"), memory("fact/2")))).wait()
 
-    def damage(edit):
-        edit.put("log", keys.id_key(3), codec.seal(b"other", b"body"))
-        edit.put("memories", keys.scoped_key("anna", "fact/1"), b"short")
+    def damage(tx):
+        tx.put("log", keys.id_key(3), codec.seal(b"other", b"body"))
+        tx.put("memories", keys.scoped_key("anna", "fact/1"), b"short")
 
     store._writer.call(lambda: transact(store._env, damage))
     with store.snapshot() as snapshot:
@@ -100,7 +100,7 @@ def test_a_snapshot_within_a_snapshot_while_the_gate_closes(store):
 
 
 def test_the_gate_keeps_new_readers_out_until_it_opens():
-    gate, entered = Gate(), threading.Event()
+    gate, entered = ReaderGate(), threading.Event()
 
     def enter():
         with gate.reading():

@@ -343,7 +343,7 @@ def make_older(store: Store) -> None:
         with env.env.begin(write=True) as txn:
             for table in NEW:
                 txn.drop(env.handles.pop(table))
-        transact(env, lambda edit: edit.set_meta(tables.SCHEMA, 3))
+        transact(env, lambda tx: tx.set_meta(tables.SCHEMA, 3))
 
     store._writer.call(change)
     store.close()

@@ -177,10 +177,10 @@ def test_a_nearly_full_disk_refuses_derived_work_only(open_store, monkeypatch):
 def test_what_lmdb_refuses_for_good_fails_alone(store, monkeypatch):
     put = apply.append
 
-    def append(events, cursor, edit):
-        put(events, cursor, edit)
+    def append(events, cursor, tx):
+        put(events, cursor, tx)
         if events[0].id == 2:
-            edit.put("log", b"k" * 600, b"value")
+            tx.put("log", b"k" * 600, b"value")
 
     monkeypatch.setattr("slowcat_memory.store.rows.apply.append", append)
     acks = [store.append(turn(n)) for n in (1, 2, 3)]

@@ -178,7 +178,7 @@ def _facts(found: dict[str, Any]) -> dict[str, str]:
         "rows": listed((f"{name} {n:,}" for name, n in rows.items()), 20),
         "idle work": _idle(found["idle"]),
         "learned": listed(_learned(found["scopes"]), 20),
-        "damaged rows": str(found["counters"].get("store.quarantined", "")),
+        "damaged rows": str(found["counters"].get("store_quarantined", "")),
         "unsaved": str(found["unsaved"] or ""),
     }
     return {name: value for name, value in facts.items() if value}

@@ -202,7 +202,7 @@ class Parts(NamedTuple):
     packed: bytes
 
 
-def glance(value: bytes) -> Head:
+def read_head(value: bytes) -> Head:
     """Read a block's head, and trust it: for counting and choosing.
 
     Args:
@@ -235,7 +235,7 @@ def parts(key: bytes, value: bytes) -> Parts:
         StoreDamagedError: It is not what was written.
     """
     body = codec.unseal(key, value)
-    head = glance(value)
+    head = read_head(value)
     if not 0 <= head.unpacked <= MAX_UNPACKED:
         raise StoreDamagedError("a block declares an impossible size")
     return Parts(head, body[_SIZE.size + _SIZE.unpack_from(body)[0] :])

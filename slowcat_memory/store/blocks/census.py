@@ -44,7 +44,7 @@ def _blocks(txn: Txn, handles: Handles, table: str) -> Held:
     number = turns = raw = stored = 0
     for key, value in txn.cursor(handles[table]) if table in handles else ():
         try:
-            head = block.glance(value)
+            head = block.read_head(value)
         except StoreDamagedError:
             continue
         number += 1

@@ -1,8 +1,8 @@
 """Reading events, wherever they are: in a row of their own, or in a block.
 
-A shelf keeps the blocks that were read last unpacked, so that a block is unpacked once for all
+A cache keeps the blocks that were read last unpacked, so that a block is unpacked once for all
 that is read from it, and keeps dictionaries digested. It belongs to an open store. A reader finds
-its way through one transaction, or one edit, with the help of the shelf.
+its way through one transaction, or one tx, with the help of the cache.
 """
 
 import threading
@@ -41,7 +41,7 @@ class DamagedRow(StoreDamagedError):
         self.table, self.key = table, key
 
 
-class Shelf:
+class BlockCache:
     """Unpacked blocks and digested dictionaries. Safe to use from any thread."""
 
     def __init__(self, limit: int = KEPT_BYTES) -> None:
@@ -121,16 +121,16 @@ def _cost(block: Block) -> int:
 
 
 class BlockReader:
-    """Reads events through one transaction or edit."""
+    """Reads events through one transaction or tx."""
 
-    def __init__(self, get: Get, shelf: Shelf) -> None:
+    def __init__(self, get: Get, cache: BlockCache) -> None:
         """Read nothing yet.
 
         Args:
             get: Reads a row.
-            shelf: Keeps what is unpacked.
+            cache: Keeps what is unpacked.
         """
-        self._get, self._shelf = get, shelf
+        self._get, self._cache = get, cache
 
     def event(self, key: bytes) -> Event | None:
         """Read an event.
@@ -214,7 +214,7 @@ class BlockReader:
                 break
         else:
             raise DamagedRow(blocks.TABLES[0], key, "a block is missing")
-        block = self._shelf.find(number, value)
+        block = self._cache.find(number, value)
         if block is None:
             try:
                 block = self.unpacked(key, value)
@@ -222,7 +222,7 @@ class BlockReader:
                 raise
             except StoreDamagedError as error:
                 raise DamagedRow(table, key, str(error)) from error
-            self._shelf.keep(number, value, block)
+            self._cache.keep(number, value, block)
         return block
 
     def unpacked(self, key: bytes, value: bytes) -> Block:
@@ -241,7 +241,7 @@ class BlockReader:
         found = blocks.parts(key, value)
         if found.head.codec == blocks.LZ4:
             return blocks.opened(found.head, blocks.unpack_lz4(found))
-        unpacker = self._shelf.unpacker(found.head.dictionary, self._dictionary)
+        unpacker = self._cache.unpacker(found.head.dictionary, self._dictionary)
         return blocks.opened(found.head, unpacker.unpack(found))
 
     def _dictionary(self, number: int) -> bytes:

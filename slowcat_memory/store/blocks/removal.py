@@ -15,54 +15,54 @@ from slowcat_memory.store.blocks import locations
 from slowcat_memory.store.blocks.block import COLD, WARM, Block
 from slowcat_memory.store.blocks.dictionary import Dictionary
 from slowcat_memory.store.blocks.locations import PLACES
-from slowcat_memory.store.blocks.reader import BlockReader, Shelf
+from slowcat_memory.store.blocks.reader import BlockCache, BlockReader
 from slowcat_memory.store.disk import codec, keys
-from slowcat_memory.store.disk.transaction import Edit
+from slowcat_memory.store.disk.transaction import Transaction
 
 
-def block_of(key: bytes, edit: Edit) -> int:
+def block_of(key: bytes, tx: Transaction) -> int:
     """Tell which block holds an event.
 
     Args:
         key: The event's key.
-        edit: To read from.
+        tx: To read from.
 
     Returns:
         The block's number; 0 when it has a row of its own, or none that reads.
     """
-    value = edit.get(PLACES, key)
+    value = tx.get(PLACES, key)
     try:
         return 0 if value is None else locations.number(key, value)
     except StoreDamagedError:
         return 0
 
 
-def take_out(gone: Set[int], numbers: Iterable[int], edit: Edit) -> None:
+def remove_events(gone: Set[int], numbers: Iterable[int], tx: Transaction) -> None:
     """Leave nothing of forgotten events in blocks or dictionaries.
 
     Args:
         gone: Log ids of the events; what says where they are is taken away by the caller.
         numbers: The blocks that hold any of them.
-        edit: Takes the changes.
+        tx: Takes the changes.
     """
-    reader = BlockReader(edit.get, Shelf())
-    doomed = _tainted(gone, edit)
+    reader = BlockReader(tx.get, BlockCache())
+    doomed = _tainted(gone, tx)
     touched = set(numbers)
     if doomed:
-        touched |= _naming(doomed, edit)
+        touched |= _naming(doomed, tx)
     for number in sorted(touched):
         try:
-            _rewrite(number, reader.block(number), gone, edit)
+            _rewrite(number, reader.block(number), gone, tx)
         except StoreDamagedError:
-            _drop(number, edit)  # nobody can tell what it holds
+            _drop(number, tx)  # nobody can tell what it holds
     for dictionary in doomed:
-        edit.drop("dictionaries", keys.id_key(dictionary))
+        tx.drop("dictionaries", keys.id_key(dictionary))
 
 
-def _tainted(gone: Set[int], edit: Edit) -> set[int]:
+def _tainted(gone: Set[int], tx: Transaction) -> set[int]:
     """Find the dictionaries that may hold pieces of the events, and those that do not read."""
     found = set()
-    for key, value in edit.txn.cursor(edit.handles["dictionaries"]):
+    for key, value in tx.txn.cursor(tx.handles["dictionaries"]):
         try:
             dictionary = codec.decode(Dictionary, key, value)
         except StoreDamagedError:
@@ -73,10 +73,10 @@ def _tainted(gone: Set[int], edit: Edit) -> set[int]:
     return found
 
 
-def _naming(dictionaries: Set[int], edit: Edit) -> set[int]:
+def _naming(dictionaries: Set[int], tx: Transaction) -> set[int]:
     """Find the blocks that take any of these dictionaries to unpack."""
     found = set()
-    for key, value in edit.txn.cursor(edit.handles[COLD]):
+    for key, value in tx.txn.cursor(tx.handles[COLD]):
         try:
             if blocks.parts(key, value).head.dictionary in dictionaries:
                 found.add(blocks.number_of(key))
@@ -85,19 +85,19 @@ def _naming(dictionaries: Set[int], edit: Edit) -> set[int]:
     return found
 
 
-def _rewrite(number: int, block: Block, gone: Set[int], edit: Edit) -> None:
+def _rewrite(number: int, block: Block, gone: Set[int], tx: Transaction) -> None:
     kept = [(id, body) for id, body in block.bodies() if id not in gone]
-    _drop(number, edit)
+    _drop(number, tx)
     if kept:
         key = keys.id_key(number)
         events = [read(body) for _, body in kept]
         head = blocks.describe(block.head.scope, block.head.session, events)
-        edit.put(WARM, key, blocks.lz4_row(key, head, blocks.join(kept)))
+        tx.put(WARM, key, blocks.lz4_row(key, head, blocks.join(kept)))
 
 
-def _drop(number: int, edit: Edit) -> None:
+def _drop(number: int, tx: Transaction) -> None:
     for table in blocks.TABLES:
-        edit.drop(table, keys.id_key(number))
+        tx.drop(table, keys.id_key(number))
 
 
 def read(body: bytes) -> Event:
@@ -115,18 +115,18 @@ def read(body: bytes) -> Event:
     return codec.decode_body(Event, body)  # type: ignore[arg-type]
 
 
-def unblock(number: int, block: Block, ids: Iterable[int], edit: Edit) -> None:
+def unpack_block(number: int, block: Block, ids: Iterable[int], tx: Transaction) -> None:
     """Give events rows of their own again, and take their block away.
 
     Args:
         number: The block's number.
         block: The block.
         ids: Which of its events; the others go with it.
-        edit: Takes the changes.
+        tx: Takes the changes.
     """
     for id in block.ids:
-        edit.drop(PLACES, keys.id_key(id))
+        tx.drop(PLACES, keys.id_key(id))
     for id in ids:
         key = keys.id_key(id)
-        edit.put("log", key, codec.seal(key, block.body(id)))
-    _drop(number, edit)
+        tx.put("log", key, codec.seal(key, block.body(id)))
+    _drop(number, tx)

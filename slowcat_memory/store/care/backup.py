@@ -10,7 +10,7 @@ from slowcat_memory.store.care.copy import copy_out
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import BACKUPS, LAST_BACKUP, create, sync_dir
 from slowcat_memory.store.disk.tables import EPOCH
-from slowcat_memory.store.disk.transaction import Edit
+from slowcat_memory.store.disk.transaction import Transaction
 
 
 def make(env: Environment, to: Path, now: datetime) -> Path:
@@ -84,7 +84,7 @@ def _check(env: Environment, draft: Path, epoch: int) -> None:
 
 def _epoch(env: Environment) -> int:
     with env.reading() as (txn, handles):
-        return int(Edit(txn, handles).meta(EPOCH, 0))
+        return int(Transaction(txn, handles).meta(EPOCH, 0))
 
 
 def make_own(env: Environment, now: datetime, keep: int) -> Path:

@@ -29,7 +29,7 @@ from slowcat_memory.store.disk.folder import (
     sync_dir,
 )
 from slowcat_memory.store.disk.tables import ERASE_DUE
-from slowcat_memory.store.disk.transaction import Edit, transact
+from slowcat_memory.store.disk.transaction import Transaction, transact
 
 log = logging.getLogger(__name__)
 
@@ -128,7 +128,7 @@ def erase_due(env: Environment) -> bool:
         True from a forgetting until its erasure.
     """
     with env.reading() as (txn, handles):
-        return bool(Edit(txn, handles).meta(ERASE_DUE, False))
+        return bool(Transaction(txn, handles).meta(ERASE_DUE, False))
 
 
 def erase_if_due(env: Environment, sparing: str = "") -> bool:
@@ -169,7 +169,7 @@ def erase(env: Environment, sparing: str = "") -> bool:
     if not _rewrite(env):
         return False
     remove_older(env.path, sparing)
-    transact(env, lambda edit: edit.set_meta(ERASE_DUE, False))
+    transact(env, lambda tx: tx.set_meta(ERASE_DUE, False))
     return True
 
 

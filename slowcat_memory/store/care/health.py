@@ -22,8 +22,8 @@ from slowcat_memory.store.disk.folder import BACKUPS, CORRUPT, DATA, REPLACED, R
 from slowcat_memory.store.disk.free_space import MB
 from slowcat_memory.store.disk.locks import alive, holder
 from slowcat_memory.store.disk.tables import ERASE_DUE, SCHEMA
-from slowcat_memory.store.disk.transaction import Edit
-from slowcat_memory.store.rows.subjects import embedders, is_there
+from slowcat_memory.store.disk.transaction import Transaction
+from slowcat_memory.store.rows.subjects import embedders, exists
 
 ABOUT = ("contexts", "keys", "vectors")  # tables whose rows are about a memory
 Rows = list[tuple[str, bytes]]
@@ -105,11 +105,11 @@ def look(env: Environment, root: Root, min_free_mb: int, unclean_stop: bool) -> 
     latest = backups.latest(path)
     writer = holder(path)[0] if (path / RUNNING).exists() else 0
     with env.reading() as (txn, handles):
-        edit = Edit(txn, handles)
+        tx = Transaction(txn, handles)
         stats = [txn.stat(db) for db in handles.values()]
-        damaged, orphans = list(_damaged(edit)), list(_orphans(edit))
+        damaged, orphans = list(_damaged(tx)), list(_orphans(tx))
         return Health(
-            schema=edit.meta(SCHEMA, 0),
+            schema=tx.meta(SCHEMA, 0),
             file_bytes=(path / DATA).stat().st_size,
             live_bytes=sum(
                 s["psize"] * (s["branch_pages"] + s["leaf_pages"] + s["overflow_pages"])
@@ -122,30 +122,30 @@ def look(env: Environment, root: Root, min_free_mb: int, unclean_stop: bool) -> 
             stale_readers=sum(not alive(pid) for pid in _readers(env)),
             damaged=dict(Counter(table for table, _ in damaged)),
             orphans=dict(Counter(table for table, _ in orphans)),
-            erase_due=bool(edit.meta(ERASE_DUE, False)),
+            erase_due=bool(tx.meta(ERASE_DUE, False)),
             backup_at=latest[0] if latest else None,
             backup=latest[1] if latest else None,
             backups=len(list((path / BACKUPS).glob("*.mdb"))),
             aside=tuple(sorted([*path.glob(f"{CORRUPT}*"), *path.glob(f"{REPLACED}*")])),
-            indexes=tuple(_bad_indexes(edit, root)),
+            indexes=tuple(_bad_indexes(tx, root)),
         )
 
 
-def mend(edit: Edit) -> dict[str, int]:
+def repair(tx: Transaction) -> dict[str, int]:
     """Take away what is about nothing, and what can be made again and does not read back.
 
     Damage to anything else is left to the canary, which sees to the whole store.
 
     Args:
-        edit: Takes the changes.
+        tx: Takes the changes.
 
     Returns:
         How many rows went, by table.
     """
-    bad = [row for row in _damaged(edit) if row[0] in ABOUT]
-    gone = dict.fromkeys([*bad, *_orphans(edit)])
+    bad = [row for row in _damaged(tx) if row[0] in ABOUT]
+    gone = dict.fromkeys([*bad, *_orphans(tx)])
     for table, key in gone:
-        edit.drop(table, key)
+        tx.drop(table, key)
     return dict(Counter(table for table, _ in gone))
 
 
@@ -156,40 +156,40 @@ def _readers(env: Environment) -> Iterator[int]:
             yield int(first[0])
 
 
-def _damaged(edit: Edit) -> Iterator[tuple[str, bytes]]:
-    for table, db in edit.handles.items():
-        for key, value in edit.txn.cursor(db):
+def _damaged(tx: Transaction) -> Iterator[tuple[str, bytes]]:
+    for table, db in tx.handles.items():
+        for key, value in tx.txn.cursor(db):
             if not intact(key, value):
                 yield table, bytes(key)
 
 
-def _orphans(edit: Edit) -> Iterator[tuple[str, bytes]]:
+def _orphans(tx: Transaction) -> Iterator[tuple[str, bytes]]:
     """Find rows about memories that are not there, and vectors of a space that nobody knows."""
-    known = {keys.embedder_hash(embedder) for embedder in embedders(edit)}
+    known = {keys.embedder_hash(embedder) for embedder in embedders(tx)}
     for table in ABOUT:
-        if table not in edit.handles:  # read beside a writer of an older version
+        if table not in tx.handles:  # read beside a writer of an older version
             continue
-        for key in edit.txn.cursor(edit.handles[table]).iternext(values=False):
+        for key in tx.txn.cursor(tx.handles[table]).iternext(values=False):
             space, about = (
                 (key[: keys.HASH], key[keys.HASH :]) if table == "vectors" else (b"", key)
             )
-            if (space and space not in known) or not _has_subject(table, about, edit):
+            if (space and space not in known) or not _has_subject(table, about, tx):
                 yield table, bytes(key)
 
 
-def _has_subject(table: str, about: bytes, edit: Edit) -> bool:
+def _has_subject(table: str, about: bytes, tx: Transaction) -> bool:
     scope, rest = keys.split_scope(about)
     id = rest.decode()
     owner = keys.owner_of(id)
     if table == "contexts" or not owner:
-        return is_there(scope, id, edit)
-    if table == "vectors" and edit.get("keys", about) is None:
-        return is_there(scope, id, edit)  # of a memory whose id looks like a key's
-    return is_there(scope, owner, edit)
+        return exists(scope, id, tx)
+    if table == "vectors" and tx.get("keys", about) is None:
+        return exists(scope, id, tx)  # of a memory whose id looks like a key's
+    return exists(scope, owner, tx)
 
 
-def _bad_indexes(edit: Edit, root: Root) -> Iterator[BadIndex]:
-    for key, value in edit.txn.cursor(edit.handles["manifest"]):
+def _bad_indexes(tx: Transaction, root: Root) -> Iterator[BadIndex]:
+    for key, value in tx.txn.cursor(tx.handles["manifest"]):
         try:
             manifest = codec.decode(Manifest, key, value)
         except StoreDamagedError:

@@ -9,20 +9,20 @@ from slowcat_memory.store.care.copy import copy_out
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import BACKUPS, sync_dir
 from slowcat_memory.store.disk.tables import CREATED, EPOCH, NEXT_ID, SCHEMA, SCHEMA_VERSION
-from slowcat_memory.store.disk.transaction import Edit, transact
+from slowcat_memory.store.disk.transaction import Transaction, transact
 
-Migration = Callable[[Edit], None]
+Migration = Callable[[Transaction], None]
 
 
-def _to_blocks(edit: Edit) -> None:
+def _to_blocks(tx: Transaction) -> None:
     """To 2: tables for blocks and dictionaries. They are made on opening, and may be empty."""
 
 
-def _to_commands(edit: Edit) -> None:
+def _to_commands(tx: Transaction) -> None:
     """To 3: a table for orders, made on opening; and turns that may be marked as asides."""
 
 
-def _to_thinking(edit: Edit) -> None:
+def _to_thinking(tx: Transaction) -> None:
     """To 4: tables for contexts, keys, tasks and runs, made on opening; all empty at first."""
 
 
@@ -42,7 +42,7 @@ def version(env: Environment) -> int | None:
     with env.reading() as (txn, handles):
         if "meta" not in handles:
             return None
-        found = Edit(txn, handles).meta(SCHEMA, None)
+        found = Transaction(txn, handles).meta(SCHEMA, None)
         return None if found is None else int(found)
 
 
@@ -68,7 +68,7 @@ def bring_up_to_date(
     """
     found = version(env)
     if found is None:
-        transact(env, lambda edit: _found(edit, now, target))
+        transact(env, lambda tx: _found(tx, now, target))
         return None
     check(found, env.path, target)
     if found == target:
@@ -97,17 +97,17 @@ def check(found: int | None, path: Path, target: int = SCHEMA_VERSION) -> None:
         )
 
 
-def _found(edit: Edit, now: datetime, target: int) -> None:
-    edit.set_meta(SCHEMA, target)
-    edit.set_meta(CREATED, now.isoformat())
-    edit.set_meta(NEXT_ID, 1)
-    edit.set_meta(EPOCH, 0)
+def _found(tx: Transaction, now: datetime, target: int) -> None:
+    tx.set_meta(SCHEMA, target)
+    tx.set_meta(CREATED, now.isoformat())
+    tx.set_meta(NEXT_ID, 1)
+    tx.set_meta(EPOCH, 0)
 
 
 def _step(migration: Migration, reached: int) -> Migration:
-    def change(edit: Edit) -> None:
-        migration(edit)
-        edit.set_meta(SCHEMA, reached)
+    def change(tx: Transaction) -> None:
+        migration(tx)
+        tx.set_meta(SCHEMA, reached)
 
     return change
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.records import Session
 from slowcat_memory.store.blocks.locations import EVENTS, event_keys
-from slowcat_memory.store.blocks.reader import BlockReader, DamagedRow, Shelf
+from slowcat_memory.store.blocks.reader import BlockCache, BlockReader, DamagedRow
 from slowcat_memory.store.care import canary_process, copy, repair
 from slowcat_memory.store.care.repair import spans
 from slowcat_memory.store.disk import codec, keys
@@ -42,7 +42,7 @@ from slowcat_memory.store.disk.tables import (
     SCHEMA,
     SCHEMA_VERSION,
 )
-from slowcat_memory.store.disk.transaction import Edit, transact
+from slowcat_memory.store.disk.transaction import Transaction, transact
 from slowcat_memory.store.options import OpenReport
 from slowcat_memory.store.rows.sessions import fold
 
@@ -148,8 +148,8 @@ def _salvage(
         for table in CARRIED:  # each from both ends, up to the pages that do not read
             _ = _carry(data, table, "next", workshop) or _carry(data, table, "prev", workshop)
     env = Environment(workshop, map_size=map_size)
-    transact(env, repair.mend)
-    events, lost = transact(env, lambda edit: _rebuild(edit, now))
+    transact(env, repair.repair_log)
+    events, lost = transact(env, lambda tx: _rebuild(tx, now))
     env.env.sync(True)
     env.close()
     return events, lost
@@ -162,17 +162,17 @@ def _carry(data: Path, tables: str, way: str, workshop: Path) -> bool:
     return bool(came_through)
 
 
-def _rebuild(edit: Edit, now: datetime) -> tuple[int, tuple[int, ...]]:
+def _rebuild(tx: Transaction, now: datetime) -> tuple[int, tuple[int, ...]]:
     """Derive what was not carried over from what was."""
     last = events = 0
     lost = []
-    reader = BlockReader(edit.get, Shelf())
-    for key in event_keys(edit.txn, edit.handles):
+    reader = BlockReader(tx.get, BlockCache())
+    for key in event_keys(tx.txn, tx.handles):
         try:
             event = reader.event(key)
         except DamagedRow as error:
             for table in EVENTS:
-                edit.drop(table, key)
+                tx.drop(table, key)
             if error.table != "log":
                 lost.append(keys.id_of(key))
             continue
@@ -180,28 +180,28 @@ def _rebuild(edit: Edit, now: datetime) -> tuple[int, tuple[int, ...]]:
             continue
         events, last = events + 1, keys.id_of(key)
         scoped = keys.scoped_id_key(event.scope, event.id)
-        edit.put("log_by_scope", scoped, codec.seal(scoped))
+        tx.put("log_by_scope", scoped, codec.seal(scoped))
         session = keys.name_key(event.session)
-        edit.write_record("sessions", session, fold(edit.read(Session, "sessions", session), event))
-    _rebuild_meta(edit, max([last, *lost]), now)
+        tx.write_record("sessions", session, fold(tx.read(Session, "sessions", session), event))
+    _rebuild_meta(tx, max([last, *lost]), now)
     return events, tuple(lost)
 
 
-def _rebuild_meta(edit: Edit, last: int, now: datetime) -> None:
-    buried = edit.txn.cursor(edit.handles["tombstones"]).iternext(values=False)
+def _rebuild_meta(tx: Transaction, last: int, now: datetime) -> None:
+    buried = tx.txn.cursor(tx.handles["tombstones"]).iternext(values=False)
     last = max([last, *(keys.id_of(key) for key in buried if key[:1] == b"t")])
-    edit.set_meta(NEXT_ID, max(edit.meta(NEXT_ID, 1), last + 1))
-    edit.set_meta(SCHEMA, edit.meta(SCHEMA, SCHEMA_VERSION))
-    edit.set_meta(CREATED, edit.meta(CREATED, now.isoformat()))
-    numbers = edit.txn.cursor(edit.handles["dictionaries"]).iternext(values=False)
+    tx.set_meta(NEXT_ID, max(tx.meta(NEXT_ID, 1), last + 1))
+    tx.set_meta(SCHEMA, tx.meta(SCHEMA, SCHEMA_VERSION))
+    tx.set_meta(CREATED, tx.meta(CREATED, now.isoformat()))
+    numbers = tx.txn.cursor(tx.handles["dictionaries"]).iternext(values=False)
     taken = max((keys.id_of(key) for key in numbers), default=0)
-    edit.set_meta(DICTIONARIES, max(edit.meta(DICTIONARIES, 0), taken))
-    runs = edit.txn.cursor(edit.handles["runs"]).iternext(values=False)
-    edit.set_meta(LAST_RUN, max([edit.meta(LAST_RUN, 0), *map(keys.id_of, runs)]))
-    known = {bytes.fromhex(digest) for digest in edit.meta("embedders", {})}
-    for key in edit.txn.cursor(edit.handles["vectors"]).iternext(values=False):
+    tx.set_meta(DICTIONARIES, max(tx.meta(DICTIONARIES, 0), taken))
+    runs = tx.txn.cursor(tx.handles["runs"]).iternext(values=False)
+    tx.set_meta(LAST_RUN, max([tx.meta(LAST_RUN, 0), *map(keys.id_of, runs)]))
+    known = {bytes.fromhex(digest) for digest in tx.meta("embedders", {})}
+    for key in tx.txn.cursor(tx.handles["vectors"]).iternext(values=False):
         if key[: keys.HASH] not in known:  # forgetting would not find it
-            edit.drop("vectors", key)
+            tx.drop("vectors", key)
 
 
 # ------------------------------------------------------------------- backups

@@ -12,58 +12,58 @@ from slowcat_memory.store.blocks import block as blocks
 from slowcat_memory.store.blocks import locations
 from slowcat_memory.store.blocks.block import Block
 from slowcat_memory.store.blocks.locations import PLACES
-from slowcat_memory.store.blocks.reader import BlockReader, Shelf
-from slowcat_memory.store.blocks.removal import unblock
+from slowcat_memory.store.blocks.reader import BlockCache, BlockReader
+from slowcat_memory.store.blocks.removal import unpack_block
 from slowcat_memory.store.disk import keys
-from slowcat_memory.store.disk.transaction import Edit
+from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.writer.tier_view import CURSOR
 
 _SHOWN = 20  # spans in one line
 
 
-def mend(edit: Edit) -> None:
+def repair(tx: Transaction) -> None:
     """Mend the log of a store that was just salvaged.
 
     Args:
-        edit: Takes the changes.
+        tx: Takes the changes.
     """
-    reader = BlockReader(edit.get, Shelf())
+    reader = BlockReader(tx.get, BlockCache())
     for table in blocks.TABLES:
-        for key, _ in edit.txn.cursor(edit.handles[table]):
+        for key, _ in tx.txn.cursor(tx.handles[table]):
             number = blocks.number_of(key)
             try:
-                _mend(number, reader.block(number), edit)
+                _mend(number, reader.block(number), tx)
             except StoreDamagedError:
-                edit.drop(table, key)
-    for key in edit.txn.cursor(edit.handles["cursors"]).iternext(values=False):
+                tx.drop(table, key)
+    for key in tx.txn.cursor(tx.handles["cursors"]).iternext(values=False):
         if key.startswith(CURSOR.encode()):
-            edit.drop("cursors", key)  # what was taken apart is to be packed again
+            tx.drop("cursors", key)  # what was taken apart is to be packed again
 
 
-def _mend(number: int, block: Block, edit: Edit) -> None:
+def _mend(number: int, block: Block, tx: Transaction) -> None:
     """Have ``places`` say where a block's events are, or take the block apart."""
     missing, elsewhere = [], []
     for id in block.ids:
-        held = _held(id, edit)
-        if held < 0 and edit.get("tombstones", keys.turn_tombstone(id)) is None:
+        held = _held(id, tx)
+        if held < 0 and tx.get("tombstones", keys.turn_tombstone(id)) is None:
             missing.append(id)
         elif held != number:
             elsewhere.append(id)
     if elsewhere:
         mine = [id for id in block.ids if id not in elsewhere]
-        unblock(number, block, mine, edit)
+        unpack_block(number, block, mine, tx)
         return
     for id in missing:
         key = keys.id_key(id)
-        edit.put(PLACES, key, locations.row(key, number))
+        tx.put(PLACES, key, locations.row(key, number))
 
 
-def _held(id: int, edit: Edit) -> int:
+def _held(id: int, tx: Transaction) -> int:
     """Tell which block is said to hold an event; 0 when it has a row, -1 when nobody knows it."""
     key = keys.id_key(id)
-    if edit.get("log", key) is not None:
+    if tx.get("log", key) is not None:
         return 0
-    value = edit.get(PLACES, key)
+    value = tx.get(PLACES, key)
     return -1 if value is None else locations.number(key, value)
 
 

@@ -29,7 +29,7 @@ from slowcat_memory.store.disk.environment import Environment, map_bytes
 from slowcat_memory.store.disk.folder import DATA, REPLACED, RESTORING, create, sync_dir
 from slowcat_memory.store.disk.locks import mark_stopped
 from slowcat_memory.store.disk.tables import CREATED, EPOCH, NEXT_ID
-from slowcat_memory.store.disk.transaction import Edit, transact
+from slowcat_memory.store.disk.transaction import Transaction, transact
 from slowcat_memory.store.options import StoreOptions, utc_now
 from slowcat_memory.store.rows import forget
 
@@ -131,7 +131,7 @@ class _Restoring:
             self._told("forgetting what was forgotten since")
             self._finish_orders()
             forgotten = self._forget(made) if related else 0
-            transact(made, lambda edit: _begin_anew(edit, *_counters(self._env)))
+            transact(made, lambda tx: _begin_anew(tx, *_counters(self._env)))
             if not copy.erase_if_due(made):
                 raise StoreError("what was forgotten could not be erased from the backup's copy")
             events = _events(made)
@@ -197,7 +197,7 @@ class _Restoring:
 def _identity(env: Environment) -> str:
     """Tell which memory a store is: it keeps the moment of its founding through all copies."""
     with env.reading() as (txn, handles):
-        return str(Edit(txn, handles).meta(CREATED, ""))
+        return str(Transaction(txn, handles).meta(CREATED, ""))
 
 
 def _blank(env: Environment) -> bool:
@@ -209,8 +209,8 @@ def _blank(env: Environment) -> bool:
 
 def _counters(env: Environment) -> tuple[int, int]:
     with env.reading() as (txn, handles):
-        edit = Edit(txn, handles)
-        return edit.meta(NEXT_ID, 1), edit.meta(EPOCH, 0)
+        tx = Transaction(txn, handles)
+        return tx.meta(NEXT_ID, 1), tx.meta(EPOCH, 0)
 
 
 def _events(env: Environment) -> int:
@@ -232,10 +232,10 @@ def _wishes(made: Environment, buried: dict[bytes, bytes]) -> list[Forget]:
     turns = tuple(keys.id_of(key) for key in buried if keys.is_turn_tombstone(key))
     memories: dict[str, set[str]] = defaultdict(set)
     with made.reading() as (txn, handles):
-        epoch = Edit(txn, handles).meta(EPOCH, 0)
+        epoch = Transaction(txn, handles).meta(EPOCH, 0)
         for key in txn.cursor(handles["memories"]).iternext(values=False):
             scope, rest = keys.split_scope(key)
-            mark, id = keys.gone_mark(scope, rest.decode()), rest.decode()
+            mark, id = keys.epoch_mark(scope, rest.decode()), rest.decode()
             if keys.memory_tombstone(scope, id) in buried or (
                 mark in buried and codec.decode(int, mark, buried[mark]) > epoch
             ):
@@ -244,21 +244,21 @@ def _wishes(made: Environment, buried: dict[bytes, bytes]) -> list[Forget]:
     return [Forget(turns=turns), *wishes] if turns else wishes
 
 
-def _bury(buried: dict[bytes, bytes], edit: Edit) -> None:
+def _bury(buried: dict[bytes, bytes], tx: Transaction) -> None:
     """Keep exactly what said so before that something is forgotten, in the store or its backup.
 
     Forgetting by name, as is done here, would keep a memory from ever being made again.
     """
-    for key in edit.txn.cursor(edit.handles["tombstones"]).iternext(values=False):
-        edit.drop("tombstones", key)
+    for key in tx.txn.cursor(tx.handles["tombstones"]).iternext(values=False):
+        tx.drop("tombstones", key)
     for key, value in buried.items():
-        edit.put("tombstones", key, value)
+        tx.put("tombstones", key, value)
 
 
-def _begin_anew(edit: Edit, next_id: int, epoch: int) -> None:
+def _begin_anew(tx: Transaction, next_id: int, epoch: int) -> None:
     """Give no id twice, and have every index made anew: none was made of this store."""
-    edit.set_meta(NEXT_ID, max(edit.meta(NEXT_ID, 1), next_id))
-    edit.set_meta(EPOCH, max(edit.meta(EPOCH, 0), epoch) + 1)
+    tx.set_meta(NEXT_ID, max(tx.meta(NEXT_ID, 1), next_id))
+    tx.set_meta(EPOCH, max(tx.meta(EPOCH, 0), epoch) + 1)
     for table in ("manifest", "changes"):
-        for key in edit.txn.cursor(edit.handles[table]).iternext(values=False):
-            edit.drop(table, key)
+        for key in tx.txn.cursor(tx.handles[table]).iternext(values=False):
+            tx.drop(table, key)

@@ -61,7 +61,7 @@ def intact(key: bytes, value: bytes) -> bool:
     return bool(zlib.crc32(memoryview(value)[HEADER.size :], zlib.crc32(key)) == crc)
 
 
-def speaks_of_damage(error: lmdb.Error) -> bool:
+def is_file_damage(error: lmdb.Error) -> bool:
     """Tell whether an error is the file's fault.
 
     Args:
@@ -185,7 +185,7 @@ def main(args: list[str]) -> int:
     except MemoryError:
         return UNKNOWN
     except lmdb.Error as error:
-        return DAMAGED if speaks_of_damage(error) else UNKNOWN
+        return DAMAGED if is_file_damage(error) else UNKNOWN
     except Exception:  # whatever a damaged file leads to
         return DAMAGED
 

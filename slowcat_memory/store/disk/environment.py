@@ -19,10 +19,10 @@ import lmdb
 
 from slowcat_memory.errors import StoreBusyError, StoreClosedError, StoreDamagedError, StoreError
 from slowcat_memory.pages import give_back
-from slowcat_memory.store.disk.canary import MAX_TABLES, speaks_of_damage
+from slowcat_memory.store.disk.canary import MAX_TABLES, is_file_damage
 from slowcat_memory.store.disk.folder import DATA, LOCK, sync_dir
 from slowcat_memory.store.disk.locks import folder_lock
-from slowcat_memory.store.disk.reader_gate import Gate
+from slowcat_memory.store.disk.reader_gate import ReaderGate
 from slowcat_memory.store.disk.tables import NAMES
 
 Handles: TypeAlias = "dict[str, lmdb._Database]"
@@ -70,7 +70,7 @@ class Environment:
         self.readonly = readonly
         self._map_size = map_size
         self._metasync = metasync
-        self._gate = Gate()
+        self._gate = ReaderGate()
         self._shut = False
         self._env: lmdb.Environment | None = None
         self._files: tuple[int, int] = (0, 0)
@@ -235,4 +235,4 @@ def _why(path: Path, error: lmdb.Error) -> StoreError:
     message = f"cannot open {path}: {error}"
     if "already open" in str(error):
         return StoreBusyError(message, hint="Share the open store.", pid=os.getpid())
-    return StoreDamagedError(message) if speaks_of_damage(error) else StoreError(message)
+    return StoreDamagedError(message) if is_file_damage(error) else StoreError(message)

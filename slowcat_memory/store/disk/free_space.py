@@ -8,7 +8,7 @@ ASK_EVERY = 5.0  # seconds
 MB = 1_000_000
 
 
-class Room:
+class FreeSpace:
     """Watches the free space of a folder's disk, asking at most every few seconds."""
 
     def __init__(self, path: Path, min_free_mb: int) -> None:

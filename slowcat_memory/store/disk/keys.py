@@ -195,7 +195,7 @@ def is_turn_tombstone(key: bytes) -> bool:
     return key[:1] == b"t" and len(key) == 1 + _U64.size
 
 
-def gone_mark(scope: str, memory: str) -> bytes:
+def epoch_mark(scope: str, memory: str) -> bytes:
     """Return the key that says when a memory was forgotten that may be made anew.
 
     Args:

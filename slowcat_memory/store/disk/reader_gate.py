@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-class Gate:
+class ReaderGate:
     """Many readers or one closer.
 
     Threads hold it for a read transaction, so for micro- to milliseconds. A thread that is inside

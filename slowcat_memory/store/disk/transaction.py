@@ -2,7 +2,7 @@
 
 LMDB never sees a key twice in one transaction: a put and a delete, or two puts, of one key leave
 pages behind that make structural checks of a healthy file cry wolf. So changes gather here, the
-last one per key wins, and reading through an edit sees them.
+last one per key wins, and reading through an tx sees them.
 """
 
 from collections.abc import Callable
@@ -19,32 +19,32 @@ from slowcat_memory.store.disk.tables import COUNTS
 T = TypeVar("T")
 
 
-class Edit:
-    """Rows to put and to drop, over a transaction or over another edit."""
+class Transaction:
+    """Rows to put and to drop, over a transaction or over another tx."""
 
-    def __init__(self, txn: Txn, handles: Handles, under: "Edit | None" = None) -> None:
+    def __init__(self, txn: Txn, handles: Handles, under: "Transaction | None" = None) -> None:
         """Start empty.
 
         Args:
             txn: The write transaction to read through to.
             handles: The tables.
-            under: An edit whose changes are seen too.
+            under: An tx whose changes are seen too.
         """
         self.txn = txn
         self.handles = handles
         self._under = under
         self._rows: dict[str, dict[bytes, bytes | None]] = {}
 
-    def over(self) -> "Edit":
-        """Begin an edit on top of this one, to be absorbed when it turns out well.
+    def over(self) -> "Transaction":
+        """Begin an tx on top of this one, to be absorbed when it turns out well.
 
         Returns:
-            The edit.
+            The tx.
         """
-        return Edit(self.txn, self.handles, self)
+        return Transaction(self.txn, self.handles, self)
 
-    def absorb(self, other: "Edit") -> None:
-        """Take over another edit's changes.
+    def absorb(self, other: "Transaction") -> None:
+        """Take over another tx's changes.
 
         Args:
             other: From ``over``.
@@ -109,7 +109,7 @@ class Edit:
             table: The table.
 
         Returns:
-            Keys of this edit alone.
+            Keys of this tx alone.
         """
         return {key for key, value in self._rows.get(table, {}).items() if value is not None}
 
@@ -220,12 +220,12 @@ class Edit:
         }
 
 
-def transact(env: Environment, change: Callable[[Edit], T]) -> T:
+def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
     """Run one write transaction, growing the map as often as it takes.
 
     Args:
         env: Where to write; from the thread that owns its writes.
-        change: Puts its changes into the edit; called again when the map had to grow.
+        change: Puts its changes into the tx; called again when the map had to grow.
 
     Returns:
         What ``change`` returned, once it is committed.
@@ -236,10 +236,10 @@ def transact(env: Environment, change: Callable[[Edit], T]) -> T:
     while True:
         try:
             with env.begin_write() as txn:
-                edit = Edit(txn, env.handles)
-                result = change(edit)
-                if not edit.empty():
-                    edit.write()
+                tx = Transaction(txn, env.handles)
+                result = change(tx)
+                if not tx.empty():
+                    tx.write()
             return result
         except lmdb.MapFullError:
             env.grow()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from slowcat_memory.records import Context, Forget, Key, Run, Task
 from slowcat_memory.store.disk import keys
-from slowcat_memory.store.disk.transaction import Edit
+from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.rows.subjects import drop_vectors
 
 Subject = tuple[str, str]  # scope, id
@@ -134,32 +134,32 @@ def _names(gone: Gone, scope: str, key: str) -> bool:
     return key in gone.sessions or (scope, key) in gone.memories
 
 
-def drop(along: Along, edit: Edit) -> None:
+def drop(along: Along, tx: Transaction) -> None:
     """Take everything away that goes along.
 
     Args:
         along: The rows.
-        edit: Takes the changes.
+        tx: Takes the changes.
     """
     for table, subjects in (("contexts", along.contexts), ("keys", along.keys)):
         for scope, id in subjects:
-            edit.drop(table, keys.scoped_key(scope, id))
-            drop_vectors(scope, id, edit)
+            tx.drop(table, keys.scoped_key(scope, id))
+            drop_vectors(scope, id, tx)
     for task in along.tasks:
-        edit.drop("tasks", keys.name_key(task))
+        tx.drop("tasks", keys.name_key(task))
     for run in along.runs:
-        edit.drop("runs", keys.id_key(run))
+        tx.drop("runs", keys.id_key(run))
 
 
-def drop_damaged(table: str, key: bytes, edit: Edit) -> None:
+def drop_damaged(table: str, key: bytes, tx: Transaction) -> None:
     """Take a row away that nobody can read, and the vectors of what it was.
 
     Args:
         table: Its table.
         key: Its key.
-        edit: Takes the changes.
+        tx: Takes the changes.
     """
-    edit.drop(table, key)
+    tx.drop(table, key)
     if table in SUBJECTS:
         scope, id = keys.split_scope(key)
-        drop_vectors(scope, id.decode(), edit)
+        drop_vectors(scope, id.decode(), tx)

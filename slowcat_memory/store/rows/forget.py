@@ -31,10 +31,10 @@ from slowcat_memory.records import (
 )
 from slowcat_memory.store.blocks import removal
 from slowcat_memory.store.blocks.locations import EVENTS, event_keys
-from slowcat_memory.store.blocks.reader import BlockReader, DamagedRow, Shelf
+from slowcat_memory.store.blocks.reader import BlockCache, BlockReader, DamagedRow
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE
-from slowcat_memory.store.disk.transaction import Edit
+from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.rows import apply, cascade, change_log, unended
 from slowcat_memory.store.rows.sessions import fold
 
@@ -77,36 +77,36 @@ class Doomed:
     along: cascade.Along = field(default_factory=cascade.Along)
     damaged: list[tuple[str, bytes]] = field(default_factory=list)
 
-    def readable(self, edit: Edit, table: str, kind: Any) -> Iterator[Any]:
+    def readable(self, tx: Transaction, table: str, kind: Any) -> Iterator[Any]:
         """Read a table's records and note those that are damaged.
 
         Args:
-            edit: To read from.
+            tx: To read from.
             table: The table.
             kind: Its records' type.
 
         Yields:
             Records.
         """
-        if table not in edit.handles:  # read beside a writer of an older version
+        if table not in tx.handles:  # read beside a writer of an older version
             return
-        for key, value in edit.txn.cursor(edit.handles[table]):
+        for key, value in tx.txn.cursor(tx.handles[table]):
             try:
                 yield codec.decode(kind, key, value)
             except StoreDamagedError:
                 self.damaged.append((table, key))
 
-    def events(self, edit: Edit) -> Iterator[Event]:
+    def events(self, tx: Transaction) -> Iterator[Event]:
         """Read the log, and note what is damaged: a row, or a block with all that point to it.
 
         Args:
-            edit: To read from.
+            tx: To read from.
 
         Yields:
             Events.
         """
-        reader = BlockReader(edit.get, Shelf())
-        for key in event_keys(edit.txn, edit.handles):
+        reader = BlockReader(tx.get, BlockCache())
+        for key in event_keys(tx.txn, tx.handles):
             try:
                 event = reader.event(key)
             except DamagedRow as error:
@@ -119,40 +119,40 @@ class Doomed:
 # ------------------------------------------------------------------- which
 
 
-def find(what: Forget, edit: Edit) -> Doomed:
+def find(what: Forget, tx: Transaction) -> Doomed:
     """Find every row that a wish covers.
 
     Args:
         what: The wish, checked.
-        edit: To read from.
+        tx: To read from.
 
     Returns:
         The rows.
     """
     doomed = Doomed()
-    events = list(doomed.events(edit))
+    events = list(doomed.events(tx))
     wanted = _turn_test(what)
     doomed.turns = {e.id: e for e in events if isinstance(e, Turn) and wanted(e)}
     _find_sessions(what, events, doomed)
     doomed.memories = {(t.scope, chunk_id(t.id)) for t in doomed.turns.values()}
-    for memory in doomed.readable(edit, "memories", Memory):
+    for memory in doomed.readable(tx, "memories", Memory):
         if _covers(what, memory, doomed):
             doomed.memories.add((memory.scope, memory.id))
             if doomed.turns.keys().isdisjoint(memory.sources) and memory.id not in what.memories:
                 doomed.unnamed.add((memory.scope, memory.id))
-    _find_along(what, doomed, edit)
+    _find_along(what, doomed, tx)
     return doomed
 
 
-def _find_along(what: Forget, doomed: Doomed, edit: Edit) -> None:
+def _find_along(what: Forget, doomed: Doomed, tx: Transaction) -> None:
     ended = frozenset(session for session, row in doomed.sessions.items() if row is None)
     gone = cascade.Gone(frozenset(doomed.turns), frozenset(doomed.memories), ended)
     along, read = doomed.along, doomed.readable
-    contexts, every_key = read(edit, "contexts", Context), read(edit, "keys", Key)
+    contexts, every_key = read(tx, "contexts", Context), read(tx, "keys", Key)
     for table, subject in cascade.contexts_and_keys(gone, contexts, every_key):
         (along.contexts if table == "contexts" else along.keys).add(subject)
-    along.tasks |= set(cascade.tasks(what, gone, read(edit, "tasks", Task)))
-    along.runs |= set(cascade.runs(what, gone, along.tasks, read(edit, "runs", Run)))
+    along.tasks |= set(cascade.tasks(what, gone, read(tx, "tasks", Task)))
+    along.runs |= set(cascade.runs(what, gone, along.tasks, read(tx, "runs", Run)))
 
 
 def _turn_test(what: Forget) -> Callable[[Turn], bool]:
@@ -217,71 +217,71 @@ def _folded(events: list[Event]) -> Session | None:
 # ------------------------------------------------------------------- away
 
 
-def covered(what: Forget, edit: Edit) -> Forgotten:
+def covered(what: Forget, tx: Transaction) -> Forgotten:
     """Tell what a wish covers, and take nothing away.
 
     Args:
         what: The wish, checked.
-        edit: To read from.
+        tx: To read from.
 
     Returns:
         What would be gone.
     """
-    doomed = find(what, edit)
+    doomed = find(what, tx)
     return Forgotten(turns=tuple(sorted(doomed.turns)), memories=tuple(sorted(doomed.memories)))
 
 
-def forget(what: Forget, edit: Edit) -> Forgotten:
+def forget(what: Forget, tx: Transaction) -> Forgotten:
     """Take away every row that a wish covers, and leave nothing of it in blocks or dictionaries.
 
     Args:
         what: The wish, checked.
-        edit: Takes the changes.
+        tx: Takes the changes.
 
     Returns:
         What is gone; not erased yet.
     """
-    doomed = find(what, edit)
-    _empty_blocks(doomed, edit)
-    _drop_events(doomed, edit)
+    doomed = find(what, tx)
+    _empty_blocks(doomed, tx)
+    _drop_events(doomed, tx)
     for scope, memory in doomed.memories:
-        apply.drop_memory(scope, memory, edit)
-    cascade.drop(doomed.along, edit)
-    _bury(what, doomed, edit)
-    _clean_ledger(doomed, edit)
-    _clean_commands(what, doomed, edit)
+        apply.drop_memory(scope, memory, tx)
+    cascade.drop(doomed.along, tx)
+    _bury(what, doomed, tx)
+    _clean_ledger(doomed, tx)
+    _clean_commands(what, doomed, tx)
     for table, key in doomed.damaged:
-        cascade.drop_damaged(table, key, edit)
+        cascade.drop_damaged(table, key, tx)
     if doomed.turns or doomed.memories or doomed.edges or doomed.along or doomed.damaged:
-        _close_the_books(doomed, edit)
+        _close_the_books(doomed, tx)
     return Forgotten(turns=tuple(sorted(doomed.turns)), memories=tuple(sorted(doomed.memories)))
 
 
-def _empty_blocks(doomed: Doomed, edit: Edit) -> None:
+def _empty_blocks(doomed: Doomed, tx: Transaction) -> None:
     """Take events out of their blocks; the rows that say which are still in place."""
     gone = {*doomed.turns, *doomed.edges}
     gone |= {keys.id_of(key) for table, key in doomed.damaged if table in EVENTS}
-    numbers = {removal.block_of(keys.id_key(id), edit) for id in gone} - {0}
+    numbers = {removal.block_of(keys.id_key(id), tx) for id in gone} - {0}
     if gone:
-        removal.take_out(gone, numbers, edit)
+        removal.remove_events(gone, numbers, tx)
 
 
-def _drop_events(doomed: Doomed, edit: Edit) -> None:
+def _drop_events(doomed: Doomed, tx: Transaction) -> None:
     gone: dict[int, Event] = {**doomed.turns, **doomed.edges}
     for event in gone.values():
         for table in EVENTS:
-            edit.drop(table, keys.id_key(event.id))
-        edit.drop("log_by_scope", keys.scoped_id_key(event.scope, event.id))
+            tx.drop(table, keys.id_key(event.id))
+        tx.drop("log_by_scope", keys.scoped_id_key(event.scope, event.id))
     for session, row in doomed.sessions.items():
         key = keys.name_key(session)
-        unended.track(edit.read(Session, "sessions", key), row, session, edit)
+        unended.track(tx.read(Session, "sessions", key), row, session, tx)
         if row is None:
-            edit.drop("sessions", key)
+            tx.drop("sessions", key)
         else:
-            edit.write_record("sessions", key, row)
+            tx.write_record("sessions", key, row)
 
 
-def _bury(what: Forget, doomed: Doomed, edit: Edit) -> None:
+def _bury(what: Forget, doomed: Doomed, tx: Transaction) -> None:
     """Leave a tombstone for what was named; a cascade's memories may be made anew, differently.
 
     What went neither by its name nor by its sources leaves a mark: the same words may be kept
@@ -290,32 +290,32 @@ def _bury(what: Forget, doomed: Doomed, edit: Edit) -> None:
     buried = [keys.turn_tombstone(turn) for turn in doomed.turns]
     buried += [keys.memory_tombstone(s, m) for s, m in doomed.memories if m in what.memories]
     for key in buried:
-        edit.put("tombstones", key, codec.seal(key))
-    epoch = edit.meta(EPOCH, 0) + 1
+        tx.put("tombstones", key, codec.seal(key))
+    epoch = tx.meta(EPOCH, 0) + 1
     for scope, memory in doomed.unnamed:
-        edit.write_record("tombstones", keys.gone_mark(scope, memory), epoch)
+        tx.write_record("tombstones", keys.epoch_mark(scope, memory), epoch)
 
 
-def _clean_ledger(doomed: Doomed, edit: Edit) -> None:
+def _clean_ledger(doomed: Doomed, tx: Transaction) -> None:
     ids = {memory for _, memory in doomed.memories}
-    for entry in list(doomed.readable(edit, "ledger", LedgerEntry)):
+    for entry in list(doomed.readable(tx, "ledger", LedgerEntry)):
         key = keys.id_key(entry.turn)
         kept = apply.without(entry, lambda memory: memory in ids)
         if entry.turn in doomed.turns:
-            edit.drop("ledger", key)
+            tx.drop("ledger", key)
         elif kept != entry:
-            edit.write_record("ledger", key, kept)
+            tx.write_record("ledger", key, kept)
 
 
-def _clean_commands(what: Forget, doomed: Doomed, edit: Edit) -> None:
+def _clean_commands(what: Forget, doomed: Doomed, tx: Transaction) -> None:
     """Take what is gone out of the orders that name it; an id may be made of its words."""
     whole = what == Forget(scope=what.scope, everything=True)
-    for entry in list(doomed.readable(edit, "commands", CommandEntry)):
+    for entry in list(doomed.readable(tx, "commands", CommandEntry)):
         key = keys.id_key(entry.id)
         if whole and what.scope in ("", entry.scope):
-            edit.drop("commands", key)
+            tx.drop("commands", key)
         elif (cleaned := _cleaned(entry, doomed)) != entry:
-            edit.write_record("commands", key, cleaned)
+            tx.write_record("commands", key, cleaned)
 
 
 def _cleaned(entry: CommandEntry, doomed: Doomed) -> CommandEntry:
@@ -335,14 +335,14 @@ def _cleaned(entry: CommandEntry, doomed: Doomed) -> CommandEntry:
     )
 
 
-def _close_the_books(doomed: Doomed, edit: Edit) -> None:
+def _close_the_books(doomed: Doomed, tx: Transaction) -> None:
     scopes = {scope for scope, _ in doomed.memories}
     scopes |= {turn.scope for turn in doomed.turns.values()}
     scopes |= {edge.scope for edge in doomed.edges.values()} | doomed.along.scopes()
     for scope in scopes:
-        edit.drop("manifest", keys.name_key(scope))
+        tx.drop("manifest", keys.name_key(scope))
         change_log.drop(
-            scope, change_log.LATEST, edit
+            scope, change_log.LATEST, tx
         )  # nothing builds on them, and ids may be words
-    edit.set_meta(EPOCH, edit.meta(EPOCH, 0) + 1)
-    edit.set_meta(ERASE_DUE, True)
+    tx.set_meta(EPOCH, tx.meta(EPOCH, 0) + 1)
+    tx.set_meta(ERASE_DUE, True)

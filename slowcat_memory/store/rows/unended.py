@@ -2,22 +2,22 @@
 
 from slowcat_memory.records import Session
 from slowcat_memory.store.disk.tables import NEXT_ID, UNENDED
-from slowcat_memory.store.disk.transaction import Edit
+from slowcat_memory.store.disk.transaction import Transaction
 
 
-def track(before: Session | None, after: Session | None, id: str, edit: Edit) -> None:
+def track(before: Session | None, after: Session | None, id: str, tx: Transaction) -> None:
     """Take note of a session's new state.
 
     Args:
         before: Its row until now, None when there was none.
         after: Its row from now on, None when it is gone.
         id: The session.
-        edit: Takes the change; a store of a version that took no note never begins to.
+        tx: Takes the change; a store of a version that took no note never begins to.
     """
     was, is_now = (row is not None and row.ended is None for row in (before, after))
     if was == is_now:
         return
-    known = edit.meta(UNENDED, [] if edit.meta(NEXT_ID, 1) == 1 else None)
+    known = tx.meta(UNENDED, [] if tx.meta(NEXT_ID, 1) == 1 else None)
     if known is not None:
         others = [session for session in known if session != id]
-        edit.set_meta(UNENDED, [*others, id] if is_now else others)
+        tx.set_meta(UNENDED, [*others, id] if is_now else others)

@@ -26,15 +26,15 @@ from slowcat_memory.store.blocks import locations
 from slowcat_memory.store.blocks.block import COLD, WARM
 from slowcat_memory.store.blocks.dictionary import Dictionary, Packer
 from slowcat_memory.store.blocks.locations import PLACES
-from slowcat_memory.store.blocks.reader import Shelf
+from slowcat_memory.store.blocks.reader import BlockCache
 from slowcat_memory.store.blocks.removal import read
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.tables import DICTIONARIES, EPOCH
-from slowcat_memory.store.disk.transaction import Edit
+from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.rows import apply
 from slowcat_memory.store.writer.ack import Ack
-from slowcat_memory.store.writer.tier_view import Inventory
+from slowcat_memory.store.writer.tier_view import TierView
 from slowcat_memory.store.writer.write_queue import Stage
 
 SLICE = 2048  # events looked at in one snapshot
@@ -71,18 +71,18 @@ class Move:
     dictionary: int = 0
 
 
-class Ageing:
+class TierMover:
     """Ages the namespaces of a store; one thread at a time."""
 
-    def __init__(self, env: Environment, submit: Submit, shelf: Shelf) -> None:
+    def __init__(self, env: Environment, submit: Submit, cache: BlockCache) -> None:
         """Wire it.
 
         Args:
             env: Read from here.
             submit: Hands a change to the writer.
-            shelf: Keeps blocks unpacked.
+            cache: Keeps blocks unpacked.
         """
-        self._env, self._submit, self._shelf = env, submit, shelf
+        self._env, self._submit, self._cache = env, submit, cache
         self._lock = threading.Lock()
 
     def run(
@@ -124,7 +124,7 @@ class Ageing:
             if stop():
                 return Aged(warmed=warmed, done=False)
             with self._env.reading() as view:
-                found = Inventory(*view, self._shelf)
+                found = TierView(*view, self._cache)
                 at = found.cursor(scope)
                 rows, upto, last = found.slice(scope, max(upto, at.position), hot, SLICE)
                 values = {id: found.value("log", keys.id_key(id)) for id in waiting | rows}
@@ -155,7 +155,7 @@ class Ageing:
         aged: Aged,
     ) -> Aged:
         with self._env.reading() as view:
-            found = Inventory(*view, self._shelf)
+            found = TierView(*view, self._cache)
             at, circumstances = found.cursor(scope), found.circumstances(options)
             if at.note == circumstances:
                 return aged
@@ -188,7 +188,7 @@ class Ageing:
         """Pack a block by zstd; None for a damaged one, which stays as it is."""
         key = keys.id_key(number)
         with self._env.reading() as view:
-            found = Inventory(*view, self._shelf)
+            found = TierView(*view, self._cache)
             table = found.reader.table(number)
             value = found.value(table, key)
             if not value:
@@ -216,8 +216,8 @@ class Ageing:
     ) -> Dictionary | None:
         """Train on the latest events that are cold, or about to be."""
         with self._env.reading() as view:
-            found = Inventory(*view, self._shelf)
-            epoch = int(Edit(*view).meta(EPOCH, 0))
+            found = TierView(*view, self._cache)
+            epoch = int(Transaction(*view).meta(EPOCH, 0))
             samples = found.samples(numbers, options.dictionary_from)
         data = dictionaries.train(list(samples.values()), options.dictionary_bytes)
         if not data:
@@ -231,7 +231,7 @@ class Ageing:
     def _sweep(self, scope: str) -> None:
         """Drop the dictionaries that no block names any more, but not the newest."""
         with self._env.reading() as view:
-            found = Inventory(*view, self._shelf)
+            found = TierView(*view, self._cache)
             named = {head.dictionary for head in found.cold(scope).values()}
             idle = [number for number in found.dictionaries(scope)[:-1] if number not in named]
         if idle:
@@ -270,50 +270,50 @@ def _packed(scope: str, ids: Sequence[int], values: dict[int, bytes]) -> Move:
 # ------------------------------------------------------------------- on the writer thread
 
 
-def move(moves: Sequence[Move], edit: Edit) -> None:
+def move(moves: Sequence[Move], tx: Transaction) -> None:
     """Write blocks, and take away what they replace.
 
     Args:
         moves: The blocks.
-        edit: Takes the changes.
+        tx: Takes the changes.
 
     Raises:
         OvertakenError: Something is not what it was when it was packed; nothing is changed.
     """
     for made in moves:
         key = keys.id_key(made.number)
-        _check(made, key, edit)
+        _check(made, key, tx)
         if made.was is not None:
-            edit.drop(made.was[0], key)
-        edit.put(made.to, key, made.value)
+            tx.drop(made.was[0], key)
+        tx.put(made.to, key, made.value)
         for at, _ in made.rows:
-            edit.drop("log", at)
-            edit.put(PLACES, at, locations.row(at, made.number))
+            tx.drop("log", at)
+            tx.put(PLACES, at, locations.row(at, made.number))
 
 
-def _check(made: Move, key: bytes, edit: Edit) -> None:
-    here = [edit.get("log", at) == value for at, value in made.rows]
+def _check(made: Move, key: bytes, tx: Transaction) -> None:
+    here = [tx.get("log", at) == value for at, value in made.rows]
     if made.was is None:
-        here += [edit.get(table, key) is None for table in blocks.TABLES]
+        here += [tx.get(table, key) is None for table in blocks.TABLES]
     else:
-        here.append(edit.get(made.was[0], key) == made.was[1])
+        here.append(tx.get(made.was[0], key) == made.was[1])
     if made.dictionary:
-        here.append(edit.get("dictionaries", keys.id_key(made.dictionary)) is not None)
+        here.append(tx.get("dictionaries", keys.id_key(made.dictionary)) is not None)
     if not all(here):
         raise OvertakenError("something was forgotten while it was packed")
 
 
 def _keep_dictionary(
-    trained: Dictionary, epoch: int, numbered: list[Dictionary], edit: Edit
+    trained: Dictionary, epoch: int, numbered: list[Dictionary], tx: Transaction
 ) -> None:
-    if edit.meta(EPOCH, 0) != epoch:
+    if tx.meta(EPOCH, 0) != epoch:
         raise OvertakenError("something was forgotten while a dictionary was trained")
-    number = edit.meta(DICTIONARIES, 0) + 1
+    number = tx.meta(DICTIONARIES, 0) + 1
     numbered.append(replace(trained, number=number))
-    edit.set_meta(DICTIONARIES, number)
-    edit.write_record("dictionaries", keys.id_key(number), numbered[-1])
+    tx.set_meta(DICTIONARIES, number)
+    tx.write_record("dictionaries", keys.id_key(number), numbered[-1])
 
 
-def _drop_dictionaries(numbers: Sequence[int], edit: Edit) -> None:
+def _drop_dictionaries(numbers: Sequence[int], tx: Transaction) -> None:
     for number in numbers:
-        edit.drop("dictionaries", keys.id_key(number))
+        tx.drop("dictionaries", keys.id_key(number))

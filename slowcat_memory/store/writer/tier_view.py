@@ -13,32 +13,32 @@ from slowcat_memory.records import Cursor, LedgerEntry, Memory, Session, Turn
 from slowcat_memory.store.blocks import block
 from slowcat_memory.store.blocks.block import COLD, WARM, Head
 from slowcat_memory.store.blocks.dictionary import SAMPLE_BYTES, Dictionary
-from slowcat_memory.store.blocks.reader import BlockReader, Shelf
+from slowcat_memory.store.blocks.reader import BlockCache, BlockReader
 from slowcat_memory.store.blocks.removal import block_of, read
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.environment import Handles, Txn
 from slowcat_memory.store.disk.tables import EPOCH
-from slowcat_memory.store.disk.transaction import Edit
+from slowcat_memory.store.disk.transaction import Transaction
 
 T = TypeVar("T")
 
 CURSOR = "tiers/"  # and the namespace
 
 
-class Inventory:
+class TierView:
     """A view of a namespace's tiers through one read transaction."""
 
-    def __init__(self, txn: Txn, handles: Handles, shelf: Shelf) -> None:
+    def __init__(self, txn: Txn, handles: Handles, cache: BlockCache) -> None:
         """Wrap a transaction.
 
         Args:
             txn: The transaction.
             handles: The tables.
-            shelf: Keeps blocks unpacked.
+            cache: Keeps blocks unpacked.
         """
         self._txn, self._handles = txn, handles
-        self._edit = Edit(txn, handles)
-        self.reader = BlockReader(self._edit.get, shelf)
+        self._edit = Transaction(txn, handles)
+        self.reader = BlockReader(self._edit.get, cache)
 
     def value(self, table: str, key: bytes) -> bytes:
         """Read a row that is there.
@@ -228,7 +228,7 @@ class Inventory:
         found = {}
         for key, value in self._txn.cursor(self._handles[table]):
             try:
-                head = block.glance(value)
+                head = block.read_head(value)
             except StoreDamagedError:
                 continue
             if head.scope == scope:

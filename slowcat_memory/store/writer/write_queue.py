@@ -16,10 +16,10 @@ from msgspec.structs import replace
 
 from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError
 from slowcat_memory.records import Event, Turn
-from slowcat_memory.store.disk.transaction import Edit
+from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.writer.ack import Ack, running
 
-Stage = Callable[[Edit], None]
+Stage = Callable[[Transaction], None]
 StageEvents = Callable[[tuple[Event, ...]], Stage]
 
 
@@ -28,7 +28,7 @@ class Write:
     """Something to be saved, possibly together with others in one transaction.
 
     Attributes:
-        stage: Puts its changes into an edit.
+        stage: Puts its changes into an tx.
         weight: How many events it counts for.
         derived: It can be made again.
         future: Told the outcome.
@@ -58,7 +58,7 @@ class Task:
 Item = Write | Task
 
 
-class Backlog:
+class WriteQueue:
     """A bounded queue from any thread to the writer thread; it numbers events as they enter."""
 
     def __init__(self, limit: int, next_id: int) -> None:
@@ -168,7 +168,7 @@ class Backlog:
         if not quiet:
             self._changed.notify_all()
 
-    def ring(self) -> None:
+    def wake_writer(self) -> None:
         """Wake the writer, if anything waits."""
         if self._queue:
             with self._changed:
@@ -294,7 +294,7 @@ class Backlog:
         return sum(item.weight for item in items if not item.derived)
 
 
-def _nothing(edit: Edit) -> None:
+def _nothing(tx: Transaction) -> None:
     """Change nothing: a write that is done when those before it are."""
 
 

@@ -1,6 +1,6 @@
 """The one thread that writes.
 
-It drains the backlog, up to a transaction's worth at a time, commits, and only then tells the
+It drains the queue, up to a transaction's worth at a time, commits, and only then tells the
 callers (group commit). What a disk cannot take now it tries again later, for as long as the store
 is open; what can never be written fails alone, without the others of its transaction.
 """
@@ -17,11 +17,11 @@ from slowcat_memory.errors import StoreClosedError, StoreError
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.failures import BROKEN, POISON, as_store_error
-from slowcat_memory.store.disk.transaction import Edit, transact
+from slowcat_memory.store.disk.transaction import Transaction, transact
 from slowcat_memory.store.options import StoreOptions
 from slowcat_memory.store.rows import apply
 from slowcat_memory.store.writer.ack import stock
-from slowcat_memory.store.writer.write_queue import Backlog, Item, Task, Write
+from slowcat_memory.store.writer.write_queue import Item, Task, Write, WriteQueue
 
 T = TypeVar("T")
 
@@ -32,12 +32,12 @@ CHORES_EVERY = 3600.0  # seconds
 
 
 class Writer:
-    """Saves what the backlog holds."""
+    """Saves what the queue holds."""
 
     def __init__(
         self,
         env: Environment,
-        backlog: Backlog,
+        queue: WriteQueue,
         options: StoreOptions,
         on_trouble: Callable[[StoreError], None],
         metrics: Metrics,
@@ -46,13 +46,13 @@ class Writer:
 
         Args:
             env: Where to write; nobody else does.
-            backlog: What to write.
+            queue: What to write.
             options: How.
             on_trouble: Told once per spell of trouble, on the writer thread.
             metrics: Observes commits.
         """
         self._env = env
-        self._backlog = backlog
+        self._queue = queue
         self._options = options
         self._on_trouble = on_trouble
         self._metrics = metrics
@@ -62,7 +62,7 @@ class Writer:
         self._thread.start()
 
     def join(self, timeout: float) -> bool:
-        """Wait for the thread to end, after the backlog was closed.
+        """Wait for the thread to end, after the queue was closed.
 
         Args:
             timeout: Seconds.
@@ -90,14 +90,14 @@ class Writer:
         if threading.current_thread() is self._thread:
             raise StoreError("this waits for the writer thread, so it cannot be called on it")
         task = Task(run)
-        self._backlog.add(task)
+        self._queue.add(task)
         return cast(T, task.future.result())
 
     # ------------------------------------------------------------------- the loop
 
     def _run(self) -> None:
         stock()
-        while (batch := self._backlog.take(self._options.batch_limit, CHORES_EVERY)) is not None:
+        while (batch := self._queue.take(self._options.batch_limit, CHORES_EVERY)) is not None:
             try:
                 self._work(batch)
             except Exception as error:  # a bug: say so, and go on saving
@@ -146,33 +146,33 @@ class Writer:
             By position in the batch: why a write is not in it.
         """
         start = time.perf_counter()
-        failed = transact(self._env, lambda edit: self._stage_all(batch, edit))
-        self._metrics.observe("store.commit", (time.perf_counter() - start) * 1e3)
-        self._metrics.observe("store.batch", sum(write.weight for write in batch))
-        self._metrics.observe("store.unsaved", self._backlog.unsaved())
+        failed = transact(self._env, lambda tx: self._stage_all(batch, tx))
+        self._metrics.observe("store_commit", (time.perf_counter() - start) * 1e3)
+        self._metrics.observe("store_batch", sum(write.weight for write in batch))
+        self._metrics.observe("store_unsaved", self._queue.unsaved())
         return failed
 
-    def _stage_all(self, batch: list[Write], edit: Edit) -> dict[int, Exception]:
+    def _stage_all(self, batch: list[Write], tx: Transaction) -> dict[int, Exception]:
         failed: dict[int, Exception] = {}
         for position, write in enumerate(batch):
             try:
-                self._stage(write, edit)
+                self._stage(write, tx)
             except lmdb.Error:
                 raise
             except Exception as error:
                 failed[position] = error
-        apply.trim("ledger", self._options.ledger_keep, edit)
-        apply.trim("runs", self._options.runs_keep, edit)
+        apply.trim("ledger", self._options.ledger_keep, tx)
+        apply.trim("runs", self._options.runs_keep, tx)
         return failed
 
-    def _stage(self, write: Write, edit: Edit) -> None:
-        mine = edit.over()
+    def _stage(self, write: Write, tx: Transaction) -> None:
+        mine = tx.over()
         write.stage(mine)
-        edit.absorb(mine)
+        tx.absorb(mine)
 
     def _tell(self, batch: list[Write], failed: dict[int, Exception]) -> None:
         for position, write in enumerate(batch):
-            self._backlog.settled(write)
+            self._queue.settled(write)
             if position in failed:
                 write.future.set_exception(as_store_error(failed[position]))
             else:
@@ -181,7 +181,7 @@ class Writer:
     def _fail(self, batch: list[Item], error: StoreError) -> None:
         for item in batch:
             if not item.future.done():
-                self._backlog.settled(item)
+                self._queue.settled(item)
                 item.future.set_exception(error)
 
     # ------------------------------------------------------------------- trouble
@@ -195,20 +195,20 @@ class Writer:
 
     def _trouble(self, batch: list[Write], error: Exception) -> None:
         """Keep everything in memory and try again later."""
-        self._backlog.put_back(batch)
+        self._queue.put_back(batch)
         if not self._pause:
             self._report(as_store_error(error))
         self._pause = min(LONGEST_PAUSE, 2 * self._pause or FIRST_PAUSE)
-        for task in self._backlog.remove_tasks():
+        for task in self._queue.remove_tasks():
             task.future.set_exception(as_store_error(error))
-        if self._backlog.pause(self._pause):
+        if self._queue.pause(self._pause):
             return self._last_try(error)
         if isinstance(error, BROKEN):
             self._env.reopen()
 
     def _last_try(self, error: Exception) -> None:
         """The store is being closed: what cannot be saved now never will be."""
-        batch = self._backlog.take(self._options.queue_limit, 0) or []
+        batch = self._queue.take(self._options.queue_limit, 0) or []
         try:
             writes = [item for item in batch if isinstance(item, Write)]
             self._tell(writes, self._commit(writes))
@@ -217,7 +217,7 @@ class Writer:
 
     def _report(self, error: StoreError) -> None:
         log.error("the store cannot save: %s", error)
-        self._metrics.count("store.trouble")
+        self._metrics.count("store_trouble")
         try:
             self._on_trouble(error)
         except Exception:
