@@ -36,7 +36,7 @@ from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
 
 SOURCES_MB = 260  # requirements C35
-LOG = ("log", "places", "warm", "cold", "dictionaries")
+LOG = ("log", "places", "warm", "cold")
 PARTS = ("hot", "warm", "cold", "places", "vectors", "index", "other")
 
 
@@ -123,7 +123,7 @@ def _disk(path: Path) -> dict[str, Any]:
     parts = {
         "hot": tables["log"],
         "warm": tables["warm"],
-        "cold": tables["cold"] + tables["dictionaries"],
+        "cold": tables["cold"],
         "places": tables["places"],
         "vectors": tables["vectors"],
         "index": index,

@@ -563,13 +563,11 @@ class Aged(Struct, frozen=True, kw_only=True):
     Attributes:
         warmed: How many events went into warm blocks.
         cooled: How many went on into cold ones.
-        trained: How many dictionaries were trained.
         done: False when it was stopped before its end: there is more to move.
     """
 
     warmed: int = 0
     cooled: int = 0
-    trained: int = 0
     done: bool = True
 
 

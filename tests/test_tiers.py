@@ -11,7 +11,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, Turn
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
-SMALL = {"warm": 30, "block_exchanges": 4, "dictionary_from": 100}
+SMALL = {"warm": 30, "block_exchanges": 4}
 THINGS = ("cello", "kayak", "tent", "piano", "lamp", "sofa", "fence", "camera", "radio", "oven")
 
 
@@ -59,7 +59,7 @@ def test_a_memory_is_found_in_every_tier(opened) -> None:
     before = {n: found(engine, n) for n in range(0, 260, 13)}
     assert all(before[n] == said(n).text for n in before)
     aged = engine.age()
-    assert aged.done and aged.warmed >= 230 and aged.trained == 1
+    assert aged.done and aged.warmed >= 230
     assert tiers(engine)["cold"] > 180 and tiers(engine)["hot"] <= 30
     assert {n: found(engine, n) for n in before} == before
     engine.close()

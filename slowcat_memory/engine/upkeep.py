@@ -95,7 +95,6 @@ class Upkeep(Forgetting):
         return Aged(
             warmed=sum(aged.warmed for aged in moved),
             cooled=sum(aged.cooled for aged in moved),
-            trained=sum(aged.trained for aged in moved),
             done=all(aged.done for aged in moved),
         )
 

@@ -1,7 +1,7 @@
-"""Here is an id, give me the record: the only truth, in one LMDB file.
+"""The only truth, in one LMDB file: given an id, returns the record.
 
-Useful for: appending what was said, keeping what was derived from it, reading both consistently,
-and forgetting for good. Not useful for: finding something by its content (see ``index``).
+For appending the log, keeping what was derived from it, reading both consistently, and forgetting
+for good. To find something by its content, see ``index``.
 """
 
 from slowcat_memory.store.care.health import BadIndex, Health
@@ -9,7 +9,7 @@ from slowcat_memory.store.care.restore import Restored, restore
 from slowcat_memory.store.options import OpenReport, StoreOptions
 from slowcat_memory.store.snapshot import Snapshot
 from slowcat_memory.store.store import Store
-from slowcat_memory.store.writer.ack import Ack
+from slowcat_memory.store.writer.write_queue import Ack
 
 __all__ = [
     "Ack",

@@ -1,4 +1,4 @@
-"""Which stores are open in this process: closed at its exit, dead in its forked children.
+"""Registry of open stores: closes them at exit and marks them closed in forked children.
 
 LMDB lets a forked child write, unguarded by the parent's locks; so a child's copies of the stores
 refuse to work.
@@ -11,33 +11,25 @@ from typing import Protocol
 
 
 class OpenStore(Protocol):
-    """What can end with its process."""
+    """What can be registered."""
 
     def close(self) -> None:
-        """End in order."""
+        """Close it in order."""
 
     def close_after_fork(self) -> None:
-        """End in a forked child, leaving the parent's untouched."""
+        """Close it in a forked child, without touching what is the parent's."""
 
 
 _open: "weakref.WeakSet[OpenStore]" = weakref.WeakSet()
 
 
 def register(store: OpenStore) -> None:
-    """Remember an open store.
-
-    Args:
-        store: The store.
-    """
+    """Add an open store."""
     _open.add(store)
 
 
 def unregister(store: OpenStore) -> None:
-    """Forget a store that is closed.
-
-    Args:
-        store: The store.
-    """
+    """Remove a store that was closed."""
     _open.discard(store)
 
 
@@ -47,11 +39,11 @@ def _close_all() -> None:
         store.close()
 
 
-def _kill_all_in_child() -> None:
+def _close_all_after_fork() -> None:
     for store in list(_open):
         store.close_after_fork()
     _open.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_kill_all_in_child)
+    os.register_at_fork(after_in_child=_close_all_after_fork)

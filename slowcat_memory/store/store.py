@@ -1,13 +1,12 @@
 """The store: append, apply, forget, snapshot.
 
-Theory of operation. One process writes, and in it one thread. Callers on any thread hand their
-writes to the ``WriteQueue``; the ``Writer`` saves them in order, many per transaction, and resolves
-their receipts once they are on disk. Readers take snapshots: LMDB read transactions, which wait
-for nothing but the rare moment in which the file grows its map or is swapped. With
+Theory of operation. One process writes, and in it one thread. Callers on any thread put their
+writes into the ``WriteQueue``; the ``Writer`` saves them in order, many per transaction, and
+resolves their receipts once they are on disk. Readers take snapshots: LMDB read transactions, which
+wait for nothing but the rare moment in which the file grows its map or is swapped. With
 ``durability="full"`` a receipt that is done survives a kill and a power loss.
 """
 
-import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 import lmdb
+from loguru import logger
 from msgspec.structs import replace
 
 from slowcat_memory.core.retention.tiering import HOT, TierOptions
@@ -33,31 +33,28 @@ from slowcat_memory.records import (
 )
 from slowcat_memory.store import open_stores
 from slowcat_memory.store.blocks.reader import BlockCache
-from slowcat_memory.store.care import backup as backups
 from slowcat_memory.store.care import copy, health
 from slowcat_memory.store.care import open as opening
 from slowcat_memory.store.care.health import Health
-from slowcat_memory.store.disk.free_space import FreeSpace
+from slowcat_memory.store.disk.folder import FreeSpace
 from slowcat_memory.store.disk.locks import mark_stopped
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions, utc_now
-from slowcat_memory.store.rows import apply, forget
+from slowcat_memory.store.rows import bookkeeping, forget
+from slowcat_memory.store.rows.apply import append_events, apply_batch
 from slowcat_memory.store.snapshot import Snapshot
-from slowcat_memory.store.writer.ack import Ack
 from slowcat_memory.store.writer.tier_mover import TierMover
-from slowcat_memory.store.writer.write_queue import Stage, Write, WriteQueue
-from slowcat_memory.store.writer.writer import Writer, closed
+from slowcat_memory.store.writer.write_queue import Ack, Change, Write, WriteQueue
+from slowcat_memory.store.writer.writer import Writer, closed_error
 
-log = logging.getLogger(__name__)
-
-DRAIN_SECONDS = 2.0
+CLOSE_TIMEOUT_S = 2.0
 MAX_QUARANTINED = 1000  # keys remembered; more are only counted
 
 OnTrouble = Callable[[StoreError], None]
 
 
 class Store:
-    """Everything that was said, and everything that was made of it.
+    """The log of everything that was said, and every record that was derived from it.
 
     Safe to use from any thread. Once it is closed, and in a forked child, every method that reads
     or writes raises ``StoreClosedError``. A write raises ``StoreFullError`` at once when too many
@@ -78,15 +75,7 @@ class Store:
         now: Callable[[], datetime],
         metrics: Metrics,
     ) -> None:
-        """Take over what ``open`` prepared; not called directly.
-
-        Args:
-            opened: The environment, the lock and the report.
-            options: How to keep things.
-            on_trouble: Told of trouble.
-            now: The clock.
-            metrics: Observes.
-        """
+        """Use what ``open`` prepared; not called directly."""
         self.path = opened.env.path
         self.readonly = opened.env.readonly
         self.opened: OpenReport = opened.report
@@ -101,7 +90,7 @@ class Store:
         self._closed = False
         self._queue = WriteQueue(options.queue_limit, opened.next_id)
         self._cache = BlockCache()
-        self._tier_mover = TierMover(self._env, self._derive, self._cache)
+        self._tier_mover = TierMover(self._env, self._write_derived, self._cache)
         self._writer: Writer | None = None
         if not self.readonly:
             self._writer = Writer(self._env, self._queue, options, on_trouble, metrics)
@@ -126,12 +115,9 @@ class Store:
             path: Its folder.
             readonly: Only read; makes nothing, and works beside a writer.
             options: How to keep things.
-            on_trouble: Told once per spell of trouble with the disk, on the writer thread.
+            on_trouble: Called on the writer thread, once each time that the disk begins to refuse.
             now: The clock.
             metrics: Observes commits.
-
-        Returns:
-            The store.
 
         Raises:
             StoreBusyError: Another process has it open for writing.
@@ -146,18 +132,19 @@ class Store:
     # ------------------------------------------------------------------- write
 
     def append(self, event: Event, *, quiet: bool = False) -> Ack:
-        """Put an event into the log. Never waits: numbered now, saved by the writer thread.
+        """Append an event to the log. Never waits: numbered now, saved by the writer thread.
 
         Args:
             event: A turn or session edge; its id is given here.
-            quiet: Let the writer sleep until ``ring``: waking a thread costs more than the rest.
+            quiet: Let the writer sleep until ``wake_writer``: waking a thread costs more than the
+                rest.
 
         Returns:
             The receipt, with the numbered event.
         """
         self._checked_writer()
         return self._queue.add_events(
-            (event,), lambda numbered: partial(apply.append, numbered, None), quiet=quiet
+            (event,), lambda numbered: partial(append_events, numbered, None), quiet=quiet
         )[0]
 
     def wake_writer(self) -> None:
@@ -165,87 +152,64 @@ class Store:
         self._queue.wake_writer()
 
     def append_all(self, events: Sequence[Event], cursor: Cursor | None = None) -> list[Ack]:
-        """Put events into the log in one transaction: all of them or none.
+        """Append events to the log in one transaction: all of them or none.
 
         Args:
             events: In the order in which they happened; at least one. A negative ``reply_to``
                 counts back from its turn: -1 is the event before it in this call.
-            cursor: Moved along.
+            cursor: Written with them.
 
         Returns:
             One receipt per event; they share one future.
         """
         self._checked_writer()
         return self._queue.add_events(
-            events, lambda numbered: partial(apply.append, numbered, cursor)
+            events, lambda numbered: partial(append_events, numbered, cursor)
         )
 
     def apply(self, job: str, batch: WriteBatch) -> Ack:
         """Write everything that one step derived, in one transaction: drops, puts, the cursor.
 
         What was made from something forgotten meanwhile is left out, as is a vector of something
-        that is not here.
-
-        Args:
-            job: Who asks, for the counters.
-            batch: The step's outcome.
-
-        Returns:
-            The receipt.
+        that is not here. ``job`` names the counter.
         """
         self._metrics.count(f"store_apply_{job}")
-        return self._derive(partial(apply.apply, batch))
+        return self._write_derived(partial(apply_batch, batch))
 
     def write_ledger(self, entry: LedgerEntry) -> Ack:
-        """Write down what recall did for a turn.
-
-        Args:
-            entry: The row.
-
-        Returns:
-            The receipt.
-        """
-        return self._derive(partial(apply.write_ledger, entry))
+        """Write what recall did for a turn."""
+        return self._write_derived(partial(bookkeeping.write_ledger, entry))
 
     def publish(self, manifest: Manifest) -> Ack:
-        """Vouch for a sealed index.
-
-        Args:
-            manifest: Its row.
+        """Write the manifest of a sealed index.
 
         Returns:
             The receipt; it fails when something was forgotten since the index was begun.
         """
-        return self._write(partial(apply.publish, manifest))
+        return self._write(partial(bookkeeping.publish, manifest))
 
     def unpublish(self, scope: str) -> Ack:
-        """No longer vouch for a namespace's index.
+        """Delete the manifest of a namespace's index."""
+        return self._write(partial(bookkeeping.unpublish, scope))
 
-        Args:
-            scope: The namespace.
-
-        Returns:
-            The receipt.
-        """
-        return self._write(partial(apply.unpublish, scope))
-
-    def _derive(self, change: Stage) -> Ack:
+    def _write_derived(self, change: Change) -> Ack:
         """Write what can wait until the disk has room."""
-        self._check_free_space()
+        if self._free_space.scarce():
+            raise StoreFullError("the disk is nearly full", hint="Make room on the disk.")
         return self._write(change)
 
-    def _write(self, change: Stage) -> Ack:
+    def _write(self, change: Change) -> Ack:
         self._checked_writer()
         return self._queue.add(Write(change))
 
     # ------------------------------------------------------------------- forget
 
-    def forget(self, what: Forget, *, erase: bool = True) -> Forgotten:
-        """Delete what a person wants gone, with everything that was made from it; waits for it.
+    def forget(self, what: Forget | Sequence[Forget], *, erase: bool = True) -> Forgotten:
+        """Delete what one request, or any of several, covers, with everything made from it; waits.
 
-        One transaction takes the rows away: from then on no snapshot shows them. Then ``erase``
-        leaves their bytes behind, at about 3 s per million rows. Everything appended before is
-        saved first, so it is covered.
+        One transaction deletes the rows: from then on no snapshot shows them. Then ``erase`` leaves
+        their bytes behind, at about 3 s per million rows. Everything appended before is saved
+        first, so it is covered. Several requests cost one pass over the store, as one does.
 
         Args:
             what: What to forget.
@@ -255,46 +219,42 @@ class Store:
             What is gone, and whether its bytes are.
 
         Raises:
-            ValueError: No condition is given.
+            ValueError: A request has no condition, or there is none.
             StoreError: It could not be deleted; nothing is gone.
         """
-        forget.check(what)
-        return self._checked_writer().call(partial(self._forget, what, erase))
+        requests = (what,) if isinstance(what, Forget) else tuple(what)
+        forget.check(requests)
+        return self._checked_writer().call(partial(self._forget, requests, erase))
 
-    def covered(self, what: Forget) -> Forgotten:
-        """Tell what ``forget`` would delete, of what is on disk; changes nothing.
-
-        Args:
-            what: What to forget.
-
-        Returns:
-            What would be gone.
+    def covered(self, what: Forget | Sequence[Forget]) -> Forgotten:
+        """Return what ``forget`` would delete of what is on disk; changes nothing.
 
         Raises:
-            ValueError: No condition is given.
+            ValueError: A request has no condition, or there is none.
             StoreError: It cannot be read.
         """
-        forget.check(what)
+        requests = (what,) if isinstance(what, Forget) else tuple(what)
+        forget.check(requests)
         self._check_open()
         with self._env.reading() as (txn, handles):
-            return forget.covered(what, Transaction(txn, handles))
+            return forget.select(requests, Transaction(txn, handles)).result()
 
-    def _forget(self, what: Forget, erase: bool) -> Forgotten:
-        gone = transact(self._env, partial(forget.forget, what))
+    def _forget(self, requests: Sequence[Forget], erase: bool) -> Forgotten:
+        gone = transact(self._env, partial(forget.forget, requests))
         self._cache.clear()  # after the commit: a reader may have unpacked a block until then
-        due = copy.erase_due(self._env)
-        return replace(gone, erased=copy.erase_if_due(self._env) if erase else not due)
+        erased = copy.erase_if_due(self._env) if erase else not copy.erase_due(self._env)
+        return replace(gone, erased=erased)
 
     def erase(self) -> bool:
         """Leave the bytes of everything deleted behind; waits for it.
 
         Rewrites the file, and removes the backups and the moved-aside files in the store's folder,
-        which predate the deletion. Backups elsewhere are the caller's. Does nothing when nothing
-        is due.
+        which are older than the deletion. Backups elsewhere are the caller's. Does nothing when
+        nothing is due.
 
         Returns:
-            False when a reader or the disk kept it from happening; it is then tried at the next
-            forgetting and at the next open.
+            False when a reader or the disk prevented it; it is then tried at the next forget and
+            at the next open.
 
         Raises:
             StoreError: The store is closed, or this is a forked child.
@@ -303,16 +263,12 @@ class Store:
 
     # ------------------------------------------------------------------- read
 
-    def release(self) -> None:
-        """Give back the pages of the file that were read; they come back when they are read again."""
-        self._env.release()
-
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
-        """Take a consistent view of what is committed. Never hold it across an ``await``.
+        """Open a consistent view of what is committed. Never hold it across an ``await``.
 
         Yields:
-            The view, good until the block ends.
+            The view, valid until the block ends.
 
         Raises:
             StoreError: It cannot be read, or the block held it for so long that the file was
@@ -330,10 +286,14 @@ class Store:
         if len(self.quarantined) < MAX_QUARANTINED:
             self.quarantined.add((table, key))
 
-    # ------------------------------------------------------------------- keep
+    def release(self) -> None:
+        """Let the system drop the file's pages from memory; they are loaded again when read."""
+        self._env.release_pages()
+
+    # ------------------------------------------------------------------- care
 
     def flush(self, timeout: float | None = None) -> bool:
-        """Wait until everything that was handed in before is on disk. Not on the event loop.
+        """Wait until everything written before is on disk. Not on the event loop.
 
         Args:
             timeout: Seconds; None waits as long as it takes.
@@ -346,11 +306,7 @@ class Store:
         return self._queue.wait_saved(timeout)
 
     def unsaved(self) -> int:
-        """Return how much is accepted but not on disk.
-
-        Returns:
-            Events and derived writes.
-        """
+        """Return how many events and derived writes are accepted but not on disk."""
         return self._queue.unsaved()
 
     def age(
@@ -362,20 +318,17 @@ class Store:
         now: datetime | None = None,
         stop: Callable[[], bool] = lambda: False,
     ) -> Aged:
-        """Move what a namespace said long ago into blocks that take less room. Blocks.
+        """Move a namespace's old events into blocks that take less room. Blocks.
 
-        Works in small transactions, between which everything else goes on. Nothing that can be
-        read changes by it.
+        Works in small transactions, between which everything else goes on. What is read does not
+        change by it.
 
         Args:
             scope: The namespace.
-            hot: How many of its latest turns are left alone.
+            hot: How many of its latest turns stay as they are.
             options: The tiers.
-            now: The time; None asks the store's clock.
+            now: The time; None calls the store's clock.
             stop: Asked between two transactions; True ends the round.
-
-        Returns:
-            What moved.
 
         Raises:
             StoreError: The store is closed, readonly, or the disk is full; what moved until then
@@ -385,13 +338,13 @@ class Store:
         return self._tier_mover.run(scope, hot, options, now or self._now(), stop)
 
     def shrink(self) -> bool:
-        """Give room that rows left behind back to the disk; waits for it.
+        """Give the room of deleted rows back to the disk; waits for it.
 
         LMDB's file never shrinks by itself. It is written anew, as by ``erase``, when that frees
         more than a third of it.
 
         Returns:
-            False when nothing was to be gained, or a reader kept it from happening.
+            False when nothing was to be gained, or a reader prevented it.
 
         Raises:
             StoreError: The store is closed or readonly, or the disk refuses; the file is as before.
@@ -399,31 +352,25 @@ class Store:
         return self._checked_writer().call(partial(copy.shrink, self._env))
 
     def backup(self, to: Path | None = None) -> Path:
-        """Write a copy, have a canary read it, and only then give it its name; 0600.
+        """Write a copy, 0600, and let a canary read it before it gets its name.
 
         Args:
             to: The file; it must not exist. None makes one in the store's ``backups`` folder and
                 removes the oldest beyond ``backups_keep``.
-
-        Returns:
-            The file.
 
         Raises:
             StoreError: It exists, the disk refuses, or the copy does not read back.
         """
         self._check_open()
         if to is not None:
-            return backups.make(self._env, to, self._now())
-        return backups.make_own(self._env, self._now(), self._options.backups_keep)
+            return copy.back_up(self._env, to, self._now())
+        return copy.back_up_into_store(self._env, self._now(), self._options.backups_keep)
 
     def health(self, root: Callable[[str], Path]) -> Health:
-        """Look how the store is; changes nothing. Reads every row: seconds, for a large one.
+        """Return the state of the store. Reads every row: seconds, for a large one.
 
         Args:
-            root: Tells in which folder the generations of a namespace's index lie.
-
-        Returns:
-            What was found.
+            root: Namespace to the folder with the generations of its index.
 
         Raises:
             StoreError: It cannot be read.
@@ -433,19 +380,18 @@ class Store:
         return health.look(self._env, root, self._options.min_free_mb, unclean)
 
     def repair(self) -> dict[str, int]:
-        """Take away derived rows that belong to nothing or do not read back; waits for it.
+        """Delete derived rows that belong to nothing or do not read back; waits for it.
 
         Returns:
-            How many went, by table.
+            How many were deleted, by table.
 
         Raises:
             StoreError: The store is closed or readonly, or the disk refuses.
         """
-        mended = partial(transact, self._env, health.repair)
-        return self._checked_writer().call(mended)
+        return self._checked_writer().call(partial(transact, self._env, health.repair))
 
-    def close(self, timeout: float = DRAIN_SECONDS) -> None:
-        """Save what waits, mark the store as closed in order, let others write; idempotent.
+    def close(self, timeout: float = CLOSE_TIMEOUT_S) -> None:
+        """Save what waits, mark the store as closed in order, release its lock; idempotent.
 
         Args:
             timeout: Seconds to save what waits. What is not saved then is lost, and its receipts
@@ -457,17 +403,19 @@ class Store:
         open_stores.unregister(self)
         self._queue.close()
         ended = self._writer is None or self._writer.join(timeout)
-        lost = self._queue.abandon(closed())
+        lost = self._queue.abandon(closed_error())
         if lost:
-            log.error("%d events were not saved before the store was closed", lost)
-        if ended:
-            self._leave()
+            logger.error("{} events were not saved before the store was closed", lost)
+        if ended:  # else the writer still hangs in a flush: it keeps file and lock
+            self._env.close()
+            if self._lock is not None:
+                mark_stopped(self.path)
+                self._lock.release()
 
-    def _leave(self) -> None:
-        """Let go of the file. Not while the writer still hangs in a flush: it keeps the lock."""
-        self._env.close()
+    def close_after_fork(self) -> None:
+        """Be closed in a forked child, without touching what is the parent's."""
+        self._closed = True
         if self._lock is not None:
-            mark_stopped(self.path)
             self._lock.release()
 
     def __enter__(self) -> "Store":
@@ -488,13 +436,3 @@ class Store:
         if self._writer is None:
             raise StoreError(f"{self.path} is open for reading only")
         return self._writer
-
-    def _check_free_space(self) -> None:
-        if self._free_space.scarce():
-            raise StoreFullError("the disk is nearly full", hint="Make room on the disk.")
-
-    def close_after_fork(self) -> None:
-        """Be closed, without touching what is the parent's; called after a fork."""
-        self._closed = True
-        if self._lock is not None:
-            self._lock.release()

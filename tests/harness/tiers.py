@@ -11,13 +11,12 @@ from slowcat_memory.core.retention.tiering import TierOptions
 from slowcat_memory.errors import StoreError
 from slowcat_memory.store import Store
 from slowcat_memory.store.blocks import block as blocks
-from slowcat_memory.store.blocks import locations
-from slowcat_memory.store.blocks.dictionary import Dictionary
-from slowcat_memory.store.blocks.reader import BlockCache, BlockReader
+from slowcat_memory.store.blocks.block import Dictionary
+from slowcat_memory.store.blocks.reader import EVENTS, BlockCache, BlockReader, decode_location
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.writer import tier_mover
 
-TINY = TierOptions(warm=8, block_exchanges=3, dictionary_from=20, dictionary_bytes=16_384)
+TINY = TierOptions(warm=8, block_exchanges=3)
 HOT = 8
 
 
@@ -52,11 +51,11 @@ def contents(store: Store, after: int = 0) -> tuple[bytes, int]:
         reader = BlockReader(lambda table, key: txn.get(key, db=handles[table]), BlockCache())
         tables = {
             table: {key: value for key, value in txn.cursor(handles[table])}
-            for table in (*locations.EVENTS, *blocks.TABLES, "dictionaries")
+            for table in (*EVENTS, *blocks.TABLES, "dictionaries")
         }
         numbers = [keys.id_of(key) for table in blocks.TABLES for key in tables[table]]
         found = {number: reader.block(number) for number in numbers if number > after}
-    said = {keys.id_of(k): locations.number(k, v) for k, v in tables["places"].items()}
+    said = {keys.id_of(k): decode_location(k, v) for k, v in tables["places"].items()}
     said = {id: number for id, number in said.items() if number > after}
     held = [(id, number) for number, block in found.items() for id in block.ids]
     wrong = len(set(held) ^ set(said.items())) + len(held) - len({id for id, _ in held})
@@ -94,8 +93,11 @@ def rows_go_first() -> Iterator[None]:
             os.kill(os.getpid(), signal.SIGKILL)
         return ack
 
-    real = Store._derive
-    with mock.patch.object(Store, "_derive", derive), mock.patch.object(tier_mover, "move", first):
+    real = Store._write_derived
+    with (
+        mock.patch.object(Store, "_write_derived", derive),
+        mock.patch.object(tier_mover, "move_blocks", first),
+    ):
         yield
 
 
@@ -104,5 +106,5 @@ def dictionaries_stay() -> Iterator[None]:
     """Forget, but leave dictionaries that were trained on it."""
     from slowcat_memory.store.blocks import removal
 
-    with mock.patch.object(removal, "_tainted", lambda gone, tx: set()):
+    with mock.patch.object(removal, "_trained_on", lambda gone, tx: set()):
         yield

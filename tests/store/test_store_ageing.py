@@ -13,17 +13,15 @@ from slowcat_memory.core.retention.tiering import TierOptions
 from slowcat_memory.records import Forget, LedgerEntry, Offer, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.store.blocks import block as blocks
-from slowcat_memory.store.blocks import locations
-from slowcat_memory.store.blocks.dictionary import Dictionary
-from slowcat_memory.store.blocks.reader import BlockCache, BlockReader
+from slowcat_memory.store.blocks.block import Dictionary
+from slowcat_memory.store.blocks.reader import BlockCache, BlockReader, decode_location
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness.samples import at, edge, memory, token, turn
+from tests.support.dictionary_blocks import pack_with_dictionary
 
 SMALL = StoreOptions(map_size_gib=1 / 16)
-TIERS = TierOptions(
-    warm=20, block_exchanges=4, block_bytes=1_000_000, dictionary_from=100, dictionary_bytes=4096
-)
+TIERS = TierOptions(warm=20, block_exchanges=4, block_bytes=1_000_000)
 DAY = at(86_400)
 
 
@@ -72,7 +70,7 @@ def check_places(store):
     lies_in = {id: number for number, block in every_block(store).items() for id in block.ids}
     held = sum(len(block.ids) for block in every_block(store).values())
     assert held == len(lies_in), "an event is in two blocks"
-    said = {id: locations.number(keys.id_key(id), row) for id, row in rows(store, "places").items()}
+    said = {id: decode_location(keys.id_key(id), row) for id, row in rows(store, "places").items()}
     assert said == lies_in
     assert not said.keys() & rows(store, "log").keys()
 
@@ -83,7 +81,7 @@ def test_everything_reads_as_before(open_store):
     said = [store.append(edge(session="s0")).event, *say(store, 300)]
     before, sessions = events(store), _sessions(store)
     aged = age(store)
-    assert aged.done and aged.trained == 1
+    assert aged.done
     assert aged.warmed >= 270 and aged.cooled >= 240
     assert events(store) == before
     assert events(store, scope="anna", after=50, upto=99) == before[50:99]
@@ -121,7 +119,7 @@ def test_a_second_round_has_nothing_to_do_and_later_turns_follow(store):
     age(store)
     packed = rows(store, "log"), rows(store, "cold")
     again = age(store)
-    assert (again.warmed, again.cooled, again.trained) == (0, 0, 0)
+    assert (again.warmed, again.cooled) == (0, 0)
     assert (rows(store, "log"), rows(store, "cold")) == packed
     for n in range(101, 161):
         store.append(turn(n, session=f"s{n // 30}"))
@@ -223,11 +221,13 @@ def traces(store, path: Path, *numbers: int) -> list:
 def test_the_search_for_traces_finds_them_in_blocks_and_in_dictionaries(store, path):
     say(store, 300)
     age(store)
+    pack_with_dictionary(store)
     found = traces(store, path, *range(1, 250))
     assert {number for number, _ in found} == set(range(1, 250))
     assert any(name.startswith("dictionary") for _, name in found), "else this proves nothing"
 
 
+@pytest.mark.parametrize("dictionary", [False, True])
 @pytest.mark.parametrize(
     "what",
     [
@@ -240,14 +240,14 @@ def test_the_search_for_traces_finds_them_in_blocks_and_in_dictionaries(store, p
         Forget(everything=True),
     ],
 )
-def test_what_is_forgotten_leaves_no_trace_in_any_tier(open_store, path, what):
+def test_what_is_forgotten_leaves_no_trace_in_any_tier(open_store, path, what, dictionary):
     store = open_store()
     for n in range(1, 301):
         store.append(turn(n, session=f"s{n // 30}", speaker="bob" if n % 3 else "anna"))
     store.flush()
     before = {event.id: event for event in events(store)}
     age(store)
-    trained = dictionaries(store)
+    trained = [pack_with_dictionary(store)] if dictionary else []
     gone = store.forget(what)
     assert gone.erased and gone.turns
     assert not store._cache._blocks, "nothing of it stays in memory"
@@ -256,15 +256,13 @@ def test_what_is_forgotten_leaves_no_trace_in_any_tier(open_store, path, what):
     assert traces(store, path, *gone.turns) == []
     check_places(store)
     tainted = any(set(d.made_from) & set(gone.turns) for d in trained)
-    assert len(dictionaries(store)) == (0 if tainted else 1)
+    assert dictionaries(store) == ([] if tainted else trained)
     again = age(store)
     assert again.done
     assert traces(store, path, *gone.turns) == []
     assert {event.id: event for event in events(store)} == left
     check_places(store)
-    if tainted and len(left) > 150:
-        assert again.trained == 1, "trained anew on what remains"
-        assert dictionaries(store)[0].number > trained[0].number
+    assert dictionaries(store) == [], "no block needs one any more"
     store.close()
     assert {event.id: event for event in events(open_store())} == left
 
@@ -288,23 +286,28 @@ def test_forgetting_while_a_block_is_packed_ends_the_round(store, path, monkeypa
     check_places(store)
 
 
-def test_forgetting_while_a_dictionary_is_trained_discards_it(store, path, monkeypatch):
-    from slowcat_memory.store.blocks import dictionary as module
-
-    say(store, 300)
-    real = module.train
-
-    def forget_first(samples, size):
-        monkeypatch.setattr(module, "train", real)
-        store.forget(Forget(turns=(150,)))
-        return real(samples, size)
-
-    monkeypatch.setattr(module, "train", forget_first)
-    assert not age(store).done
+def test_blocks_with_a_dictionary_are_read_and_packed_anew_without_it(open_store, path):
+    store = open_store()
+    said = say(store, 300)
+    age(store)
+    trained = pack_with_dictionary(store)
+    store.close()
+    store = open_store()
+    assert events(store) == said
+    heads = [blocks.read_head(value) for value in rows(store, "cold").values()]
+    assert {head.dictionary for head in heads} == {trained.number}
+    with store.snapshot() as snapshot:
+        assert snapshot.tiers()["cold"].memories == sum(head.turns for head in heads)
+    stopped = age(store, stop=iter([False, False, True]).__next__)
+    assert not stopped.done and dictionaries(store) == [trained], "some blocks still name it"
+    assert events(store) == said
+    assert age(store).done
     assert dictionaries(store) == []
-    assert age(store).trained == 1
-    assert traces(store, path, 150) == []
+    assert not any(blocks.read_head(row).dictionary for row in rows(store, "cold").values())
+    assert events(store) == said
     check_places(store)
+    again = age(store)
+    assert (again.warmed, again.cooled) == (0, 0)
 
 
 @settings(max_examples=15, deadline=None)
@@ -313,8 +316,6 @@ def test_ageing_and_forgetting_in_any_order(rng: random.Random, count: int):
     options = TierOptions(
         warm=rng.choice([0, 6, 30]),
         block_exchanges=rng.choice([1, 3]),
-        dictionary_from=70,
-        dictionary_bytes=2048,
     )
     with TemporaryDirectory() as folder:
         path = Path(folder) / "store"
@@ -438,6 +439,7 @@ def test_a_lost_dictionary_costs_its_blocks_and_nothing_else(open_store, path, t
     store = open_store()
     say(store, 300)
     age(store)
+    pack_with_dictionary(store)
     cold = {id for n in rows(store, "cold") for id in every_block(store)[n].ids}
     spoil(store, "dictionaries", 1)
     assert {event.id for event in events(store)} == set(range(1, 301)) - cold

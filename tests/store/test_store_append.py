@@ -149,7 +149,7 @@ def test_derived_work_gives_way_then_events_are_refused(open_store, monkeypatch)
     store = open_store(options=StoreOptions(map_size_gib=0.0625, queue_limit=5))
     held = threading.Event()
     busy = threading.Event()
-    store._writer_blocked = store._queue.add(_task(busy, held))
+    store._writer_blocked = store._queue.add(_call(busy, held))
     busy.wait(5)
     batch = _batch()
     derived = [store.apply("j", batch) for _ in range(2)]
@@ -169,10 +169,10 @@ def test_derived_work_gives_way_then_events_are_refused(open_store, monkeypatch)
         assert snapshot.last_id() == 5
 
 
-def _task(busy, held):
-    from slowcat_memory.store.writer.write_queue import Task
+def _call(busy, held):
+    from slowcat_memory.store.writer.write_queue import Call
 
-    return Task(lambda: (busy.set(), held.wait(10)))
+    return Call(lambda: (busy.set(), held.wait(10)))
 
 
 def _batch():

@@ -52,7 +52,7 @@ def test_a_restored_backup_is_what_was_backed_up(store, backup, path):
     fill(store, 15, since=11)
     store.close()
     told = []
-    done = put_back(path, backup, told=told.append)
+    done = put_back(path, backup, on_step=told.append)
     assert (done.events, done.forgotten) == (10, 0)
     assert turns(path) == {n: turn(n).text for n in range(1, 11)}
     with Store.open(path, options=SMALL) as again:

@@ -211,7 +211,7 @@ def test_what_was_not_erased_is_erased_at_the_next_open(open_store, path):
 
 
 def test_a_reader_that_stays_puts_off_the_erasure(store, monkeypatch):
-    monkeypatch.setattr("slowcat_memory.store.care.copy.READERS_LEAVE", 0.05)
+    monkeypatch.setattr("slowcat_memory.store.care.copy.READER_TIMEOUT_S", 0.05)
     store.append(turn(1)).wait()
     with store.snapshot() as snapshot:
         assert not store.forget(Forget(turns=(1,))).erased

@@ -7,7 +7,7 @@ from slowcat_memory.errors import StoreError
 from slowcat_memory.records import WriteBatch
 from slowcat_memory.store import StoreOptions
 from slowcat_memory.store.disk import codec, keys
-from slowcat_memory.store.disk.reader_gate import ReaderGate
+from slowcat_memory.store.disk.environment import ReaderGate
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness.samples import memory, turn
 

@@ -12,7 +12,7 @@ from slowcat_memory.errors import StoreClosedError, StoreDamagedError, StoreErro
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Forget, WriteBatch
 from slowcat_memory.store import StoreOptions
-from slowcat_memory.store.disk import environment, free_space
+from slowcat_memory.store.disk import environment, folder
 from slowcat_memory.store.rows import apply
 from slowcat_memory.store.writer import writer
 from tests.harness.samples import memory, turn
@@ -35,8 +35,8 @@ class Disk:
             return begin(env)
 
         monkeypatch.setattr(environment.Environment, "begin_write", begin_write)
-        monkeypatch.setattr(writer, "FIRST_PAUSE", 0.02)
-        monkeypatch.setattr(writer, "LONGEST_PAUSE", 0.05)
+        monkeypatch.setattr(writer, "FIRST_PAUSE_S", 0.02)
+        monkeypatch.setattr(writer, "LONGEST_PAUSE_S", 0.05)
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_a_handler_that_fails_does_not_stop_the_writer(open_store, disk):
 
 
 def test_an_environment_that_lmdb_gave_up_on_is_opened_anew(open_store, monkeypatch):
-    monkeypatch.setattr(writer, "FIRST_PAUSE", 0.02)
+    monkeypatch.setattr(writer, "FIRST_PAUSE_S", 0.02)
     told, broken = [], [False]
     begin = environment.Environment.begin_write
 
@@ -145,7 +145,7 @@ def test_a_disk_that_refuses_the_founding_is_named(open_store, disk):
 
 
 def test_a_swap_that_could_not_open_the_new_file_heals(open_store, monkeypatch):
-    monkeypatch.setattr(writer, "FIRST_PAUSE", 0.02)
+    monkeypatch.setattr(writer, "FIRST_PAUSE_S", 0.02)
     store = open_store()
     store.append(turn(1))
     store.append(turn(2)).wait(5)
@@ -171,18 +171,18 @@ def test_a_nearly_full_disk_refuses_derived_work_only(open_store, monkeypatch):
     with pytest.raises(StoreFullError, match="nearly full"):
         store.apply("j", WriteBatch(memories=(memory(),)))
     store.append(turn(1)).wait(5)
-    monkeypatch.setattr(free_space, "ASK_EVERY", 0.0)
+    monkeypatch.setattr(folder, "CHECK_FREE_EVERY_S", 0.0)
 
 
 def test_what_lmdb_refuses_for_good_fails_alone(store, monkeypatch):
-    put = apply.append
+    put = apply.append_events
 
     def append(events, cursor, tx):
         put(events, cursor, tx)
         if events[0].id == 2:
             tx.put("log", b"k" * 600, b"value")
 
-    monkeypatch.setattr("slowcat_memory.store.rows.apply.append", append)
+    monkeypatch.setattr("slowcat_memory.store.store.append_events", append)
     acks = [store.append(turn(n)) for n in (1, 2, 3)]
     assert store.flush(5)
     with pytest.raises(StoreError):
@@ -198,7 +198,7 @@ from slowcat_memory.store import Store, StoreOptions; from slowcat_memory.store.
 from tests.harness.samples import turn
 import threading
 
-writer.FIRST_PAUSE = writer.LONGEST_PAUSE = 0.05
+writer.FIRST_PAUSE_S = writer.LONGEST_PAUSE_S = 0.05
 told, refused = [], threading.Event()
 store = Store.open(
     Path(sys.argv[1]),

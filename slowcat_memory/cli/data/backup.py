@@ -87,7 +87,7 @@ def restore(
             keep=not discard,
             foreign=other,
             options=config.store,
-            told=told,
+            on_step=told,
         )
     shutil.rmtree(config.folder / "index", ignore_errors=True)  # it was of what is gone
     if as_json:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.store import Snapshot
 
-HOW = {"hot": "one by one", "warm": "LZ4", "cold": "zstd, dictionary"}
+HOW = {"hot": "one by one", "warm": "LZ4", "cold": "zstd"}
 
 
 def stats(ctx: typer.Context, as_json: AsJson = False) -> None:

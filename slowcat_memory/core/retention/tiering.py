@@ -30,8 +30,7 @@ class Tier(Struct, frozen=True):
     exchanges: int
 
 
-# From near to far. Sizes are the sources' (200 / 500 / 2000), of which the last is no limit here:
-# 2000 is the number of cold memories from which on a dictionary is trained.
+# From near to far. Sizes are the sources' (200 / 500 / 2000), of which the last is no limit here.
 TIERS = (
     Tier("hot", 200, "raw", 0),
     Tier("warm", 500, "lz4", 32),
@@ -56,17 +55,12 @@ class TierOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     Attributes:
         block_exchanges: At most so many exchanges of one session share a block.
         block_bytes: Nor more than so many bytes, unpacked: who reads one text unpacks its block.
-        dictionary_from: How many cold memories a namespace has when a dictionary is trained on
-            them. It is trained anew each time that they have quadrupled.
-        dictionary_bytes: Its size.
         level: zstd's, 1 to 19; 19 takes six times as long as 12 and saves 3 percent more.
     """
 
     warm: Annotated[int, Meta(ge=0)] = WARM.size or 0
     block_exchanges: Annotated[int, Meta(ge=1)] = COLD.exchanges
     block_bytes: Annotated[int, Meta(le=1 << 20)] = 8192
-    dictionary_from: int = 2000
-    dictionary_bytes: Annotated[int, Meta(ge=256, le=1 << 20)] = 32_768
     level: Annotated[int, Meta(ge=1, le=19)] = 12
 
 
@@ -170,17 +164,3 @@ def cooling(blocks: Sequence[Aging], room: int, now: float) -> list[int]:
 def _age_days(block: Aging, now: float) -> float:
     matters = importance(block.words, block.use, block.pinned)
     return (now - block.at) / DAY_S - GRACE_DAYS * (2 * matters - 1)
-
-
-def dictionary_due(cold: int, trained_at: int, options: TierOptions) -> bool:
-    """Tell whether a namespace's dictionary should be trained, or trained anew.
-
-    Args:
-        cold: How many cold memories it has.
-        trained_at: How many it had when the present dictionary was trained, 0 without one.
-        options: From when on it pays.
-
-    Returns:
-        True when it pays.
-    """
-    return cold >= max(1, options.dictionary_from, 4 * trained_at)

@@ -1,20 +1,24 @@
-"""Blocks: many events of one session, packed together.
+"""Blocks: many events of one session, compressed together.
 
 One turn alone does not compress; a session's turns do, because they share names, keys and words.
 A block's row is a short head in plain msgpack, so that statistics and policy need not unpack it,
 and then the packed part: where each event is, and the events' own bytes, one after the other,
 exactly as they were in rows of their own. So one event is read by unpacking one block and decoding
-that event alone.
+that event alone. Warm blocks are packed by LZ4, cold ones by zstd.
 
-An event is either in ``log`` or in a block, and then ``places`` says in which (see ``places``).
+Earlier versions trained zstd dictionaries, one for each namespace. Such blocks are still read; the
+tier mover packs them anew without a dictionary.
+
+zstandard is imported on first use: a store without cold blocks never needs it.
 """
 
 import struct
+import threading
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import lz4.block
 import msgspec
@@ -23,11 +27,11 @@ from msgspec import Struct
 from slowcat_memory.core.retention.importance import said
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Event, Turn
-from slowcat_memory.store.disk import codec, keys
-from slowcat_memory.store.disk.canary import HEADER
+from slowcat_memory.store.disk import codec, envelope
+from slowcat_memory.store.disk.envelope import HEADER
 
 WARM, COLD = "warm", "cold"
-TABLES = (COLD, WARM)  # in the order in which most is found
+TABLES = (COLD, WARM)  # most events are in the first
 LZ4, ZSTD = 1, 2
 MAX_UNPACKED = codec.MAX_BODY + (1 << 20)  # bytes: the largest event, and an index
 
@@ -36,7 +40,7 @@ _INDEX = struct.Struct("<I")
 
 
 class Head(Struct, frozen=True, array_like=True):
-    """What can be known of a block without unpacking it.
+    """What is known of a block without unpacking it.
 
     Attributes:
         scope: The namespace.
@@ -61,8 +65,26 @@ class Head(Struct, frozen=True, array_like=True):
     words: float
 
 
+class Dictionary(Struct, frozen=True, array_like=True):
+    """A zstd dictionary that an earlier version trained; it holds pieces of texts.
+
+    Attributes:
+        number: Its number.
+        scope: The namespace whose blocks may name it.
+        made_from: Log ids of the events that it was trained on, sorted.
+        cold: How many cold memories the namespace had then.
+        data: zstd's own bytes.
+    """
+
+    number: int
+    scope: str
+    made_from: tuple[int, ...]
+    cold: int
+    data: bytes
+
+
 class _Index(Struct, frozen=True, array_like=True):
-    """Where each event is: how far its id is from the one before, and its size."""
+    """Where each event is: the difference of its id to the one before, and its size."""
 
     steps: list[int]
     sizes: list[int]
@@ -75,7 +97,7 @@ _index = msgspec.msgpack.Decoder(_Index).decode
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block, unpacked.
+    """An unpacked block.
 
     Attributes:
         head: Its head.
@@ -90,42 +112,30 @@ class Block:
     plain: bytes
 
     def body(self, id: int) -> bytes:
-        """Return an event's bytes.
-
-        Args:
-            id: Its log id.
-
-        Returns:
-            msgpack, as in a row of its own.
-
-        Raises:
-            StoreDamagedError: The block does not hold it.
-        """
+        """Return an event's bytes, as in a row of its own; ``StoreDamagedError`` when not here."""
         at = bisect_left(self.ids, id)
         if at == len(self.ids) or self.ids[at] != id:
             raise StoreDamagedError("a block lacks an event that it should hold")
         return self.plain[self.ends[at] : self.ends[at + 1]]
 
     def bodies(self) -> Iterator[tuple[int, bytes]]:
-        """Walk the events.
-
-        Yields:
-            Log id and bytes.
-        """
+        """Walk log ids and bytes of the events."""
         return ((id, self.body(id)) for id in self.ids)
 
 
-# ------------------------------------------------------------------- making
+def decode_event(body: bytes) -> Event:
+    """Return the event in a body, from a block or out of an envelope."""
+    return codec.decode_body(Event, body)  # type: ignore[arg-type]
 
 
-def join(events: Sequence[tuple[int, bytes]]) -> bytes:
-    """Lay events one after the other, with an index before them.
+# ------------------------------------------------------------------- pack
+
+
+def join_events(events: Sequence[tuple[int, bytes]]) -> bytes:
+    """Return what is packed: an index, then the events one after the other.
 
     Args:
         events: Log id and bytes, in log order; at least one.
-
-    Returns:
-        What is packed.
     """
     ids = [id for id, _ in events]
     steps = [ids[0], *(after - before for before, after in pairwise(ids))]
@@ -133,17 +143,8 @@ def join(events: Sequence[tuple[int, bytes]]) -> bytes:
     return b"".join([_INDEX.pack(len(index)), index, *(body for _, body in events)])
 
 
-def describe(scope: str, session: str, events: Sequence[Event]) -> Head:
-    """Say what a block of these events is about.
-
-    Args:
-        scope: Their namespace.
-        session: Their session.
-        events: The events, in log order; at least one.
-
-    Returns:
-        The head; how it is packed is not said yet.
-    """
+def make_head(scope: str, session: str, events: Sequence[Event]) -> Head:
+    """Return the head of a block of events in log order, at least one; not packed yet."""
     turns = [event for event in events if isinstance(event, Turn)]
     return Head(
         scope=scope,
@@ -159,43 +160,42 @@ def describe(scope: str, session: str, events: Sequence[Event]) -> Head:
 
 
 def lz4_row(key: bytes, head: Head, plain: bytes) -> bytes:
-    """Make a block's row, packed by LZ4.
-
-    Args:
-        key: The row's key.
-        head: Its codec, dictionary and size are set here.
-        plain: From ``join``.
-
-    Returns:
-        The envelope.
-    """
+    """Return the envelope of a warm block; ``plain`` comes from ``join_events``."""
     packed = lz4.block.compress(plain, store_size=False)
-    return row(key, head, LZ4, 0, len(plain), packed)
+    return make_row(key, head, LZ4, 0, len(plain), packed)
 
 
-def row(key: bytes, head: Head, by: int, dictionary: int, unpacked: int, packed: bytes) -> bytes:
-    """Make a block's row.
+class ZstdPacker:
+    """Packs cold blocks; one thread at a time."""
 
-    Args:
-        key: The row's key.
-        head: What else is known.
-        by: The codec.
-        dictionary: Its number, 0 for none.
-        unpacked: Bytes before packing.
-        packed: The packed part.
+    def __init__(self, level: int) -> None:
+        """Pack at zstd's ``level``, 1 to 19."""
+        import zstandard
 
-    Returns:
-        The envelope.
-    """
-    made = msgspec.structs.replace(head, codec=by, dictionary=dictionary, unpacked=unpacked)
+        self._zstd = zstandard.ZstdCompressor(
+            level=level,
+            write_checksum=False,  # the envelope has one
+            write_content_size=False,  # the head has it
+        )
+
+    def row(self, key: bytes, head: Head, plain: bytes) -> bytes:
+        """Return the envelope of a cold block; ``plain`` comes from ``join_events``."""
+        return make_row(key, head, ZSTD, 0, len(plain), self._zstd.compress(plain))
+
+
+def make_row(
+    key: bytes, head: Head, codec: int, dictionary: int, unpacked: int, packed: bytes
+) -> bytes:
+    """Return a block's envelope; codec, dictionary and unpacked size are set in its head."""
+    made = msgspec.structs.replace(head, codec=codec, dictionary=dictionary, unpacked=unpacked)
     front = _pack(made)
-    return codec.seal_packed(key, _SIZE.pack(len(front)) + front + packed)
+    return envelope.seal(key, _SIZE.pack(len(front)) + front + packed)
 
 
-# ------------------------------------------------------------------- reading
+# ------------------------------------------------------------------- unpack
 
 
-class Parts(NamedTuple):
+class BlockParts(NamedTuple):
     """A block's row, taken apart but not unpacked."""
 
     head: Head
@@ -203,13 +203,7 @@ class Parts(NamedTuple):
 
 
 def read_head(value: bytes) -> Head:
-    """Read a block's head, and trust it: for counting and choosing.
-
-    Args:
-        value: The envelope.
-
-    Returns:
-        The head.
+    """Return the head in an envelope without checking the envelope: to count and to choose.
 
     Raises:
         StoreDamagedError: There is none.
@@ -221,15 +215,8 @@ def read_head(value: bytes) -> Head:
         raise StoreDamagedError("a block has no head") from error
 
 
-def parts(key: bytes, value: bytes) -> Parts:
-    """Take a block's row apart.
-
-    Args:
-        key: Its key.
-        value: The envelope.
-
-    Returns:
-        Head and packed part.
+def split_row(key: bytes, value: bytes) -> BlockParts:
+    """Return head and packed part of a block's envelope.
 
     Raises:
         StoreDamagedError: It is not what was written.
@@ -238,36 +225,56 @@ def parts(key: bytes, value: bytes) -> Parts:
     head = read_head(value)
     if not 0 <= head.unpacked <= MAX_UNPACKED:
         raise StoreDamagedError("a block declares an impossible size")
-    return Parts(head, body[_SIZE.size + _SIZE.unpack_from(body)[0] :])
+    return BlockParts(head, body[_SIZE.size + _SIZE.unpack_from(body)[0] :])
 
 
-def unpack_lz4(found: Parts) -> bytes:
-    """Unpack what LZ4 packed.
-
-    Args:
-        found: The block's parts.
-
-    Returns:
-        What ``join`` laid.
-
-    Raises:
-        StoreDamagedError: It does not unpack.
-    """
+def unpack_lz4(parts: BlockParts) -> bytes:
+    """Return what ``join_events`` made; ``StoreDamagedError`` when it does not unpack."""
     try:
-        return lz4.block.decompress(found.packed, uncompressed_size=found.head.unpacked)
+        return lz4.block.decompress(parts.packed, uncompressed_size=parts.head.unpacked)
     except lz4.block.LZ4BlockError as error:
         raise StoreDamagedError("a block does not unpack") from error
 
 
-def opened(head: Head, plain: bytes) -> Block:
-    """Find the events in an unpacked block.
+class ZstdUnpacker:
+    """Unpacks cold blocks, with one dictionary or without. Safe to use from any thread."""
 
-    Args:
-        head: Its head.
-        plain: What ``join`` laid.
+    def __init__(self, dictionary: bytes = b"") -> None:
+        """Load a dictionary's bytes; none for blocks without one.
 
-    Returns:
-        The block.
+        Raises:
+            StoreDamagedError: They are not a dictionary.
+        """
+        import zstandard
+
+        self._lock = threading.Lock()
+        try:
+            data = zstandard.ZstdCompressionDict(dictionary) if dictionary else None
+            self._zstd = zstandard.ZstdDecompressor(dict_data=data)
+        except zstandard.ZstdError as error:
+            raise StoreDamagedError("a dictionary does not read") from error
+        self._error: Any = zstandard.ZstdError
+
+    def unpack(self, parts: BlockParts) -> bytes:
+        """Return what ``join_events`` made.
+
+        Raises:
+            StoreDamagedError: It does not unpack, or not to the size that the head declares.
+        """
+        try:
+            with self._lock:
+                plain = self._zstd.decompress(
+                    parts.packed, max_output_size=parts.head.unpacked, allow_extra_data=False
+                )
+        except self._error as error:
+            raise StoreDamagedError("a block does not unpack") from error
+        if len(plain) != parts.head.unpacked:
+            raise StoreDamagedError("a block unpacks to another size")
+        return plain
+
+
+def parse_block(head: Head, plain: bytes) -> Block:
+    """Return the block that ``join_events`` laid out.
 
     Raises:
         StoreDamagedError: There is no index, or it does not fit.
@@ -282,15 +289,3 @@ def opened(head: Head, plain: bytes) -> Block:
     if len(ends) != len(ids) + 1 or ends[-1] != len(plain):
         raise StoreDamagedError("a block's index does not fit")
     return Block(head, ids, ends, plain)
-
-
-def number_of(key: bytes) -> int:
-    """Return a block's number: the log id of the first event that it was made of.
-
-    Args:
-        key: Its row's key.
-
-    Returns:
-        The number.
-    """
-    return keys.id_of(key)

@@ -1,71 +1,97 @@
-"""Reading events, wherever they are: in a row of their own, or in a block.
+"""Reads an event from its own row or from its block; caches unpacked blocks.
 
-A cache keeps the blocks that were read last unpacked, so that a block is unpacked once for all
-that is read from it, and keeps dictionaries digested. It belongs to an open store. A reader finds
-its way through one transaction, or one tx, with the help of the cache.
+An event is either in ``log`` or in a block, and then ``places`` has the block's number: the log id
+of the first event that the block was made of. The number is not a value in ``log``, because LMDB
+does not give back the room of a value that became smaller, only that of deleted rows.
 """
 
+import heapq
+import struct
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+
+import lmdb
 
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Event
 from slowcat_memory.store.blocks import block as blocks
-from slowcat_memory.store.blocks import locations
-from slowcat_memory.store.blocks.block import Block
-from slowcat_memory.store.blocks.dictionary import Dictionary, Unpacker
-from slowcat_memory.store.blocks.locations import PLACES
+from slowcat_memory.store.blocks.block import Block, Dictionary, ZstdUnpacker
 from slowcat_memory.store.disk import codec, keys
-from slowcat_memory.store.disk.canary import HEADER
+from slowcat_memory.store.disk.envelope import HEADER
+
+PLACES = "places"
+EVENTS = ("log", PLACES)  # an event has a row in one of them
 
 Get = Callable[[str, bytes], bytes | None]
 """Table and key to the row's envelope, None when there is none."""
 
-KEPT_BYTES = 4 << 20
-OVERHEAD = 120  # bytes that an event's place in a block costs in memory, roughly
+GetCursor = Callable[[str], "lmdb.Cursor[bytes] | None"]
+"""Table to a cursor over it, None when an older store lacks it."""
+
+CACHE_BYTES = 4 << 20
+EVENT_OVERHEAD = 120  # bytes that an event's place in an unpacked block costs, roughly
+
+_NUMBER = struct.Struct(">Q")
 
 
 class DamagedRow(StoreDamagedError):
-    """A row that does not read, by table and key."""
+    """A row that cannot be read, by table and key."""
 
     def __init__(self, table: str, key: bytes, why: str) -> None:
-        """Name the row.
-
-        Args:
-            table: The table.
-            key: The key.
-            why: What is wrong with it.
-        """
+        """Name the row."""
         super().__init__(why)
         self.table, self.key = table, key
 
 
+# ------------------------------------------------------------------- where events are
+
+
+def encode_location(key: bytes, number: int) -> bytes:
+    """Return the envelope of an event's row in ``places``."""
+    return codec.seal(key, _NUMBER.pack(number))
+
+
+def decode_location(key: bytes, value: bytes) -> int:
+    """Return the block's number; ``StoreDamagedError`` when the row is not what was written."""
+    body = codec.unseal(key, value)
+    if len(body) != _NUMBER.size:
+        raise StoreDamagedError("a location of an odd size")
+    return int(_NUMBER.unpack(body)[0])
+
+
+def event_keys(cursor: GetCursor, first: bytes = b"") -> Iterator[bytes]:
+    """Walk the keys of all events in log order from ``first`` on, in rows and in blocks."""
+    return heapq.merge(*(_keys(cursor(table), first) for table in EVENTS))
+
+
+def _keys(cursor: "lmdb.Cursor[bytes] | None", first: bytes) -> Iterator[bytes]:
+    if cursor is not None and cursor.set_range(first):
+        yield from cursor.iternext(values=False)
+
+
+def last_id(cursor: GetCursor) -> int:
+    """Return the log's last id, 0 when it is empty."""
+    cursors = [found for table in EVENTS if (found := cursor(table)) is not None]
+    return max((keys.id_of(found.key()) for found in cursors if found.last()), default=0)
+
+
+# ------------------------------------------------------------------- reading
+
+
 class BlockCache:
-    """Unpacked blocks and digested dictionaries. Safe to use from any thread."""
+    """Unpacked blocks, least recently used first out. Safe to use from any thread."""
 
-    def __init__(self, limit: int = KEPT_BYTES) -> None:
-        """Start empty.
-
-        Args:
-            limit: Bytes of unpacked blocks that are kept.
-        """
+    def __init__(self, limit: int = CACHE_BYTES) -> None:
+        """Start empty; at most ``limit`` bytes of blocks are kept, but at least one block."""
         self._limit = limit
         self._lock = threading.Lock()
         self._blocks: OrderedDict[tuple[int, bytes], Block] = OrderedDict()
         self._bytes = 0
-        self._unpackers: dict[int, Unpacker] = {}
+        self._unpackers: dict[int, ZstdUnpacker] = {}
 
-    def find(self, number: int, value: bytes) -> Block | None:
-        """Look for a block.
-
-        Args:
-            number: Its number.
-            value: Its row: another row of the same number is another block.
-
-        Returns:
-            The block, None when it is not here.
-        """
+    def get(self, number: int, value: bytes) -> Block | None:
+        """Return the block of a row; another row of the same number is another block."""
         at = number, value[: HEADER.size]
         with self._lock:
             block = self._blocks.get(at)
@@ -73,14 +99,8 @@ class BlockCache:
                 self._blocks.move_to_end(at)
             return block
 
-    def keep(self, number: int, value: bytes, block: Block) -> None:
-        """Put a block here, and those that were not asked for longest away.
-
-        Args:
-            number: Its number.
-            value: Its row.
-            block: The block.
-        """
+    def put(self, number: int, value: bytes, block: Block) -> None:
+        """Keep the block of a row, and drop those that were used longest ago."""
         at = number, value[: HEADER.size]
         with self._lock:
             known = self._blocks.pop(at, None)
@@ -90,26 +110,20 @@ class BlockCache:
             while self._bytes > self._limit and len(self._blocks) > 1:
                 self._bytes -= _cost(self._blocks.popitem(last=False)[1])
 
-    def unpacker(self, number: int, read: Callable[[int], bytes]) -> Unpacker:
-        """Return what unpacks with a dictionary.
-
-        Args:
-            number: The dictionary's number, 0 for none.
-            read: Reads the dictionary's bytes.
-
-        Returns:
-            The unpacker.
+    def unpacker(self, dictionary: int, read: Callable[[int], bytes]) -> ZstdUnpacker:
+        """Return the unpacker with a dictionary's number, 0 for none; ``read`` returns its bytes.
 
         Raises:
             StoreDamagedError: The dictionary does not read.
         """
-        found = self._unpackers.get(number)
+        found = self._unpackers.get(dictionary)
         if found is None:
-            found = self._unpackers[number] = Unpacker(read(number) if number else b"")
+            data = read(dictionary) if dictionary else b""
+            found = self._unpackers[dictionary] = ZstdUnpacker(data)
         return found
 
     def clear(self) -> None:
-        """Put everything away: something was forgotten."""
+        """Drop everything: something was forgotten."""
         with self._lock:
             self._blocks.clear()
             self._bytes = 0
@@ -117,33 +131,18 @@ class BlockCache:
 
 
 def _cost(block: Block) -> int:
-    return len(block.plain) + OVERHEAD * len(block.ids)
+    return len(block.plain) + EVENT_OVERHEAD * len(block.ids)
 
 
 class BlockReader:
-    """Reads events through one transaction or tx."""
+    """Reads events through one transaction. Every method raises ``DamagedRow``."""
 
     def __init__(self, get: Get, cache: BlockCache) -> None:
-        """Read nothing yet.
-
-        Args:
-            get: Reads a row.
-            cache: Keeps what is unpacked.
-        """
+        """Read rows with ``get``."""
         self._get, self._cache = get, cache
 
     def event(self, key: bytes) -> Event | None:
-        """Read an event.
-
-        Args:
-            key: Its key.
-
-        Returns:
-            The event, None when there is none.
-
-        Raises:
-            DamagedRow: Its row, or its block's, is not what was written.
-        """
+        """Return an event, None when there is none."""
         value = self._get("log", key)
         if value is None:
             return self._in_block(key)
@@ -157,56 +156,28 @@ class BlockReader:
         if not number:
             return None
         try:
-            body = self.block(number).body(keys.id_of(key))
-            return codec.decode_body(Event, body)  # type: ignore[arg-type]
+            return blocks.decode_event(self.block(number).body(keys.id_of(key)))
         except DamagedRow:
             raise
         except StoreDamagedError as error:
             raise DamagedRow(self.table(number), keys.id_key(number), str(error)) from error
 
     def number(self, key: bytes) -> int:
-        """Tell which block holds an event.
-
-        Args:
-            key: Its key.
-
-        Returns:
-            The block's number; 0 when none does.
-
-        Raises:
-            DamagedRow: What says so is not what was written.
-        """
+        """Return the number of the block that holds an event, 0 when none does."""
         value = self._get(PLACES, key)
         try:
-            return 0 if value is None else locations.number(key, value)
+            return 0 if value is None else decode_location(key, value)
         except StoreDamagedError as error:
             raise DamagedRow(PLACES, key, str(error)) from error
 
     def table(self, number: int) -> str:
-        """Tell which table holds a block.
-
-        Args:
-            number: The block's number.
-
-        Returns:
-            The table; the first of them when none does.
-        """
+        """Return the table that holds a block; the first of them when none does."""
         key = keys.id_key(number)
-        held = (table for table in blocks.TABLES if self._get(table, key) is not None)
-        return next(held, blocks.TABLES[0])
+        found = (table for table in blocks.TABLES if self._get(table, key) is not None)
+        return next(found, blocks.TABLES[0])
 
     def block(self, number: int) -> Block:
-        """Read a block.
-
-        Args:
-            number: Its number.
-
-        Returns:
-            The block, unpacked.
-
-        Raises:
-            DamagedRow: It is not there, or not what was written.
-        """
+        """Return an unpacked block."""
         key = keys.id_key(number)
         for table in blocks.TABLES:
             value = self._get(table, key)
@@ -214,35 +185,24 @@ class BlockReader:
                 break
         else:
             raise DamagedRow(blocks.TABLES[0], key, "a block is missing")
-        block = self._cache.find(number, value)
+        block = self._cache.get(number, value)
         if block is None:
             try:
-                block = self.unpacked(key, value)
+                block = self.unpack(key, value)
             except DamagedRow:
                 raise
             except StoreDamagedError as error:
                 raise DamagedRow(table, key, str(error)) from error
-            self._cache.keep(number, value, block)
+            self._cache.put(number, value, block)
         return block
 
-    def unpacked(self, key: bytes, value: bytes) -> Block:
-        """Unpack a block's row.
-
-        Args:
-            key: The row's key.
-            value: The envelope.
-
-        Returns:
-            The block.
-
-        Raises:
-            StoreDamagedError: It, or its dictionary, is not what was written.
-        """
-        found = blocks.parts(key, value)
-        if found.head.codec == blocks.LZ4:
-            return blocks.opened(found.head, blocks.unpack_lz4(found))
-        unpacker = self._cache.unpacker(found.head.dictionary, self._dictionary)
-        return blocks.opened(found.head, unpacker.unpack(found))
+    def unpack(self, key: bytes, value: bytes) -> Block:
+        """Return the block in a row; ``StoreDamagedError`` when it, or its dictionary, is damaged."""
+        parts = blocks.split_row(key, value)
+        if parts.head.codec == blocks.LZ4:
+            return blocks.parse_block(parts.head, blocks.unpack_lz4(parts))
+        unpacker = self._cache.unpacker(parts.head.dictionary, self._dictionary)
+        return blocks.parse_block(parts.head, unpacker.unpack(parts))
 
     def _dictionary(self, number: int) -> bytes:
         key = keys.id_key(number)

@@ -1,68 +1,69 @@
-"""Taking events out of blocks: what is forgotten, and what a dictionary may still hold of it.
+"""Takes events out of blocks.
 
-Speed matters here, not size: what is left of a block is packed by LZ4 and is warm again, until
-ageing packs it better. A dictionary that was trained on a forgotten event goes in the same
-transaction, and so every block that names it becomes warm too; ageing trains another one, on what
-remains. A block costs some 30 µs, a thousandth of what packing it by zstd would.
+Speed matters here, not size: what is left of a block is packed by LZ4 and is warm again, until the
+tier mover packs it better. A block costs some 30 µs, a thousandth of what packing it by zstd would.
+A dictionary of an earlier version that was trained on a forgotten event goes in the same
+transaction, and so every block that names it becomes warm too.
 """
 
 from collections.abc import Iterable, Set
 
 from slowcat_memory.errors import StoreDamagedError
-from slowcat_memory.records import Event
 from slowcat_memory.store.blocks import block as blocks
-from slowcat_memory.store.blocks import locations
-from slowcat_memory.store.blocks.block import COLD, WARM, Block
-from slowcat_memory.store.blocks.dictionary import Dictionary
-from slowcat_memory.store.blocks.locations import PLACES
-from slowcat_memory.store.blocks.reader import BlockCache, BlockReader
+from slowcat_memory.store.blocks.block import COLD, WARM, Block, Dictionary
+from slowcat_memory.store.blocks.reader import PLACES, BlockCache, BlockReader, decode_location
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.transaction import Transaction
 
 
 def block_of(key: bytes, tx: Transaction) -> int:
-    """Tell which block holds an event.
-
-    Args:
-        key: The event's key.
-        tx: To read from.
-
-    Returns:
-        The block's number; 0 when it has a row of its own, or none that reads.
-    """
+    """Return the number of the block that holds an event; 0 for none, or none that reads."""
     value = tx.get(PLACES, key)
     try:
-        return 0 if value is None else locations.number(key, value)
+        return 0 if value is None else decode_location(key, value)
     except StoreDamagedError:
         return 0
 
 
-def remove_events(gone: Set[int], numbers: Iterable[int], tx: Transaction) -> None:
-    """Leave nothing of forgotten events in blocks or dictionaries.
+def remove_events(table: str, gone: Set[int], numbers: Iterable[int], tx: Transaction) -> None:
+    """Leave nothing of forgotten events in the blocks of a table.
 
     Args:
-        gone: Log ids of the events; what says where they are is taken away by the caller.
-        numbers: The blocks that hold any of them.
+        table: One of ``TABLES``.
+        gone: Log ids of the events; the caller deletes their rows of ``places``.
+        numbers: The blocks that hold any of them, in this table or in the other.
         tx: Takes the changes.
     """
-    reader = BlockReader(tx.get, BlockCache())
-    doomed = _tainted(gone, tx)
-    touched = set(numbers)
-    if doomed:
-        touched |= _naming(doomed, tx)
-    for number in sorted(touched):
-        try:
-            _rewrite(number, reader.block(number), gone, tx)
-        except StoreDamagedError:
-            _drop(number, tx)  # nobody can tell what it holds
-    for dictionary in doomed:
+    here = [number for number in numbers if tx.get(table, keys.id_key(number)) is not None]
+    _rewrite_all(here, gone, tx)
+
+
+def drop_dictionaries(gone: Set[int], tx: Transaction) -> None:
+    """Delete the dictionaries that may hold pieces of forgotten events; pack their blocks anew.
+
+    Args:
+        gone: Log ids of the events.
+        tx: Takes the changes.
+    """
+    dictionaries = _trained_on(gone, tx) if gone else set()
+    _rewrite_all(_blocks_with(dictionaries, tx), gone, tx)
+    for dictionary in dictionaries:
         tx.drop("dictionaries", keys.id_key(dictionary))
 
 
-def _tainted(gone: Set[int], tx: Transaction) -> set[int]:
-    """Find the dictionaries that may hold pieces of the events, and those that do not read."""
+def _rewrite_all(numbers: Iterable[int], gone: Set[int], tx: Transaction) -> None:
+    reader = BlockReader(tx.get, BlockCache())
+    for number in sorted(numbers):
+        try:
+            _rewrite(number, reader.block(number), gone, tx)
+        except StoreDamagedError:
+            _drop(number, tx)  # what it holds cannot be known
+
+
+def _trained_on(gone: Set[int], tx: Transaction) -> set[int]:
+    """Return the dictionaries that may hold pieces of the events, and those that do not read."""
     found = set()
-    for key, value in tx.txn.cursor(tx.handles["dictionaries"]):
+    for key, value in tx.rows("dictionaries"):
         try:
             dictionary = codec.decode(Dictionary, key, value)
         except StoreDamagedError:
@@ -73,15 +74,15 @@ def _tainted(gone: Set[int], tx: Transaction) -> set[int]:
     return found
 
 
-def _naming(dictionaries: Set[int], tx: Transaction) -> set[int]:
-    """Find the blocks that take any of these dictionaries to unpack."""
+def _blocks_with(dictionaries: Set[int], tx: Transaction) -> set[int]:
+    """Return the blocks that need any of these dictionaries to unpack, and those without a head."""
     found = set()
-    for key, value in tx.txn.cursor(tx.handles[COLD]):
+    for key, value in tx.rows(COLD) if dictionaries else ():
         try:
-            if blocks.parts(key, value).head.dictionary in dictionaries:
-                found.add(blocks.number_of(key))
+            if blocks.split_row(key, value).head.dictionary in dictionaries:
+                found.add(keys.id_of(key))
         except StoreDamagedError:
-            found.add(blocks.number_of(key))
+            found.add(keys.id_of(key))
     return found
 
 
@@ -90,9 +91,9 @@ def _rewrite(number: int, block: Block, gone: Set[int], tx: Transaction) -> None
     _drop(number, tx)
     if kept:
         key = keys.id_key(number)
-        events = [read(body) for _, body in kept]
-        head = blocks.describe(block.head.scope, block.head.session, events)
-        tx.put(WARM, key, blocks.lz4_row(key, head, blocks.join(kept)))
+        events = [blocks.decode_event(body) for _, body in kept]
+        head = blocks.make_head(block.head.scope, block.head.session, events)
+        tx.put(WARM, key, blocks.lz4_row(key, head, blocks.join_events(kept)))
 
 
 def _drop(number: int, tx: Transaction) -> None:
@@ -100,30 +101,8 @@ def _drop(number: int, tx: Transaction) -> None:
         tx.drop(table, keys.id_key(number))
 
 
-def read(body: bytes) -> Event:
-    """Read an event's bytes.
-
-    Args:
-        body: From a block, or out of an envelope.
-
-    Returns:
-        The event.
-
-    Raises:
-        StoreDamagedError: It is none.
-    """
-    return codec.decode_body(Event, body)  # type: ignore[arg-type]
-
-
 def unpack_block(number: int, block: Block, ids: Iterable[int], tx: Transaction) -> None:
-    """Give events rows of their own again, and take their block away.
-
-    Args:
-        number: The block's number.
-        block: The block.
-        ids: Which of its events; the others go with it.
-        tx: Takes the changes.
-    """
+    """Give some events of a block rows of their own, and delete the block with the others."""
     for id in block.ids:
         tx.drop(PLACES, keys.id_key(id))
     for id in ids:

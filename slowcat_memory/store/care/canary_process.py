@@ -1,18 +1,17 @@
-"""Asking the canary: run it in a process of its own and read its end."""
+"""Runs the canary in a process of its own, and reads how it ended."""
 
-import logging
 import signal
 import struct
 import subprocess
 import sys
 from pathlib import Path
 
+from loguru import logger
+
 from slowcat_memory.errors import StoreTooNewError
 from slowcat_memory.store.disk import canary
 
-log = logging.getLogger(__name__)
-
-DEADLY = {signal.SIGBUS, signal.SIGSEGV, signal.SIGABRT, signal.SIGILL, signal.SIGFPE}
+FATAL_SIGNALS = {signal.SIGBUS, signal.SIGSEGV, signal.SIGABRT, signal.SIGILL, signal.SIGFPE}
 BASE_SECONDS, SECONDS_PER_BYTE = 60.0, 1 / (5 << 20)  # 0.23 s per 78 MiB measured, so 70 x slack
 
 # What a meta page holds, after 16 bytes of page header, for native 64-bit stores: magic, version,
@@ -22,14 +21,10 @@ _META_AT, _MAGIC = 16, 0xBEEFC0DE
 
 
 def is_whole(file: Path) -> bool:
-    """Let a canary read every record of a data file.
+    """Return whether every record of a data file that no writer has open is whole.
 
-    Args:
-        file: The file; no writer has it open.
-
-    Returns:
-        False when it is empty, when the canary found damage or died of it; True as well when no canary can be sent
-        (an embedded interpreter), because nothing speaks against the file then.
+    False when it is empty, or when the canary found damage or died of it. True as well when no
+    canary can run (an embedded interpreter), because nothing speaks against the file then.
 
     Raises:
         StoreTooNewError: A newer version of this package wrote it.
@@ -37,21 +32,17 @@ def is_whole(file: Path) -> bool:
     if not file.stat().st_size:
         return False
     seconds = BASE_SECONDS + file.stat().st_size * SECONDS_PER_BYTE
-    verdict = send("check", str(file), seconds=seconds)
+    verdict = run_canary("check", str(file), seconds=seconds)
     if verdict is None:
-        log.warning("no canary could judge %s", file)
+        logger.warning("no canary could check {}", file)
     return verdict is not False
 
 
-def send(*args: str, seconds: float) -> bool | None:
-    """Run the canary.
-
-    Args:
-        *args: Its command and arguments.
-        seconds: How long it may take.
+def run_canary(*args: str, seconds: float) -> bool | None:
+    """Run the canary for at most some seconds.
 
     Returns:
-        True when it found all well, False on damage, None when it could not tell.
+        True when all is well, False on damage, None when it could not run.
     """
     if not sys.executable or getattr(sys, "frozen", False):
         return None
@@ -78,19 +69,13 @@ def _verdict(code: int) -> bool | None:
         )
     if code == canary.WHOLE:
         return True
-    return False if code == canary.DAMAGED or -code in DEADLY else None
+    return False if code == canary.DAMAGED or -code in FATAL_SIGNALS else None
 
 
 def looks_cut(file: Path) -> bool:
-    """Compare the file's size with what its meta pages speak of; a hint, not a verdict.
+    """Return whether a data file is shorter than a meta page says, or has none.
 
-    Healthy stores fail this now and then, so it only ever decides to send the canary.
-
-    Args:
-        file: The data file.
-
-    Returns:
-        True when the file is shorter than a meta page says, or has none.
+    Healthy stores fail this now and then, so it only decides whether to run the canary.
     """
     with file.open("rb") as data:
         head = data.read(1 << 17)

@@ -1,4 +1,4 @@
-"""Copies of a store's file: for backups, and to leave deleted text behind.
+"""Copies of a store's file: backups, and a fresh file without deleted text.
 
 LMDB never overwrites: a deleted text stays in a free page until the page is used again. Nor does
 its own compaction leave it behind: LMDB reuses page buffers without clearing them, so that scraps
@@ -6,21 +6,24 @@ of one record lie in the unused end of another's last page, and a page copied is
 copy here is made row by row, into an environment of its own.
 """
 
-import logging
 import os
 import shutil
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 
 import lmdb
+from loguru import logger
 
 from slowcat_memory.errors import StoreDamagedError, StoreError, StoreFullError
-from slowcat_memory.store.disk.canary import MAX_TABLES
+from slowcat_memory.store.care import canary_process
+from slowcat_memory.store.disk.envelope import MAX_TABLES
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import (
     BACKUPS,
     CORRUPT,
     FRESH,
+    LAST_BACKUP,
     REPLACED,
     REPLAYING,
     RESTORING,
@@ -28,14 +31,12 @@ from slowcat_memory.store.disk.folder import (
     create,
     sync_dir,
 )
-from slowcat_memory.store.disk.tables import ERASE_DUE
+from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE
 from slowcat_memory.store.disk.transaction import Transaction, transact
-
-log = logging.getLogger(__name__)
 
 ROWS = 5000  # in one transaction of a copy
 WORTH_SHRINKING = 1 / 3  # free pages of all
-READERS_LEAVE = 5.0  # seconds that a swap waits for readers
+READER_TIMEOUT_S = 5.0  # that a swap waits for readers
 
 
 def copy_out(env: Environment, to: Path) -> None:
@@ -51,7 +52,7 @@ def copy_out(env: Environment, to: Path) -> None:
     """
     os.close(create(to))
     try:
-        with env.reading() as (txn, handles), _alone(to, env.env.info()["map_size"]) as out:
+        with env.reading() as (txn, handles), _open_alone(to, env.env.info()["map_size"]) as out:
             for name, db in handles.items():
                 _copy_table(txn.cursor(db), out, name)
             out.sync(True)
@@ -63,7 +64,7 @@ def copy_out(env: Environment, to: Path) -> None:
         raise
 
 
-def _alone(file: Path, map_size: int, *, readonly: bool = False) -> lmdb.Environment:
+def _open_alone(file: Path, map_size: int, *, readonly: bool = False) -> lmdb.Environment:
     """Open a file that nobody else has open; not flushed at every commit."""
     return lmdb.open(
         str(file),
@@ -86,17 +87,9 @@ def _copy_table(cursor: "lmdb.Cursor[bytes]", out: lmdb.Environment, name: str) 
             txn.cursor(db).putmulti(batch, append=True)
 
 
-def rows(file: Path, table: str = "log") -> int:
-    """Count a table's rows in a file that nobody writes to.
-
-    Args:
-        file: A store's data file, known to be whole.
-        table: The table.
-
-    Returns:
-        How many rows; 0 when there is no such table.
-    """
-    with _alone(file, file.stat().st_size, readonly=True) as env:
+def count_rows(file: Path, table: str = "log") -> int:
+    """Return how many rows a table has in a whole file that nobody writes to."""
+    with _open_alone(file, file.stat().st_size, readonly=True) as env:
         try:
             db = env.open_db(table.encode(), create=False)
         except lmdb.NotFoundError:
@@ -106,27 +99,100 @@ def rows(file: Path, table: str = "log") -> int:
 
 
 def flush(file: Path) -> None:
-    """Make a file durable.
-
-    Args:
-        file: The file.
-    """
+    """Make a file durable."""
     with file.open("rb") as data:
         os.fsync(data.fileno())
+
+
+def backup_name(now: datetime) -> str:
+    """Return the name, without an ending, of a copy that is made now; names sort by time."""
+    return f"{now.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}"
+
+
+# ------------------------------------------------------------------- backups
+
+
+def back_up(env: Environment, to: Path, now: datetime) -> Path:
+    """Make a backup: a compact copy that a canary has read before it gets its name.
+
+    Args:
+        env: The store.
+        to: The file; it must not exist.
+        now: The time, kept with the name of the latest backup.
+
+    Returns:
+        The file.
+
+    Raises:
+        StoreError: It exists, its folder does not, or something was forgotten meanwhile.
+        StoreDamagedError: The copy does not read back.
+        OSError: The disk refuses.
+    """
+    if to.exists():
+        raise StoreError(f"{to} exists", hint="Choose another name.")
+    if not to.parent.is_dir():
+        raise StoreError(f"there is no folder {to.parent}", hint="Make it, or choose another.")
+    draft = to.with_name(to.name + ".tmp")
+    draft.unlink(missing_ok=True)
+    epoch = _epoch(env)
+    copy_out(env, draft)
+    try:
+        _check_backup(env, draft, epoch)
+        os.rename(draft, to)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    if _epoch(env) != epoch:  # erased between the two: this copy has missed it
+        to.unlink(missing_ok=True)
+        raise StoreError("something was forgotten during the backup", hint="Make it again.")
+    sync_dir(to.parent)
+    _write_last_backup(env.path, to, now)
+    return to
+
+
+def back_up_into_store(env: Environment, now: datetime, keep: int) -> Path:
+    """Make a backup in the store's own folder, and delete the oldest ones beyond ``keep``."""
+    folder = env.path / BACKUPS
+    folder.mkdir(mode=0o700, exist_ok=True)
+    made = back_up(env, folder / f"{backup_name(now)}.mdb", now)
+    for old in sorted(folder.glob("*.mdb"))[:-keep]:
+        old.unlink()
+    return made
+
+
+def last_backup(path: Path) -> tuple[datetime, Path] | None:
+    """Return when the latest backup of a store's folder was made, and its file, if still there."""
+    try:
+        at, _, made = (path / LAST_BACKUP).read_text().partition(" ")
+        return (datetime.fromisoformat(at), Path(made)) if Path(made).is_file() else None
+    except (OSError, ValueError):
+        return None
+
+
+def _write_last_backup(path: Path, made: Path, now: datetime) -> None:
+    note, draft = path / LAST_BACKUP, path / f"{LAST_BACKUP}.{os.getpid()}.tmp"
+    with os.fdopen(create(draft), "w") as file:
+        file.write(f"{now.astimezone(UTC).isoformat()} {made.absolute()}")
+    os.replace(draft, note)
+
+
+def _check_backup(env: Environment, draft: Path, epoch: int) -> None:
+    if not draft.exists() or _epoch(env) != epoch:
+        raise StoreError("something was forgotten during the backup", hint="Make it again.")
+    if not canary_process.is_whole(draft):
+        raise StoreDamagedError(f"a backup of {env.path} does not read back")
+
+
+def _epoch(env: Environment) -> int:
+    with env.reading() as (txn, handles):
+        return int(Transaction(txn, handles).meta(EPOCH, 0))
 
 
 # ------------------------------------------------------------------- erasing
 
 
 def erase_due(env: Environment) -> bool:
-    """Tell whether deleted text may still be in the file.
-
-    Args:
-        env: The store.
-
-    Returns:
-        True from a forgetting until its erasure.
-    """
+    """Return whether deleted text may still be in the file: from a forget until its erasure."""
     with env.reading() as (txn, handles):
         return bool(Transaction(txn, handles).meta(ERASE_DUE, False))
 
@@ -139,36 +205,25 @@ def erase_if_due(env: Environment, sparing: str = "") -> bool:
         sparing: Name of a workshop in its folder that is in use, and holds nothing to be erased.
 
     Returns:
-        True when no byte of what was deleted is left; False when a reader or the disk kept it from
-        being erased, so that this must be done again.
+        True when no byte of what was deleted is left; False when a reader or the disk prevented
+        the erasure, so that it must be done again.
     """
     try:
-        return not erase_due(env) or erase(env, sparing)
+        return not erase_due(env) or _erase(env, sparing)
     except (OSError, StoreError, lmdb.Error) as error:
-        log.error("deleted text could not be erased yet: %s", error)
+        logger.error("deleted text could not be erased yet: {}", error)
         return False
 
 
-def erase(env: Environment, sparing: str = "") -> bool:
-    """Leave deleted text behind: swap in a copy, remove every older copy of the file.
+def _erase(env: Environment, sparing: str) -> bool:
+    """Swap in a copy, and remove every older copy of the file in the folder.
 
-    Backups and the files of former stores in the folder go too: they predate the forgetting.
-    Backups elsewhere are out of reach.
-
-    Args:
-        env: The store; from the writer thread.
-        sparing: As in ``erase_if_due``.
-
-    Returns:
-        True when no byte is left; False when a reader kept the file open, so that this must be
-        done again.
-
-    Raises:
-        StoreError: The copy could not be made; the file is as before.
+    Backups and the files of former stores in the folder go too, because they are older than the
+    forget. Backups elsewhere are out of reach.
     """
     if not _rewrite(env):
         return False
-    remove_older(env.path, sparing)
+    _remove_older_copies(env.path, sparing)
     transact(env, lambda tx: tx.set_meta(ERASE_DUE, False))
     return True
 
@@ -179,17 +234,14 @@ def _rewrite(env: Environment) -> bool:
     fresh.unlink(missing_ok=True)
     copy_out(env, fresh)
     _check_copy(env, fresh)
-    if not env.swap(fresh, READERS_LEAVE):
+    if not env.swap(fresh, READER_TIMEOUT_S):
         fresh.unlink()
         return False
     return True
 
 
 def shrink(env: Environment) -> bool:
-    """Swap in a copy when much of the file is free pages.
-
-    Args:
-        env: The store; from the writer thread.
+    """Swap in a copy when much of the file is free pages; from the writer thread.
 
     Returns:
         False when little is, or a reader kept the file open.
@@ -211,18 +263,13 @@ def _check_copy(env: Environment, fresh: Path) -> None:
     with env.reading() as (txn, handles):
         expected = {name: txn.stat(db)["entries"] for name, db in handles.items()}
     for table, count in expected.items():
-        if rows(fresh, table) != count:
+        if count_rows(fresh, table) != count:
             fresh.unlink()
             raise StoreDamagedError(f"a copy of {env.path} lacks rows of {table}")
 
 
-def remove_older(path: Path, sparing: str = "") -> None:
-    """Remove every other copy in the folder: backups, former stores, and what a kill left behind.
-
-    Args:
-        path: The store's folder.
-        sparing: As in ``erase_if_due``.
-    """
+def _remove_older_copies(path: Path, sparing: str) -> None:
+    """Remove backups, former stores, and what a kill left behind."""
     former = (*path.glob(f"{CORRUPT}*"), *path.glob(f"{REPLACED}*"))
     unfinished = (path / name for name in (REPLAYING, RESTORING, SALVAGING) if name != sparing)
     for folder in (path / BACKUPS, *former, *unfinished):

@@ -1,4 +1,4 @@
-"""How a store is: what a doctor looks at, and the little that can be put right without a loss.
+"""What a doctor looks at, and the little that can be repaired without a loss.
 
 Looking only reads, beside a writer too. It reads every row once: about 4 s per million.
 """
@@ -14,29 +14,27 @@ from msgspec import Struct
 
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Manifest
-from slowcat_memory.store.care import backup as backups
+from slowcat_memory.store.care.copy import last_backup
 from slowcat_memory.store.disk import codec, keys
-from slowcat_memory.store.disk.canary import intact
+from slowcat_memory.store.disk.envelope import intact
 from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.disk.folder import BACKUPS, CORRUPT, DATA, REPLACED, RUNNING
-from slowcat_memory.store.disk.free_space import MB
+from slowcat_memory.store.disk.folder import BACKUPS, CORRUPT, DATA, MB, REPLACED, RUNNING
 from slowcat_memory.store.disk.locks import alive, holder
 from slowcat_memory.store.disk.tables import ERASE_DUE, SCHEMA
 from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.rows.subjects import embedders, exists
 
-ABOUT = ("contexts", "keys", "vectors")  # tables whose rows are about a memory
-Rows = list[tuple[str, bytes]]
+ABOUT_MEMORIES = ("contexts", "keys", "vectors")
 Root = Callable[[str], Path]
-"""Tells in which folder the generations of a namespace's index lie."""
+"""Namespace to the folder with the generations of its index."""
 
 
 class BadIndex(Struct, frozen=True):
-    """A sealed index that is not what its manifest vouches for; it is made anew when it is opened.
+    """A sealed index that differs from its manifest; it is built anew when it is opened.
 
     Attributes:
         scope: Its namespace.
-        file: The first file that differs or is not there.
+        file: The first file that differs or is missing.
     """
 
     scope: str
@@ -44,7 +42,7 @@ class BadIndex(Struct, frozen=True):
 
 
 class Health(Struct, frozen=True, kw_only=True):
-    """What was found; no text of a memory.
+    """The state of a store; holds no text of a memory.
 
     Attributes:
         schema: The store's schema version.
@@ -53,15 +51,15 @@ class Health(Struct, frozen=True, kw_only=True):
         disk_free_bytes: Free room on its disk.
         scarce: Whether that is so little that only turns are saved.
         writer: Process that has it open for writing, 0 for none.
-        unclean_stop: The last writer did not close it, or this one found that so.
-        stale_readers: Readers that died and still hold old pages; they are let go at the next open.
-        damaged: Rows that do not read back, by table.
-        orphans: Rows of contexts, keys and vectors whose memory is not there, by table.
+        unclean_stop: The last writer did not close it, or this one found that so when it opened.
+        stale_readers: Readers that died and still hold old pages, until the next open.
+        damaged: Number of rows that do not read back, by table.
+        orphans: Number of contexts, keys and vectors without their memory, by table.
         erase_due: Deleted text may still be in free pages.
-        backup_at: When the latest backup was made that is still there; None without one.
-        backup: That file.
-        backups: How many lie in the store's own folder.
-        aside: Files of former stores in its folder: damaged ones, and those a backup replaced.
+        backup_at: When the latest backup was made that still exists; None without one.
+        backup: Its file.
+        backups: How many are in the store's own folder.
+        aside: Files of former stores in its folder: damaged, or replaced by a backup.
         indexes: Sealed indexes that are damaged.
     """
 
@@ -89,20 +87,17 @@ class Health(Struct, frozen=True, kw_only=True):
 
 
 def look(env: Environment, root: Root, min_free_mb: int, unclean_stop: bool) -> Health:
-    """Look at everything.
+    """Return the state of a store.
 
     Args:
         env: The store.
-        root: Where indexes lie.
+        root: Where indexes are.
         min_free_mb: Less free disk than this is scarce.
         unclean_stop: What opening it found.
-
-    Returns:
-        What was found.
     """
     path = env.path
     free = shutil.disk_usage(path).free
-    latest = backups.latest(path)
+    backup = last_backup(path)
     writer = holder(path)[0] if (path / RUNNING).exists() else 0
     with env.reading() as (txn, handles):
         tx = Transaction(txn, handles)
@@ -123,8 +118,8 @@ def look(env: Environment, root: Root, min_free_mb: int, unclean_stop: bool) -> 
             damaged=dict(Counter(table for table, _ in damaged)),
             orphans=dict(Counter(table for table, _ in orphans)),
             erase_due=bool(tx.meta(ERASE_DUE, False)),
-            backup_at=latest[0] if latest else None,
-            backup=latest[1] if latest else None,
+            backup_at=backup[0] if backup else None,
+            backup=backup[1] if backup else None,
             backups=len(list((path / BACKUPS).glob("*.mdb"))),
             aside=tuple(sorted([*path.glob(f"{CORRUPT}*"), *path.glob(f"{REPLACED}*")])),
             indexes=tuple(_bad_indexes(tx, root)),
@@ -132,44 +127,39 @@ def look(env: Environment, root: Root, min_free_mb: int, unclean_stop: bool) -> 
 
 
 def repair(tx: Transaction) -> dict[str, int]:
-    """Take away what is about nothing, and what can be made again and does not read back.
+    """Delete derived rows that belong to nothing, and those that do not read back.
 
-    Damage to anything else is left to the canary, which sees to the whole store.
-
-    Args:
-        tx: Takes the changes.
+    Damage to anything else is left to the canary, which checks the whole store.
 
     Returns:
-        How many rows went, by table.
+        How many rows were deleted, by table.
     """
-    bad = [row for row in _damaged(tx) if row[0] in ABOUT]
-    gone = dict.fromkeys([*bad, *_orphans(tx)])
+    damaged = [row for row in _damaged(tx) if row[0] in ABOUT_MEMORIES]
+    gone = dict.fromkeys([*damaged, *_orphans(tx)])
     for table, key in gone:
         tx.drop(table, key)
     return dict(Counter(table for table, _ in gone))
 
 
 def _readers(env: Environment) -> Iterator[int]:
-    """List the processes in LMDB's table of readers."""
+    """Walk the process ids in LMDB's table of readers."""
     for line in env.env.readers().splitlines():
         if (first := line.split()[:1]) and first[0].isdecimal():
             yield int(first[0])
 
 
 def _damaged(tx: Transaction) -> Iterator[tuple[str, bytes]]:
-    for table, db in tx.handles.items():
-        for key, value in tx.txn.cursor(db):
+    for table in tx.tables():
+        for key, value in tx.rows(table):
             if not intact(key, value):
                 yield table, bytes(key)
 
 
 def _orphans(tx: Transaction) -> Iterator[tuple[str, bytes]]:
-    """Find rows about memories that are not there, and vectors of a space that nobody knows."""
+    """Walk rows about memories that do not exist, and vectors of an unknown space."""
     known = {keys.embedder_hash(embedder) for embedder in embedders(tx)}
-    for table in ABOUT:
-        if table not in tx.handles:  # read beside a writer of an older version
-            continue
-        for key in tx.txn.cursor(tx.handles[table]).iternext(values=False):
+    for table in ABOUT_MEMORIES:
+        for key in tx.keys(table):
             space, about = (
                 (key[: keys.HASH], key[keys.HASH :]) if table == "vectors" else (b"", key)
             )
@@ -189,7 +179,7 @@ def _has_subject(table: str, about: bytes, tx: Transaction) -> bool:
 
 
 def _bad_indexes(tx: Transaction, root: Root) -> Iterator[BadIndex]:
-    for key, value in tx.txn.cursor(tx.handles["manifest"]):
+    for key, value in tx.rows("manifest"):
         try:
             manifest = codec.decode(Manifest, key, value)
         except StoreDamagedError:

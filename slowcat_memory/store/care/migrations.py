@@ -1,11 +1,11 @@
 """From an older schema to this one, step by step, each step in one transaction with its number."""
 
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from slowcat_memory.errors import StoreTooNewError
-from slowcat_memory.store.care.copy import copy_out
+from slowcat_memory.store.care.copy import backup_name, copy_out
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import BACKUPS, sync_dir
 from slowcat_memory.store.disk.tables import CREATED, EPOCH, NEXT_ID, SCHEMA, SCHEMA_VERSION
@@ -14,34 +14,17 @@ from slowcat_memory.store.disk.transaction import Transaction, transact
 Migration = Callable[[Transaction], None]
 
 
-def _to_blocks(tx: Transaction) -> None:
-    """To 2: tables for blocks and dictionaries. They are made on opening, and may be empty."""
+def _only_new_tables(tx: Transaction) -> None:
+    """Change nothing: the new tables are made on opening, and are empty at first."""
 
 
-def _to_commands(tx: Transaction) -> None:
-    """To 3: a table for orders, made on opening; and turns that may be marked as asides."""
-
-
-def _to_thinking(tx: Transaction) -> None:
-    """To 4: tables for contexts, keys, tasks and runs, made on opening; all empty at first."""
-
-
-# From version n to n + 1, by n.
-STEPS: Mapping[int, Migration] = {1: _to_blocks, 2: _to_commands, 3: _to_thinking}
+# From version n to n + 1, by n. 2: blocks. 3: commands. 4: contexts, keys, tasks, runs.
+STEPS: Mapping[int, Migration] = {1: _only_new_tables, 2: _only_new_tables, 3: _only_new_tables}
 
 
 def version(env: Environment) -> int | None:
-    """Read which schema a store has.
-
-    Args:
-        env: The store.
-
-    Returns:
-        The version, None when nothing was ever written.
-    """
+    """Return a store's schema version, None when nothing was ever written."""
     with env.reading() as (txn, handles):
-        if "meta" not in handles:
-            return None
         found = Transaction(txn, handles).meta(SCHEMA, None)
         return None if found is None else int(found)
 
@@ -52,11 +35,11 @@ def bring_up_to_date(
     steps: Mapping[int, Migration] = STEPS,
     target: int = SCHEMA_VERSION,
 ) -> int | None:
-    """Found a new store, or migrate an older one after a backup.
+    """Write the first rows of a new store, or migrate an older one after a backup.
 
     Args:
         env: The store; the caller holds the writer lock.
-        now: Time of founding, and of the backup.
+        now: Time of creation, and of the backup.
         steps: By the version that each starts from.
         target: The version to reach.
 
@@ -68,28 +51,19 @@ def bring_up_to_date(
     """
     found = version(env)
     if found is None:
-        transact(env, lambda tx: _found(tx, now, target))
+        transact(env, lambda tx: _create(tx, now, target))
         return None
     check(found, env.path, target)
     if found == target:
         return None
-    _backup(env, found, now)
+    _back_up(env, found, now)
     for number in range(found, target):
         transact(env, _step(steps[number], number + 1))
     return found
 
 
 def check(found: int | None, path: Path, target: int = SCHEMA_VERSION) -> None:
-    """Refuse a store of a newer schema.
-
-    Args:
-        found: Its version.
-        path: Its folder, for the message.
-        target: The newest version that this package knows.
-
-    Raises:
-        StoreTooNewError: It is newer.
-    """
+    """Raise ``StoreTooNewError`` when a store's version is newer than ``target``."""
     if found is not None and found > target:
         raise StoreTooNewError(
             f"{path} has schema {found}, this version knows {target}",
@@ -97,7 +71,7 @@ def check(found: int | None, path: Path, target: int = SCHEMA_VERSION) -> None:
         )
 
 
-def _found(tx: Transaction, now: datetime, target: int) -> None:
+def _create(tx: Transaction, now: datetime, target: int) -> None:
     tx.set_meta(SCHEMA, target)
     tx.set_meta(CREATED, now.isoformat())
     tx.set_meta(NEXT_ID, 1)
@@ -112,8 +86,8 @@ def _step(migration: Migration, reached: int) -> Migration:
     return change
 
 
-def _backup(env: Environment, found: int, now: datetime) -> None:
+def _back_up(env: Environment, found: int, now: datetime) -> None:
     folder = env.path / BACKUPS
     folder.mkdir(mode=0o700, exist_ok=True)
-    copy_out(env, folder / f"{now.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}-schema{found}.mdb")
+    copy_out(env, folder / f"{backup_name(now)}-schema{found}.mdb")
     sync_dir(folder)

@@ -14,24 +14,24 @@ import lmdb
 from msgspec.structs import replace
 
 from slowcat_memory.errors import StoreDamagedError
+from slowcat_memory.store.blocks.reader import last_id
 from slowcat_memory.store.care import canary_process, copy, migrations, recover
 from slowcat_memory.store.disk import folder
-from slowcat_memory.store.disk.environment import Environment, map_bytes
-from slowcat_memory.store.disk.failures import as_store_error
+from slowcat_memory.store.disk.environment import Environment, as_store_error, map_bytes
 from slowcat_memory.store.disk.folder import DATA, RUNNING
 from slowcat_memory.store.disk.locks import WriterLock, alive, holder, mark_running, mark_stopped
 from slowcat_memory.store.disk.tables import NEXT_ID
+from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.options import OpenReport, StoreOptions
-from slowcat_memory.store.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What a store begins with.
+    """What an open store needs.
 
     Attributes:
         env: The open environment.
-        lock: The right to write, None when only reading.
+        lock: The writer lock, None when only reading.
         report: What was found.
         next_id: Id of the next event.
     """
@@ -43,19 +43,7 @@ class Opened:
 
 
 def to_write(path: Path, options: StoreOptions, now: Callable[[], datetime]) -> Opened:
-    """Open for writing.
-
-    Args:
-        path: The store's folder.
-        options: How to keep things.
-        now: The clock.
-
-    Returns:
-        Everything a writing store needs.
-
-    Raises:
-        StoreError: See ``Store.open``.
-    """
+    """Open a folder for writing; raises what ``Store.open`` does."""
     folder.prepare(path, allow_unsafe_fs=options.allow_unsafe_fs)
     with ExitStack() as undo:
         lock = WriterLock(path, now())
@@ -95,7 +83,7 @@ def _environment(
 
 
 def _open(path: Path, options: StoreOptions) -> Environment:
-    """Open the environment and see that its schema's number reads."""
+    """Open the environment and check that the number of its schema can be read."""
     map_size = map_bytes(options.map_size_gib)
     env = Environment(path, map_size=map_size, metasync=options.durability == "full")
     try:
@@ -108,27 +96,19 @@ def _open(path: Path, options: StoreOptions) -> Environment:
 
 def _next_id(env: Environment) -> int:
     with env.reading() as (txn, handles):
-        snapshot = Snapshot(txn, handles, lambda table, key: None)
-        return max(int(snapshot.meta(NEXT_ID, 1)), snapshot.last_id() + 1)
+        tx = Transaction(txn, handles)
+        return max(int(tx.meta(NEXT_ID, 1)), last_id(tx.cursor) + 1)
 
 
 def to_read(path: Path, options: StoreOptions, now: Callable[[], datetime]) -> Opened:
-    """Open for reading, beside a writer or without one.
+    """Open a folder for reading, beside a writer or without one.
 
-    Args:
-        path: The store's folder.
-        options: Only the map size and the file system rule matter.
-        now: Not asked.
-
-    Returns:
-        Everything a reading store needs.
-
-    Raises:
-        StoreError: See ``Store.open``.
+    Of the options only the map size and the rule for file systems matter; ``now`` is not called.
+    Raises what ``Store.open`` does.
     """
     folder.require(path)
     folder.inspect(path, allow_unsafe_fs=options.allow_unsafe_fs)
-    _check_abandoned(path)
+    _check_unclean_stop(path)
     env = Environment(path, map_size=map_bytes(options.map_size_gib), readonly=True)
     try:
         migrations.check(migrations.version(env), path)
@@ -138,8 +118,8 @@ def to_read(path: Path, options: StoreOptions, now: Callable[[], datetime]) -> O
     return Opened(env, None, OpenReport(), 0)
 
 
-def _check_abandoned(path: Path) -> None:
-    """Let the canary go first when the last writer died: reading a damaged file may kill us."""
+def _check_unclean_stop(path: Path) -> None:
+    """Run the canary first when the last writer died: reading a damaged file may kill us."""
     pid, _ = holder(path)
     if (path / RUNNING).exists() and not alive(pid) and not canary_process.is_whole(path / DATA):
         raise StoreDamagedError(

@@ -1,23 +1,38 @@
-"""A store that may be damaged: judge it, move it aside, carry over what can be read.
+"""Recovers a damaged store: check it, move it aside, salvage what can be read.
 
 Voice must run: whatever is found, a working store is in the folder afterwards. Nothing is deleted;
-a damaged file is moved to ``corrupt-<utc>/`` for whoever wants to look deeper.
+a damaged file is moved to ``corrupt-<utc>/``, to be looked at later.
+
+Salvaging makes the log and the blocks agree again, so that each event is in exactly one place. A
+row of ``places`` that was not salvaged is made again from the block that holds the event; a block
+is taken apart when it holds an event that also has a row of its own, or that was forgotten.
 """
 
-import logging
 import os
 import shutil
-from collections.abc import Callable
-from datetime import UTC, datetime
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from pathlib import Path
 
+from loguru import logger
 from msgspec.structs import replace
 
+from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Session
-from slowcat_memory.store.blocks.locations import EVENTS, event_keys
-from slowcat_memory.store.blocks.reader import BlockCache, BlockReader, DamagedRow
-from slowcat_memory.store.care import canary_process, copy, repair
-from slowcat_memory.store.care.repair import spans
+from slowcat_memory.store.blocks import block as blocks
+from slowcat_memory.store.blocks.block import Block
+from slowcat_memory.store.blocks.reader import (
+    EVENTS,
+    PLACES,
+    BlockCache,
+    BlockReader,
+    DamagedRow,
+    decode_location,
+    encode_location,
+    event_keys,
+)
+from slowcat_memory.store.blocks.removal import unpack_block
+from slowcat_memory.store.care import canary_process, copy
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import (
@@ -36,7 +51,7 @@ from slowcat_memory.store.disk.folder import (
 )
 from slowcat_memory.store.disk.tables import (
     CREATED,
-    DICTIONARIES,
+    EMBEDDERS,
     LAST_RUN,
     NEXT_ID,
     SCHEMA,
@@ -45,19 +60,19 @@ from slowcat_memory.store.disk.tables import (
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from slowcat_memory.store.options import OpenReport
 from slowcat_memory.store.rows.sessions import fold
+from slowcat_memory.store.writer.tier_view import CURSOR
 
-log = logging.getLogger(__name__)
-
-CARRIED = (
+SALVAGED = (
     *("log", "places", "warm", "cold", "dictionaries"),
     *("memories", "meta", "tombstones", "cursors", "ledger", "vectors", "commands"),
     *("contexts", "keys", "tasks", "runs"),
 )
 SALVAGE_SECONDS = 600.0  # for one run of the canary
+SPANS_LOGGED = 20
 
 
 def examine(path: Path, now: Callable[[], datetime], map_size: int) -> OpenReport:
-    """See to it that the folder holds a whole store or none, before anybody opens it.
+    """Make sure that the folder holds a whole store or none, before it is opened.
 
     Args:
         path: The store's folder; the caller holds the writer lock.
@@ -67,7 +82,7 @@ def examine(path: Path, now: Callable[[], datetime], map_size: int) -> OpenRepor
     Returns:
         What was found and done.
     """
-    _tidy(path)
+    _remove_leftovers(path)
     data = path / DATA
     report = OpenReport(created=not data.exists(), unclean_stop=(path / RUNNING).exists())
     if report.created or not (report.unclean_stop or canary_process.looks_cut(data)):
@@ -77,7 +92,7 @@ def examine(path: Path, now: Callable[[], datetime], map_size: int) -> OpenRepor
     return replace(recover(path, now(), map_size), unclean_stop=report.unclean_stop)
 
 
-def _tidy(path: Path) -> None:
+def _remove_leftovers(path: Path) -> None:
     """Remove what an interrupted swap, backup, salvage, restoration or replay left behind."""
     (path / FRESH).unlink(missing_ok=True)
     for leftover in (*(path / BACKUPS).glob("*.tmp"), *path.glob(f"{LAST_BACKUP}.*.tmp")):
@@ -93,23 +108,15 @@ def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
     """Replace a damaged store by the best that can be had, in one rename.
 
     That is what can be read of it or the newest good backup, whichever holds more events; else an
-    empty store.
-
-    Args:
-        path: The store's folder.
-        now: The time, for the name of the folder that the damaged files move to.
-        map_size: Bytes of address space.
-
-    Returns:
-        What was done.
+    empty store. ``now`` names the folder that the damaged file moves to.
     """
-    log.error("the store at %s is damaged; salvaging", path)
+    logger.error("the store at {} is damaged; salvaging", path)
     workshop = path / SALVAGING
     workshop.mkdir(mode=0o700)
     salvaged, lost = _salvage(path / DATA, workshop, map_size, now)
-    backup = newest_good_backup(path)
-    if backup and sum(copy.rows(backup, table) for table in EVENTS) > salvaged:
-        _take_backup(backup, workshop)
+    backup = _newest_good_backup(path)
+    if backup and sum(copy.count_rows(backup, table) for table in EVENTS) > salvaged:
+        _use_backup(backup, workshop)
         salvaged, lost = 0, ()
     else:
         backup = None
@@ -117,15 +124,15 @@ def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
     os.replace(workshop / DATA, path / DATA)
     sync_dir(path)
     shutil.rmtree(workshop)
-    log.error("%d events carried over; the damaged files are in %s", salvaged, aside)
+    logger.error("{} events salvaged; the damaged files are in {}", salvaged, aside)
     if lost:
-        log.error("%d events of damaged blocks are lost: %s", len(lost), spans(lost))
+        logger.error("{} events of damaged blocks are lost: {}", len(lost), _spans(lost))
     return OpenReport(moved_aside=aside, salvaged=salvaged, lost=lost, restored_from=backup)
 
 
 def _move_aside(path: Path, now: datetime) -> Path:
     """Link the damaged file into a folder of its own; the rename that follows unlinks it here."""
-    aside = path / f"{CORRUPT}{now.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}"
+    aside = path / f"{CORRUPT}{copy.backup_name(now)}"
     aside.mkdir(mode=0o700)
     try:
         os.link(path / DATA, aside / DATA)
@@ -136,6 +143,24 @@ def _move_aside(path: Path, now: datetime) -> Path:
     return aside
 
 
+def _newest_good_backup(path: Path) -> Path | None:
+    candidates = sorted((path / BACKUPS).glob("*.mdb"), reverse=True)
+    return next((file for file in candidates if canary_process.is_whole(file)), None)
+
+
+def _use_backup(backup: Path, workshop: Path) -> None:
+    """Put a copy of a backup into the workshop, in place of what was salvaged."""
+    (workshop / DATA).unlink()
+    fd = create(workshop / DATA)
+    with os.fdopen(fd, "wb") as out, backup.open("rb") as source:
+        shutil.copyfileobj(source, out)
+        out.flush()
+        os.fsync(out.fileno())
+
+
+# ------------------------------------------------------------------- salvage
+
+
 def _salvage(
     data: Path, workshop: Path, map_size: int, now: datetime
 ) -> tuple[int, tuple[int, ...]]:
@@ -144,30 +169,71 @@ def _salvage(
     Returns:
         How many events it holds, and the ids of those that are known to be lost.
     """
-    if not _carry(data, ",".join(CARRIED), "next", workshop):
-        for table in CARRIED:  # each from both ends, up to the pages that do not read
-            _ = _carry(data, table, "next", workshop) or _carry(data, table, "prev", workshop)
+    if not _copy_whole_rows(data, ",".join(SALVAGED), "next", workshop):
+        for table in SALVAGED:  # each from both ends, up to the pages that do not read
+            if not _copy_whole_rows(data, table, "next", workshop):
+                _copy_whole_rows(data, table, "prev", workshop)
     env = Environment(workshop, map_size=map_size)
-    transact(env, repair.repair_log)
+    transact(env, repair_blocks)
     events, lost = transact(env, lambda tx: _rebuild(tx, now))
     env.env.sync(True)
     env.close()
     return events, lost
 
 
-def _carry(data: Path, tables: str, way: str, workshop: Path) -> bool:
-    came_through = canary_process.send(
-        "salvage", str(data), tables, way, str(workshop), seconds=SALVAGE_SECONDS
-    )
-    return bool(came_through)
+def _copy_whole_rows(data: Path, tables: str, way: str, workshop: Path) -> bool:
+    """Let the canary copy rows; return whether it reached the end of every table."""
+    args = ("salvage", str(data), tables, way, str(workshop))
+    return bool(canary_process.run_canary(*args, seconds=SALVAGE_SECONDS))
+
+
+def repair_blocks(tx: Transaction) -> None:
+    """Make log and blocks of a store agree that was just salvaged."""
+    reader = BlockReader(tx.get, BlockCache())
+    for table in blocks.TABLES:
+        for key in tx.keys(table):
+            try:
+                _repair_block(keys.id_of(key), reader.block(keys.id_of(key)), tx)
+            except StoreDamagedError:
+                tx.drop(table, key)
+    for key in tx.keys("cursors"):
+        if key.startswith(CURSOR.encode()):
+            tx.drop("cursors", key)  # what was taken apart is to be packed again
+
+
+def _repair_block(number: int, block: Block, tx: Transaction) -> None:
+    """Write where a block's events are, or take the block apart."""
+    missing, elsewhere = [], []
+    for id in block.ids:
+        held = _block_with(id, tx)
+        if held < 0 and tx.get("tombstones", keys.turn_tombstone(id)) is None:
+            missing.append(id)
+        elif held != number:
+            elsewhere.append(id)
+    if elsewhere:
+        mine = [id for id in block.ids if id not in elsewhere]
+        unpack_block(number, block, mine, tx)
+        return
+    for id in missing:
+        key = keys.id_key(id)
+        tx.put(PLACES, key, encode_location(key, number))
+
+
+def _block_with(id: int, tx: Transaction) -> int:
+    """Return the block that an event is said to be in; 0 for a row of its own, -1 for neither."""
+    key = keys.id_key(id)
+    if tx.get("log", key) is not None:
+        return 0
+    value = tx.get(PLACES, key)
+    return -1 if value is None else decode_location(key, value)
 
 
 def _rebuild(tx: Transaction, now: datetime) -> tuple[int, tuple[int, ...]]:
-    """Derive what was not carried over from what was."""
+    """Derive the rows that are not salvaged from those that are."""
     last = events = 0
     lost = []
     reader = BlockReader(tx.get, BlockCache())
-    for key in event_keys(tx.txn, tx.handles):
+    for key in event_keys(tx.cursor):
         try:
             event = reader.event(key)
         except DamagedRow as error:
@@ -188,43 +254,25 @@ def _rebuild(tx: Transaction, now: datetime) -> tuple[int, tuple[int, ...]]:
 
 
 def _rebuild_meta(tx: Transaction, last: int, now: datetime) -> None:
-    buried = tx.txn.cursor(tx.handles["tombstones"]).iternext(values=False)
-    last = max([last, *(keys.id_of(key) for key in buried if key[:1] == b"t")])
+    forgotten = (keys.id_of(key) for key in tx.keys("tombstones") if keys.is_turn_tombstone(key))
+    last = max([last, *forgotten])
     tx.set_meta(NEXT_ID, max(tx.meta(NEXT_ID, 1), last + 1))
     tx.set_meta(SCHEMA, tx.meta(SCHEMA, SCHEMA_VERSION))
     tx.set_meta(CREATED, tx.meta(CREATED, now.isoformat()))
-    numbers = tx.txn.cursor(tx.handles["dictionaries"]).iternext(values=False)
-    taken = max((keys.id_of(key) for key in numbers), default=0)
-    tx.set_meta(DICTIONARIES, max(tx.meta(DICTIONARIES, 0), taken))
-    runs = tx.txn.cursor(tx.handles["runs"]).iternext(values=False)
-    tx.set_meta(LAST_RUN, max([tx.meta(LAST_RUN, 0), *map(keys.id_of, runs)]))
-    known = {bytes.fromhex(digest) for digest in tx.meta("embedders", {})}
-    for key in tx.txn.cursor(tx.handles["vectors"]).iternext(values=False):
-        if key[: keys.HASH] not in known:  # forgetting would not find it
+    tx.set_meta(LAST_RUN, max([tx.meta(LAST_RUN, 0), *map(keys.id_of, tx.keys("runs"))]))
+    known = {bytes.fromhex(digest) for digest in tx.meta(EMBEDDERS, {})}
+    for key in tx.keys("vectors"):
+        if key[: keys.HASH] not in known:  # a forget would not find it
             tx.drop("vectors", key)
 
 
-# ------------------------------------------------------------------- backups
-
-
-def newest_good_backup(path: Path) -> Path | None:
-    """Find the newest backup that a canary vouches for.
-
-    Args:
-        path: The store's folder.
-
-    Returns:
-        The file, None when there is none.
-    """
-    candidates = sorted((path / BACKUPS).glob("*.mdb"), reverse=True)
-    return next((file for file in candidates if canary_process.is_whole(file)), None)
-
-
-def _take_backup(backup: Path, workshop: Path) -> None:
-    """Put a copy of a backup in the workshop, in place of what was salvaged."""
-    (workshop / DATA).unlink()
-    fd = create(workshop / DATA)
-    with os.fdopen(fd, "wb") as out, backup.open("rb") as source:
-        shutil.copyfileobj(source, out)
-        out.flush()
-        os.fsync(out.fileno())
+def _spans(ids: Sequence[int]) -> str:
+    """Write sorted numbers briefly, for example "3-9, 12"."""
+    found: list[list[int]] = []
+    for id in ids:
+        if found and id == found[-1][1] + 1:
+            found[-1][1] = id
+        else:
+            found.append([id, id])
+    shown = [f"{a}-{b}" if a < b else str(a) for a, b in found[:SPANS_LOGGED]]
+    return ", ".join(shown) + (" and more" if len(found) > SPANS_LOGGED else "")

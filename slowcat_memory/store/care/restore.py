@@ -1,28 +1,30 @@
-"""Putting a backup in the place of a store, without bringing back what was forgotten since.
+"""Replaces a store by a backup, without bringing back what was forgotten since.
 
-Theory of operation. A backup is older than the store, and what was forgotten in between is known in
-the store alone: the tombstones of turns and memories, and the marks of memories that went without
-a name. So the backup is copied into a workshop inside the folder, and forgets there what the store
-has forgotten; only a copy that holds no byte of it any more, and that a canary has read, takes the
-store's place, in one rename. Killed at any moment, the folder holds the old store or the new one.
+Theory of operation. A backup is older than the store, and what was forgotten in between is known
+only in the store: the tombstones of turns and memories, and the epoch marks of memories that went
+without a name. So the backup is copied into a workshop inside the folder, and forgets there what
+the store has forgotten; only a copy that holds no byte of it any more, and that a canary has read,
+takes the store's place, in one rename. Killed at any moment, the folder holds the old store or the
+new one.
 
-What a store that is gone had forgotten, nobody can tell: tombstones restored into an empty folder
-are the backup's own.
+What a store that no longer exists had forgotten cannot be known: tombstones restored into an empty
+folder are the backup's own.
 """
 
 import os
 import shutil
 from collections import defaultdict
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
 
+from slowcat_memory.core.memory.chunk import turn_of
 from slowcat_memory.errors import StoreBusyError, StoreDamagedError, StoreError
 from slowcat_memory.records import CommandEntry, Forget
-from slowcat_memory.store.blocks.locations import EVENTS
+from slowcat_memory.store.blocks.reader import EVENTS
 from slowcat_memory.store.care import canary_process, copy, migrations, open
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.environment import Environment, map_bytes
@@ -33,16 +35,17 @@ from slowcat_memory.store.disk.transaction import Transaction, transact
 from slowcat_memory.store.options import StoreOptions, utc_now
 from slowcat_memory.store.rows import forget
 
-Told = Callable[[str], None]
+OnStep = Callable[[str], None]
 BUSY = "a program still reads the store"
 
 
 class Restored(Struct, frozen=True, kw_only=True):
-    """What came of a backup.
+    """What ``restore`` did.
 
     Attributes:
         events: How many turns and session edges the store holds now.
-        forgotten: How many turns and memories of the backup were left out, being forgotten since.
+        forgotten: How many turns and memories of the backup were left out, because they were
+            forgotten since.
         aside: Where the store's former file is, None when there was nothing in it, or it is gone.
     """
 
@@ -59,38 +62,35 @@ def restore(
     foreign: bool = False,
     options: StoreOptions = StoreOptions(),
     now: Callable[[], datetime] = utc_now,
-    told: Told = lambda step: None,
+    on_step: OnStep = lambda step: None,
 ) -> Restored:
-    """Put a backup in the place of a store. Nobody may write there meanwhile.
+    """Replace a store by a backup. No other process may write there meanwhile.
 
-    What somebody ordered to forget, and could still have undone, is forgotten for good first.
+    What a voice command has hidden, and could still have been undone, is forgotten for good first.
 
     Args:
         path: The store's folder; made when there is none.
         file: The backup, or a copy of a store's folder. It stays as it is.
         keep: Move the store's former file to ``replaced-<utc>`` in its folder, without anything
-            that was forgotten; it goes with the next forgetting, like every older copy.
-        foreign: Take the backup of another memory, too. What was forgotten here cannot be found
+            that was forgotten; it goes with the next forget, like every older copy.
+        foreign: Accept the backup of another memory, too. What was forgotten here cannot be found
             in that one.
         options: How the store is kept.
         now: The clock.
-        told: Told of each step.
-
-    Returns:
-        What is there now.
+        on_step: Called with the name of each step.
 
     Raises:
-        StoreBusyError: Another process writes, or reads and does not let go.
+        StoreBusyError: Another process writes, or reads and does not stop.
         StoreDamagedError: The backup does not read back; the store is as before.
         StoreTooNewError: A newer version wrote it.
-        StoreError: It is no backup, or one of another memory.
+        StoreError: It is not a backup, or one of another memory.
     """
     path, backup = path.absolute(), file / DATA if file.is_dir() else file
-    told("reading the backup")
+    on_step("reading the backup")
     _check(backup, path)
     opened = open.to_write(path, options, now)
     try:
-        return _Restoring(opened.env, options, now(), told).run(backup, keep, foreign)
+        return _Restoration(opened.env, options, now(), on_step).run(backup, keep, foreign)
     finally:
         shutil.rmtree(path / RESTORING, ignore_errors=True)
         opened.env.close()
@@ -105,33 +105,35 @@ def _check(backup: Path, path: Path) -> None:
     if (path / DATA).exists() and backup.samefile(path / DATA):
         raise StoreError(f"{backup} is the store itself", hint="Name a backup of it.")
     if not canary_process.is_whole(backup):
-        raise StoreDamagedError(f"{backup} is damaged, or no backup", hint="Try an older one.")
+        raise StoreDamagedError(f"{backup} is damaged, or not a backup", hint="Try an older one.")
 
 
-class _Restoring:
-    """One restoration: the store, and the workshop beside it."""
+class _Restoration:
+    """The store, and the workshop beside it."""
 
-    def __init__(self, env: Environment, options: StoreOptions, now: datetime, told: Told) -> None:
-        self._env, self._now, self._told = env, now, told
+    def __init__(
+        self, env: Environment, options: StoreOptions, now: datetime, on_step: OnStep
+    ) -> None:
+        self._env, self._now, self._on_step = env, now, on_step
         self._map_size = map_bytes(options.map_size_gib)
         self._workshop = env.path / RESTORING
 
     def run(self, backup: Path, keep: bool, foreign: bool) -> Restored:
-        self._told("copying it")
+        self._on_step("copying it")
         self._copy(backup)
         made = Environment(self._workshop, map_size=self._map_size)
         try:
             migrations.bring_up_to_date(made, self._now)
-            related = _identity(made) == _identity(self._env)
-            if not (related or foreign or _blank(self._env)):
+            related = _created(made) == _created(self._env)
+            if not (related or foreign or _is_empty(self._env)):
                 raise StoreError(
                     "this is the backup of another memory",
                     hint="What was forgotten here cannot be found in it; take it with --other.",
                 )
-            self._told("forgetting what was forgotten since")
-            self._finish_orders()
+            self._on_step("forgetting what was forgotten since")
+            self._finish_commands()
             forgotten = self._forget(made) if related else 0
-            transact(made, lambda tx: _begin_anew(tx, *_counters(self._env)))
+            transact(made, lambda tx: _continue_counters(tx, *_counters(self._env)))
             if not copy.erase_if_due(made):
                 raise StoreError("what was forgotten could not be erased from the backup's copy")
             events = _events(made)
@@ -145,46 +147,55 @@ class _Restoring:
         with os.fdopen(create(self._workshop / DATA), "wb") as out, backup.open("rb") as source:
             shutil.copyfileobj(source, out)
 
-    def _finish_orders(self) -> None:
-        """Forget what is hidden and waits: the store that is put aside may hold it no longer."""
+    def _finish_commands(self) -> None:
+        """Forget what is hidden and due later: the store that is put aside may not hold it."""
         with self._env.reading() as (txn, handles):
             rows = txn.cursor(handles["commands"])
-            orders = [codec.decode(CommandEntry, key, value) for key, value in rows]
-        for order in orders:
-            if order.state == "done" and order.due and (order.turns or order.hidden):
-                _forget_order(order, self._env)
+            commands = [codec.decode(CommandEntry, key, value) for key, value in rows]
+        requests = [
+            request
+            for command in commands
+            if command.state == "done" and command.due
+            for request in (
+                Forget(scope=command.scope, turns=command.turns),
+                Forget(scope=command.scope, memories=command.hidden),
+            )
+            if request.turns or request.memories
+        ]
+        if requests:
+            transact(self._env, partial(forget.forget, requests))
         if not copy.erase_if_due(self._env, sparing=RESTORING):
             raise StoreBusyError(f"{BUSY} at {self._env.path}", hint="Stop it and try again.")
 
     def _forget(self, made: Environment) -> int:
-        """Have the copy forget what the store has forgotten."""
+        """Forget in the copy what the store has forgotten; return how much that was."""
         with self._env.reading() as (txn, handles):
-            buried = dict(txn.cursor(handles["tombstones"]))
+            tombstones = dict(txn.cursor(handles["tombstones"]))
         with made.reading() as (txn, handles):
-            buried = dict(txn.cursor(handles["tombstones"])) | buried
+            tombstones = dict(txn.cursor(handles["tombstones"])) | tombstones
         gone = 0
-        for wish in _wishes(made, buried):
-            found = transact(made, partial(forget.forget, wish))
-            gone += len(found.turns) + sum(not id.startswith("chunk/") for _, id in found.memories)
-        transact(made, partial(_bury, buried))
+        if requests := _requests(made, tombstones):
+            found = transact(made, partial(forget.forget, requests))
+            gone = len(found.turns) + sum(not turn_of(id) for _, id in found.memories)
+        transact(made, partial(_set_tombstones, tombstones))
         return gone
 
     def _swap(self, events: int, forgotten: int, keep: bool) -> Restored:
-        self._told("checking the result")
+        self._on_step("checking the result")
         fresh = self._workshop / DATA
         if not canary_process.is_whole(fresh):
             raise StoreDamagedError("the copy of the backup does not read back")
         copy.flush(fresh)
-        aside = self._put_aside() if keep and not _blank(self._env) else None
-        if not self._env.swap(fresh, copy.READERS_LEAVE):
+        aside = self._put_aside() if keep and not _is_empty(self._env) else None
+        if not self._env.swap(fresh, copy.READER_TIMEOUT_S):
             if aside is not None:
                 shutil.rmtree(aside)
             raise StoreBusyError(f"{BUSY} at {self._env.path}", hint="Stop it and try again.")
         return Restored(events=events, forgotten=forgotten, aside=aside)
 
     def _put_aside(self) -> Path:
-        """Give the store's file a second name, which is the only one after the swap."""
-        aside = self._env.path / f"{REPLACED}{self._now.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}"
+        """Link the store's file into a folder of its own; after the swap it is the only link."""
+        aside = self._env.path / f"{REPLACED}{copy.backup_name(self._now)}"
         aside.mkdir(mode=0o700)
         try:
             os.link(self._env.path / DATA, aside / DATA)
@@ -194,14 +205,14 @@ class _Restoring:
         return aside
 
 
-def _identity(env: Environment) -> str:
-    """Tell which memory a store is: it keeps the moment of its founding through all copies."""
+def _created(env: Environment) -> str:
+    """Return when a store was created, which tells memories apart: all copies keep it."""
     with env.reading() as (txn, handles):
         return str(Transaction(txn, handles).meta(CREATED, ""))
 
 
-def _blank(env: Environment) -> bool:
-    """Tell whether nothing was ever said or forgotten here."""
+def _is_empty(env: Environment) -> bool:
+    """Return whether nothing was ever said or forgotten here."""
     with env.reading() as (txn, handles):
         tables = (*EVENTS, "memories", "tombstones")
         return not any(txn.stat(handles[table])["entries"] for table in tables)
@@ -218,47 +229,39 @@ def _events(env: Environment) -> int:
         return sum(int(txn.stat(handles[table])["entries"]) for table in EVENTS)
 
 
-def _forget_order(order: CommandEntry, env: Environment) -> None:
-    for wish in (
-        Forget(scope=order.scope, turns=order.turns),
-        Forget(scope=order.scope, memories=order.hidden),
-    ):
-        if wish != Forget(scope=order.scope):
-            transact(env, partial(forget.forget, wish))
-
-
-def _wishes(made: Environment, buried: dict[bytes, bytes]) -> list[Forget]:
-    """Say in wishes what a copy has to forget."""
-    turns = tuple(keys.id_of(key) for key in buried if keys.is_turn_tombstone(key))
+def _requests(made: Environment, tombstones: dict[bytes, bytes]) -> list[Forget]:
+    """Return what a copy has to forget, by these tombstones and epoch marks."""
+    turns = tuple(keys.id_of(key) for key in tombstones if keys.is_turn_tombstone(key))
     memories: dict[str, set[str]] = defaultdict(set)
     with made.reading() as (txn, handles):
         epoch = Transaction(txn, handles).meta(EPOCH, 0)
         for key in txn.cursor(handles["memories"]).iternext(values=False):
             scope, rest = keys.split_scope(key)
-            mark, id = keys.epoch_mark(scope, rest.decode()), rest.decode()
-            if keys.memory_tombstone(scope, id) in buried or (
-                mark in buried and codec.decode(int, mark, buried[mark]) > epoch
+            id = rest.decode()
+            mark = keys.epoch_mark(scope, id)
+            if keys.memory_tombstone(scope, id) in tombstones or (
+                mark in tombstones and codec.decode(int, mark, tombstones[mark]) > epoch
             ):
                 memories[scope].add(id)
-    wishes = [Forget(scope=scope, memories=tuple(ids)) for scope, ids in memories.items()]
-    return [Forget(turns=turns), *wishes] if turns else wishes
+    requests = [Forget(scope=scope, memories=tuple(ids)) for scope, ids in memories.items()]
+    return [Forget(turns=turns), *requests] if turns else requests
 
 
-def _bury(buried: dict[bytes, bytes], tx: Transaction) -> None:
-    """Keep exactly what said so before that something is forgotten, in the store or its backup.
+def _set_tombstones(tombstones: dict[bytes, bytes], tx: Transaction) -> None:
+    """Keep exactly the tombstones and marks that the store or its backup had.
 
-    Forgetting by name, as is done here, would keep a memory from ever being made again.
+    To forget by name, as is done here, would keep a memory from ever being made again.
     """
-    for key in tx.txn.cursor(tx.handles["tombstones"]).iternext(values=False):
+    for key in tx.keys("tombstones"):
         tx.drop("tombstones", key)
-    for key, value in buried.items():
+    for key, value in tombstones.items():
         tx.put("tombstones", key, value)
 
 
-def _begin_anew(tx: Transaction, next_id: int, epoch: int) -> None:
-    """Give no id twice, and have every index made anew: none was made of this store."""
+def _continue_counters(tx: Transaction, next_id: int, epoch: int) -> None:
+    """Give no id twice, and have every index built anew: none was built from this store."""
     tx.set_meta(NEXT_ID, max(tx.meta(NEXT_ID, 1), next_id))
     tx.set_meta(EPOCH, max(tx.meta(EPOCH, 0), epoch) + 1)
     for table in ("manifest", "changes"):
-        for key in tx.txn.cursor(tx.handles[table]).iternext(values=False):
+        for key in tx.keys(table):
             tx.drop(table, key)

@@ -1,10 +1,7 @@
-"""The judge of a store's file, run as a script in a process that may die of what it finds.
+"""Checks a store's file, as a script in a process of its own that may die of what it finds.
 
-A truncated file kills its reader by SIGBUS and a zeroed page aborts it, so the agent never looks
-at a doubtful file itself. This file imports nothing of the package, to start fast, and is the one
-place that knows the envelope's layout (``codec`` takes it from here)::
-
-    ver u8 | codec u8 | flags u16 | crc32(key + body) u32 | body
+A truncated file kills its reader by SIGBUS and a zeroed page aborts it, so the agent never reads
+a doubtful file itself. To start fast, the script imports only ``envelope``, the file beside it.
 
 Usage::
 
@@ -14,22 +11,22 @@ Usage::
 
 import errno
 import json
-import struct
 import sys
-import zlib
+from pathlib import Path
 
 import lmdb
 
-HEADER = struct.Struct(">BBHI")
-VERSION = 1
-CODECS = (0, 1)
-MAX_TABLES = 32
+if __package__:
+    from slowcat_memory.store.disk.envelope import HEADER, MAX_TABLES, VERSION, intact
+else:  # run as a script
+    sys.path.append(str(Path(__file__).parent))
+    from envelope import HEADER, MAX_TABLES, VERSION, intact  # type: ignore[no-redef]
 
 # Exit codes; 1 is Python's own, for a canary that cannot start.
 WHOLE, DAMAGED, NEWER, UNKNOWN = 0, 3, 4, 5
 
-# What keeps a whole file from being opened.
-CIRCUMSTANCES = frozenset(
+# Errors that keep a whole file from being opened.
+SYSTEM_ERRORS = frozenset(
     {
         errno.ENOMEM,
         errno.EACCES,
@@ -43,36 +40,14 @@ CIRCUMSTANCES = frozenset(
 )
 
 
-def intact(key: bytes, value: bytes) -> bool:
-    """Tell whether a record is what was written under this key.
-
-    Args:
-        key: The record's key.
-        value: The record in its envelope.
-
-    Returns:
-        False on any difference in the header, the key or the body.
-    """
-    if len(value) < HEADER.size:
-        return False
-    version, codec, flags, crc = HEADER.unpack_from(value)
-    if version != VERSION or codec not in CODECS or flags:
-        return False
-    return bool(zlib.crc32(memoryview(value)[HEADER.size :], zlib.crc32(key)) == crc)
-
-
 def is_file_damage(error: lmdb.Error) -> bool:
-    """Tell whether an error is the file's fault.
+    """Return whether an LMDB error is the file's fault.
 
-    Args:
-        error: What LMDB raised at opening or reading.
-
-    Returns:
-        False when the machine or its settings are to blame, and for another engine's file.
+    False when the machine or its settings are to blame, and for another LMDB version's file.
     """
     if isinstance(error, lmdb.MemoryError | lmdb.VersionMismatchError):
         return False
-    return error.code not in CIRCUMSTANCES
+    return error.code not in SYSTEM_ERRORS
 
 
 def _open(file: str) -> lmdb.Environment:
@@ -83,10 +58,7 @@ def _open(file: str) -> lmdb.Environment:
 
 
 def check(file: str) -> int:
-    """Read every record, compare the counts, and try a write without committing it.
-
-    Args:
-        file: The store's data file.
+    """Read every record, compare the row counts, and try a write without committing it.
 
     Returns:
         The exit code.
@@ -99,10 +71,10 @@ def check(file: str) -> int:
         schema = txn.get(b"schema", db=handles["meta"])
         if schema and schema[0] > VERSION:
             return NEWER
-        rows = {name: _whole_rows(txn.cursor(db)) for name, db in handles.items()}
+        rows = {name: _count_rows(txn.cursor(db)) for name, db in handles.items()}
         counts = txn.get(b"counts", db=handles["meta"])
     if counts is None and not any(rows.values()) and None not in rows.values():
-        return WHOLE  # the tables are made, their founding was not committed
+        return WHOLE  # the tables are made, their first rows were not committed
     if counts is None or None in rows.values():
         return DAMAGED
     expected = json.loads(counts[HEADER.size :])
@@ -118,7 +90,7 @@ def _handles(env: lmdb.Environment) -> "dict[str, lmdb._Database]":
     return {name.decode(): env.open_db(name, create=False) for name in names}
 
 
-def _whole_rows(cursor: "lmdb.Cursor[bytes]") -> int | None:
+def _count_rows(cursor: "lmdb.Cursor[bytes]") -> int | None:
     """Count a table's rows; None when one is damaged."""
     rows = 0
     for key, value in cursor:
@@ -136,7 +108,7 @@ def _try_write(env: lmdb.Environment, meta: "lmdb._Database") -> None:
 
 
 def salvage(file: str, tables: str, way: str, into: str) -> int:
-    """Copy tables' whole records, and leave out those that are damaged.
+    """Copy the whole records of tables and leave out the damaged ones.
 
     Args:
         file: The damaged data file.
@@ -145,8 +117,8 @@ def salvage(file: str, tables: str, way: str, into: str) -> int:
         into: Folder of the store to copy into.
 
     Returns:
-        The exit code: whole when it came to the end of every table. It may also die by a signal
-        at a page that does not read; what was copied until then stays.
+        The exit code: whole when it reached the end of every table. It may also die by a signal
+        at a page that cannot be read; what was copied until then stays.
     """
     source = _open(file)
     target = _target(into, source.info()["map_size"])
@@ -171,14 +143,7 @@ def _target(into: str, map_size: int) -> lmdb.Environment:
 
 
 def main(args: list[str]) -> int:
-    """Run one command.
-
-    Args:
-        args: The command and its arguments.
-
-    Returns:
-        The exit code.
-    """
+    """Run one command and return its exit code."""
     command, *rest = args
     try:
         return check(*rest) if command == "check" else salvage(*rest)

@@ -1,4 +1,4 @@
-"""LMDB under a gate: open it, read, write, let it grow, swap its file.
+"""The LMDB environment behind a gate: open it, read, write, let it grow, swap its file.
 
 Theory of operation. Growing the map and swapping the data file both invalidate every open read
 transaction, and LMDB leaves it to us that there is none. So each read holds the gate, and the two
@@ -10,6 +10,8 @@ the swap (because a reading process still maps it) would send us to the empty me
 import fcntl
 import os
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,34 +19,99 @@ from typing import TypeAlias
 
 import lmdb
 
-from slowcat_memory.errors import StoreBusyError, StoreClosedError, StoreDamagedError, StoreError
+from slowcat_memory.errors import (
+    StoreBusyError,
+    StoreClosedError,
+    StoreDamagedError,
+    StoreError,
+    StoreFullError,
+)
 from slowcat_memory.pages import give_back
-from slowcat_memory.store.disk.canary import MAX_TABLES, is_file_damage
+from slowcat_memory.store.disk.canary import is_file_damage
+from slowcat_memory.store.disk.envelope import MAX_TABLES
 from slowcat_memory.store.disk.folder import DATA, LOCK, sync_dir
 from slowcat_memory.store.disk.locks import folder_lock
-from slowcat_memory.store.disk.reader_gate import ReaderGate
 from slowcat_memory.store.disk.tables import NAMES
 
 Handles: TypeAlias = "dict[str, lmdb._Database]"
 Txn: TypeAlias = "lmdb.Transaction[bytes]"
 
 MAX_READERS = 510
-NARROW_MAP = 512 << 20  # bytes: what a 32-bit process finds in one piece
-PATIENCE = 10.0  # seconds that growing waits for readers
-LEAVE = 2.0  # seconds that closing does
+MAP_BYTES_32_BIT = 512 << 20  # what a 32-bit process finds in one piece
+GROW_TIMEOUT_S = 10.0  # that growing the map waits for readers
+CLOSE_TIMEOUT_S = 2.0
+
+# The record's fault, not the disk's: trying again changes nothing.
+POISON = (lmdb.BadValsizeError, lmdb.TxnFullError, lmdb.KeyExistsError, lmdb.PageFullError)
+# The environment is unusable until it is opened again.
+BROKEN = (lmdb.CorruptedError, lmdb.PageNotFoundError, lmdb.PanicError, lmdb.InvalidError)
 
 
 def map_bytes(gib: float) -> int:
-    """Return how much address space to reserve.
-
-    Args:
-        gib: What the options ask for.
-
-    Returns:
-        Bytes, a multiple of the page size.
-    """
+    """Return the address space to reserve, in bytes: a multiple of the page size."""
     wanted = int(gib * (1 << 30)) // 65536 * 65536
-    return wanted if sys.maxsize > 1 << 32 else min(wanted, NARROW_MAP)
+    return wanted if sys.maxsize > 1 << 32 else min(wanted, MAP_BYTES_32_BIT)
+
+
+class ReaderGate:
+    """Many readers, or one thread that has closed it.
+
+    Threads hold it for a read transaction, so for micro- to milliseconds. A thread that is inside
+    may enter again while the gate closes, or it would wait for itself.
+    """
+
+    def __init__(self) -> None:
+        """Start open."""
+        self._changed = threading.Condition()
+        self._inside = 0
+        self._closed = False
+        self._mine = threading.local()
+
+    def is_inside(self) -> bool:
+        """Return whether the calling thread is inside."""
+        return bool(getattr(self._mine, "depth", 0))
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Be inside; waits while the gate is closed."""
+        depth = getattr(self._mine, "depth", 0)
+        with self._changed:
+            while self._closed and not depth:
+                self._changed.wait()
+            self._inside += 1
+        self._mine.depth = depth + 1
+        try:
+            yield
+        finally:
+            self._mine.depth = depth
+            with self._changed:
+                self._inside -= 1
+                self._changed.notify_all()
+
+    @contextmanager
+    def closed(self, timeout: float) -> Iterator[bool]:
+        """Keep new readers out, and wait until those inside have left.
+
+        Args:
+            timeout: Seconds to wait for them.
+
+        Yields:
+            False when a reader stayed inside.
+        """
+        deadline = time.monotonic() + timeout
+        with self._changed:
+            while self._closed:
+                self._changed.wait()
+            self._closed = True
+            while self._inside and (left := deadline - time.monotonic()) > 0:
+                self._changed.wait(left)
+            empty = not self._inside
+        try:
+            yield empty
+        finally:
+            with self._changed:
+                self._closed = False
+                self._changed.notify_all()
 
 
 class Environment:
@@ -63,7 +130,7 @@ class Environment:
 
         Raises:
             StoreBusyError: This process has it open already.
-            StoreDamagedError: The file is no store.
+            StoreDamagedError: The file is not a store.
             StoreError: LMDB cannot open it, for another reason.
         """
         self.path = path
@@ -95,7 +162,7 @@ class Environment:
             )
             self.handles = self._open_tables(self._env)
         except lmdb.Error as error:
-            raise _why(self.path, error) from error
+            raise _open_error(self.path, error) from error
         if not self.readonly:
             self._files = self._inodes()
             self._env.reader_check()
@@ -114,11 +181,7 @@ class Environment:
 
     @property
     def env(self) -> lmdb.Environment:
-        """The open environment.
-
-        Raises:
-            StoreClosedError: It is closed.
-        """
+        """The open LMDB environment; raises ``StoreClosedError`` when it is closed."""
         if self._env is None:
             raise StoreClosedError("the store is closed")
         return self._env
@@ -130,12 +193,12 @@ class Environment:
         """Hold a read transaction.
 
         Yields:
-            The transaction and the tables' handles, both good until the block ends.
+            The transaction and the tables' handles, both valid until the block ends.
 
         Raises:
             StoreError: LMDB refuses, even when asked twice.
         """
-        if self.readonly and self._files != self._inodes() and not self._gate.holds():
+        if self.readonly and self._files != self._inodes() and not self._gate.is_inside():
             self.reopen()
         with self._gate.reading():
             txn = self._begin_read()
@@ -157,17 +220,13 @@ class Environment:
             raise StoreError(f"cannot read {self.path}: {error}") from error
 
     def begin_write(self) -> Txn:
-        """Begin the one write transaction; from the writer thread only.
-
-        Returns:
-            The transaction, to commit or abort.
-        """
+        """Begin the one write transaction; from the writer thread only."""
         if self._env is None and not self._shut:
             self._open()  # an earlier swap could not
         return self.env.begin(write=True)
 
-    def release(self) -> None:
-        """Give back the file's pages that were read; they come back when they are read again."""
+    def release_pages(self) -> None:
+        """Let the system drop the file's pages from memory; they are loaded again when read."""
         with self.reading():  # so that it stays mapped where it is
             give_back(self.path / DATA)
 
@@ -176,10 +235,10 @@ class Environment:
     def grow(self) -> None:
         """Double the map; from the writer thread, outside a transaction.
 
-        A reader that stays inside for longer than ``PATIENCE`` loses its transaction: the turns
-        that wait to be saved come first.
+        A reader that stays inside for longer than ``GROW_TIMEOUT_S`` loses its transaction: the
+        turns that wait to be saved come first.
         """
-        with self._gate.closed(PATIENCE):
+        with self._gate.closed(GROW_TIMEOUT_S):
             self._map_size = 2 * int(self.env.info()["map_size"])
             self.env.set_mapsize(self._map_size)
 
@@ -208,7 +267,7 @@ class Environment:
 
     def reopen(self) -> None:
         """Open the folder's file anew: another process swapped it, or LMDB has given up on it."""
-        with self._gate.closed(PATIENCE), folder_lock(self.path, fcntl.LOCK_SH):
+        with self._gate.closed(GROW_TIMEOUT_S), folder_lock(self.path, fcntl.LOCK_SH):
             self._close()
             self._open()
 
@@ -220,7 +279,7 @@ class Environment:
     def close(self) -> None:
         """Close it; idempotent. Readers that are inside lose their transaction."""
         self._shut = True
-        with self._gate.closed(LEAVE):
+        with self._gate.closed(CLOSE_TIMEOUT_S):
             self._close()
 
 
@@ -231,8 +290,22 @@ def _inode(path: Path) -> int:
         return 0
 
 
-def _why(path: Path, error: lmdb.Error) -> StoreError:
+# ------------------------------------------------------------------- errors
+
+
+def _open_error(path: Path, error: lmdb.Error) -> StoreError:
     message = f"cannot open {path}: {error}"
     if "already open" in str(error):
         return StoreBusyError(message, hint="Share the open store.", pid=os.getpid())
     return StoreDamagedError(message) if is_file_damage(error) else StoreError(message)
+
+
+def as_store_error(error: Exception) -> StoreError:
+    """Return the error to show a caller: the record, the file or the disk is to blame."""
+    if isinstance(error, StoreError):
+        return error
+    if isinstance(error, BROKEN):
+        return StoreDamagedError(f"the store fails: {error}", hint="Start the agent again.")
+    if isinstance(error, lmdb.Error):
+        return StoreFullError(f"the disk refuses: {error}", hint="Make room on the disk.")
+    return StoreError(f"this cannot be saved: {error}")

@@ -1,12 +1,14 @@
-"""The folder that holds a store: whether it is a safe place, and whose.
+"""The folder that holds a store: its names, its owner, its file system, its free space.
 
-LMDB's locks and memory map do not hold on network file systems, and a store in somebody else's
-folder is somebody else's store. The folder is 0700 and every file in it 0600, whatever the umask.
+LMDB's locks and memory map do not work on network file systems, and a store in another user's
+folder is that user's store. The folder is 0700 and every file in it 0600, whatever the umask.
 """
 
 import os
 import re
+import shutil
 import stat
+import time
 from pathlib import Path
 
 from slowcat_memory.errors import StoreError, StoreUnsafeError
@@ -15,29 +17,28 @@ DATA = "data.mdb"
 LOCK = "lock.mdb"
 FRESH = "new.mdb"  # a compacted copy that is about to replace DATA
 WRITER = "writer.lock"
-RUNNING = "running"  # there while a writer has the store open
+RUNNING = "running"  # exists while a writer has the store open
 BACKUPS = "backups"
 LAST_BACKUP = "last-backup"  # when and where the latest backup was made
-RESTORING = "restore.tmp"  # where a backup is made ready
+RESTORING = "restore.tmp"  # where a backup is prepared
 SALVAGING = "salvage.tmp"  # where the replacement of a damaged store is made
-REPLAYING = "replay"  # a copy in which what jobs made is made again
-REPLACED = "replaced-"  # + UTC time: the file of a store that a backup took the place of
+REPLAYING = "replay"  # a copy in which derived records are made again
+REPLACED = "replaced-"  # + UTC time: the file of a store that a backup replaced
 CORRUPT = "corrupt-"  # + UTC time: files of a store that was damaged
 
 NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "virtiofs"})
 MOUNTS = Path("/proc/self/mountinfo")
 ESCAPE = re.compile(r"\\([0-7]{3})")  # how mountinfo writes spaces
 
+MB = 1_000_000
+CHECK_FREE_EVERY_S = 5.0
+
 
 def prepare(path: Path, *, allow_unsafe_fs: bool = False) -> None:
-    """Make the folder, or check that the one that is there can hold a store.
-
-    Args:
-        path: The folder; its parents are made too.
-        allow_unsafe_fs: Take a network file system.
+    """Make the folder and its parents, or check that an existing one can hold a store.
 
     Raises:
-        StoreUnsafeError: It is somebody else's, not writable, or on a network file system.
+        StoreUnsafeError: It is another user's, not writable, or on a network file system.
     """
     _make(path)
     inspect(path, allow_unsafe_fs=allow_unsafe_fs)
@@ -48,14 +49,10 @@ def prepare(path: Path, *, allow_unsafe_fs: bool = False) -> None:
 
 
 def inspect(path: Path, *, allow_unsafe_fs: bool = False) -> None:
-    """Check whose the folder and its files are, and where it lies.
-
-    Args:
-        path: The folder; it exists.
-        allow_unsafe_fs: Take a network file system.
+    """Check who owns an existing folder and its files, and its file system.
 
     Raises:
-        StoreUnsafeError: Something is not as it must be.
+        StoreUnsafeError: It cannot hold a store safely.
     """
     if not path.is_dir():
         raise StoreUnsafeError(f"{path} is not a folder", hint="Choose another folder.")
@@ -96,7 +93,7 @@ def _check_file(path: Path) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISREG(found.st_mode):
-        raise StoreUnsafeError(f"{path} is not a plain file", hint="Take it away.")
+        raise StoreUnsafeError(f"{path} is not a plain file", hint="Remove it.")
     _check_owner(path, found)
 
 
@@ -104,18 +101,15 @@ def _mount_kind(path: Path) -> str:
     try:
         return filesystem(str(path), MOUNTS.read_text())
     except OSError:
-        return ""  # no Linux, or no /proc: nothing to go by
+        return ""  # no Linux, or no /proc
 
 
 def filesystem(path: str, mountinfo: str) -> str:
-    """Tell on which kind of file system a path lies.
+    """Return the type of file system that a path is on, for example "ext4"; "" for none.
 
     Args:
         path: Absolute, without symbolic links.
         mountinfo: The text of ``/proc/self/mountinfo``.
-
-    Returns:
-        The type, for example "ext4"; "" when no mount holds the path.
     """
     best, kind = "", ""
     for line in mountinfo.splitlines():
@@ -135,13 +129,7 @@ def _holds(point: str, path: str) -> bool:
 
 
 def create(path: Path) -> int:
-    """Make a new private file.
-
-    Args:
-        path: It must not exist.
-
-    Returns:
-        A descriptor, open for writing.
+    """Make a new file, 0600, and return its descriptor, open for writing.
 
     Raises:
         FileExistsError: It exists.
@@ -152,11 +140,7 @@ def create(path: Path) -> int:
 
 
 def sync_dir(path: Path) -> None:
-    """Make the folder's names durable: after this a rename survives a power loss.
-
-    Args:
-        path: The folder.
-    """
+    """Flush a folder's names: after this a rename in it survives a power loss."""
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(fd)
@@ -165,13 +149,25 @@ def sync_dir(path: Path) -> None:
 
 
 def require(path: Path) -> None:
-    """Say clearly when there is no store.
-
-    Args:
-        path: The folder.
-
-    Raises:
-        StoreError: There is none.
-    """
+    """Raise ``StoreError`` when there is no store in a folder."""
     if not (path / DATA).is_file():
         raise StoreError(f"no store at {path}", hint="Start the agent once, or check the path.")
+
+
+class FreeSpace:
+    """Watches the free space of a folder's disk; looks at most every few seconds."""
+
+    def __init__(self, path: Path, min_free_mb: int) -> None:
+        """Watch a folder; less than ``min_free_mb`` megabytes is scarce."""
+        self._path = path
+        self._min_free = min_free_mb * MB
+        self._check_at = 0.0
+        self._scarce = False
+
+    def scarce(self) -> bool:
+        """Return whether there is too little space to write more than turns."""
+        now = time.monotonic()
+        if now >= self._check_at:
+            self._check_at = now + CHECK_FREE_EVERY_S
+            self._scarce = shutil.disk_usage(self._path).free < self._min_free
+        return self._scarce

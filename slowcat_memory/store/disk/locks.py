@@ -1,7 +1,7 @@
-"""Who may write, who is swapping, and whether the last writer left in order.
+"""The writer lock, the lock for swaps, and the mark of a running writer.
 
-LMDB would make a second writer wait for ever, without a word; an ``flock`` that nobody waits for
-says so at once, and the kernel drops it with its holder however that one dies.
+LMDB would make a second writer wait for ever, without a message. An ``flock`` that is tried once
+fails at once, and the kernel releases it with its process, however that one dies.
 """
 
 import fcntl
@@ -17,18 +17,14 @@ from pathlib import Path
 from slowcat_memory.errors import StoreBusyError
 from slowcat_memory.store.disk.folder import RUNNING, WRITER, create, sync_dir
 
-POLL = 0.01  # seconds between two tries for the folder's lock
+POLL_S = 0.01  # between two tries for the folder's lock
 
 
 class WriterLock:
     """The right to write to a store, held by at most one process."""
 
     def __init__(self, path: Path, now: datetime) -> None:
-        """Take it, at once or not at all.
-
-        Args:
-            path: The store's folder.
-            now: Kept in the file, for whoever wonders.
+        """Take it without waiting; the file then names this process, program and time.
 
         Raises:
             StoreBusyError: Another writer holds it; names its process.
@@ -49,9 +45,9 @@ class WriterLock:
         os.pwrite(fd, json.dumps(holder).encode(), 0)
 
     def release(self) -> None:
-        """Give it back; in a forked child, merely let go of the copy.
+        """Release it; idempotent.
 
-        The lock belongs to the parent's descriptor too, so the child's close does not free it.
+        In a forked child it only closes the copy: the lock belongs to the parent's descriptor too.
         """
         if self._fd is not None:
             os.close(self._fd)
@@ -59,14 +55,7 @@ class WriterLock:
 
 
 def holder(path: Path) -> tuple[int, str]:
-    """Tell who signed the writer lock last.
-
-    Args:
-        path: The store's folder.
-
-    Returns:
-        Process id and program; 0 and "" when unknown.
-    """
+    """Return process id and program of the last writer; 0 and "" when unknown."""
     try:
         signed = json.loads((path / WRITER).read_text())
         return int(signed["pid"]), str(signed["program"])
@@ -84,14 +73,7 @@ def _busy(path: Path) -> StoreBusyError:
 
 
 def alive(pid: int) -> bool:
-    """Tell whether a process runs.
-
-    Args:
-        pid: Its id.
-
-    Returns:
-        True when it does, as far as one can tell.
-    """
+    """Return whether a process runs; True for one of another user."""
     if pid <= 0:
         return False
     try:
@@ -105,18 +87,15 @@ def alive(pid: int) -> bool:
 
 @contextmanager
 def folder_lock(path: Path, how: int, timeout: float = 5.0) -> Iterator[None]:
-    """Hold the folder itself while the data file is opened (shared) or swapped (exclusive).
+    """Lock the folder itself while the data file is opened (shared) or swapped (exclusive).
 
     A reader that opens the new data file with the old lock file, or the other way round, would
-    start from the wrong meta page; this keeps it from looking in between.
+    start from the wrong meta page.
 
     Args:
         path: The store's folder.
         how: ``fcntl.LOCK_SH`` or ``fcntl.LOCK_EX``.
         timeout: Seconds to try.
-
-    Yields:
-        Nothing.
 
     Raises:
         StoreBusyError: Another process kept it for too long.
@@ -137,16 +116,11 @@ def _lock_within(fd: int, how: int, timeout: float, path: Path) -> None:
         except BlockingIOError:
             if time.monotonic() > deadline:
                 raise StoreBusyError(f"{path} is being opened or swapped elsewhere") from None
-            time.sleep(POLL)
+            time.sleep(POLL_S)
 
 
 def mark_running(path: Path, now: datetime) -> None:
-    """Leave the sign that a writer is at work.
-
-    Args:
-        path: The store's folder.
-        now: Kept in the file.
-    """
+    """Make the file that says that a writer has the store open."""
     try:
         fd = create(path / RUNNING)
     except FileExistsError:
@@ -157,9 +131,5 @@ def mark_running(path: Path, now: datetime) -> None:
 
 
 def mark_stopped(path: Path) -> None:
-    """Take the sign away: the store was closed in order.
-
-    Args:
-        path: The store's folder.
-    """
+    """Remove that file: the store was closed in order."""
     (path / RUNNING).unlink(missing_ok=True)

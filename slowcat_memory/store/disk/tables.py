@@ -1,11 +1,12 @@
-"""Every table: its name, how its keys are laid out, what its values are, and what they are for.
+r"""The schema: every table, its keys and values, and how its rows name what they came from.
 
-``source`` rows are what was said; ``derived`` rows can be made again from them; ``bookkeeping``
-rows are about the other two. Keys are built in ``codec``; a value is a record in an envelope, and
-``empty`` is an envelope without a body.
+``source`` rows are the log; ``derived`` rows can be made again from it; ``bookkeeping`` rows are
+about the other two. Keys are made in ``keys``; in their layout ``\0`` separates, ``u64`` is 8 bytes,
+big-endian. A value is a record in an envelope; ``empty`` is an envelope without a body.
 """
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Literal
 
 SCHEMA_VERSION = 4
@@ -13,51 +14,98 @@ SCHEMA_VERSION = 4
 Role = Literal["source", "derived", "bookkeeping"]
 
 
+class NamedBy(StrEnum):
+    """How a table's rows name what they came from; ``rows.forget`` has one rule for each."""
+
+    EVENT = "the key ends with an event's log id"
+    PACKED_EVENTS = "the row holds events, or pieces of them"
+    SELECTION = "the record's own id, scope, speaker, time and sources are matched"
+    SESSION = "the row is folded from a session's events"
+    TURNS = "the record's `sources` are log ids of turns"
+    MEMORY = "the record's `memory` is a memory of its scope"
+    WORK = "a job's words for its work name a scope, session or memory"
+    SUBJECT = "the key ends with the id of a memory, or of a key that points to one"
+    IDS = "the record lists ids, and stays without those that go"
+    SCOPE = "the key begins with a scope; the rows go when anything of it goes"
+    NOTHING = "no row names a turn, a memory or a session"
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
-    r"""One table.
+    """One table.
 
     Attributes:
         name: Its LMDB name.
-        key: Layout of its keys; ``\0`` separates, ``u64`` is 8 bytes, big-endian.
+        key: Layout of its keys.
         value: What an envelope holds.
-        role: Whether it is what was said, made from it, or about it.
+        role: Whether it is the log, derived from it, or about it.
+        named_by: How its rows name what they came from. At least one; with ``NOTHING`` alone a
+            ``reason`` must say why no row needs to go.
+        reason: That.
     """
 
     name: str
     key: str
     value: str
     role: Role
+    named_by: tuple[NamedBy, ...]
+    reason: str = ""
 
 
+_EVENT, _PACKED, _SELECTION = NamedBy.EVENT, NamedBy.PACKED_EVENTS, NamedBy.SELECTION
+_TURNS, _MEMORY, _SUBJECT = NamedBy.TURNS, NamedBy.MEMORY, NamedBy.SUBJECT
+_SESSION, _WORK, _IDS, _SCOPE = NamedBy.SESSION, NamedBy.WORK, NamedBy.IDS, NamedBy.SCOPE
+
+# In this order rows are forgotten: each table after those whose rows it is about.
 TABLES = (
-    Table("log", "u64 id", "Turn | SessionEdge", "source"),
-    Table("places", "u64 id", "u64 number of the block that holds the event", "source"),
-    Table("warm", "u64 number", "block of events, LZ4", "source"),
-    Table("cold", "u64 number", "block of events, zstd", "source"),
-    Table("dictionaries", "u64 number", "Dictionary", "source"),
-    Table("memories", r"scope \0 id", "Memory", "derived"),
-    Table("log_by_scope", r"scope \0 u64 id", "empty", "derived"),
-    Table("sessions", "session id", "Session", "derived"),
+    Table("log", "u64 id", "Turn | SessionEdge", "source", (_EVENT,)),
+    Table("places", "u64 id", "u64 number of the block that holds the event", "source", (_EVENT,)),
+    Table("warm", "u64 number", "block of events, LZ4", "source", (_PACKED,)),
+    Table("cold", "u64 number", "block of events, zstd", "source", (_PACKED,)),
+    # Only stores of earlier versions have any; the tier mover drops them, once their blocks are packed anew.
+    Table("dictionaries", "u64 number", "Dictionary", "source", (_PACKED,)),
+    Table("log_by_scope", r"scope \0 u64 id", "empty", "derived", (_EVENT,)),
+    Table("sessions", "session id", "Session", "derived", (_SESSION,)),
+    Table("memories", r"scope \0 id", "Memory", "derived", (_SELECTION,)),
+    Table("contexts", r"scope \0 memory id", "Context", "derived", (_TURNS, _MEMORY)),
+    Table("keys", r"scope \0 memory id ? name", "Key", "derived", (_TURNS, _MEMORY)),
     Table(
         "vectors",
         r"8-byte hash of a space's key, scope \0 id of a memory or of a key",
         "flags u8, float16… | flags u8, token_dim u16, int8… in a space of token vectors",
         "derived",
+        (_SUBJECT,),
     ),
-    Table("contexts", r"scope \0 memory id", "Context", "derived"),
-    Table("keys", r"scope \0 memory id ? name", "Key", "derived"),
-    Table("ledger", "u64 id of the user's turn", "LedgerEntry", "bookkeeping"),
-    Table("commands", "u64 id", "CommandEntry", "bookkeeping"),
-    Table("tasks", "task id", "Task", "bookkeeping"),
-    Table("runs", "u64 id", "Run", "bookkeeping"),
-    Table("cursors", "name", "Cursor", "bookkeeping"),
-    Table("manifest", "scope", "Manifest", "bookkeeping"),
-    Table("changes", r"scope \0 u64 number", "ids of memories", "bookkeeping"),
+    Table("ledger", "u64 id of the user's turn", "LedgerEntry", "bookkeeping", (_IDS,)),
+    Table("commands", "u64 id", "CommandEntry", "bookkeeping", (_IDS,)),
+    Table("tasks", "task id", "Task", "bookkeeping", (_TURNS, _WORK)),
+    Table("runs", "u64 id", "Run", "bookkeeping", (_WORK,)),
+    Table("manifest", "scope", "Manifest", "bookkeeping", (_SCOPE,)),
+    Table("changes", r"scope \0 u64 number", "ids of memories", "bookkeeping", (_SCOPE,)),
     Table(
-        "tombstones", r"t u64 id | m scope \0 id | g hash", "empty | forget epoch", "bookkeeping"
+        "cursors",
+        "name",
+        "Cursor",
+        "bookkeeping",
+        (NamedBy.NOTHING,),
+        "a job's name, a position and its mark: numbers, hashes, ids of open sessions; no text",
     ),
-    Table("meta", "name", "JSON", "bookkeeping"),
+    Table(
+        "tombstones",
+        r"t u64 id | m scope \0 id | g hash",
+        "empty | forget epoch",
+        "bookkeeping",
+        (NamedBy.NOTHING,),
+        "says what is forgotten: log ids, ids of memories forgotten by name, hashes of others",
+    ),
+    Table(
+        "meta",
+        "name",
+        "JSON",
+        "bookkeeping",
+        (NamedBy.NOTHING,),
+        "counters and the keys of embedders; the list of open sessions follows `sessions`",
+    ),
 )
 
 NAMES = tuple(table.name for table in TABLES)
@@ -65,12 +113,11 @@ NAMES = tuple(table.name for table in TABLES)
 # Rows of ``meta``.
 SCHEMA = "schema"  # int: SCHEMA_VERSION when written
 CREATED = "created"  # str: ISO 8601
-NEXT_ID = "next_id"  # int: ids below it are taken for ever, forgotten ones too
+NEXT_ID = "next_id"  # int: smaller ids are never given again, those of forgotten events too
 EPOCH = "forget_epoch"  # int: how often something was forgotten
 UNENDED = "unended"  # [str]: sessions that have not ended; missing in older stores
 LAST_CHANGE = "last_change"  # int: number of the last row of ``changes``
 LAST_RUN = "last_run"  # int: number of the last row of ``runs``
 ERASE_DUE = "erase_due"  # bool: deleted text may still be in free pages of the file
 COUNTS = "counts"  # {table: rows} of every table but ``meta``
-DICTIONARIES = "dictionaries"  # int: numbers of dictionaries up to it are taken for ever
 EMBEDDERS = "embedders"  # {hex hash: the embedder's key}

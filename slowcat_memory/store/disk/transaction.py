@@ -1,11 +1,11 @@
-"""What one transaction will change, collected before it is written.
+"""Changes that one LMDB transaction will write, collected first.
 
 LMDB never sees a key twice in one transaction: a put and a delete, or two puts, of one key leave
-pages behind that make structural checks of a healthy file cry wolf. So changes gather here, the
-last one per key wins, and reading through an tx sees them.
+pages behind that make structural checks of a healthy file report damage. So changes are collected
+here, the last one per key wins, and reads through a ``Transaction`` see them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import takewhile
 from typing import Any, TypeVar
 
@@ -20,68 +20,68 @@ T = TypeVar("T")
 
 
 class Transaction:
-    """Rows to put and to drop, over a transaction or over another tx."""
+    """Rows to put and to drop, on top of an LMDB transaction or of another ``Transaction``.
+
+    The walks (``rows``, ``keys``, ``count``) see only what is on disk; the other reads see the
+    changes too. A table that an older store lacks is empty.
+    """
 
     def __init__(self, txn: Txn, handles: Handles, under: "Transaction | None" = None) -> None:
-        """Start empty.
-
-        Args:
-            txn: The write transaction to read through to.
-            handles: The tables.
-            under: An tx whose changes are seen too.
-        """
-        self.txn = txn
-        self.handles = handles
+        """Start without changes; those of ``under`` are seen too."""
+        self._txn = txn
+        self._handles = handles
         self._under = under
         self._rows: dict[str, dict[bytes, bytes | None]] = {}
 
-    def over(self) -> "Transaction":
-        """Begin an tx on top of this one, to be absorbed when it turns out well.
+    def nested(self) -> "Transaction":
+        """Return a transaction on top of this one, to be merged when it succeeds."""
+        return Transaction(self._txn, self._handles, self)
 
-        Returns:
-            The tx.
-        """
-        return Transaction(self.txn, self.handles, self)
-
-    def absorb(self, other: "Transaction") -> None:
-        """Take over another tx's changes.
-
-        Args:
-            other: From ``over``.
-        """
+    def merge(self, other: "Transaction") -> None:
+        """Take over the changes of a nested transaction."""
         for table, rows in other._rows.items():
             self._rows.setdefault(table, {}).update(rows)
 
-    # ------------------------------------------------------------------- read
+    # ------------------------------------------------------------------- what is on disk
+
+    def tables(self) -> list[str]:
+        """Return the names of the tables that the store has."""
+        return list(self._handles)
+
+    def cursor(self, table: str) -> "lmdb.Cursor[bytes] | None":
+        """Return an LMDB cursor over a table, None when the store lacks it."""
+        db = self._handles.get(table)
+        return None if db is None else self._txn.cursor(db)
+
+    def rows(self, table: str) -> Iterator[tuple[bytes, bytes]]:
+        """Walk the keys and envelopes of a table."""
+        cursor = self.cursor(table)
+        return iter(()) if cursor is None else iter(cursor)
+
+    def keys(self, table: str) -> Iterator[bytes]:
+        """Walk the keys of a table."""
+        cursor = self.cursor(table)
+        return iter(()) if cursor is None else cursor.iternext(values=False)
+
+    def count(self, table: str) -> int:
+        """Return how many rows a table has."""
+        db = self._handles.get(table)
+        return 0 if db is None else int(self._txn.stat(db)["entries"])
+
+    # ------------------------------------------------------------------- what will be there
 
     def get(self, table: str, key: bytes) -> bytes | None:
-        """Read a row as it will be.
-
-        Args:
-            table: The table.
-            key: The key.
-
-        Returns:
-            The envelope, None when there is none.
-        """
+        """Return a row's envelope."""
         rows = self._rows.get(table)
         if rows is not None and key in rows:
             return rows[key]
         if self._under is not None:
             return self._under.get(table, key)
-        return self.txn.get(key, db=self.handles[table])
+        db = self._handles.get(table)
+        return None if db is None else self._txn.get(key, db=db)
 
     def read(self, kind: type[T], table: str, key: bytes) -> T | None:
-        """Read a record as it will be.
-
-        Args:
-            kind: Its type.
-            table: The table.
-            key: The key.
-
-        Returns:
-            The record, None when there is none or it is damaged.
-        """
+        """Return a record, None when there is none or it is damaged."""
         value = self.get(table, key)
         try:
             return None if value is None else codec.decode(kind, key, value)
@@ -89,50 +89,28 @@ class Transaction:
             return None
 
     def meta(self, name: str, default: Any) -> Any:
-        """Read a row of ``meta`` as it will be.
-
-        Args:
-            name: The row.
-            default: Its value when there is none.
-
-        Returns:
-            Plain JSON values.
-        """
+        """Return a row of ``meta``: plain JSON values."""
         key = keys.name_key(name)
         value = self.get("meta", key)
         return default if value is None else codec.decode_meta(key, value)
 
-    def puts(self, table: str) -> set[bytes]:
-        """Return the keys that are to be put.
-
-        Args:
-            table: The table.
-
-        Returns:
-            Keys of this tx alone.
-        """
+    def new_keys(self, table: str) -> set[bytes]:
+        """Return the keys that this transaction alone puts."""
         return {key for key, value in self._rows.get(table, {}).items() if value is not None}
 
-    def walk(self, table: str, prefix: bytes) -> list[bytes]:
-        """Return the keys that begin so, as they will be.
-
-        Args:
-            table: The table; one that an older store lacks is empty.
-            prefix: What they begin with; not empty.
-
-        Returns:
-            Keys, sorted.
-        """
+    def keys_with(self, table: str, prefix: bytes) -> list[bytes]:
+        """Return the keys that begin with a prefix, sorted."""
         found = (
-            self._walk(table, prefix) if self._under is None else self._under.walk(table, prefix)
+            self._stored_keys_with(table, prefix)
+            if self._under is None
+            else self._under.keys_with(table, prefix)
         )
         rows = self._rows.get(table, {})
         own = {key for key, value in rows.items() if value is not None and key.startswith(prefix)}
         return sorted(own.union(key for key in found if key not in rows))
 
-    def _walk(self, table: str, prefix: bytes) -> list[bytes]:
-        db = self.handles.get(table)
-        cursor = None if db is None else self.txn.cursor(db)
+    def _stored_keys_with(self, table: str, prefix: bytes) -> list[bytes]:
+        cursor = self.cursor(table)
         if cursor is None or not cursor.set_range(prefix):
             return []
         return list(takewhile(lambda key: key.startswith(prefix), cursor.iternext(values=False)))
@@ -140,92 +118,56 @@ class Transaction:
     # ------------------------------------------------------------------- change
 
     def put(self, table: str, key: bytes, value: bytes) -> None:
-        """Put a row.
-
-        Args:
-            table: The table.
-            key: The key.
-            value: The envelope.
-        """
+        """Put a row, in its envelope."""
         self._rows.setdefault(table, {})[key] = value
 
     def write_record(self, table: str, key: bytes, record: Any) -> None:
-        """Put a record.
-
-        Args:
-            table: The table.
-            key: The key.
-            record: The record.
-
-        Raises:
-            ValueError: It is too large.
-        """
+        """Put a record; raises ``ValueError`` when it is too large."""
         self.put(table, key, codec.encode(key, record))
 
     def set_meta(self, name: str, value: Any) -> None:
-        """Put a row of ``meta``.
-
-        Args:
-            name: The row.
-            value: Plain JSON values.
-        """
+        """Put a row of ``meta``: plain JSON values."""
         key = keys.name_key(name)
         self.put("meta", key, codec.encode_meta(key, value))
 
     def drop(self, table: str, key: bytes) -> None:
-        """Take a row away; nothing happens when there is none.
-
-        Args:
-            table: The table.
-            key: The key.
-        """
+        """Delete a row; nothing happens when there is none."""
         self._rows.setdefault(table, {})[key] = None
 
     # ------------------------------------------------------------------- write
 
     def empty(self) -> bool:
-        """Tell whether there is nothing to write.
-
-        Returns:
-            True when nothing changes.
-        """
+        """Return whether there is nothing to write."""
         return not any(self._rows.values())
 
     def write(self) -> None:
-        """Write every change and the tables' new row counts into the transaction.
+        """Write every change and the tables' new row counts into the LMDB transaction.
 
         Raises:
-            lmdb.Error: LMDB refuses; the transaction must be aborted.
+            lmdb.Error: LMDB refuses; the LMDB transaction must be aborted.
         """
         for table in sorted(self._rows):
             if table != "meta":
                 self._write(table)
-        self.set_meta(COUNTS, self._counts())
+        self.set_meta(COUNTS, {name: self.count(name) for name in self._handles if name != "meta"})
         self._write("meta")
 
     def _write(self, table: str) -> None:
-        db = self.handles[table]
+        db = self._handles[table]
         rows = sorted(self._rows.get(table, {}).items())
         for key, value in rows:
             if value is None:
-                self.txn.delete(key, db=db)
-        # One call: each put alone gives up the interpreter's lock, and under load waits for it.
-        self.txn.cursor(db).putmulti([(key, value) for key, value in rows if value is not None])
-
-    def _counts(self) -> dict[str, int]:
-        return {
-            name: self.txn.stat(db)["entries"]
-            for name, db in self.handles.items()
-            if name != "meta"
-        }
+                self._txn.delete(key, db=db)
+        # One call: each put alone releases the interpreter's lock, and under load waits for it.
+        self._txn.cursor(db).putmulti([(key, value) for key, value in rows if value is not None])
 
 
 def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
-    """Run one write transaction, growing the map as often as it takes.
+    """Run one write transaction, growing the map as often as necessary.
 
     Args:
         env: Where to write; from the thread that owns its writes.
-        change: Puts its changes into the tx; called again when the map had to grow.
+        change: Puts its changes into the transaction; called again when the map had to grow.
 
     Returns:
         What ``change`` returned, once it is committed.

@@ -1,4 +1,4 @@
-"""What a derived row is about: whether that is there, whether it is forgotten, which vectors it has.
+"""What a derived row is about: whether that exists, whether it is forgotten, its text and vectors.
 
 What is forgotten does not come back: the step that made a row may have begun before the forgetting.
 """
@@ -10,24 +10,14 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory.chunk import chunk, spoken, turn_of
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Context, Key, Memory, Turn
-from slowcat_memory.store.blocks.locations import EVENTS
-from slowcat_memory.store.blocks.reader import BlockCache, BlockReader
+from slowcat_memory.store.blocks.reader import EVENTS, BlockCache, BlockReader
 from slowcat_memory.store.disk import keys
 from slowcat_memory.store.disk.tables import EMBEDDERS
 from slowcat_memory.store.disk.transaction import Transaction
 
 
 def exists(scope: str, memory: str, tx: Transaction) -> bool:
-    """Tell whether a memory is there, or the turn that a chunk stands for.
-
-    Args:
-        scope: Its namespace.
-        memory: Its id.
-        tx: To read from.
-
-    Returns:
-        True when it is.
-    """
+    """Return whether a memory is there, or the turn that a chunk stands for."""
     turn = turn_of(memory)
     if turn and any(tx.get(table, keys.id_key(turn)) is not None for table in EVENTS):
         return True
@@ -35,15 +25,9 @@ def exists(scope: str, memory: str, tx: Transaction) -> bool:
 
 
 def text_of(scope: str, id: str, tx: Transaction) -> str:
-    """Read the text that a memory, or a key, is embedded by.
+    """Return the text that a memory, or a key, is embedded by, its context included.
 
-    Args:
-        scope: Its namespace.
-        id: Its id.
-        tx: To read from.
-
-    Returns:
-        The text as it will be, the context included; "" when there is none, or it is damaged.
+    "" when there is none, or it is damaged.
     """
     row = keys.scoped_key(scope, id)
     try:
@@ -51,8 +35,8 @@ def text_of(scope: str, id: str, tx: Transaction) -> str:
             return key.text
         memory = tx.read(Memory, "memories", row)
         if memory is None and (turn := turn_of(id)):
-            said = BlockReader(tx.get, BlockCache()).event(keys.id_key(turn))
-            memory = chunk(said) if isinstance(said, Turn) and said.scope == scope else None
+            event = BlockReader(tx.get, BlockCache()).event(keys.id_key(turn))
+            memory = chunk(event) if isinstance(event, Turn) and event.scope == scope else None
         if memory is None:
             return ""
         context = tx.read(Context, "contexts", row)
@@ -62,16 +46,7 @@ def text_of(scope: str, id: str, tx: Transaction) -> str:
 
 
 def names_forgotten(scope: str, memory: str, tx: Transaction) -> bool:
-    """Tell whether an id names something forgotten.
-
-    Args:
-        scope: The memory's namespace.
-        memory: Its id.
-        tx: To read from.
-
-    Returns:
-        True for a forgotten memory, and for the chunk of a forgotten turn.
-    """
+    """Return whether an id is a forgotten memory's, or that of a forgotten turn's chunk."""
     if tx.get("tombstones", keys.memory_tombstone(scope, memory)) is not None:
         return True
     turn = turn_of(memory)
@@ -79,38 +54,16 @@ def names_forgotten(scope: str, memory: str, tx: Transaction) -> bool:
 
 
 def any_forgotten(turns: Iterable[int], tx: Transaction) -> bool:
-    """Tell whether any of some turns is forgotten.
-
-    Args:
-        turns: Their log ids.
-        tx: To read from.
-
-    Returns:
-        True when one is.
-    """
-    buried = (tx.get("tombstones", keys.turn_tombstone(turn)) for turn in turns)
-    return any(row is not None for row in buried)
+    """Return whether any of some turns is forgotten."""
+    return any(tx.get("tombstones", keys.turn_tombstone(turn)) is not None for turn in turns)
 
 
 def embedders(tx: Transaction) -> list[str]:
-    """Return the key of every embedder that ever made a vector here.
-
-    Args:
-        tx: To read from.
-
-    Returns:
-        Keys.
-    """
+    """Return the key of every embedder that ever made a vector here."""
     return list(tx.meta(EMBEDDERS, {}).values())
 
 
 def drop_vectors(scope: str, id: str, tx: Transaction) -> None:
-    """Take the vectors of a memory or of a key away, those of its tokens included.
-
-    Args:
-        scope: Its namespace.
-        id: Its id.
-        tx: Takes the changes.
-    """
+    """Delete the vectors of a memory or of a key, by every embedder, those of its tokens too."""
     for embedder in embedders(tx):
         tx.drop("vectors", keys.vector_key(embedder, scope, id))

@@ -1,11 +1,14 @@
-"""Moving events from tier to tier, in small steps.
+"""Moves events from tier to tier, in small steps.
 
-Theory of operation. Which event goes where is ``core.ageing``'s business. Here a thread in the
-background reads a slice of the log, packs blocks while nobody waits for it, and hands them to the
-writer a few at a time, between two of the conversation's own writes. A write checks that every row
-is still what was packed, and then puts the blocks, takes the rows away and says where their events
-are, all in one transaction: so at every moment each event is in exactly one place. What was
-forgotten meanwhile makes the check fail, and the round ends.
+Theory of operation. Which event goes where is decided by ``core.retention.tiering``. Here a thread
+in the background reads a slice of the log, packs blocks while nobody waits for it, and hands them
+to the writer a few at a time, between two of the conversation's own writes. A write checks that
+every row is still what was packed, and then puts the blocks, deletes the rows and writes where
+their events are, all in one transaction: so at every moment each event is in exactly one place.
+What was forgotten meanwhile makes the check fail, and the round ends.
+
+Cold blocks that name a zstd dictionary of an earlier version are packed anew without one; then the
+dictionary is deleted.
 """
 
 import threading
@@ -21,27 +24,21 @@ from slowcat_memory.core.retention.tiering import Row, TierOptions
 from slowcat_memory.errors import StoreDamagedError, StoreError
 from slowcat_memory.records import Aged
 from slowcat_memory.store.blocks import block as blocks
-from slowcat_memory.store.blocks import dictionary as dictionaries
-from slowcat_memory.store.blocks import locations
-from slowcat_memory.store.blocks.block import COLD, WARM
-from slowcat_memory.store.blocks.dictionary import Dictionary, Packer
-from slowcat_memory.store.blocks.locations import PLACES
-from slowcat_memory.store.blocks.reader import BlockCache
-from slowcat_memory.store.blocks.removal import read
+from slowcat_memory.store.blocks.block import COLD, WARM, ZstdPacker
+from slowcat_memory.store.blocks.reader import PLACES, BlockCache, encode_location
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.disk.tables import DICTIONARIES, EPOCH
 from slowcat_memory.store.disk.transaction import Transaction
-from slowcat_memory.store.rows import apply
-from slowcat_memory.store.writer.ack import Ack
+from slowcat_memory.store.rows.bookkeeping import move_cursor
 from slowcat_memory.store.writer.tier_view import TierView
-from slowcat_memory.store.writer.write_queue import Stage
+from slowcat_memory.store.writer.write_queue import Ack, Change
 
 SLICE = 2048  # events looked at in one snapshot
-EVENTS = 256  # given rows' places in one transaction: about a millisecond of the writer's time
+EVENTS = 256  # located anew in one transaction: about a millisecond of the writer's time
 BLOCKS = 8  # packed anew in one transaction: some 4 ms of this thread's time, between two stops
 
-Submit = Callable[[Stage], Ack]
+Submit = Callable[[Change], Ack]
+Stop = Callable[[], bool]
 
 
 class OvertakenError(StoreError):
@@ -49,8 +46,8 @@ class OvertakenError(StoreError):
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
-    """A block to be written, and what it takes the place of.
+class BlockMove:
+    """A block to be written, and what it replaces.
 
     Attributes:
         number: The block's number.
@@ -58,8 +55,7 @@ class Move:
         value: Its row.
         events: How many events it holds.
         rows: Keys and rows of the log that it replaces; none when a block is packed anew.
-        was: For a block packed anew: its table and row until now.
-        dictionary: The dictionary that it needs, 0 for none.
+        before: For a block packed anew: its table and row until now.
     """
 
     number: int
@@ -67,32 +63,18 @@ class Move:
     value: bytes
     events: int
     rows: tuple[tuple[bytes, bytes], ...] = ()
-    was: tuple[str, bytes] | None = None
-    dictionary: int = 0
+    before: tuple[str, bytes] | None = None
 
 
 class TierMover:
-    """Ages the namespaces of a store; one thread at a time."""
+    """Moves the events of a store's namespaces; one thread at a time."""
 
     def __init__(self, env: Environment, submit: Submit, cache: BlockCache) -> None:
-        """Wire it.
-
-        Args:
-            env: Read from here.
-            submit: Hands a change to the writer.
-            cache: Keeps blocks unpacked.
-        """
+        """Read from ``env``; ``submit`` hands a change to the writer."""
         self._env, self._submit, self._cache = env, submit, cache
         self._lock = threading.Lock()
 
-    def run(
-        self,
-        scope: str,
-        hot: int,
-        options: TierOptions,
-        now: datetime,
-        stop: Callable[[], bool],
-    ) -> Aged:
+    def run(self, scope: str, hot: int, options: TierOptions, now: datetime, stop: Stop) -> Aged:
         """Move what is due, oldest first.
 
         Args:
@@ -100,7 +82,7 @@ class TierMover:
             hot: How many of its latest turns keep rows of their own.
             options: The tiers.
             now: The time.
-            stop: Asked between two transactions.
+            stop: Asked between two transactions; True ends the round.
 
         Returns:
             What moved.
@@ -117,148 +99,109 @@ class TierMover:
 
     # ------------------------------------------------------------------- hot to warm
 
-    def _warm(self, scope: str, hot: int, options: TierOptions, stop: Callable[[], bool]) -> Aged:
+    def _warm(self, scope: str, hot: int, options: TierOptions, stop: Stop) -> Aged:
         warmed, upto, last = 0, -1, False
         waiting: dict[int, Row] = {}  # what does not fill a block yet
         while not last:
             if stop():
                 return Aged(warmed=warmed, done=False)
-            with self._env.reading() as view:
-                found = TierView(*view, self._cache)
-                at = found.cursor(scope)
-                rows, upto, last = found.slice(scope, max(upto, at.position), hot, SLICE)
-                values = {id: found.value("log", keys.id_key(id)) for id in waiting | rows}
+            with self._env.reading() as txn:
+                view = TierView(*txn, self._cache)
+                at = view.cursor(scope)
+                rows, upto, last = view.slice(scope, max(upto, at.position), hot, SLICE)
+                values = {id: view.value("log", keys.id_key(id)) for id in waiting | rows}
                 rows = {id: row for id, row in (waiting | rows).items() if values[id]}
-                unfinished = found.unfinished({row.session for row in rows.values()}, upto)
+                unfinished = view.unfinished({row.session for row in rows.values()}, upto)
             shares, left = policy.share(list(rows.values()), unfinished, options)
-            for some in _some(shares):
+            for batch in _batched(shares):
                 if stop():
                     return Aged(warmed=warmed, done=False)
-                moves = [_packed(scope, ids, values) for ids in some]
-                self._submit(partial(move, moves)).wait(None)
-                warmed += sum(len(ids) for ids in some)
+                moves = [_pack_warm(scope, ids, values) for ids in batch]
+                self._submit(partial(move_blocks, moves)).wait(None)
+                warmed += sum(len(ids) for ids in batch)
             waiting = {id: rows[id] for id in left}
             reached = min(left, default=upto + 1) - 1
             if shares or reached > at.position:
-                reach = replace(at, position=reached, note="" if shares else at.note)
-                self._submit(partial(apply.move, reach)).wait(None)
+                cursor = replace(at, position=reached, note="" if shares else at.note)
+                self._submit(partial(move_cursor, cursor)).wait(None)
         return Aged(warmed=warmed)
 
     # ------------------------------------------------------------------- warm to cold
 
     def _cool(
-        self,
-        scope: str,
-        options: TierOptions,
-        now: datetime,
-        stop: Callable[[], bool],
-        aged: Aged,
+        self, scope: str, options: TierOptions, now: datetime, stop: Stop, aged: Aged
     ) -> Aged:
-        with self._env.reading() as view:
-            found = TierView(*view, self._cache)
-            at, circumstances = found.cursor(scope), found.circumstances(options)
-            if at.note == circumstances:
+        with self._env.reading() as txn:
+            view = TierView(*txn, self._cache)
+            at, key = view.cursor(scope), view.cooling_key(options)
+            if at.note == key:
                 return aged
-            warm = {block.block: block for block in found.warm(scope, now)}
-            going = policy.cooling(list(warm.values()), options.warm, now.timestamp())
-            cold = found.cold(scope)
-            dictionary = found.dictionary(scope)
-            turns = sum(head.turns for head in cold.values())
-            turns += sum(warm[number].turns for number in going)
-        trained_at = dictionary.cold if dictionary else 0
-        if policy.dictionary_due(turns, trained_at, options) and not stop():
-            trained = self._train(scope, [*cold, *going], turns, options)
-            dictionary = trained or dictionary
-            aged = replace(aged, trained=aged.trained + (trained is not None))
-        if dictionary is not None:
-            going += [number for number, head in cold.items() if not head.dictionary]
-        packer = Packer(options.level, dictionary)
-        for first in range(0, len(going), BLOCKS):
+            due = policy.cooling(view.warm(scope, now), options.warm, now.timestamp())
+            due += view.with_dictionary(scope)
+        packer = ZstdPacker(options.level)
+        for first in range(0, len(due), BLOCKS):
             if stop():
                 return replace(aged, done=False)
-            made = (self._repacked(n, packer) for n in going[first : first + BLOCKS])
-            moves = [one for one in made if one is not None]
-            self._submit(partial(move, moves)).wait(None)
-            aged = replace(aged, cooled=aged.cooled + sum(one.events for one in moves))
-        self._sweep(scope)
-        self._submit(partial(apply.move, replace(at, note=circumstances))).wait(None)
+            moves = [self._pack_cold(number, packer) for number in due[first : first + BLOCKS]]
+            made = [move for move in moves if move is not None]
+            self._submit(partial(move_blocks, made)).wait(None)
+            aged = replace(aged, cooled=aged.cooled + sum(move.events for move in made))
+        self._drop_dictionaries(scope)
+        self._submit(partial(move_cursor, replace(at, note=key))).wait(None)
         return aged
 
-    def _repacked(self, number: int, packer: Packer) -> Move | None:
+    def _pack_cold(self, number: int, packer: ZstdPacker) -> BlockMove | None:
         """Pack a block by zstd; None for a damaged one, which stays as it is."""
         key = keys.id_key(number)
-        with self._env.reading() as view:
-            found = TierView(*view, self._cache)
-            table = found.reader.table(number)
-            value = found.value(table, key)
+        with self._env.reading() as txn:
+            view = TierView(*txn, self._cache)
+            table = view.reader.table(number)
+            value = view.value(table, key)
             if not value:
                 raise OvertakenError("a block was forgotten before it was packed")
             try:
-                block = found.reader.unpacked(key, value)
+                block = view.reader.unpack(key, value)
             except StoreDamagedError:
                 return None
-        packed = packer.pack(block.plain)
-        size = len(block.plain)
-        made = blocks.row(key, block.head, blocks.ZSTD, packer.number, size, packed)
-        return Move(
+        return BlockMove(
             number=number,
             to=COLD,
-            value=made,
+            value=packer.row(key, block.head, block.plain),
             events=len(block.ids),
-            was=(table, value),
-            dictionary=packer.number,
+            before=(table, value),
         )
 
-    # ------------------------------------------------------------------- dictionaries
-
-    def _train(
-        self, scope: str, numbers: Sequence[int], cold: int, options: TierOptions
-    ) -> Dictionary | None:
-        """Train on the latest events that are cold, or about to be."""
-        with self._env.reading() as view:
-            found = TierView(*view, self._cache)
-            epoch = int(Transaction(*view).meta(EPOCH, 0))
-            samples = found.samples(numbers, options.dictionary_from)
-        data = dictionaries.train(list(samples.values()), options.dictionary_bytes)
-        if not data:
-            return None
-        made_from = tuple(sorted(samples))
-        trained = Dictionary(number=0, scope=scope, made_from=made_from, cold=cold, data=data)
-        numbered: list[Dictionary] = []
-        self._submit(partial(_keep_dictionary, trained, epoch, numbered)).wait(None)
-        return numbered[-1]
-
-    def _sweep(self, scope: str) -> None:
-        """Drop the dictionaries that no block names any more, but not the newest."""
-        with self._env.reading() as view:
-            found = TierView(*view, self._cache)
-            named = {head.dictionary for head in found.cold(scope).values()}
-            idle = [number for number in found.dictionaries(scope)[:-1] if number not in named]
-        if idle:
-            self._submit(partial(_drop_dictionaries, idle)).wait(None)
+    def _drop_dictionaries(self, scope: str) -> None:
+        """Delete the dictionaries of earlier versions that no block names any more."""
+        with self._env.reading() as txn:
+            view = TierView(*txn, self._cache)
+            unused = set(view.dictionaries(scope))
+            unused -= set(view.with_dictionary(scope).values()) if unused else set()
+        if unused:
+            self._submit(partial(_drop_dictionaries, unused)).wait(None)
 
 
-def _some(shares: Sequence[list[int]]) -> Iterator[list[list[int]]]:
-    """Put together as many blocks as one transaction takes."""
-    some: list[list[int]] = []
+def _batched(shares: Sequence[list[int]]) -> Iterator[list[list[int]]]:
+    """Group as many blocks as one transaction takes."""
+    batch: list[list[int]] = []
     for ids in shares:
-        if some and sum(map(len, some)) + len(ids) > EVENTS:
-            yield some
-            some = []
-        some.append(ids)
-    if some:
-        yield some
+        if batch and sum(map(len, batch)) + len(ids) > EVENTS:
+            yield batch
+            batch = []
+        batch.append(ids)
+    if batch:
+        yield batch
 
 
-def _packed(scope: str, ids: Sequence[int], values: dict[int, bytes]) -> Move:
+def _pack_warm(scope: str, ids: Sequence[int], values: dict[int, bytes]) -> BlockMove:
     """Pack events that have rows of their own."""
     rows = tuple((keys.id_key(id), values[id]) for id in ids)
     bodies = [codec.unseal(key, value) for key, value in rows]
-    events = [read(body) for body in bodies]
+    events = [blocks.decode_event(body) for body in bodies]
     key = keys.id_key(ids[0])
-    head = blocks.describe(scope, events[0].session, events)
-    plain = blocks.join(list(zip(ids, bodies, strict=True)))
-    return Move(
+    head = blocks.make_head(scope, events[0].session, events)
+    plain = blocks.join_events(list(zip(ids, bodies, strict=True)))
+    return BlockMove(
         number=ids[0],
         to=WARM,
         value=blocks.lz4_row(key, head, plain),
@@ -270,50 +213,33 @@ def _packed(scope: str, ids: Sequence[int], values: dict[int, bytes]) -> Move:
 # ------------------------------------------------------------------- on the writer thread
 
 
-def move(moves: Sequence[Move], tx: Transaction) -> None:
-    """Write blocks, and take away what they replace.
-
-    Args:
-        moves: The blocks.
-        tx: Takes the changes.
+def move_blocks(moves: Sequence[BlockMove], tx: Transaction) -> None:
+    """Write blocks, and delete what they replace.
 
     Raises:
         OvertakenError: Something is not what it was when it was packed; nothing is changed.
     """
-    for made in moves:
-        key = keys.id_key(made.number)
-        _check(made, key, tx)
-        if made.was is not None:
-            tx.drop(made.was[0], key)
-        tx.put(made.to, key, made.value)
-        for at, _ in made.rows:
+    for move in moves:
+        key = keys.id_key(move.number)
+        _check_unchanged(move, key, tx)
+        if move.before is not None:
+            tx.drop(move.before[0], key)
+        tx.put(move.to, key, move.value)
+        for at, _ in move.rows:
             tx.drop("log", at)
-            tx.put(PLACES, at, locations.row(at, made.number))
+            tx.put(PLACES, at, encode_location(at, move.number))
 
 
-def _check(made: Move, key: bytes, tx: Transaction) -> None:
-    here = [tx.get("log", at) == value for at, value in made.rows]
-    if made.was is None:
-        here += [tx.get(table, key) is None for table in blocks.TABLES]
+def _check_unchanged(move: BlockMove, key: bytes, tx: Transaction) -> None:
+    same = [tx.get("log", at) == value for at, value in move.rows]
+    if move.before is None:
+        same += [tx.get(table, key) is None for table in blocks.TABLES]
     else:
-        here.append(tx.get(made.was[0], key) == made.was[1])
-    if made.dictionary:
-        here.append(tx.get("dictionaries", keys.id_key(made.dictionary)) is not None)
-    if not all(here):
+        same.append(tx.get(move.before[0], key) == move.before[1])
+    if not all(same):
         raise OvertakenError("something was forgotten while it was packed")
 
 
-def _keep_dictionary(
-    trained: Dictionary, epoch: int, numbered: list[Dictionary], tx: Transaction
-) -> None:
-    if tx.meta(EPOCH, 0) != epoch:
-        raise OvertakenError("something was forgotten while a dictionary was trained")
-    number = tx.meta(DICTIONARIES, 0) + 1
-    numbered.append(replace(trained, number=number))
-    tx.set_meta(DICTIONARIES, number)
-    tx.write_record("dictionaries", keys.id_key(number), numbered[-1])
-
-
-def _drop_dictionaries(numbers: Sequence[int], tx: Transaction) -> None:
+def _drop_dictionaries(numbers: set[int], tx: Transaction) -> None:
     for number in numbers:
         tx.drop("dictionaries", keys.id_key(number))

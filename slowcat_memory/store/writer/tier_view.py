@@ -1,7 +1,10 @@
-"""What ageing looks at: events with rows of their own, warm and cold blocks, pins and use."""
+"""Read-only view of the tiers: what each holds, and what may move.
+
+Hot: events with rows of their own in ``log``. Warm and cold: blocks.
+"""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import TypeVar
 
@@ -9,13 +12,13 @@ from slowcat_memory.core.memory.chunk import turn_of
 from slowcat_memory.core.retention.importance import used
 from slowcat_memory.core.retention.tiering import Aging, Row, TierOptions
 from slowcat_memory.errors import StoreDamagedError
-from slowcat_memory.records import Cursor, LedgerEntry, Memory, Session, Turn
+from slowcat_memory.records import Cursor, Held, LedgerEntry, Memory, Session, Turn
 from slowcat_memory.store.blocks import block
-from slowcat_memory.store.blocks.block import COLD, WARM, Head
-from slowcat_memory.store.blocks.dictionary import SAMPLE_BYTES, Dictionary
+from slowcat_memory.store.blocks.block import COLD, WARM, Dictionary, Head, decode_event
 from slowcat_memory.store.blocks.reader import BlockCache, BlockReader
-from slowcat_memory.store.blocks.removal import block_of, read
+from slowcat_memory.store.blocks.removal import block_of
 from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk.envelope import HEADER
 from slowcat_memory.store.disk.environment import Handles, Txn
 from slowcat_memory.store.disk.tables import EPOCH
 from slowcat_memory.store.disk.transaction import Transaction
@@ -23,92 +26,55 @@ from slowcat_memory.store.disk.transaction import Transaction
 T = TypeVar("T")
 
 CURSOR = "tiers/"  # and the namespace
+KEY_BYTES = 8
+LOCATION_BYTES = 2 * KEY_BYTES + HEADER.size  # that an event in a block takes in ``places``
 
 
 class TierView:
-    """A view of a namespace's tiers through one read transaction."""
+    """A namespace's tiers through one read transaction."""
 
     def __init__(self, txn: Txn, handles: Handles, cache: BlockCache) -> None:
-        """Wrap a transaction.
-
-        Args:
-            txn: The transaction.
-            handles: The tables.
-            cache: Keeps blocks unpacked.
-        """
-        self._txn, self._handles = txn, handles
-        self._edit = Transaction(txn, handles)
-        self.reader = BlockReader(self._edit.get, cache)
+        """Read through a transaction."""
+        self._tx = Transaction(txn, handles)
+        self.reader = BlockReader(self._tx.get, cache)
 
     def value(self, table: str, key: bytes) -> bytes:
-        """Read a row that is there.
-
-        Args:
-            table: The table.
-            key: The key.
-
-        Returns:
-            The envelope; none when it is gone.
-        """
-        return self._edit.get(table, key) or b""
-
-    def record(self, kind: type[T], table: str, key: bytes) -> T | None:
-        """Read a record.
-
-        Args:
-            kind: Its type.
-            table: The table.
-            key: The key.
-
-        Returns:
-            The record, None when there is none or it is damaged.
-        """
-        return self._edit.read(kind, table, key)
+        """Return a row's envelope, b"" when it is gone."""
+        return self._tx.get(table, key) or b""
 
     def cursor(self, scope: str) -> Cursor:
-        """Return how far a namespace is aged.
-
-        Args:
-            scope: The namespace.
+        """Return how far a namespace's tiers have moved.
 
         Returns:
-            Up to which log id nothing has a row of its own, but what is damaged; the note says
-            under which circumstances all its blocks are where they belong.
+            Up to its position nothing but damaged rows is in the hot tier; its note is the
+            ``cooling_key`` under which all blocks are in their tier.
         """
         name = f"{CURSOR}{scope}"
-        found = self.record(Cursor, "cursors", keys.name_key(name))
+        found = self._tx.read(Cursor, "cursors", keys.name_key(name))
         return found or Cursor(name=name, position=0)
 
-    def circumstances(self, options: TierOptions) -> str:
-        """Say what decides where blocks belong, besides new ones.
-
-        Args:
-            options: The tiers.
-
-        Returns:
-            Another text when any of it has changed.
-        """
-        epoch = self._edit.meta(EPOCH, 0)
-        return f"{epoch} {options.warm} {options.dictionary_from}"
+    def cooling_key(self, options: TierOptions) -> str:
+        """Return a text that changes when blocks may have to move without new ones."""
+        return f"{self._tx.meta(EPOCH, 0)} {options.warm}"
 
     # ------------------------------------------------------------------- hot
 
     def slice(
         self, scope: str, after: int, hot: int, size: int
     ) -> tuple[dict[int, Row], int, bool]:
-        """Read the next events that have rows of their own and are no longer hot.
+        """Return the next events that have rows of their own and are no longer hot.
 
         Args:
             scope: The namespace.
             after: Begin behind this log id.
-            hot: How many of its latest turns are.
+            hot: How many of its latest turns are hot.
             size: How many events to look at.
 
         Returns:
-            Rows by log id, the log id up to which was looked, and whether there are no more.
+            Rows by log id, the last log id that was looked at, and whether there are no more.
         """
         prefix = keys.scope_prefix(scope)
-        end = self._hot_from(prefix, hot)
+        end = self._first_hot(prefix, hot)
         rows: dict[int, Row] = {}
         seen, upto = 0, max(after, end - 1)
         for id in self._ids(prefix, after + 1):
@@ -122,21 +88,16 @@ class TierView:
         return rows, upto, True
 
     def unfinished(self, sessions: Iterable[str], upto: int) -> set[str]:
-        """Tell which sessions go on behind a log id.
-
-        Args:
-            sessions: Their ids.
-            upto: The log id.
-
-        Returns:
-            Those with a later turn.
-        """
-        rows = (self.record(Session, "sessions", keys.name_key(name)) for name in sessions)
+        """Return the sessions that have a turn after a log id."""
+        read = self._tx.read
+        rows = (read(Session, "sessions", keys.name_key(name)) for name in sessions)
         return {row.id for row in rows if row is not None and row.last_turn > upto}
 
-    def _hot_from(self, prefix: bytes, hot: int) -> int:
-        """Find what the latest turns begin behind; 0 when there are not more than those."""
-        cursor = self._txn.cursor(self._handles["log_by_scope"])
+    def _first_hot(self, prefix: bytes, hot: int) -> int:
+        """Return the id after the latest turn that is not hot; 0 when all are."""
+        cursor = self._tx.cursor("log_by_scope")
+        if cursor is None:
+            return 0
         past = prefix + b"\xff" * 8
         found = cursor.prev() if cursor.set_range(past) else cursor.last()
         turns = 0
@@ -155,8 +116,8 @@ class TierView:
             return False
 
     def _ids(self, prefix: bytes, first: int) -> Iterator[int]:
-        cursor = self._txn.cursor(self._handles["log_by_scope"])
-        if not cursor.set_range(prefix + keys.id_key(first)):
+        cursor = self._tx.cursor("log_by_scope")
+        if cursor is None or not cursor.set_range(prefix + keys.id_key(first)):
             return
         for key in cursor.iternext(values=False):
             if not key.startswith(prefix):
@@ -164,27 +125,19 @@ class TierView:
             yield keys.id_of(key)
 
     def _row(self, id: int) -> Row | None:
-        """Read an event; None when it lies in a block, or is damaged and stays where it is."""
+        """Return an event's row; None when it is in a block, or damaged and stays where it is."""
         key = keys.id_key(id)
         try:
-            value = self._edit.get("log", key)
+            value = self._tx.get("log", key)
             body = b"" if value is None else codec.unseal(key, value)
-            return Row(id, read(body).session, len(body)) if body else None
+            return Row(id, decode_event(body).session, len(body)) if body else None
         except StoreDamagedError:
             return None
 
-    # ------------------------------------------------------------------- warm
+    # ------------------------------------------------------------------- blocks
 
     def warm(self, scope: str, now: datetime) -> list[Aging]:
-        """Say what speaks for and against each warm block.
-
-        Args:
-            scope: The namespace.
-            now: The time.
-
-        Returns:
-            One for each.
-        """
+        """Return what decides how long each warm block stays warm."""
         pins, uses = self._pins(scope), self._uses(scope)
         return [
             Aging(
@@ -198,23 +151,29 @@ class TierView:
             for number, head in self._heads(WARM, scope).items()
         ]
 
+    def with_dictionary(self, scope: str) -> dict[int, int]:
+        """Return the cold blocks that name a dictionary of an earlier version, and its number."""
+        heads = self._heads(COLD, scope)
+        return {number: head.dictionary for number, head in heads.items() if head.dictionary}
+
+    def dictionaries(self, scope: str) -> list[int]:
+        """Return the numbers of a namespace's dictionaries."""
+        every = (_decoded(Dictionary, *row) for row in self._tx.rows("dictionaries"))
+        return [d.number for d in every if d is not None and d.scope == scope]
+
     def _pins(self, scope: str) -> set[int]:
-        """Find the blocks in which something is pinned."""
+        """Return the blocks in which something is pinned."""
         prefix, pinned = keys.scope_prefix(scope), set()
-        cursor = self._txn.cursor(self._handles["memories"])
-        if cursor.set_range(prefix):
-            for key, value in cursor:
-                if not key.startswith(prefix):
-                    break
-                memory = _decoded(Memory, key, value)
-                if memory is not None and memory.pinned:
-                    pinned |= {self._block(turn) for turn in (*memory.sources, turn_of(memory.id))}
+        for key in self._tx.keys_with("memories", prefix):
+            memory = self._tx.read(Memory, "memories", key)
+            if memory is not None and memory.pinned:
+                pinned |= {self._block(turn) for turn in (*memory.sources, turn_of(memory.id))}
         return pinned - {0}
 
     def _uses(self, scope: str) -> dict[int, list[float]]:
-        """Find when what lies in a block was put before the LLM, by block."""
+        """Return when turns were injected, by their block."""
         found: defaultdict[int, list[float]] = defaultdict(list)
-        for key, value in self._txn.cursor(self._handles["ledger"]):
+        for key, value in self._tx.rows("ledger"):
             entry = _decoded(LedgerEntry, key, value)
             if entry is not None and entry.scope == scope:
                 for offer in entry.offers:
@@ -222,80 +181,17 @@ class TierView:
         return found
 
     def _block(self, turn: int) -> int:
-        return block_of(keys.id_key(turn), self._edit) if turn else 0
+        return block_of(keys.id_key(turn), self._tx) if turn else 0
 
     def _heads(self, table: str, scope: str) -> dict[int, Head]:
         found = {}
-        for key, value in self._txn.cursor(self._handles[table]):
+        for key, value in self._tx.rows(table):
             try:
                 head = block.read_head(value)
             except StoreDamagedError:
                 continue
             if head.scope == scope:
-                found[block.number_of(key)] = head
-        return found
-
-    # ------------------------------------------------------------------- cold
-
-    def cold(self, scope: str) -> dict[int, Head]:
-        """Return what is known of each cold block.
-
-        Args:
-            scope: The namespace.
-
-        Returns:
-            Heads by number.
-        """
-        return self._heads(COLD, scope)
-
-    def dictionaries(self, scope: str) -> list[int]:
-        """Return a namespace's dictionaries.
-
-        Args:
-            scope: The namespace.
-
-        Returns:
-            Their numbers, the newest last.
-        """
-        rows = self._txn.cursor(self._handles["dictionaries"])
-        every = (_decoded(Dictionary, key, value) for key, value in rows)
-        return [d.number for d in every if d is not None and d.scope == scope]
-
-    def dictionary(self, scope: str) -> Dictionary | None:
-        """Return a namespace's newest dictionary.
-
-        Args:
-            scope: The namespace.
-
-        Returns:
-            The dictionary, None when none was trained.
-        """
-        numbers = self.dictionaries(scope)
-        return (
-            self.record(Dictionary, "dictionaries", keys.id_key(numbers[-1])) if numbers else None
-        )
-
-    def samples(self, numbers: Sequence[int], most: int) -> dict[int, bytes]:
-        """Read events to train a dictionary on, the latest first.
-
-        Args:
-            numbers: The blocks to take them from.
-            most: How many.
-
-        Returns:
-            Bytes by log id.
-        """
-        found: dict[int, bytes] = {}
-        size = 0
-        for number in sorted(numbers, reverse=True):
-            try:
-                bodies = dict(self.reader.block(number).bodies())
-            except StoreDamagedError:
-                continue
-            found |= bodies
-            size += sum(map(len, bodies.values()))
-            if len(found) >= most or size >= SAMPLE_BYTES:
-                break
+                found[keys.id_of(key)] = head
         return found
 
 
@@ -304,3 +200,44 @@ def _decoded(kind: type[T], key: bytes, value: bytes) -> T | None:
         return codec.decode(kind, key, value)
     except StoreDamagedError:
         return None
+
+
+# ------------------------------------------------------------------- sizes
+
+Rows = Callable[[str], Iterable[tuple[bytes, bytes]]]
+
+
+def tier_sizes(rows: Rows) -> dict[str, Held]:
+    """Return what each tier holds, by its name, hot first; nothing is unpacked.
+
+    Args:
+        rows: Walks the keys and envelopes of a table.
+    """
+    return {"hot": _event_rows(rows), WARM: _blocks(rows, WARM), COLD: _blocks(rows, COLD)}
+
+
+def _blocks(rows: Rows, table: str) -> Held:
+    number = turns = raw = stored = 0
+    for key, value in rows(table):
+        try:
+            head = block.read_head(value)
+        except StoreDamagedError:
+            continue
+        number += 1
+        turns += head.turns
+        raw += head.unpacked + head.events * (KEY_BYTES + HEADER.size)
+        stored += len(key) + len(value) + head.events * LOCATION_BYTES
+    return Held(memories=turns, blocks=number, raw_bytes=raw, stored_bytes=stored)
+
+
+def _event_rows(rows: Rows) -> Held:
+    turns = raw = stored = 0
+    for key, value in rows("log"):
+        try:
+            body = codec.unseal(key, value)
+            turns += isinstance(decode_event(body), Turn)
+        except StoreDamagedError:
+            continue
+        raw += KEY_BYTES + HEADER.size + len(body)
+        stored += len(key) + len(value)
+    return Held(memories=turns, raw_bytes=raw, stored_bytes=stored)

@@ -1,38 +1,34 @@
 """The one thread that writes.
 
-It drains the queue, up to a transaction's worth at a time, commits, and only then tells the
-callers (group commit). What a disk cannot take now it tries again later, for as long as the store
-is open; what can never be written fails alone, without the others of its transaction.
+It takes writes from the queue, up to a transaction's worth at a time, commits, and only then
+resolves their receipts (group commit). What a disk refuses now it tries again later, for as long as
+the store is open; what can never be written fails alone, without the others of its transaction.
 """
 
-import logging
 import threading
 import time
 from collections.abc import Callable
 from typing import TypeVar, cast
 
 import lmdb
+from loguru import logger
 
 from slowcat_memory.errors import StoreClosedError, StoreError
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.disk.failures import BROKEN, POISON, as_store_error
+from slowcat_memory.store.disk.environment import BROKEN, POISON, Environment, as_store_error
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from slowcat_memory.store.options import StoreOptions
-from slowcat_memory.store.rows import apply
-from slowcat_memory.store.writer.ack import stock
-from slowcat_memory.store.writer.write_queue import Item, Task, Write, WriteQueue
+from slowcat_memory.store.rows.bookkeeping import trim
+from slowcat_memory.store.writer.write_queue import Call, Item, Write, WriteQueue, refill_futures
 
 T = TypeVar("T")
 
-log = logging.getLogger(__name__)
-
-FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0  # seconds between tries while the disk refuses
-CHORES_EVERY = 3600.0  # seconds
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0  # between tries while the disk refuses
+READER_CHECK_EVERY_S = 3600.0
 
 
 class Writer:
-    """Saves what the queue holds."""
+    """Saves what is in the queue."""
 
     def __init__(
         self,
@@ -42,14 +38,9 @@ class Writer:
         on_trouble: Callable[[StoreError], None],
         metrics: Metrics,
     ) -> None:
-        """Start the thread.
+        """Start the thread; nothing else may write to ``env``.
 
-        Args:
-            env: Where to write; nobody else does.
-            queue: What to write.
-            options: How.
-            on_trouble: Told once per spell of trouble, on the writer thread.
-            metrics: Observes commits.
+        ``on_trouble`` is called on it, once each time that the disk begins to refuse.
         """
         self._env = env
         self._queue = queue
@@ -57,29 +48,19 @@ class Writer:
         self._on_trouble = on_trouble
         self._metrics = metrics
         self._pause = 0.0
-        self._next_chores = time.monotonic() + CHORES_EVERY
+        self._next_reader_check = time.monotonic() + READER_CHECK_EVERY_S
         self._thread = threading.Thread(target=self._run, name="slowcat-store", daemon=True)
         self._thread.start()
 
     def join(self, timeout: float) -> bool:
-        """Wait for the thread to end, after the queue was closed.
-
-        Args:
-            timeout: Seconds.
-
-        Returns:
-            True when it has ended.
-        """
+        """Wait for the thread to end, after the queue was closed; return whether it has."""
         if threading.current_thread() is self._thread:
             return False  # closed by a callback on this very thread
         self._thread.join(timeout)
         return not self._thread.is_alive()
 
     def call(self, run: Callable[[], T]) -> T:
-        """Do something on the writer thread, after everything that is queued, and wait for it.
-
-        Args:
-            run: What to do.
+        """Call a function on the writer thread, after everything that is queued, and wait for it.
 
         Returns:
             What it returns; it raises what it raises.
@@ -89,41 +70,42 @@ class Writer:
         """
         if threading.current_thread() is self._thread:
             raise StoreError("this waits for the writer thread, so it cannot be called on it")
-        task = Task(run)
-        self._queue.add(task)
-        return cast(T, task.future.result())
+        call = Call(run)
+        self._queue.add(call)
+        return cast(T, call.future.result())
 
     # ------------------------------------------------------------------- the loop
 
     def _run(self) -> None:
-        stock()
-        while (batch := self._queue.take(self._options.batch_limit, CHORES_EVERY)) is not None:
+        refill_futures()
+        limit = self._options.batch_limit
+        while (batch := self._queue.take_batch(limit, READER_CHECK_EVERY_S)) is not None:
             try:
                 self._work(batch)
-            except Exception as error:  # a bug: say so, and go on saving
-                log.exception("the store's writer failed")
+            except Exception as error:  # a bug: log it, and go on saving
+                logger.exception("the store's writer failed")
                 self._fail(batch, StoreError(f"the writer failed: {type(error).__name__}"))
-            stock()
-            self._do_chores()
+            refill_futures()
+            self._check_readers()
 
     def _work(self, batch: list[Item]) -> None:
-        if batch and isinstance(batch[0], Task):
+        if batch and isinstance(batch[0], Call):
             self._perform(batch[0])
         elif batch:
             self._save([item for item in batch if isinstance(item, Write)])
 
-    def _perform(self, task: Task) -> None:
+    def _perform(self, call: Call) -> None:
         try:
-            outcome = task.run()
+            outcome = call.run()
         except Exception as error:
-            task.future.set_exception(as_store_error(error))
+            call.future.set_exception(as_store_error(error))
         else:
-            task.future.set_result(outcome)
+            call.future.set_result(outcome)
 
-    def _do_chores(self) -> None:
-        """Free the slots of readers that died."""
-        if time.monotonic() >= self._next_chores:
-            self._next_chores = time.monotonic() + CHORES_EVERY
+    def _check_readers(self) -> None:
+        """Free the slots of readers that died, now and then."""
+        if time.monotonic() >= self._next_reader_check:
+            self._next_reader_check = time.monotonic() + READER_CHECK_EVERY_S
             self._env.env.reader_check()
 
     # ------------------------------------------------------------------- saving
@@ -132,12 +114,12 @@ class Writer:
         try:
             failed = self._commit(batch)
         except POISON as error:
-            self._save_apart(batch, error)
+            self._save_one_by_one(batch, error)
         except (lmdb.Error, StoreError) as error:
-            self._trouble(batch, error)
+            self._retry_later(batch, error)
         else:
             self._pause = 0.0
-            self._tell(batch, failed)
+            self._settle(batch, failed)
 
     def _commit(self, batch: list[Write]) -> dict[int, Exception]:
         """Write a batch in one transaction.
@@ -146,33 +128,31 @@ class Writer:
             By position in the batch: why a write is not in it.
         """
         start = time.perf_counter()
-        failed = transact(self._env, lambda tx: self._stage_all(batch, tx))
+        failed = transact(self._env, lambda tx: self._apply_all(batch, tx))
         self._metrics.observe("store_commit", (time.perf_counter() - start) * 1e3)
         self._metrics.observe("store_batch", sum(write.weight for write in batch))
         self._metrics.observe("store_unsaved", self._queue.unsaved())
         return failed
 
-    def _stage_all(self, batch: list[Write], tx: Transaction) -> dict[int, Exception]:
+    def _apply_all(self, batch: list[Write], tx: Transaction) -> dict[int, Exception]:
         failed: dict[int, Exception] = {}
         for position, write in enumerate(batch):
+            nested = tx.nested()
             try:
-                self._stage(write, tx)
+                write.change(nested)
             except lmdb.Error:
                 raise
             except Exception as error:
                 failed[position] = error
-        apply.trim("ledger", self._options.ledger_keep, tx)
-        apply.trim("runs", self._options.runs_keep, tx)
+            else:
+                tx.merge(nested)
+        trim("ledger", self._options.ledger_keep, tx)
+        trim("runs", self._options.runs_keep, tx)
         return failed
 
-    def _stage(self, write: Write, tx: Transaction) -> None:
-        mine = tx.over()
-        write.stage(mine)
-        tx.absorb(mine)
-
-    def _tell(self, batch: list[Write], failed: dict[int, Exception]) -> None:
+    def _settle(self, batch: list[Write], failed: dict[int, Exception]) -> None:
         for position, write in enumerate(batch):
-            self._queue.settled(write)
+            self._queue.mark_settled(write)
             if position in failed:
                 write.future.set_exception(as_store_error(failed[position]))
             else:
@@ -181,53 +161,49 @@ class Writer:
     def _fail(self, batch: list[Item], error: StoreError) -> None:
         for item in batch:
             if not item.future.done():
-                self._queue.settled(item)
+                self._queue.mark_settled(item)
                 item.future.set_exception(error)
 
     # ------------------------------------------------------------------- trouble
 
-    def _save_apart(self, batch: list[Write], error: lmdb.Error) -> None:
-        """Save one by one, so that the one that cannot be written fails alone."""
+    def _save_one_by_one(self, batch: list[Write], error: lmdb.Error) -> None:
+        """Save each write alone, so that only the one that cannot be written fails."""
         if len(batch) == 1:
-            return self._tell(batch, {0: error})
+            return self._settle(batch, {0: error})
         for write in batch:
             self._save([write])
 
-    def _trouble(self, batch: list[Write], error: Exception) -> None:
-        """Keep everything in memory and try again later."""
+    def _retry_later(self, batch: list[Write], error: Exception) -> None:
+        """Keep everything in memory and try again after a pause."""
         self._queue.put_back(batch)
         if not self._pause:
             self._report(as_store_error(error))
-        self._pause = min(LONGEST_PAUSE, 2 * self._pause or FIRST_PAUSE)
-        for task in self._queue.remove_tasks():
-            task.future.set_exception(as_store_error(error))
+        self._pause = min(LONGEST_PAUSE_S, 2 * self._pause or FIRST_PAUSE_S)
+        for call in self._queue.remove_calls():
+            call.future.set_exception(as_store_error(error))
         if self._queue.pause(self._pause):
-            return self._last_try(error)
+            return self._try_last_time(error)
         if isinstance(error, BROKEN):
             self._env.reopen()
 
-    def _last_try(self, error: Exception) -> None:
-        """The store is being closed: what cannot be saved now never will be."""
-        batch = self._queue.take(self._options.queue_limit, 0) or []
+    def _try_last_time(self, error: Exception) -> None:
+        """Save everything or fail it: the store is being closed."""
+        batch = self._queue.take_batch(self._options.queue_limit, 0) or []
         try:
             writes = [item for item in batch if isinstance(item, Write)]
-            self._tell(writes, self._commit(writes))
+            self._settle(writes, self._commit(writes))
         except (lmdb.Error, StoreError):
             self._fail(batch, as_store_error(error))
 
     def _report(self, error: StoreError) -> None:
-        log.error("the store cannot save: %s", error)
+        logger.error("the store cannot save: {}", error)
         self._metrics.count("store_trouble")
         try:
             self._on_trouble(error)
         except Exception:
-            log.exception("on_trouble failed")
+            logger.exception("on_trouble failed")
 
 
-def closed() -> StoreClosedError:
-    """Say that what waited is lost.
-
-    Returns:
-        The error.
-    """
+def closed_error() -> StoreClosedError:
+    """Return the error for writes that were lost because the store was closed."""
     return StoreClosedError("the store was closed before this could be saved")

@@ -8,7 +8,6 @@ from slowcat_memory.core.retention.tiering import (
     Row,
     TierOptions,
     cooling,
-    dictionary_due,
     share,
 )
 
@@ -20,7 +19,7 @@ def test_the_tiers_are_the_sources_and_nothing_is_dropped():
     assert [(t.name, t.size, t.codec) for t in tiering.TIERS] == [
         ("hot", 200, "raw"), ("warm", 500, "lz4"), ("cold", None, "zstd")
     ]  # fmt: skip
-    assert TierOptions().warm == 500 and TierOptions().dictionary_from == 2000
+    assert TierOptions().warm == 500
 
 
 rows = st.lists(
@@ -60,16 +59,6 @@ def test_what_matters_counts_as_younger(matters):
     old = [block(1), block(400, **matters)]
     assert cooling(old, 10, NOW) == ([1] if "pinned" in matters else [400]), "not for ever"
     assert cooling(old, 0, NOW) == ([1, 400] if "pinned" in matters else [400, 1])
-
-
-def test_a_dictionary_is_trained_once_it_pays_and_again_at_four_times():
-    options = TierOptions(dictionary_from=2000)
-    assert [dictionary_due(n, 0, options) for n in (0, 1999, 2000)] == [False, False, True]
-    assert [dictionary_due(n, 2100, options) for n in (8000, 8400)] == [False, True]
-    assert not dictionary_due(0, 0, TierOptions(dictionary_from=0))
-
-
-# ------------------------------------------------------------------- importance
 
 
 @pytest.mark.parametrize(

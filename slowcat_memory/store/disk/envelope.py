@@ -1,0 +1,29 @@
+"""The envelope around every record: header, checksum, body.
+
+Imports nothing of the package: ``canary``, which is run as a script, reads it too. Layout::
+
+    ver u8 | codec u8 | flags u16 | crc32(key + body) u32 | body
+"""
+
+import struct
+import zlib
+
+HEADER = struct.Struct(">BBHI")
+VERSION = 1
+RAW, LZ4 = 0, 1  # codecs of a body
+MAX_TABLES = 32  # that LMDB is told to make room for
+
+
+def seal(key: bytes, body: bytes, codec: int = RAW) -> bytes:
+    """Return an envelope around a body; the checksum covers the key too."""
+    return HEADER.pack(VERSION, codec, 0, zlib.crc32(body, zlib.crc32(key))) + body
+
+
+def intact(key: bytes, value: bytes) -> bool:
+    """Return whether a record is what was written under this key: header, key and body."""
+    if len(value) < HEADER.size:
+        return False
+    version, codec, flags, crc = HEADER.unpack_from(value)
+    if version != VERSION or codec not in (RAW, LZ4) or flags:
+        return False
+    return bool(zlib.crc32(memoryview(value)[HEADER.size :], zlib.crc32(key)) == crc)

@@ -1,0 +1,174 @@
+"""Rows about other rows: cursors, tasks, runs, the ledger, numbered changes, manifests."""
+
+from collections import defaultdict
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from slowcat_memory.errors import StoreError
+from slowcat_memory.records import Cursor, LedgerEntry, Manifest, Run, Task, Vector, WriteBatch
+from slowcat_memory.store.disk import keys
+from slowcat_memory.store.disk.tables import EPOCH, LAST_CHANGE, LAST_RUN
+from slowcat_memory.store.disk.transaction import Transaction
+from slowcat_memory.store.rows.subjects import any_forgotten, names_forgotten
+
+LATEST = 2**64 - 1
+
+
+def move_cursor(cursor: Cursor | None, tx: Transaction) -> None:
+    """Write a cursor; None moves nothing."""
+    if cursor is not None:
+        tx.write_record("cursors", keys.name_key(cursor.name), cursor)
+
+
+# ------------------------------------------------------------------- tasks and runs
+
+
+def finish_task(batch: WriteBatch, tx: Transaction) -> bool:
+    """Delete the task that a step is the outcome of.
+
+    Returns:
+        False when the task is not there: the outcome was written before, or is about something
+        that was forgotten meanwhile, and must not be written.
+    """
+    if not batch.done:
+        return True
+    key = keys.name_key(batch.done)
+    found = tx.get("tasks", key) is not None
+    tx.drop("tasks", key)
+    return found
+
+
+def put_tasks(batch: WriteBatch, tx: Transaction) -> None:
+    """Write a step's new tasks, except those about something forgotten."""
+    for task in batch.tasks:
+        key = keys.name_key(task.id)
+        found = tx.get("tasks", key) is not None
+        if (batch.retask or not found) and not any_forgotten(task.sources, tx):
+            tx.write_record("tasks", key, task)
+
+
+def log_run(batch: WriteBatch, finished: bool, tx: Transaction) -> None:
+    """Number a step's run and write it.
+
+    Args:
+        batch: The step's outcome.
+        finished: Whether its task was there; else its id may name what was forgotten, and is left
+            out.
+        tx: Takes the change.
+    """
+    if batch.run is None:
+        return
+    number = tx.meta(LAST_RUN, 0) + 1
+    tx.set_meta(LAST_RUN, number)
+    keep_name = finished and not any(_is_lost(task, batch.run, tx) for task in batch.tasks)
+    run = replace(batch.run, id=number, task=batch.run.task if keep_name else "")
+    tx.write_record("runs", keys.id_key(number), run)
+
+
+def _is_lost(task: Task, run: Run, tx: Transaction) -> bool:
+    return task.id == run.task and any_forgotten(task.sources, tx)
+
+
+# ------------------------------------------------------------------- the ledger
+
+
+def write_ledger(entry: LedgerEntry, tx: Transaction) -> None:
+    """Write what recall did for a turn, without what it says of forgotten memories."""
+    if tx.get("tombstones", keys.turn_tombstone(entry.turn)) is not None:
+        return
+    kept = without(entry, lambda memory: names_forgotten(entry.scope, memory, tx))
+    tx.write_record("ledger", keys.id_key(entry.turn), kept)
+
+
+def without(entry: LedgerEntry, gone: Callable[[str], bool]) -> LedgerEntry:
+    """Return a ledger row without the memories whose ids are ``gone``."""
+    return replace(
+        entry,
+        offers=tuple(offer for offer in entry.offers if not gone(offer.memory)),
+        left_out=tuple(one for one in entry.left_out if not gone(one.memory)),
+        visible=tuple(memory for memory in entry.visible if not gone(memory)),
+    )
+
+
+def trim(table: str, keep: int, tx: Transaction) -> None:
+    """Delete a ring's oldest rows beyond ``keep``, when this transaction adds any.
+
+    Args:
+        table: The ring; its keys are numbers.
+        keep: How many rows stay.
+        tx: Everything else of the LMDB transaction is in it already.
+    """
+    fresh = tx.new_keys(table)
+    if not fresh or tx.count(table) + len(fresh) <= keep:
+        return
+    oldest_first = sorted(fresh.union(tx.keys(table)))
+    for key in oldest_first[: max(0, len(oldest_first) - keep)]:
+        tx.drop(table, key)
+
+
+# ------------------------------------------------------------------- changes and manifests
+
+
+def log_changes(batch: WriteBatch, tx: Transaction) -> None:
+    """Write the ids of the memories that a step changes, under a number of its own.
+
+    So an index takes up only what changed after it was built. Publishing an index deletes the rows
+    of the changes that it holds.
+    """
+    changed: dict[str, dict[str, None]] = defaultdict(dict)
+    for scope, memory in batch.drop:
+        changed[scope][memory] = None
+    for record in batch.memories:
+        changed[record.scope][record.id] = None
+    for context in batch.contexts:
+        changed[context.scope][context.memory] = None
+    for key in batch.keys:
+        changed[key.scope][key.memory] = None
+    for scope, id in batch.drop_keys:
+        changed[scope][keys.owner_of(id)] = None
+    for vector in batch.vectors:
+        changed[vector.scope][_subject(vector, tx)] = None
+    if not changed:
+        return
+    number = tx.meta(LAST_CHANGE, 0) + 1
+    tx.set_meta(LAST_CHANGE, number)
+    for scope, ids in changed.items():
+        tx.write_record("changes", keys.scoped_id_key(scope, number), list(ids))
+
+
+def _subject(vector: Vector, tx: Transaction) -> str:
+    """Return the memory that a vector, which may be a key's, is found for."""
+    own = keys.scoped_key(vector.scope, vector.memory)
+    return vector.memory if tx.get("keys", own) is None else keys.owner_of(vector.memory)
+
+
+def drop_changes(scope: str, upto: int, tx: Transaction) -> None:
+    """Delete a namespace's numbered changes up to a number; those of ``tx`` itself stay."""
+    prefix, cursor = keys.scope_prefix(scope), tx.cursor("changes")
+    if cursor is None or not cursor.set_range(prefix):
+        return
+    for key in cursor.iternext(values=False):
+        if not key.startswith(prefix) or keys.id_of(key) > upto:
+            return
+        tx.drop("changes", key)
+
+
+def publish(manifest: Manifest, tx: Transaction) -> None:
+    """Write the manifest of a sealed index.
+
+    Raises:
+        StoreError: Something was forgotten since the index was begun, so it may hold it.
+    """
+    if manifest.forget_epoch != tx.meta(EPOCH, 0):
+        raise StoreError(
+            f"index {manifest.generation} was built before something was forgotten",
+            hint="Build it again.",
+        )
+    tx.write_record("manifest", keys.name_key(manifest.scope), manifest)
+    drop_changes(manifest.scope, manifest.changes, tx)
+
+
+def unpublish(scope: str, tx: Transaction) -> None:
+    """Delete the manifest of a namespace's index."""
+    tx.drop("manifest", keys.name_key(scope))
