@@ -1,4 +1,4 @@
-"""Records that tell at a read_head whether they came back whole: all of it follows from a number."""
+"""Records that can be checked at sight: all of a record follows from its number."""
 
 import random
 from datetime import UTC, datetime, timedelta
