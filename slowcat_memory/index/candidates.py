@@ -53,7 +53,7 @@ class Lexical(Struct, frozen=True, eq=False, weakref=True):
 
     Attributes:
         text: The query.
-        also: Words that it may have meant, each with its share of their weight.
+        also: LexicalViews that it may have meant, each with its share of their weight.
         sealed: Whether the sealed part was searched too.
         best: Document numbers by view, in no order.
         ceiling: What no score of the widest view can exceed: every word, over and over.

@@ -7,17 +7,17 @@ sealed does not change: a sealed document that must is *lifted* into the tail, u
 from collections.abc import Iterable
 
 from slowcat_memory.index.files.column import Column
-from slowcat_memory.index.lexical.view_set import Words
+from slowcat_memory.index.lexical.view_set import LexicalViews
 from slowcat_memory.index.table import Table
 from slowcat_memory.index.vectors.key_view import KeyView
-from slowcat_memory.index.vectors.vector_view import DenseView
+from slowcat_memory.index.vectors.vector_view import VectorView
 
 
 class Neighbours:
     """Links between the documents of a namespace."""
 
     def __init__(
-        self, table: Table, words: Words, dense: DenseView, keys: Iterable[KeyView]
+        self, table: Table, words: LexicalViews, dense: VectorView, keys: Iterable[KeyView]
     ) -> None:
         """Wire the parts.
 
@@ -58,7 +58,7 @@ class Neighbours:
         if number >= self._table.sealed_count:
             self._words.remove(number)
         else:
-            self._words.bury(number)
+            self._words.tombstone(number)
         self._dense.remove(number)
         self._kill(number)
         return before, after
@@ -74,20 +74,20 @@ class Neighbours:
             Their numbers, which change when they are lifted.
         """
         if before >= 0 and after >= 0:
-            before, after = self.lift(before), self.lift(after)
+            before, after = self.promote_to_tail(before), self.promote_to_tail(after)
             self._table.after[before], self._table.before[after] = after, before
-            self._words.share(before, after, 1)
+            self._words.exchange_terms(before, after, 1)
         return before, after
 
     def unlink(self, before: int, after: int) -> tuple[int, int]:
         """Undo ``link``; takes and returns the same."""
         if before >= 0 and after >= 0:
-            before, after = self.lift(before), self.lift(after)
+            before, after = self.promote_to_tail(before), self.promote_to_tail(after)
             self._table.after[before] = self._table.before[after] = -1
-            self._words.share(before, after, -1)
+            self._words.exchange_terms(before, after, -1)
         return before, after
 
-    def lift(self, number: int) -> int:
+    def promote_to_tail(self, number: int) -> int:
         """Bring a document into the tail, where it can change.
 
         Args:
@@ -100,12 +100,12 @@ class Neighbours:
         if number >= table.sealed_count:
             return number
         before, after = int(table.before[number]), int(table.after[number])
-        own, held = words.own(number), words.bury(number)
+        own, held = words.own(number), words.tombstone(number)
         document, hashed = table.document(number), int(table.digest[number])
         self._kill(number)
         lifted = table.append(document, hashed)
         words.add(lifted, own)
-        words.lend(lifted, held, own)
+        words.add_neighbour_terms(lifted, held, own)
         table.before[lifted], table.after[lifted] = before, after
         table.session[lifted] = table.session[number]
         if before >= 0:

@@ -6,27 +6,27 @@ import numpy as np
 
 from slowcat_memory.index.candidates import Candidates, Lexical
 from slowcat_memory.index.files.column import split
-from slowcat_memory.index.files.ids import Named
+from slowcat_memory.index.files.ids import IdSequence
 from slowcat_memory.index.files.key_file import ASKED, KEYS
 from slowcat_memory.index.lexical.scorer import distinct
-from slowcat_memory.index.lexical.term_lookup import Lookup
+from slowcat_memory.index.lexical.term_lookup import TermLookup
 from slowcat_memory.index.options import IndexOptions
 from slowcat_memory.index.table import Table
 from slowcat_memory.index.vectors.key_view import KeyView
-from slowcat_memory.index.vectors.vector_view import DenseView
+from slowcat_memory.index.vectors.vector_view import VectorView
 
 Found = tuple[np.ndarray, np.ndarray]
 """Document numbers and cosines, in no order, shape (n,) each."""
 
 
-class Proposing:
+class CandidateSelector:
     """Chooses candidates. Not safe to use from several threads."""
 
     def __init__(
         self,
         table: Table,
-        lookup: Lookup,
-        dense: DenseView,
+        lookup: TermLookup,
+        dense: VectorView,
         keys: Mapping[str, KeyView],
         options: IndexOptions,
     ) -> None:
@@ -73,7 +73,7 @@ class Proposing:
             cosine = dense.cosines(own, numbers)
         parts = split(numbers, table.sealed_count)
         return Candidates(
-            ids=Named(table.ids, numbers),
+            ids=IdSequence(table.ids, numbers),
             views=views,
             cosine=cosine,
             before=_positions(numbers, table.before.gather(*parts)),
@@ -86,7 +86,7 @@ class Proposing:
             speaker=table.speaker.gather(*parts),
             about_from=table.about[0].gather(*parts),
             about_until=table.about[1].gather(*parts),
-            excluded=Named(table.ids, excluded),
+            excluded=IdSequence(table.ids, excluded),
         )
 
     def _by_keys(

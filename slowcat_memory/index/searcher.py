@@ -11,21 +11,21 @@ from slowcat_memory.core.text.digest import digest
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.text.phonetics import Heard
 from slowcat_memory.core.text.rare_words import MOST_CHARS
-from slowcat_memory.index.build.builder import read_header
 from slowcat_memory.index.candidates import Candidates, Lexical
 from slowcat_memory.index.files.document import Document
+from slowcat_memory.index.files.header import read_header
 from slowcat_memory.index.files.key_file import VIEWS, parts
 from slowcat_memory.index.lexical import scorer_loader
-from slowcat_memory.index.lexical.name_lexicon import Names
-from slowcat_memory.index.lexical.term_lookup import Lookup
-from slowcat_memory.index.lexical.view_set import Words
+from slowcat_memory.index.lexical.name_lexicon import NameLexicon
+from slowcat_memory.index.lexical.term_lookup import TermLookup
+from slowcat_memory.index.lexical.view_set import LexicalViews
 from slowcat_memory.index.neighbours import Neighbours
 from slowcat_memory.index.options import IndexOptions
-from slowcat_memory.index.propose import Proposing
+from slowcat_memory.index.propose import CandidateSelector
 from slowcat_memory.index.table import Table
 from slowcat_memory.index.vectors.key_view import KeyView
 from slowcat_memory.index.vectors.sealed_vectors import VECTORS, SealedVectors
-from slowcat_memory.index.vectors.vector_view import DenseView
+from slowcat_memory.index.vectors.vector_view import VectorView
 from slowcat_memory.records import Hotword
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -59,15 +59,17 @@ class Searcher:
         self._lock = threading.RLock()
         header = read_header(sealed, options) if sealed is not None else None
         self.table = Table(sealed, header)
-        self.words = Words(tokenizer, options, sealed, header)
-        self.names = Names(sealed)
-        self.dense = DenseView(dim)
+        self.words = LexicalViews(tokenizer, options, sealed, header)
+        self.names = NameLexicon(sealed)
+        self.dense = VectorView(dim)
         self.keys = {name: KeyView(name, dim, sealed) for name in VIEWS}
         self._sealed_keys = header.keys if header else {}
         self._sealed_dense = bool(header and header.vectors)
         self._neighbours = Neighbours(self.table, self.words, self.dense, self.keys.values())
-        self._lookup = Lookup(self.words, tokenizer, options)
-        self._proposing = Proposing(self.table, self._lookup, self.dense, self.keys, options)
+        self._lookup = TermLookup(self.words, tokenizer, options)
+        self._proposing = CandidateSelector(
+            self.table, self._lookup, self.dense, self.keys, options
+        )
         if sealed is not None and sealed_vectors and dim and header and header.embedded:
             self.attach_vectors(sealed)
 
@@ -105,7 +107,7 @@ class Searcher:
         return isinstance(memory_id, str) and self.table.find(memory_id) >= 0
 
     def items(self) -> Iterator[tuple[str, int]]:
-        """Walk what can be found: ids and document numbers."""
+        """Scorer what can be found: ids and document numbers."""
         return self.table.items()
 
     @property
@@ -148,12 +150,14 @@ class Searcher:
             if number >= 0 and self.table.digest[number] == hashed:
                 self.table.describe(number, document)
                 if not self.words.has_keys(number, counts):
-                    number = self._neighbours.lift(number)
+                    number = self._neighbours.promote_to_tail(number)
                     self.words.set_keys(number, counts)
                 self._point(number, document)
                 return
             if number >= 0:
-                number = self._neighbours.lift(number)  # its keys are under this number until then
+                number = self._neighbours.promote_to_tail(
+                    number
+                )  # its keys are under this number until then
                 before, after = self._neighbours.remove(number)
             else:
                 before, after = self._neighbours.around(
@@ -192,7 +196,7 @@ class Searcher:
                 self._neighbours.link(*self._neighbours.remove(number))
             return number >= 0
 
-    def _vectors_of(self, id_: str) -> tuple[DenseView, int]:
+    def _vectors_of(self, id_: str) -> tuple[VectorView, int]:
         """Find where a document's vector is kept, or a key's, and under which number; -1 for none."""
         number = self.table.find(id_)
         if number < 0 and (owner := parts(id_)[0]) and (target := self.table.find(owner)) >= 0:
@@ -234,7 +238,7 @@ class Searcher:
             if number >= 0 and dense.dim and of in (0, self._digest(dense, number)):
                 dense.put(number, vector)
 
-    def _digest(self, dense: DenseView, number: int) -> int:
+    def _digest(self, dense: VectorView, number: int) -> int:
         for keys in self.keys.values():
             if keys.dense is dense:
                 return keys.digest(number)
@@ -287,7 +291,7 @@ class Searcher:
 
         Args:
             text: The query.
-            also: Words that it may have meant (see ``heard``), each with its share of their weight.
+            also: LexicalViews that it may have meant (see ``heard``), each with its share of their weight.
             sealed: False looks at the tail only, for a turn that is out of time.
 
         Returns:
@@ -302,7 +306,7 @@ class Searcher:
             self._lookup.forget()
 
     def knows(self, word: str) -> bool:
-        """Tell whether a word was ever said here; see ``Lookup``."""
+        """Tell whether a word was ever said here; see ``TermLookup``."""
         with self._lock:
             return self._lookup.knows(word)
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from slowcat_memory.index.build.builder import COLUMNS, Header
 from slowcat_memory.index.files.column import Column
 from slowcat_memory.index.files.document import NO_TIME, Document
+from slowcat_memory.index.files.header import COLUMNS, Header
 from slowcat_memory.index.files.ids import Ids
 from slowcat_memory.index.files.mapped import open_array
 
@@ -59,7 +59,7 @@ class Table:
         return number if number >= 0 and self.alive[number] else -1
 
     def items(self) -> Iterator[tuple[str, int]]:
-        """Walk the living: ids and numbers."""
+        """Scorer the living: ids and numbers."""
         for number in range(len(self.ids)):
             if self.alive[number]:
                 yield self.ids[number], number

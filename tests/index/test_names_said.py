@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from slowcat_memory.index import Document, Searcher, build
-from slowcat_memory.index.lexical.name_lexicon import MOST, Names
+from slowcat_memory.index.lexical.name_lexicon import MOST, NameLexicon
 from tests.support.index_oracle import OPTIONS, TOKENS
 
 SAID = (
@@ -127,7 +127,7 @@ def test_hotwords_are_names_first() -> None:
 
 
 def test_what_is_kept_is_bounded() -> None:
-    names = Names()
+    names = NameLexicon()
 
     def unknown(words: Sequence[str]) -> list[bool]:
         return [True for _ in words]

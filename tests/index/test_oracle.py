@@ -15,8 +15,8 @@ from slowcat_memory.index import Document, Pointer, Searcher
 from slowcat_memory.index.lexical import counting, scorer_loader, vocabulary
 from slowcat_memory.index.lexical.bm25 import LexicalView
 from slowcat_memory.index.lexical.counting import Counting
-from slowcat_memory.index.lexical.forward_index import Source
-from slowcat_memory.index.lexical.scorer_numba import CompiledWalk
+from slowcat_memory.index.lexical.forward_index import ForwardIndex
+from slowcat_memory.index.lexical.scorer_numba import NumbaScorer
 from slowcat_memory.index.lexical.sealed_postings import SealedPostings
 from slowcat_memory.index.lexical.vocabulary import Vocabulary
 from tests.support.index_oracle import (
@@ -206,8 +206,10 @@ def test_the_check_catches_an_average_length_of_one_part(
 def test_the_check_catches_dead_words_that_still_count(
     twins: Twins, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bury = LexicalView.bury
-    monkeypatch.setattr(LexicalView, "bury", lambda self, document, rows: bury(self, document, ()))
+    tombstone = LexicalView.tombstone
+    monkeypatch.setattr(
+        LexicalView, "tombstone", lambda self, document, rows: tombstone(self, document, ())
+    )
     two_parts(twins)
     twins.do("remove", "", 1)
     with pytest.raises(AssertionError, match="is not"):
@@ -240,7 +242,7 @@ def test_stored_counts_are_exact(tmp_path: Path) -> None:
     for counts in said:
         counting.add(list(Counter(counts).elements()))
     counting.finish(tmp_path, "words")
-    source = Source(tmp_path, "words")
+    source = ForwardIndex(tmp_path, "words")
     assert [source.counts(number) for number in range(len(said))] == said
     assert source.joined([0, 4], [])[0] == Counter(said[0]) + Counter(said[4])
 
@@ -286,7 +288,7 @@ def test_the_compiled_walk_scores_like_the_plain_one(tmp_path: Path) -> None:
     options = replace(OPTIONS, compiled_from=1, candidates=10)
     seal(oracle, tmp_path / "sealed", options=options)
     scorer_loader.ask().join()
-    assert isinstance(scorer_loader.walk(), CompiledWalk)
+    assert isinstance(scorer_loader.walk(), NumbaScorer)
     fast = Searcher(TOKENS, options, 0, tmp_path / "sealed")
     slow = Searcher(TOKENS, replace(options, compiled_from=10**9), 0, tmp_path / "sealed")
     for n in range(0, 60, 7):

@@ -7,85 +7,21 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from msgspec import Struct
 
 from slowcat_memory.core.text.digest import digest
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index.lexical import scorer_loader
 from slowcat_memory.index.files import key_file
 from slowcat_memory.index.lexical.counting import Counting, write_view
 from slowcat_memory.index.files.document import NO_TIME, Document
 from slowcat_memory.index.files.ids import Ids, chunk_of
+from slowcat_memory.index.files.header import COLUMNS, FORMAT, HEADER, Header
 from slowcat_memory.index.files.key_file import KeyWriter
-from slowcat_memory.index.lexical.name_lexicon import Names
+from slowcat_memory.index.lexical.name_lexicon import NameLexicon
 from slowcat_memory.index.options import IndexOptions
-from slowcat_memory.index.vectors.spool import Spool
+from slowcat_memory.index.vectors.spool import VectorSpool
 from slowcat_memory.index.vectors.sealed_vectors import VECTORS
 from slowcat_memory.index.lexical.views import SOURCES, keyed, sources, views
-
-FORMAT = 4
-HEADER = "header.json"
-COLUMNS = {
-    "before": "int32",
-    "after": "int32",
-    "at": "float64",
-    "importance": "float32",
-    "pinned": "bool",
-    "agent": "bool",
-    "words": "int32",
-    "digest": "int64",
-    "session": "int32",
-    "speaker": "int32",
-    "about_from": "float64",
-    "about_until": "float64",
-}
-
-
-class Header(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a sealed index says of itself.
-
-    Attributes:
-        format: ``FORMAT`` when it was written.
-        documents: How many there are.
-        words: Sum of their lengths in words.
-        views: Sum of the documents' lengths in tokens, by view.
-        vectors: How many of them have a vector.
-        keys: How many of their keys have a vector, by view of keys.
-        speakers: Names, in the order of the column's numbers.
-    """
-
-    format: int
-    documents: int
-    words: int
-    views: dict[str, float]
-    vectors: int
-    keys: dict[str, int]
-    speakers: list[str]
-
-    @property
-    def embedded(self) -> int:
-        """How many vectors there are, of documents and of keys."""
-        return self.vectors + sum(self.keys.values())
-
-
-def read_header(folder: Path, options: IndexOptions) -> Header:
-    """Read what a sealed index says of itself.
-
-    Args:
-        folder: The sealed index.
-        options: The index's options.
-
-    Returns:
-        The header.
-
-    Raises:
-        IndexDamagedError: It was written by another version, or lacks a view.
-    """
-    header = msgspec.json.decode((folder / HEADER).read_bytes(), type=Header)
-    if header.format != FORMAT or any(view.name not in header.views for view in views(options)):
-        raise IndexDamagedError("the index is of another version")
-    return header
 
 
 class Builder:
@@ -106,14 +42,14 @@ class Builder:
             name: array(_code(kind)) for name, kind in COLUMNS.items()
         }
         self._speakers: dict[str, int] = {}
-        self._names = Names()
+        self._names = NameLexicon()
         self._views = views(options)
         self._counting = {source: Counting() for source in sources(self._views)}
         self._unresolved: dict[int, str] = {}  # who names a neighbour that had not come by then
-        self._spool = Spool(folder, VECTORS, dim)
+        self._spool = VectorSpool(folder, VECTORS, dim)
         self._keyed = keyed(self._views)
         self._keys = {name: KeyWriter() for name in key_file.VIEWS}
-        self._key_spools = {name: Spool(folder, f"{VECTORS}.{name}", dim) for name in self._keys}
+        self._key_spools = {name: VectorSpool(folder, f"{VECTORS}.{name}", dim) for name in self._keys}
 
     def add(self, document: Document) -> None:
         """Take the next document.

@@ -30,7 +30,7 @@ def chunk_of(memory_id: str) -> int:
     return turn if turn and turn < 2**63 and chunk_id(turn) == memory_id else 0
 
 
-class Named(Sequence[str]):
+class IdSequence(Sequence[str]):
     """Some documents' ids, each made when it is looked at. Stays right while the index changes."""
 
     def __init__(self, ids: "Ids", numbers: np.ndarray) -> None:

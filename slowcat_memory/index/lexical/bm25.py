@@ -19,7 +19,7 @@ import numpy as np
 
 from slowcat_memory.index.files.column import Column
 from slowcat_memory.index.lexical import scorer_loader
-from slowcat_memory.index.lexical.scorer import Walk
+from slowcat_memory.index.lexical.scorer import Scorer
 from slowcat_memory.index.lexical.sealed_postings import SealedPostings
 from slowcat_memory.index.lexical.tail_postings import Counts, TailPostings
 from slowcat_memory.index.options import IndexOptions
@@ -51,7 +51,7 @@ class LexicalView:
         self._dead = np.zeros(0, np.int64)  # sealed documents
         self._scores = np.zeros(self._base + 64, np.float32)
         # What to clear: the latest query's terms, how, and how many postings they have.
-        self._used: tuple[np.ndarray, Walk, int] = (NO_ROWS, scorer_loader.PLAIN, 0)
+        self._used: tuple[np.ndarray, Scorer, int] = (NO_ROWS, scorer_loader.PLAIN, 0)
         self._touched: list[np.ndarray] = []  # in the tail, the same
 
     # ---------------------------------------------------------------- change
@@ -98,7 +98,7 @@ class LexicalView:
         self._living -= 1
         return self._tail.remove(document)
 
-    def bury(self, document: int, rows: Sequence[int]) -> None:
+    def tombstone(self, document: int, rows: Sequence[int]) -> None:
         """Take a sealed document out of the ranking and of the statistics.
 
         Args:

@@ -10,7 +10,7 @@ from slowcat_memory.index.lexical.vocabulary import Vocabulary
 NONE: Counts = {}
 
 
-class Source:
+class ForwardIndex:
     """One source's counts, sealed and of the tail."""
 
     def __init__(self, sealed: Path | None, name: str) -> None:

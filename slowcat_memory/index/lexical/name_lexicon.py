@@ -52,7 +52,7 @@ class Known(Struct, array_like=True):
         return self.count + NAMED * self.named
 
 
-class Names:
+class NameLexicon:
     """Counts names, and finds those that sound like a word. Not safe for several threads."""
 
     def __init__(self, sealed: Path | None = None) -> None:

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 
-class Walk(Protocol):
+class Scorer(Protocol):
     """The three loops. Postings are those of ``SealedPostings``; scores are float32."""
 
     def add(
@@ -80,7 +80,7 @@ class Walk(Protocol):
         """
 
 
-class NumPyWalk:
+class NumpyScorer:
     """The loops in NumPy: nothing to load, nothing to compile."""
 
     def add(
@@ -93,12 +93,12 @@ class NumPyWalk:
         idf: np.ndarray,
         scores: np.ndarray,
     ) -> None:
-        """See ``Walk``."""
+        """See ``Scorer``."""
         for part, value in zip(_parts(indptr, rows), idf, strict=True):
             scores[documents[part]] += (weights * value)[codes[part]]
 
     def best_of_all(self, scores: np.ndarray, k: int) -> np.ndarray:
-        """See ``Walk``."""
+        """See ``Scorer``."""
         touched = np.flatnonzero(scores)
         if len(touched) <= k:
             return touched
@@ -112,7 +112,7 @@ class NumPyWalk:
         scores: np.ndarray,
         k: int,
     ) -> np.ndarray:
-        """See ``Walk``."""
+        """See ``Scorer``."""
         found = [documents[part] for part in _parts(indptr, rows)]
         if not found:
             return np.zeros(0, np.int64)
@@ -130,7 +130,7 @@ class NumPyWalk:
     def clear(
         self, indptr: np.ndarray, documents: np.ndarray, rows: np.ndarray, scores: np.ndarray
     ) -> None:
-        """See ``Walk``."""
+        """See ``Scorer``."""
         for part in _parts(indptr, rows):
             scores[documents[part]] = 0
 

@@ -11,17 +11,17 @@ from pathlib import Path
 
 from loguru import logger
 
-from slowcat_memory.index.lexical.scorer import NumPyWalk, Walk
+from slowcat_memory.index.lexical.scorer import NumpyScorer, Scorer
 from slowcat_memory.pages import give_back
 
-PLAIN: Walk = NumPyWalk()
+PLAIN: Scorer = NumpyScorer()
 
-_compiled: Walk | None = None
+_compiled: Scorer | None = None
 _asked: threading.Thread | None = None
 _lock = threading.Lock()
 
 
-def walk() -> Walk:
+def walk() -> Scorer:
     """Return the fastest walk that is at hand."""
     return _compiled or PLAIN
 
@@ -30,9 +30,9 @@ def load() -> None:
     """Load the compiled walk, and compile it if nobody has. Blocks; never raises."""
     global _compiled
     try:
-        from slowcat_memory.index.lexical.scorer_numba import CompiledWalk
+        from slowcat_memory.index.lexical.scorer_numba import NumbaScorer
 
-        _compiled = CompiledWalk()
+        _compiled = NumbaScorer()
         _release_compiler()
     except Exception as error:  # whatever numba, LLVM or an unwritable cache raise
         logger.warning(f"large indexes are searched without numba: {type(error).__name__}")

@@ -98,14 +98,14 @@ def _clear(indptr, documents, rows, scores):  # type: ignore[no-untyped-def]
             scores[documents[at]] = 0
 
 
-class CompiledWalk:
+class NumbaScorer:
     """The loops in machine code; codes of 16 bits only."""
 
     add = staticmethod(_add)
     clear = staticmethod(_clear)
 
     def best_of_all(self, scores: np.ndarray, k: int) -> np.ndarray:
-        """See ``Walk``."""
+        """See ``Scorer``."""
         found, values = np.empty(k, np.int64), np.empty(k, np.float32)
         return found[: _best_of_all(scores, found, values)]
 
@@ -117,6 +117,6 @@ class CompiledWalk:
         scores: np.ndarray,
         k: int,
     ) -> np.ndarray:
-        """See ``Walk``."""
+        """See ``Scorer``."""
         found, values = np.empty(k, np.int64), np.empty(k, np.float32)
         return found[: _best(indptr, documents, rows, scores, found, values)]

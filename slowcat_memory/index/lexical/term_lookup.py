@@ -7,15 +7,15 @@ import numpy as np
 
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index.candidates import Lexical
-from slowcat_memory.index.lexical.view_set import Words
+from slowcat_memory.index.lexical.view_set import LexicalViews
 from slowcat_memory.index.lexical.views import SOURCES, WINDOW
 from slowcat_memory.index.options import IndexOptions
 
 
-class Lookup:
+class TermLookup:
     """Asks the lexical views. Not safe to use from several threads."""
 
-    def __init__(self, words: Words, tokenizer: Tokenizer, options: IndexOptions) -> None:
+    def __init__(self, words: LexicalViews, tokenizer: Tokenizer, options: IndexOptions) -> None:
         """Wire the parts.
 
         Args:
@@ -35,7 +35,7 @@ class Lookup:
 
         Args:
             text: The query.
-            also: Words that it may have meant, each with its share of their weight.
+            also: LexicalViews that it may have meant, each with its share of their weight.
             sealed: False looks at the tail only.
             known: How many document numbers were given so far.
 
@@ -99,7 +99,7 @@ class Lookup:
         """Tell which words nobody here has ever said.
 
         Args:
-            words: Words of a query.
+            words: LexicalViews of a query.
 
         Returns:
             For each one; False for stop words.

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.index.build.builder import Header
 from slowcat_memory.index.files.document import Document
+from slowcat_memory.index.files.header import Header
 from slowcat_memory.index.files.mapped import open_array
 from slowcat_memory.index.lexical.bm25 import LexicalView
-from slowcat_memory.index.lexical.forward_index import Source
+from slowcat_memory.index.lexical.forward_index import ForwardIndex
 from slowcat_memory.index.lexical.sealed_postings import SealedPostings
 from slowcat_memory.index.lexical.tail_postings import Counts
 from slowcat_memory.index.lexical.views import SOURCES, keyed, sources, views
@@ -30,7 +30,7 @@ class Counted(NamedTuple):
     keys: Counts
 
 
-class Words:
+class LexicalViews:
     """All lexical views, and what they are counted from."""
 
     def __init__(
@@ -51,7 +51,7 @@ class Words:
         self._tokenizer = tokenizer
         self.chosen = views(options)
         self._keyed = keyed(self.chosen)
-        self.sources = {name: Source(sealed, name) for name in sources(self.chosen)}
+        self.sources = {name: ForwardIndex(sealed, name) for name in sources(self.chosen)}
         self.views = {
             view.name: LexicalView(
                 SealedPostings.open(sealed, view.name) if sealed else SealedPostings.empty(),
@@ -146,7 +146,7 @@ class Words:
         for view in self.views.values():
             view.remove(number)
 
-    def bury(self, number: int) -> dict[str, Counts]:
+    def tombstone(self, number: int) -> dict[str, Counts]:
         """Take a sealed document out of every view.
 
         Args:
@@ -165,7 +165,7 @@ class Words:
             found[view.name], rows = self.sources[view.source].joined(
                 lent, [number] if view.keys else []
             )
-            self.views[view.name].bury(number, rows)
+            self.views[view.name].tombstone(number, rows)
         return found
 
     def forget(self, number: int) -> None:
@@ -177,7 +177,9 @@ class Words:
         for source in self.sources.values():
             source.remove(number)
 
-    def lend(self, number: int, held: Mapping[str, Counts], own: Mapping[str, Counted]) -> None:
+    def add_neighbour_terms(
+        self, number: int, held: Mapping[str, Counts], own: Mapping[str, Counted]
+    ) -> None:
         """Give a document that was lifted out of the sealed part what its neighbours lent it there.
 
         Args:
@@ -192,7 +194,7 @@ class Words:
                 lent.subtract(own[view.source].keys)
             self.views[view.name].change(number, +lent)
 
-    def share(self, before: int, after: int, sign: int) -> None:
+    def exchange_terms(self, before: int, after: int, sign: int) -> None:
         """Let two documents' words enter each other's views, or leave them.
 
         Args:

@@ -12,7 +12,7 @@ import numpy as np
 from slowcat_memory.core.text.digest import digest
 from slowcat_memory.index.files.column import Column
 from slowcat_memory.index.files.key_file import Pointer, SealedKeys
-from slowcat_memory.index.vectors.vector_view import DenseView
+from slowcat_memory.index.vectors.vector_view import VectorView
 
 
 class KeyView:
@@ -36,7 +36,7 @@ class KeyView:
         self._names: list[str] = []  # of the tail
         self._tail: dict[int, dict[str, int]] = {}  # by document: its keys in the tail
         self._living = count
-        self.dense = DenseView(dim)
+        self.dense = VectorView(dim)
 
     def __len__(self) -> int:
         return self._living

@@ -9,7 +9,7 @@ from slowcat_memory.index.options import IndexOptions
 from slowcat_memory.index.vectors import sealed_vectors
 
 
-class Spool:
+class VectorSpool:
     """The vectors of a sealed index that is being written."""
 
     def __init__(self, folder: Path, name: str, dim: int) -> None:

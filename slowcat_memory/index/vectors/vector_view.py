@@ -10,7 +10,7 @@ from slowcat_memory.index.files.column import Column
 from slowcat_memory.index.vectors.sealed_vectors import SealedVectors
 
 
-class DenseView:
+class VectorView:
     """Vectors by document number."""
 
     def __init__(self, dim: int, sealed: SealedVectors | None = None) -> None:
@@ -45,7 +45,7 @@ class DenseView:
             if (row := self._row(old)) >= 0 and new not in self:
                 self.put(new, sealed.vector(row))
         for document in self._touched:
-            self._bury(document)
+            self._tombstone(document)
         self._touched, self._moved = set(), {}
 
     def __len__(self) -> int:
@@ -95,7 +95,7 @@ class DenseView:
         if slot := self._slot(document):
             self._matrix[slot - 1] = vector
             return
-        self._bury(document)
+        self._tombstone(document)
         slot = len(self._documents)
         if slot == len(self._matrix):
             grown = np.zeros((max(256, slot + slot // 2), self.dim), np.float32)
@@ -123,7 +123,7 @@ class DenseView:
         slot = self._slot(document)
         if not slot:
             row = self._row(document)
-            self._bury(document)
+            self._tombstone(document)
             return self._sealed.vector(row) if self._sealed is not None and row >= 0 else None
         vector = self._matrix[slot - 1].copy()
         self._matrix[slot - 1] = 0
@@ -145,7 +145,7 @@ class DenseView:
         if vector is not None:
             self.put(new, vector)
 
-    def _bury(self, document: int) -> None:
+    def _tombstone(self, document: int) -> None:
         """Let a document's sealed vector be found no more."""
         if self._sealed is None:
             self._touched.add(document)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.index.vectors.sealed_vectors import SealedVectors, cells_for, kind_for, write
-from slowcat_memory.index.vectors.vector_view import DenseView
+from slowcat_memory.index.vectors.vector_view import VectorView
 
 DIM = 8
 OPTIONS = IndexOptions()
@@ -20,9 +20,9 @@ def unit(seed: int, dim: int = DIM) -> np.ndarray:
     return row / np.linalg.norm(row)
 
 
-def sealed(folder: Path, vectors: dict[int, np.ndarray], dim: int = DIM) -> DenseView:
+def sealed(folder: Path, vectors: dict[int, np.ndarray], dim: int = DIM) -> VectorView:
     folder.mkdir(exist_ok=True)
-    return DenseView(dim, opened(folder, vectors, dim, OPTIONS))
+    return VectorView(dim, opened(folder, vectors, dim, OPTIONS))
 
 
 def opened(
@@ -35,7 +35,7 @@ def opened(
     return SealedVectors(folder, options)
 
 
-def check_equal(view: DenseView, vectors: dict[int, np.ndarray], query: np.ndarray) -> None:
+def check_equal(view: VectorView, vectors: dict[int, np.ndarray], query: np.ndarray) -> None:
     """The view answers as the vectors themselves would."""
     assert len(view) == len(vectors)
     asked = np.arange(max(vectors, default=0) + 3)
@@ -86,7 +86,7 @@ def test_the_newest_vector_wins(tmp_path: Path) -> None:
 
 
 def test_vectors_set_again_take_no_more_room() -> None:
-    view = DenseView(DIM)
+    view = VectorView(DIM)
     for seed in range(1000):
         view.put(7, unit(seed))
     assert len(view._matrix) <= 256
@@ -102,7 +102,7 @@ def test_all_sealed_vectors_may_go(tmp_path: Path) -> None:
 
 
 def test_an_empty_view_answers_with_nothing(tmp_path: Path) -> None:
-    for view in (DenseView(DIM), sealed(tmp_path, {})):
+    for view in (VectorView(DIM), sealed(tmp_path, {})):
         numbers, scores = view.top(unit(1), 5)
         assert len(numbers) == len(scores) == len(view) == 0
         assert np.isnan(view.cosines(unit(1), np.array([0, 9]))).all()
@@ -122,7 +122,7 @@ def test_the_sealed_part_finds_what_exact_search_finds(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("count", [1, 255, 256, 257, 600])
 def test_the_tail_grows(count: int) -> None:
-    view, vectors = DenseView(DIM), {number * 3: unit(number) for number in range(count)}
+    view, vectors = VectorView(DIM), {number * 3: unit(number) for number in range(count)}
     for number, vector in vectors.items():
         view.put(number, vector)
     check_equal(view, vectors, unit(4))
@@ -150,7 +150,7 @@ def test_every_kind_finds_what_exact_search_finds(kind: str, tmp_path: Path) -> 
     rows, queries, options = many(3000, 1), many(30, 2), KINDS[kind]
     assert kind_for(len(rows), 64, options) == kind
     part = opened(tmp_path, dict(enumerate(rows)), 64, options)
-    view = DenseView(64, part)
+    view = VectorView(64, part)
     dead = np.random.default_rng(3).choice(3000, 300, replace=False)
     for number in dead.tolist():
         gone = view.remove(number)
@@ -179,7 +179,7 @@ def test_kinds_follow_the_number_of_vectors() -> None:
 
 
 def test_vectors_may_come_after_the_changes_to_them(tmp_path: Path) -> None:
-    view = DenseView(DIM)
+    view = VectorView(DIM)
     view.put(1, unit(10))
     assert view.remove(2) is None
     view.move(3, 9)
