@@ -1,4 +1,4 @@
-"""The header and the columns of a sealed index."""
+"""The header of a sealed index, and its columns."""
 
 from pathlib import Path
 
@@ -6,10 +6,9 @@ import msgspec
 from msgspec import Struct
 
 from slowcat_memory.errors import IndexDamagedError
-from slowcat_memory.index.lexical.views import views
 from slowcat_memory.index.options import IndexOptions
 
-FORMAT = 4
+FORMAT = 5  # raised with every change of the files: an index of another format is rebuilt
 HEADER = "header.json"
 COLUMNS = {
     "before": "int32",
@@ -17,7 +16,6 @@ COLUMNS = {
     "at": "float64",
     "importance": "float32",
     "pinned": "bool",
-    "agent": "bool",
     "words": "int32",
     "digest": "int64",
     "session": "int32",
@@ -25,19 +23,20 @@ COLUMNS = {
     "about_from": "float64",
     "about_until": "float64",
 }
+"""Names and dtypes of the columns, one ``.npy`` file each, one row per document."""
 
 
 class Header(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a sealed index says of itself.
+    """The totals of a sealed index.
 
     Attributes:
         format: ``FORMAT`` when it was written.
-        documents: How many there are.
+        documents: Number of documents.
         words: Sum of their lengths in words.
-        views: Sum of the documents' lengths in tokens, by view.
-        vectors: How many of them have a vector.
-        keys: How many of their keys have a vector, by view of keys.
-        speakers: NameLexicon, in the order of the column's numbers.
+        views: Sum of their lengths in tokens, by lexical view.
+        vectors: How many documents have a vector.
+        keys: How many keys have a vector, by view of keys.
+        speakers: Names, in the order of the column's numbers.
     """
 
     format: int
@@ -50,24 +49,23 @@ class Header(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def embedded(self) -> int:
-        """How many vectors there are, of documents and of keys."""
+        """Number of vectors, of documents and of keys."""
         return self.vectors + sum(self.keys.values())
 
 
+def write_header(header: Header, folder: Path) -> None:
+    """Store the header beside the other files."""
+    (folder / HEADER).write_bytes(msgspec.json.encode(header))
+
+
 def read_header(folder: Path, options: IndexOptions) -> Header:
-    """Read what a sealed index says of itself.
-
-    Args:
-        folder: The sealed index.
-        options: The index's options.
-
-    Returns:
-        The header.
+    """Read the header of a sealed index.
 
     Raises:
-        IndexDamagedError: It was written by another version, or lacks a view.
+        IndexDamagedError: It has another format, or lacks a view that the options choose.
+        msgspec.ValidationError: It is not a header.
     """
     header = msgspec.json.decode((folder / HEADER).read_bytes(), type=Header)
-    if header.format != FORMAT or any(view.name not in header.views for view in views(options)):
+    if header.format != FORMAT or any(view.name not in header.views for view in options.views):
         raise IndexDamagedError("the index is of another version")
     return header

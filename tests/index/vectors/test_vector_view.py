@@ -46,7 +46,7 @@ def check_equal(view: VectorView, vectors: dict[int, np.ndarray], query: np.ndar
         assert np.isnan(cosines[number]) == (number not in vectors)
     assert np.allclose([cosines[number] for number in exact], list(exact.values()), atol=HALF)
     for k in (1, 3, len(vectors) + 5):
-        numbers, scores = view.top(query, k)
+        numbers, scores = view.nearest(query, k)
         best = sorted(exact.values(), reverse=True)[:k]
         assert len(set(numbers.tolist())) == len(numbers)
         assert np.allclose(sorted(scores, reverse=True)[:k], best, atol=HALF)
@@ -98,12 +98,12 @@ def test_all_sealed_vectors_may_go(tmp_path: Path) -> None:
     view.remove(0)
     view.remove(1)
     check_equal(view, {}, unit(3))
-    assert all(len(part) == 0 for part in view.top(unit(3), 5))
+    assert all(len(part) == 0 for part in view.nearest(unit(3), 5))
 
 
 def test_an_empty_view_answers_with_nothing(tmp_path: Path) -> None:
     for view in (VectorView(DIM), sealed(tmp_path, {})):
-        numbers, scores = view.top(unit(1), 5)
+        numbers, scores = view.nearest(unit(1), 5)
         assert len(numbers) == len(scores) == len(view) == 0
         assert np.isnan(view.cosines(unit(1), np.array([0, 9]))).all()
         assert view.remove(0) is None
@@ -116,7 +116,7 @@ def test_the_sealed_part_finds_what_exact_search_finds(tmp_path: Path) -> None:
     exact = np.argsort(-(matrix @ query))[:10]
     for number in (5, 6):
         view.remove(number)
-    numbers, _ = view.top(query, 10)
+    numbers, _ = view.nearest(query, 10)
     assert len(set(exact.tolist()) & set(numbers.tolist())) >= 9
 
 
@@ -159,7 +159,7 @@ def test_every_kind_finds_what_exact_search_finds(kind: str, tmp_path: Path) -> 
     for query in queries:
         exact = rows @ query
         exact[dead] = -1
-        numbers, cosines = view.top(query, 50)
+        numbers, cosines = view.nearest(query, 50)
         assert not set(numbers.tolist()) & set(dead.tolist())
         assert len(set(numbers.tolist())) == len(numbers) == 50
         assert np.allclose(cosines, exact[numbers], atol=5e-3)
@@ -182,6 +182,6 @@ def test_vectors_may_come_after_the_changes_to_them(tmp_path: Path) -> None:
     view = VectorView(DIM)
     view.put(1, unit(10))
     assert view.remove(2) is None
-    view.move(3, 9)
+    view.renumber(3, 9)
     view.attach(opened(tmp_path, {number: unit(number) for number in range(5)}, DIM, OPTIONS))
     check_equal(view, {0: unit(0), 1: unit(10), 4: unit(4), 9: unit(3)}, unit(7))
