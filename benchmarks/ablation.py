@@ -87,7 +87,6 @@ ARMS: dict[str, Callable[[RetrievalOptions], RetrievalOptions]] = {
     "without the dialogue's vector": _ask(dialogue=0.0),
     "without follow-up words": _ask(follow_up=False),
     "without any dialogue": _ask(dialogue=0.0, follow_up=False),
-    "agent's words 0.9": _rank(agent=0.9),
     "smoothing 0.1": _fuse(smoothing=0.1),
     "MaxSim of 50": _fuse(rerank=50),
     "MaxSim of 100": _fuse(rerank=100),

@@ -2,8 +2,7 @@
 
 The names and the rare words of each question (those that at most ``RARE`` turns of its conversation
 hold) are mangled by a seeded mangler (``benchmarks.mangler``); what was said stays as it is. Each arm
-answers both: with nothing against it, with the gram view, by sounds, with both. Clean questions must
-not lose by it.
+answers both: with nothing against it, and by sounds. Clean questions must not lose by it.
 
     python -m benchmarks.mangled --data DIR --cache CACHE
 
@@ -32,12 +31,7 @@ from slowcat_memory.runtime.recall.query import Query, Recollection
 from slowcat_memory.runtime.recall.service import Retrieval
 
 RARE, LETTERS = 5, 5  # turns that hold a rare word at most, and its letters at least
-ARMS = {  # (gram view, sounds)
-    "nothing": (False, False),
-    "gram view": (True, False),
-    "sounds": (False, True),
-    "both": (True, True),
-}
+ARMS = {"nothing": False, "sounds": True}  # whether misheard names are searched by sound
 
 
 def main() -> None:
@@ -65,36 +59,32 @@ def measure(data: Dataset, options: argparse.Namespace) -> dict[str, Any]:
     asked = misheard(data, options.seed)
     arms: dict[str, dict[str, float]] = {}
     judged: list[Question] = []
-    for grams in sorted({with_grams for with_grams, _ in ARMS.values()}):
-        sections: dict[str, Any] = {"index": {"gram_view": grams}}
-        if options.no_vectors:
-            sections["embedding"] = {"kind": "none"}
-        with common.scratch() as folder:
-            config = common.configuration(folder, **sections)
-            with quality.opened(config, options.cache) as (engine, embedder):
-                ways = retrieval_options(config)
-                asking = {
-                    name: engine.retrieval(replace(ways, ask=replace(ways.ask, sounds=sounds)))
-                    for name, (with_grams, sounds) in ARMS.items()
-                    if with_grams == grams
-                }
-                both = _Both(asking, asked)
-                quality.answer_all(engine, data, embedder, 20, options.limit, search=both)
-        for name in asking:
-            clean, mangled = both.runs[name]
-            answered = quality.answered(data, clean) if options.limit else data
-            judged = [q for q in answered.questions if q.evidence and q.category != ADVERSARIAL]
-            arms[name] = {
-                "clean": evaluate(answered, clean)["all"]["R@10"],
-                "mangled": evaluate(answered, mangled)["all"]["R@10"],
-                "ms": round(statistics.median(both.ms[name]), 2),
+    sections: dict[str, Any] = {"embedding": {"kind": "none"}} if options.no_vectors else {}
+    with common.scratch() as folder:
+        config = common.configuration(folder, **sections)
+        with quality.opened(config, options.cache) as (engine, embedder):
+            ways = retrieval_options(config)
+            asking = {
+                name: engine.retrieval(replace(ways, ask=replace(ways.ask, sounds=sounds)))
+                for name, sounds in ARMS.items()
             }
+            both = _Both(asking, asked)
+            quality.answer_all(engine, data, embedder, 20, options.limit, search=both)
+    for name in ARMS:
+        clean, mangled = both.runs[name]
+        answered = quality.answered(data, clean) if options.limit else data
+        judged = [q for q in answered.questions if q.evidence and q.category != ADVERSARIAL]
+        arms[name] = {
+            "clean": evaluate(answered, clean)["all"]["R@10"],
+            "mangled": evaluate(answered, mangled)["all"]["R@10"],
+            "ms": round(statistics.median(both.ms[name]), 2),
+        }
     return {
         "data": data.name,
         "vectors": not options.no_vectors,
         "n": len(judged),
         "mangled": sum(asked[one.id] != one.text for one in judged),
-        "arms": {name: arms[name] for name in ARMS},
+        "arms": arms,
     }
 
 

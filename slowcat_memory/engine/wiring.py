@@ -5,7 +5,7 @@ from datetime import datetime
 
 from slowcat_memory.config import Config, time_zone, tokenizer
 from slowcat_memory.errors import StoreError
-from slowcat_memory.index.files import mapped
+from slowcat_memory.index.files import arrays
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import EmbedderReport, QueryEmbedder
 from slowcat_memory.runtime.commands.undo_log import Hiding
@@ -54,7 +54,7 @@ class Parts:
         self._residence = Residence(
             config.memory.mapped_mb,
             config.memory.mapped_after_s,
-            (mapped.release, self.store.release),
+            (arrays.release_pages, self.store.release),
             self._indexer.later,
         )
         self._retrieval = self.retrieval(retrieval_options(config))

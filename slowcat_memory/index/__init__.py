@@ -1,9 +1,9 @@
-"""Here is a query, give me ids: derived, rebuildable, one index per namespace."""
+"""Which memory ids answer a query: derived, rebuildable, one index per namespace."""
 
 from slowcat_memory.index.build.builder import Builder, build
-from slowcat_memory.index.candidates import Candidates, Lexical
-from slowcat_memory.index.files.document import Document
-from slowcat_memory.index.files.key_file import Pointer
+from slowcat_memory.index.candidates import Candidates
+from slowcat_memory.index.files.document import Document, Pointer
+from slowcat_memory.index.lexical.term_lookup import Lexical
 from slowcat_memory.index.options import IndexOptions
 from slowcat_memory.index.searcher import Searcher
 

@@ -1,32 +1,45 @@
-"""What a search proposes, stage by stage."""
+"""Which documents may answer a query: the best of each view, with everything the fusion needs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 
 import numpy as np
 from msgspec import Struct
 
+from slowcat_memory.index.files.arrays import split_rows
+from slowcat_memory.index.files.document import ASKED, KEYS
+from slowcat_memory.index.files.ids import IdSequence
+from slowcat_memory.index.lexical.scorer import distinct
+from slowcat_memory.index.lexical.term_lookup import Lexical, TermLookup
+from slowcat_memory.index.options import IndexOptions
+from slowcat_memory.index.table import Table
+from slowcat_memory.index.vectors.key_view import KeyView
+from slowcat_memory.index.vectors.vector_view import VectorView
+
+Found = tuple[np.ndarray, np.ndarray]
+"""Document numbers and cosines, unordered, shape (n,) each."""
+
 
 class Candidates(Struct, frozen=True):
-    """What a search proposes, for fusion.
+    """The n documents that a search proposes, for fusion.
 
     Attributes:
-        ids: Memory ids, n of them; most are only made when they are looked at.
+        ids: Memory ids; most are only made when they are read.
         views: Raw scores by view, each of shape (n,). "dense" is missing without a query vector,
             and NaN where a memory has no vector yet; so is "keys", the cosine of a memory's best key,
-            and "asked", the sum of what judged queries say: both only where there are such.
+            and "asked", the sum of the votes of judged queries: both only where there are such.
         cosine: Shape (n,), cosines with the query's own words, where ``views`` holds those with a
             vector that the dialogue turned; None without a query vector.
-        before: Shape (n,), position of the neighbour said before, -1 when there is none.
-        after: The same for the one said after.
+        before: Shape (n,), position of the previous neighbour among these, -1 when there is none.
+        after: The same for the next one.
         at: Shape (n,), seconds since the epoch.
         importance: Shape (n,), 0 to 1.
         pinned: Shape (n,), bool.
-        agent: Shape (n,), bool.
         session: Shape (n,), a number for each one's session.
         speaker: Shape (n,), a number for each one's speaker.
-        about_from: Shape (n,), from when on each speaks of, seconds since the epoch; NaN for none.
+        about_from: Shape (n,), start of the time that each mentions, seconds since the epoch; NaN
+            for none.
         about_until: The same for its end.
-        excluded: Ids that the search would have proposed too, had it not been told otherwise.
+        excluded: Ids that the search would have proposed too, had the caller not excluded them.
     """
 
     ids: Sequence[str]
@@ -37,7 +50,6 @@ class Candidates(Struct, frozen=True):
     at: np.ndarray
     importance: np.ndarray
     pinned: np.ndarray
-    agent: np.ndarray
     session: np.ndarray
     speaker: np.ndarray
     about_from: np.ndarray
@@ -45,26 +57,116 @@ class Candidates(Struct, frozen=True):
     excluded: Sequence[str] = ()
 
 
-class Lexical(Struct, frozen=True, eq=False, weakref=True):
-    """The first stage of a search: the best documents by words.
+class CandidateSelector:
+    """Chooses candidates. Not safe to use from several threads."""
 
-    The scores of all the others stay in the searcher until its next query; asked for after that,
-    they are worked out again.
+    def __init__(
+        self,
+        table: Table,
+        lookup: TermLookup,
+        dense: VectorView,
+        keys: Mapping[str, KeyView],
+        options: IndexOptions,
+    ) -> None:
+        """Wire the parts.
 
-    Attributes:
-        text: The query.
-        also: Words that it may have meant, each with its share of their weight.
-        sealed: Whether the sealed part was searched too.
-        best: Document numbers by view, in no order.
-        ceiling: What no score of the widest view can exceed: every word, over and over.
-        weights: The query's words, each with its idf.
-        known: How many numbers were given by then: later documents are not proposed.
-    """
+        Args:
+            table: The documents.
+            lookup: Scores by words.
+            dense: Scores by vectors.
+            keys: Scores by the vectors of keys, by view.
+            options: The index's options.
+        """
+        self._table, self._lookup, self._options = table, lookup, options
+        self._dense, self._keys = dense, keys
 
-    text: str
-    also: tuple[tuple[str, float], ...]
-    sealed: bool
-    best: dict[str, np.ndarray]
-    ceiling: float
-    weights: dict[str, float]
-    known: int
+    def select(
+        self,
+        lexical: Lexical,
+        vector: np.ndarray | None,
+        exclude: Set[str],
+        own: np.ndarray | None,
+    ) -> Candidates:
+        """Choose what may answer a query; see ``Searcher.candidates``."""
+        table, dense, count = self._table, self._dense, self._options.candidates
+        if vector is None or not len(dense):
+            vector = None
+        near, by_keys = None, list[np.ndarray]()
+        if vector is not None:
+            near = dense.nearest(vector, count)
+            by_keys = [
+                keys.nearest(vector, count) for keys in self._keys.values() if len(keys.dense)
+            ]
+        numbers, excluded = self._choose(lexical, near, by_keys, exclude)
+        views = self._lookup.scores(lexical, numbers)
+        if vector is not None and near is not None:
+            views["dense"] = self._cosines(vector, numbers, near)
+            views |= self._score_keys(vector, numbers, vector if own is None else own)
+        cosine = views.get("dense")
+        if own is not None and cosine is not None:
+            cosine = dense.cosines(own, numbers)
+        parts = split_rows(numbers, table.sealed_count)
+        return Candidates(
+            ids=IdSequence(table.ids, numbers),
+            views=views,
+            cosine=cosine,
+            before=_positions(numbers, table.before.gather(*parts)),
+            after=_positions(numbers, table.after.gather(*parts)),
+            at=table.at.gather(*parts),
+            importance=table.importance.gather(*parts),
+            pinned=table.pinned.gather(*parts),
+            session=table.session.gather(*parts),
+            speaker=table.speaker.gather(*parts),
+            about_from=table.about[0].gather(*parts),
+            about_until=table.about[1].gather(*parts),
+            excluded=IdSequence(table.ids, excluded),
+        )
+
+    def _score_keys(
+        self, vector: np.ndarray, numbers: np.ndarray, own: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """Score by keys, where there are any; judged queries are compared with the query alone."""
+        views, written, asked = {}, self._keys[KEYS], self._keys[ASKED]
+        if len(written.dense):
+            views[KEYS] = written.best_cosines(vector, numbers)
+        if len(asked.dense):
+            views[ASKED] = asked.sum_votes(own, numbers, self._options.same)
+        return views
+
+    def _cosines(self, vector: np.ndarray, numbers: np.ndarray, near: Found) -> np.ndarray:
+        """Reuse the cosines of the search, and compute the others."""
+        cosines = np.full(len(numbers), np.nan, np.float32)
+        places = _positions(numbers, near[0])
+        cosines[places[places >= 0]] = near[1][places >= 0]
+        others = np.flatnonzero(np.isnan(cosines))
+        cosines[others] = self._dense.cosines(vector, numbers[others])
+        return cosines
+
+    def _choose(
+        self,
+        lexical: Lexical,
+        near: Found | None,
+        by_keys: Sequence[np.ndarray],
+        exclude: Set[str],
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the documents to propose, and those that are reported as excluded."""
+        chosen = list(lexical.best.values())
+        if near is not None:
+            chosen += (near[0], *by_keys)
+        numbers = distinct(np.concatenate(chosen))
+        wanted = self._table.alive.take(numbers)
+        if near is not None:
+            wanted = wanted & (numbers < lexical.known)
+        if not exclude:
+            return numbers[wanted], numbers[:0]
+        barred = np.isin(numbers, [self._table.find(memory_id) for memory_id in exclude])
+        return numbers[wanted & ~barred], numbers[wanted & barred]
+
+
+def _positions(numbers: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Return each wanted number's position in the sorted ``numbers``, -1 where it is missing."""
+    if not len(numbers):
+        return np.zeros(0, np.int64)
+    at = np.searchsorted(numbers, wanted)
+    at[at == len(numbers)] = 0
+    return np.where(numbers[at] == wanted, at, -1)

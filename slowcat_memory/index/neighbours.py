@@ -1,126 +1,112 @@
-"""Who was said before and after whom: the chains that are sessions, and what changes along them.
+"""Previous/next links between documents of a session, and the window terms that depend on them.
 
-Each document knows the one said before and after it, because a window joins the three. What is
-sealed does not change: a sealed document that must is *lifted* into the tail, under a new number.
+Each document is linked to the previous and the next one, because a window joins the three. A sealed
+document never changes: one that must is *promoted* to the tail, under a new number.
+
+A change of links follows this order, as ``Searcher.add`` and ``Searcher.remove`` do:
+
+1. ``detach`` or ``make_room`` cuts links; both ends are promoted, so numbers from before are void.
+2. The document is removed from, or added to, the lexical views, where it stands without neighbours.
+3. ``link`` joins it to its neighbours, and adds each one's terms to the other's windows.
 """
 
 from collections.abc import Iterable
 
-from slowcat_memory.index.files.column import Column
-from slowcat_memory.index.lexical.view_set import Words
+from slowcat_memory.index.files.arrays import Column
+from slowcat_memory.index.lexical.view_set import LexicalViews
 from slowcat_memory.index.table import Table
 from slowcat_memory.index.vectors.key_view import KeyView
-from slowcat_memory.index.vectors.vector_view import DenseView
+from slowcat_memory.index.vectors.vector_view import VectorView
+
+NONE = -1  # no neighbour
 
 
 class Neighbours:
-    """Links between the documents of a namespace."""
+    """Links between the documents of a namespace. Numbers are document numbers, ``NONE`` for none."""
 
     def __init__(
-        self, table: Table, words: Words, dense: DenseView, keys: Iterable[KeyView]
+        self, table: Table, words: LexicalViews, dense: VectorView, keys: Iterable[KeyView]
     ) -> None:
-        """Wire the parts.
-
-        Args:
-            table: The documents.
-            words: Their words.
-            dense: Their vectors.
-            keys: What points to them.
-        """
+        """Wire the parts that a promoted document moves in."""
         self._table, self._words, self._dense, self._keys = table, words, dense, tuple(keys)
 
-    def around(self, before: int, after: int = -1) -> tuple[int, int]:
-        """Make room behind a document, or else ahead of one.
-
-        Args:
-            before: The number of the one, -1 for none.
-            after: The number of the other, -1 for none.
+    def make_room(self, before: int, after: int) -> tuple[int, int]:
+        """Cut the link behind ``before``, or else the one ahead of ``after``.
 
         Returns:
-            Its number and that of its neighbour there, in order, who are no neighbours any more;
-            -1 for nobody.
+            The two documents, in order, that a new one goes between.
         """
         if before >= 0:
             return self.unlink(before, _at(self._table.after, before))
         return self.unlink(_at(self._table.before, after), after)
 
-    def remove(self, number: int) -> tuple[int, int]:
-        """Take a document out of every view. Its keys are still there, for who comes in its place.
-
-        Args:
-            number: Its number.
+    def detach(self, number: int) -> tuple[int, int]:
+        """Remove a document from every view. Its keys remain, for its replacement to take.
 
         Returns:
-            Its neighbours, who are not yet neighbours of each other; -1 for nobody.
+            Its neighbours, which are not linked to each other yet.
         """
         before, number = self.unlink(_at(self._table.before, number), number)
         number, after = self.unlink(number, _at(self._table.after, number))
         if number >= self._table.sealed_count:
             self._words.remove(number)
         else:
-            self._words.bury(number)
+            self._words.tombstone(number)
         self._dense.remove(number)
-        self._kill(number)
+        self._drop(number)
         return before, after
 
     def link(self, before: int, after: int) -> tuple[int, int]:
-        """Make two documents neighbours: each one's words enter the other's views that look there.
-
-        Args:
-            before: The number of the one said first, -1 for nobody.
-            after: The same for the one said next.
+        """Make two documents neighbours; each one's terms enter the other's windows.
 
         Returns:
-            Their numbers, which change when they are lifted.
+            Their numbers, which change when they are promoted.
         """
         if before >= 0 and after >= 0:
-            before, after = self.lift(before), self.lift(after)
+            before, after = self.promote_to_tail(before), self.promote_to_tail(after)
             self._table.after[before], self._table.before[after] = after, before
-            self._words.share(before, after, 1)
+            self._words.exchange_terms(before, after, 1)
         return before, after
 
     def unlink(self, before: int, after: int) -> tuple[int, int]:
-        """Undo ``link``; takes and returns the same."""
+        """Undo ``link``, with the same arguments and results."""
         if before >= 0 and after >= 0:
-            before, after = self.lift(before), self.lift(after)
-            self._table.after[before] = self._table.before[after] = -1
-            self._words.share(before, after, -1)
+            before, after = self.promote_to_tail(before), self.promote_to_tail(after)
+            self._table.after[before] = self._table.before[after] = NONE
+            self._words.exchange_terms(before, after, -1)
         return before, after
 
-    def lift(self, number: int) -> int:
-        """Bring a document into the tail, where it can change.
-
-        Args:
-            number: Its number.
+    def promote_to_tail(self, number: int) -> int:
+        """Copy a sealed document to the tail, where it can change, and tombstone the original.
 
         Returns:
-            Its number from now on; the same when it was there.
+            Its number from now on; unchanged when it was in the tail.
         """
         table, words = self._table, self._words
         if number >= table.sealed_count:
             return number
         before, after = int(table.before[number]), int(table.after[number])
-        own, held = words.own(number), words.bury(number)
+        terms, sealed = words.terms(number), words.tombstone(number)
         document, hashed = table.document(number), int(table.digest[number])
-        self._kill(number)
-        lifted = table.append(document, hashed)
-        words.add(lifted, own)
-        words.lend(lifted, held, own)
-        table.before[lifted], table.after[lifted] = before, after
-        table.session[lifted] = table.session[number]
+        self._drop(number)
+        promoted = table.append(document, hashed)
+        words.add(promoted, terms)
+        words.add_neighbour_terms(promoted, sealed, terms)
+        table.before[promoted], table.after[promoted] = before, after
+        table.session[promoted] = table.session[number]
         if before >= 0:
-            table.after[before] = lifted
+            table.after[before] = promoted
         if after >= 0:
-            table.before[after] = lifted
-        self._dense.move(number, lifted)
+            table.before[after] = promoted
+        self._dense.renumber(number, promoted)
         for keys in self._keys:
-            keys.move(number, lifted)
-        return lifted
+            keys.renumber(number, promoted)
+        return promoted
 
-    def _kill(self, number: int) -> None:
+    def _drop(self, number: int) -> None:
         self._words.forget(number)
-        self._table.kill(number)
+        self._table.remove(number)
 
 
 def _at(column: Column, number: int) -> int:
-    return int(column[number]) if number >= 0 else -1
+    return int(column[number]) if number >= 0 else NONE

@@ -1,6 +1,31 @@
-"""The index's knobs."""
+"""The index's options, and the lexical views that they choose."""
 
-from msgspec import Struct
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+Positive = Annotated[int, Meta(ge=1)]
+Count = Annotated[int, Meta(ge=0)]
+
+
+class View(Struct, frozen=True):
+    """One bag of words for each document, ranked by itself. Another view is another constant here.
+
+    Attributes:
+        name: In scores and in the names of files.
+        before: Whether the terms of the previous document of the session count too.
+        after: Whether those of the next one do.
+        keys: Whether the terms of the document's keys do.
+    """
+
+    name: str
+    before: bool = False
+    after: bool = False
+    keys: bool = False
+
+
+WINDOW = View("window", before=True, after=True)
+TURN = View("turn", keys=True)
 
 
 class IndexOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -12,15 +37,13 @@ class IndexOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         language: Snowball stemmer ("english", "german", …), or "none".
         k1: BM25 term-frequency saturation. 0.9 and b 0.4 were measured 3 points of R@10 above the
             usual 1.5 and 0.75 on LoCoMo.
-        b: BM25 length normalisation.
-        turn_view: Whether a turn's own words are a view beside those of its window: they tell it
-            from its neighbours where there are no vectors. Beside MaxSim they add nothing.
-        gram_view: Whether pieces of words are a view, for words that were misheard; costs five
-            times the postings of a turn.
+        b: BM25 length normalisation, 0 to 1.
+        turn_view: Whether a turn's own words are a view beside those of its window. They separate it
+            from its neighbours where there are no vectors; beside MaxSim they add nothing.
         candidates: How many each view proposes for fusion. 50 to 200 were measured to find the
             same on LoCoMo and RealMem (R@10 within 0.2).
-        same: Cosine from which a query means what an earlier one meant that was judged (see
-            ``records.Key``, "asked").
+        same: Cosine from which a query counts as the same as an earlier one that was judged (see
+            ``records.Key``, "asked"); 0 to below 1.
 
     Performance:
 
@@ -28,39 +51,35 @@ class IndexOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         seal_at: A sealed index is rebuilt when the tail holds more memories than this …
         seal_share: … and more than this share of the sealed ones …
         seal_most: … or more than this, whatever the share: a tail costs more of everything.
-        compiled_from: Sealed memories from which the walk over postings is a compiled one (numba,
-            60 MB of memory); NumPy does it below, and until that is loaded.
+        compiled_from: Sealed memories from which postings are scored by machine code (numba, 60 MB
+            of memory); NumPy does it below, and until numba is loaded.
         exact_to: Sealed vectors up to which every one is compared at half precision.
         scan_to: Sealed vectors up to which every one is compared by 4-bit codes, and the best of
             these exactly; beyond, only those of the nearest cells are.
-        cells: How many cells are looked at (FAISS's nprobe).
+        cells: How many cells are searched (FAISS's nprobe).
         rescore: How many of the best by code are compared exactly.
     """
 
     language: str = "english"
-    k1: float = 0.9
-    b: float = 0.4
+    k1: Annotated[float, Meta(ge=0, le=10)] = 0.9
+    b: Annotated[float, Meta(ge=0, le=1)] = 0.4
     turn_view: bool = True
-    gram_view: bool = False
-    candidates: int = 100
-    same: float = 0.6
-    seal_at: int = 1000
-    seal_share: float = 0.1
-    seal_most: int = 20_000
-    compiled_from: int = 50_000
-    exact_to: int = 4_000
-    scan_to: int = 150_000
-    cells: int = 64
-    rescore: int = 400
+    candidates: Annotated[int, Meta(ge=1, le=10_000)] = 100
+    same: Annotated[float, Meta(ge=0, lt=1)] = 0.6
+    seal_at: Count = 1000
+    seal_share: Annotated[float, Meta(ge=0, le=10)] = 0.1
+    seal_most: Count = 20_000
+    compiled_from: Count = 50_000
+    exact_to: Count = 4_000
+    scan_to: Count = 150_000
+    cells: Annotated[int, Meta(ge=1, le=65_536)] = 64
+    rescore: Positive = 400
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """The lexical views: the window, which bounds relevance, and the turn if it is on."""
+        return (WINDOW, TURN) if self.turn_view else (WINDOW,)
 
     def seal_due(self, sealed: int, tail: int) -> bool:
-        """Tell whether a tail has grown enough for a new sealed index.
-
-        Args:
-            sealed: How many memories are sealed.
-            tail: How many are not.
-
-        Returns:
-            Whether it has.
-        """
+        """Return whether a tail of so many memories calls for a new sealed index."""
         return tail > min(max(self.seal_at, self.seal_share * sealed), max(self.seal_most, 1))

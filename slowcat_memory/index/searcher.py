@@ -1,4 +1,4 @@
-"""One namespace's index: tail and sealed part behind one searcher, which one thread at a time uses."""
+"""One namespace's index: sealed part and tail behind one searcher, used by one thread at a time."""
 
 import re
 import threading
@@ -11,21 +11,19 @@ from slowcat_memory.core.text.digest import digest
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.text.phonetics import Heard
 from slowcat_memory.core.text.rare_words import MOST_CHARS
-from slowcat_memory.index.build.builder import read_header
-from slowcat_memory.index.candidates import Candidates, Lexical
-from slowcat_memory.index.files.document import Document
-from slowcat_memory.index.files.key_file import VIEWS, parts
-from slowcat_memory.index.lexical import scorer_loader
-from slowcat_memory.index.lexical.name_lexicon import Names
-from slowcat_memory.index.lexical.term_lookup import Lookup
-from slowcat_memory.index.lexical.view_set import Words
+from slowcat_memory.index.candidates import Candidates, CandidateSelector
+from slowcat_memory.index.files.document import KEY_VIEWS, Document, split_key_id
+from slowcat_memory.index.files.header import read_header
+from slowcat_memory.index.lexical import scorer
+from slowcat_memory.index.lexical.name_lexicon import NameLexicon
+from slowcat_memory.index.lexical.term_lookup import Lexical, TermLookup
+from slowcat_memory.index.lexical.view_set import LexicalViews
 from slowcat_memory.index.neighbours import Neighbours
 from slowcat_memory.index.options import IndexOptions
-from slowcat_memory.index.propose import Proposing
 from slowcat_memory.index.table import Table
 from slowcat_memory.index.vectors.key_view import KeyView
 from slowcat_memory.index.vectors.sealed_vectors import VECTORS, SealedVectors
-from slowcat_memory.index.vectors.vector_view import DenseView
+from slowcat_memory.index.vectors.vector_view import VectorView
 from slowcat_memory.records import Hotword
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -59,42 +57,38 @@ class Searcher:
         self._lock = threading.RLock()
         header = read_header(sealed, options) if sealed is not None else None
         self.table = Table(sealed, header)
-        self.words = Words(tokenizer, options, sealed, header)
-        self.names = Names(sealed)
-        self.dense = DenseView(dim)
-        self.keys = {name: KeyView(name, dim, sealed) for name in VIEWS}
+        self.words = LexicalViews(tokenizer, options, sealed, header)
+        self.names = NameLexicon(sealed)
+        self.dense = VectorView(dim)
+        self.keys = {name: KeyView(name, dim, sealed) for name in KEY_VIEWS}
         self._sealed_keys = header.keys if header else {}
         self._sealed_dense = bool(header and header.vectors)
         self._neighbours = Neighbours(self.table, self.words, self.dense, self.keys.values())
-        self._lookup = Lookup(self.words, tokenizer, options)
-        self._proposing = Proposing(self.table, self._lookup, self.dense, self.keys, options)
+        self._lookup = TermLookup(self.words, tokenizer, options)
+        self._selector = CandidateSelector(self.table, self._lookup, self.dense, self.keys, options)
         if sealed is not None and sealed_vectors and dim and header and header.embedded:
             self.attach_vectors(sealed)
 
     def attach_vectors(self, sealed: Path) -> None:
-        """Open the sealed vectors; what was put or removed meanwhile stays so.
-
-        Args:
-            sealed: Folder of the sealed index, checked.
-        """
-        opened = SealedVectors(sealed, self._options) if self._sealed_dense else None
+        """Open the sealed vectors of a checked folder; vectors put or removed since then stay so."""
+        dense = SealedVectors(sealed, self._options) if self._sealed_dense else None
         keys = {
             name: SealedVectors(sealed, self._options, f"{VECTORS}.{name}")
             for name, count in self._sealed_keys.items()
             if count
         }
         with self._lock:
-            if opened is not None:
-                self.dense.attach(opened)
-            for name, held in keys.items():
-                self.keys[name].dense.attach(held)
+            if dense is not None:
+                self.dense.attach(dense)
+            for name, vectors in keys.items():
+                self.keys[name].dense.attach(vectors)
 
     def warm(self) -> None:
-        """Have what makes recall faster loaded before it is needed."""
+        """Load ahead of time what makes recall faster."""
         with self._lock:
             self.names.warm()
         if self.sealed_count >= self._options.compiled_from:
-            scorer_loader.ask()
+            scorer.load_in_background()
 
     # ---------------------------------------------------------------- size
 
@@ -105,17 +99,17 @@ class Searcher:
         return isinstance(memory_id, str) and self.table.find(memory_id) >= 0
 
     def items(self) -> Iterator[tuple[str, int]]:
-        """Walk what can be found: ids and document numbers."""
+        """Yield ids and numbers of the living documents."""
         return self.table.items()
 
     @property
     def sealed_count(self) -> int:
-        """How many documents are in the sealed part, dead ones included."""
+        """Number of documents in the sealed part, dead ones included."""
         return self.table.sealed_count
 
     @property
     def tail_count(self) -> int:
-        """How many documents came after the sealed part."""
+        """Number of documents that came after the sealed part, dead ones included."""
         return len(self.table) - self.sealed_count
 
     @property
@@ -125,61 +119,58 @@ class Searcher:
 
     @property
     def speakers(self) -> list[str]:
-        """Who has ever spoken here."""
+        """Names of all speakers, in the order of their numbers."""
         return self.table.speakers
 
     def speaker_numbers(self, names: Iterable[str]) -> list[int]:
-        """Tell what stands for speakers in ``Candidates.speaker``; see ``Table``."""
+        """Return the numbers of known speakers in ``Candidates.speaker``."""
         return self.table.speaker_numbers(names)
 
     # ---------------------------------------------------------------- change
 
     def add(self, document: Document) -> None:
-        """Make a document findable, at once; one with the same id is replaced in its place.
+        """Make a document findable at once; one with the same id is replaced in its place.
 
         Args:
-            document: What to index. When the one before it already has a follower, it goes between
+            document: The document. When its predecessor already has a successor, it goes between
                 the two. A known id with the same text keeps its vector, else it loses it;
                 each of its keys likewise.
         """
-        counts, hashed = self.words.count(document), digest(document.text)
+        terms, hashed = self.words.count(document), digest(document.text)
         with self._lock:
             number = self.table.find(document.id)
             if number >= 0 and self.table.digest[number] == hashed:
-                self.table.describe(number, document)
-                if not self.words.has_keys(number, counts):
-                    number = self._neighbours.lift(number)
-                    self.words.set_keys(number, counts)
-                self._point(number, document)
+                self.table.update(number, document)
+                if not self.words.has_keys(number, terms):
+                    number = self._neighbours.promote_to_tail(number)
+                    self.words.set_keys(number, terms)
+                self._put_keys(number, document)
                 return
             if number >= 0:
-                number = self._neighbours.lift(number)  # its keys are under this number until then
-                before, after = self._neighbours.remove(number)
+                number = self._neighbours.promote_to_tail(number)  # holds its keys until then
+                before, after = self._neighbours.detach(number)
             else:
-                before, after = self._neighbours.around(
+                before, after = self._neighbours.make_room(
                     self.table.find(document.before), self.table.find(document.after)
                 )
             self.names.add(document.text, document.speaker)
             added = self.table.append(document, hashed)
-            self.words.add(added, counts)
+            self.words.add(added, terms)
             if number >= 0:
                 for keys in self.keys.values():
-                    keys.move(number, added)
-            self._point(added, document)
+                    keys.renumber(number, added)
+            self._put_keys(added, document)
             if (neighbour := before if before >= 0 else after) >= 0:
                 self.table.session[added] = self.table.session[neighbour]
             self._neighbours.link(before, added)
             self._neighbours.link(added, after)
 
-    def _point(self, number: int, document: Document) -> None:
+    def _put_keys(self, number: int, document: Document) -> None:
         for name, keys in self.keys.items():
             keys.put(number, document.pointers(name))
 
     def remove(self, memory_id: str) -> bool:
-        """Take a document out of every view, with its keys, and out of its neighbours' windows.
-
-        Args:
-            memory_id: The memory's id.
+        """Remove a document and its keys from every view and from its neighbours' windows.
 
         Returns:
             Whether it was there.
@@ -189,66 +180,60 @@ class Searcher:
             if number >= 0:
                 for keys in self.keys.values():
                     keys.remove(number)
-                self._neighbours.link(*self._neighbours.remove(number))
+                self._neighbours.link(*self._neighbours.detach(number))
             return number >= 0
 
-    def _vectors_of(self, id_: str) -> tuple[DenseView, int]:
-        """Find where a document's vector is kept, or a key's, and under which number; -1 for none."""
+    def _find_vector(self, id_: str) -> tuple[VectorView, int]:
+        """Return where the vector of a document or key is kept, and its number there, -1 for none."""
         number = self.table.find(id_)
-        if number < 0 and (owner := parts(id_)[0]) and (target := self.table.find(owner)) >= 0:
+        owner, name = split_key_id(id_)
+        if number < 0 and owner and (target := self.table.find(owner)) >= 0:
             for keys in self.keys.values():
-                if (key := keys.find(target, parts(id_)[1])) >= 0:
+                if (key := keys.find(target, name)) >= 0:
                     return keys.dense, key
         return self.dense, number
 
     def has_vector(self, memory_id: str) -> bool:
-        """Tell whether a document, or a key, has a vector."""
+        """Return whether a document, or a key, has a vector."""
         with self._lock:
-            dense, number = self._vectors_of(memory_id)
+            dense, number = self._find_vector(memory_id)
             return number >= 0 and number in dense
 
     def missing_vectors(self) -> list[str]:
         """Return the ids of the living documents that have no vector, in order."""
         with self._lock:
             numbers = np.arange(len(self.table))
-            wanted = self.table.alive.take(numbers) & ~self.dense.held(len(numbers))
+            wanted = self.table.alive.take(numbers) & ~self.dense.present(len(numbers))
             return [self.table.ids[number] for number in np.flatnonzero(wanted).tolist()]
 
     def missing_keys(self) -> list[str]:
         """Return the ids of the living documents some of whose keys have no vector, in order."""
         with self._lock:
-            targets = {target for keys in self.keys.values() for target, _ in keys.missing()}
+            targets = {target for keys in self.keys.values() for target, _ in keys.without_vector()}
             return [self.table.ids[target] for target in sorted(targets)]
 
     def put_vector(self, memory_id: str, vector: np.ndarray, of: int = 0) -> None:
-        """Set the vector of a document, or of a key; one that is not there is passed over.
+        """Set the vector of a document, or of a key; an unknown id is ignored.
 
         Args:
             memory_id: The memory's id, or the key's.
             vector: Shape (dim,), unit length.
-            of: Digest of the text that it was made of: that of another text is passed over. 0 for
-                one that is sure.
+            of: Digest of the text that was embedded: a vector of another text is ignored. 0 skips
+                the check.
         """
         with self._lock:
-            dense, number = self._vectors_of(memory_id)
+            dense, number = self._find_vector(memory_id)
             if number >= 0 and dense.dim and of in (0, self._digest(dense, number)):
                 dense.put(number, vector)
 
-    def _digest(self, dense: DenseView, number: int) -> int:
+    def _digest(self, dense: VectorView, number: int) -> int:
         for keys in self.keys.values():
             if keys.dense is dense:
                 return keys.digest(number)
         return int(self.table.digest[number])
 
     def vector(self, memory_id: str) -> np.ndarray | None:
-        """Return a document's vector.
-
-        Args:
-            memory_id: The memory's id.
-
-        Returns:
-            Shape (dim,), or None when it has none.
-        """
+        """Return a document's vector, shape (dim,), or None when it has none."""
         with self._lock:
             number = self.table.find(memory_id)
             return self.dense.vector(number) if number >= 0 else None
@@ -256,29 +241,15 @@ class Searcher:
     # ---------------------------------------------------------------- search
 
     def heard(self, text: str) -> list[Heard]:
-        """Find the names that words of a query may have been, which nobody here has ever said.
-
-        Args:
-            text: The query.
-
-        Returns:
-            The words, each with the name that sounds like it; none for most queries.
-        """
+        """Find the names that unknown words of a query sound like; none for most queries."""
         words = _WORD.findall(text[:MOST_CHARS])
         with self._lock:
-            return self.names.heard(words, self._lookup.unknown)
+            return self.names.sounding_like(words, self._lookup.unknown)
 
     def hotwords(self, n: int) -> list[Hotword]:
-        """List the names, and the words that are frequent here and no everyday ones.
-
-        Args:
-            n: How many at most.
-
-        Returns:
-            The most telling first.
-        """
+        """Return up to n names and frequent uncommon words, the most salient first."""
         with self._lock:
-            return self.names.most(n)
+            return self.names.hotwords(n)
 
     def lexical(
         self, text: str, *, also: tuple[tuple[str, float], ...] = (), sealed: bool = True
@@ -288,7 +259,7 @@ class Searcher:
         Args:
             text: The query.
             also: Words that it may have meant (see ``heard``), each with its share of their weight.
-            sealed: False looks at the tail only, for a turn that is out of time.
+            sealed: False searches the tail only, for a turn that is out of time.
 
         Returns:
             The best by view.
@@ -297,25 +268,25 @@ class Searcher:
             return self._lookup.best(text, also, sealed=sealed, known=len(self.table))
 
     def forget_query(self) -> None:
-        """Drop what is held of the last query."""
+        """Drop what is kept of the last query."""
         with self._lock:
             self._lookup.forget()
 
     def knows(self, word: str) -> bool:
-        """Tell whether a word was ever said here; see ``Lookup``."""
+        """Return whether a living document or its neighbour holds a word; True for stop words."""
         with self._lock:
             return self._lookup.knows(word)
 
     def postings(self, text: str) -> int:
-        """Count the sealed postings that a query walks over, in all lexical views."""
+        """Return the number of sealed postings that a query reads, in all lexical views."""
         return self._lookup.postings(text)
 
     def scores(self, lexical: Lexical, numbers: np.ndarray) -> dict[str, np.ndarray]:
-        """Tell documents' scores by words.
+        """Return living documents' scores by words.
 
         Args:
             lexical: From ``lexical``.
-            numbers: Document numbers, shape (n,), living ones.
+            numbers: Document numbers, shape (n,).
 
         Returns:
             By view, shape (n,), float32.
@@ -342,4 +313,4 @@ class Searcher:
             The candidates with their raw scores by view.
         """
         with self._lock:
-            return self._proposing.candidates(lexical, vector, exclude, own)
+            return self._selector.select(lexical, vector, exclude, own)

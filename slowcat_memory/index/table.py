@@ -1,7 +1,7 @@
-"""What is known of each document beside its words and vectors: a row of columns each.
+"""A row of columns for each document: everything but its words and vectors.
 
 Documents are numbered in the order in which they come; a number is never used again. A sealed
-index's rows come first; their columns are mapped, and what changes in them stays in memory.
+index's rows come first; their columns are mapped copy-on-write, so changes stay in memory.
 """
 
 from collections.abc import Iterable, Iterator
@@ -9,23 +9,17 @@ from pathlib import Path
 
 import numpy as np
 
-from slowcat_memory.index.build.builder import COLUMNS, Header
-from slowcat_memory.index.files.column import Column
+from slowcat_memory.index.files.arrays import Column, open_array
 from slowcat_memory.index.files.document import NO_TIME, Document
+from slowcat_memory.index.files.header import COLUMNS, Header
 from slowcat_memory.index.files.ids import Ids
-from slowcat_memory.index.files.mapped import open_array
 
 
 class Table:
     """The documents of one namespace, living and dead."""
 
     def __init__(self, sealed: Path | None, header: Header | None) -> None:
-        """Open what is sealed, or start empty.
-
-        Args:
-            sealed: Folder of the sealed index.
-            header: What it says of itself.
-        """
+        """Open a sealed index's folder with its header, or start empty."""
         self.ids = Ids(sealed)
         self.sealed_count = self.ids.base
         columns = {
@@ -34,7 +28,7 @@ class Table:
         }
         self.before, self.after = columns["before"], columns["after"]
         self.at, self.importance = columns["at"], columns["importance"]
-        self.pinned, self.agent = columns["pinned"], columns["agent"]
+        self.pinned = columns["pinned"]
         self.words, self.digest = columns["words"], columns["digest"]
         self.session, self.speaker = columns["session"], columns["speaker"]
         self.about = columns["about_from"], columns["about_until"]
@@ -47,32 +41,20 @@ class Table:
         return len(self.ids)
 
     def find(self, memory_id: str) -> int:
-        """Find a living document.
-
-        Args:
-            memory_id: The memory's id.
-
-        Returns:
-            Its number, -1 when there is none.
-        """
+        """Return the number of a living document, -1 when there is none."""
         number = self.ids.find(memory_id) if memory_id else -1
         return number if number >= 0 and self.alive[number] else -1
 
     def items(self) -> Iterator[tuple[str, int]]:
-        """Walk the living: ids and numbers."""
+        """Yield ids and numbers of the living documents."""
         for number in range(len(self.ids)):
             if self.alive[number]:
                 yield self.ids[number], number
 
     def append(self, document: Document, hashed: int) -> int:
-        """Add a document without neighbours, a session of its own.
+        """Add a document without neighbours, a session of its own; return its number.
 
-        Args:
-            document: The document.
-            hashed: The digest of its text.
-
-        Returns:
-            Its number.
+        ``hashed`` is the digest of its text.
         """
         number = self.ids.append(document.id)
         self.before.append(-1)
@@ -80,7 +62,6 @@ class Table:
         self.at.append(document.at)
         self.importance.append(document.importance)
         self.pinned.append(document.pinned)
-        self.agent.append(document.agent)
         self.words.append(document.words)
         self.digest.append(hashed)
         self.session.append(number)
@@ -92,50 +73,32 @@ class Table:
         self.total_words += document.words
         return number
 
-    def describe(self, number: int, document: Document) -> None:
-        """Bring everything but the text up to date.
-
-        Args:
-            number: A living document's number.
-            document: What is known of it now.
-        """
+    def update(self, number: int, document: Document) -> None:
+        """Set the columns of a living document whose text is unchanged."""
         self.total_words += document.words - int(self.words[number])
         self.at[number] = document.at
         self.importance[number] = document.importance
         self.pinned[number] = document.pinned
-        self.agent[number] = document.agent
         self.words[number] = document.words
         self.speaker[number] = self._speaker_number(document.speaker)
         for column, time in zip(self.about, document.about or NO_TIME, strict=True):
             column[number] = time
 
-    def kill(self, number: int) -> None:
-        """Let a living document be found no more.
-
-        Args:
-            number: Its number.
-        """
+    def remove(self, number: int) -> None:
+        """Mark a living document as dead."""
         self.ids.drop(number)
         self.alive[number] = False
         self.living -= 1
         self.total_words -= int(self.words[number])
 
     def document(self, number: int) -> Document:
-        """Say what is known of a document.
-
-        Args:
-            number: Its number.
-
-        Returns:
-            The document, without its text and its neighbours.
-        """
+        """Return what the columns hold of a document, without its text and its neighbours."""
         return Document(
             id=self.ids[number],
             text="",
             at=self.at[number],
             importance=self.importance[number],
             pinned=bool(self.pinned[number]),
-            agent=bool(self.agent[number]),
             words=int(self.words[number]),
             speaker=self.speakers[int(self.speaker[number])],
             about=(self.about[0][number], self.about[1][number]),
@@ -147,12 +110,5 @@ class Table:
         return self.speakers.index(name)
 
     def speaker_numbers(self, names: Iterable[str]) -> list[int]:
-        """Tell what stands for speakers in the column.
-
-        Args:
-            names: Some of ``speakers``.
-
-        Returns:
-            Their numbers.
-        """
+        """Return the numbers of known speakers in the column ``speaker``."""
         return [self.speakers.index(name) for name in names if name in self.speakers]

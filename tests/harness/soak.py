@@ -304,7 +304,7 @@ class Soak:
         views = [
             *searcher.scores(searcher.lexical(question), every).values(),
             searcher.dense.cosines(vector, every),
-            searcher.keys["keys"].best(vector, every),
+            searcher.keys["keys"].best_cosines(vector, every),
         ]
         order = np.argsort(ids)
         return [ids[n] for n in order], np.array(views)[:, order]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from slowcat_memory.index import Document, Searcher, build
-from slowcat_memory.index.lexical.name_lexicon import MOST, Names
+from slowcat_memory.index.lexical.name_lexicon import MOST, NameLexicon
 from tests.support.index_oracle import OPTIONS, TOKENS
 
 SAID = (
@@ -127,7 +127,7 @@ def test_hotwords_are_names_first() -> None:
 
 
 def test_what_is_kept_is_bounded() -> None:
-    names = Names()
+    names = NameLexicon()
 
     def unknown(words: Sequence[str]) -> list[bool]:
         return [True for _ in words]
@@ -136,8 +136,8 @@ def test_what_is_kept_is_bounded() -> None:
     for n in range(3 * MOST):
         word = "".join("bcdfghjklm"[int(digit)] + "o" for digit in str(n))
         names.add(f"then {word}tz", "")
-    assert len(names.most(10 * MOST)) <= 2 * MOST
-    assert [one.name for one in names.heard(["ysaura"], unknown)] == ["Isaura"]
+    assert len(names.hotwords(10 * MOST)) <= 2 * MOST
+    assert [one.name for one in names.sounding_like(["ysaura"], unknown)] == ["Isaura"]
 
 
 def test_endless_words_and_queries_cost_nothing(told: Searcher) -> None:

@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from slowcat_memory.index import Document, Pointer, Searcher
-from slowcat_memory.index.lexical import counting, scorer_loader, vocabulary
+from slowcat_memory.index.lexical import counting, forward_index, scorer
 from slowcat_memory.index.lexical.bm25 import LexicalView
 from slowcat_memory.index.lexical.counting import Counting
-from slowcat_memory.index.lexical.forward_index import Source
-from slowcat_memory.index.lexical.scorer_numba import CompiledWalk
-from slowcat_memory.index.lexical.sealed_postings import SealedPostings
-from slowcat_memory.index.lexical.vocabulary import Vocabulary
+from slowcat_memory.index.lexical.forward_index import ForwardIndex, Vocabulary
+from slowcat_memory.index.lexical.postings import SealedPostings
+from slowcat_memory.index.lexical.scorer_numba import NumbaScorer
 from tests.support.index_oracle import (
     OPTIONS,
     TOKENS,
@@ -206,8 +205,10 @@ def test_the_check_catches_an_average_length_of_one_part(
 def test_the_check_catches_dead_words_that_still_count(
     twins: Twins, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bury = LexicalView.bury
-    monkeypatch.setattr(LexicalView, "bury", lambda self, document, rows: bury(self, document, ()))
+    tombstone = LexicalView.tombstone
+    monkeypatch.setattr(
+        LexicalView, "tombstone", lambda self, document, rows: tombstone(self, document, ())
+    )
     two_parts(twins)
     twins.do("remove", "", 1)
     with pytest.raises(AssertionError, match="is not"):
@@ -239,21 +240,21 @@ def test_stored_counts_are_exact(tmp_path: Path) -> None:
     counting = Counting()
     for counts in said:
         counting.add(list(Counter(counts).elements()))
-    counting.finish(tmp_path, "words")
-    source = Source(tmp_path, "words")
-    assert [source.counts(number) for number in range(len(said))] == said
-    assert source.joined([0, 4], [])[0] == Counter(said[0]) + Counter(said[4])
+    counting.finish(tmp_path)
+    source = ForwardIndex(tmp_path)
+    assert [source.own(number) for number in range(len(said))] == said
+    assert source.sum_sealed([0, 4], [])[0] == Counter(said[0]) + Counter(said[4])
 
 
 def test_terms_of_equal_hash_are_told_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vocabulary, "_hash", lambda term: len(term))
+    monkeypatch.setattr(forward_index, "_hash", lambda term: len(term))
     terms = ["one", "two", "six", "three", "seven", "eleven"]
-    rows = Vocabulary.write(terms, tmp_path, "words").tolist()
-    made = Vocabulary(tmp_path, "words")
+    rows = Vocabulary.write(terms, tmp_path).tolist()
+    made = Vocabulary(tmp_path)
     assert made.rows([*terms, "ten", "nobody", ""]) == [*rows, -1, -1, -1]
-    assert [made.name(row) for row in rows] == terms
+    assert [made.term(row) for row in rows] == terms
 
 
 def test_a_table_of_many_codes_has_wider_ones(
@@ -285,8 +286,8 @@ def test_the_compiled_walk_scores_like_the_plain_one(tmp_path: Path) -> None:
         oracle.add(Document(id=f"m{n}", text=words, at=0.0, before=f"m{n - 1}"))
     options = replace(OPTIONS, compiled_from=1, candidates=10)
     seal(oracle, tmp_path / "sealed", options=options)
-    scorer_loader.ask().join()
-    assert isinstance(scorer_loader.walk(), CompiledWalk)
+    scorer.load_in_background().join()
+    assert isinstance(scorer.fastest(), NumbaScorer)
     fast = Searcher(TOKENS, options, 0, tmp_path / "sealed")
     slow = Searcher(TOKENS, replace(options, compiled_from=10**9), 0, tmp_path / "sealed")
     for n in range(0, 60, 7):
@@ -307,6 +308,6 @@ def test_the_compiled_walk_scores_like_the_plain_one(tmp_path: Path) -> None:
 
 def test_without_numba_the_plain_walk_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "slowcat_memory.index.lexical.scorer_numba", None)
-    monkeypatch.setattr(scorer_loader, "_compiled", None)
-    scorer_loader.load()
-    assert scorer_loader.walk() is scorer_loader.PLAIN
+    monkeypatch.setattr(scorer, "_compiled", None)
+    scorer.load_compiled()
+    assert scorer.fastest() is scorer.NUMPY

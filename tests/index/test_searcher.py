@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from slowcat_memory.index import Document, IndexOptions, Searcher
-from slowcat_memory.index.build.builder import sessions
-from slowcat_memory.index.files.column import Column
+from slowcat_memory.index.build.builder import number_sessions
+from slowcat_memory.index.files.arrays import Column
 from slowcat_memory.index.files.ids import Ids
 from slowcat_memory.testing import HashEmbedder
 from tests.support.index_oracle import (
@@ -146,9 +146,7 @@ def test_without_any_vector_there_is_no_dense_view() -> None:
     made = Searcher(TOKENS, OPTIONS, 32)
     made.add(doc("1", "max"))
     candidates = made.candidates(made.lexical("max"), EMBEDDER.encode_query("max"))
-    assert set(candidates.views) == {"turn", "window", "grams"}
-    plain = searcher(doc("1", "max"), dim=32, options=IndexOptions(language="none"))
-    assert set(plain.candidates(plain.lexical("max")).views) == {"turn", "window"}
+    assert set(candidates.views) == {"turn", "window"}
 
 
 def test_the_mean_length_is_that_of_the_living() -> None:
@@ -295,12 +293,12 @@ def test_a_session_that_lost_its_first_is_not_taken_for_another(tmp_path: Path) 
 
 def test_long_sessions_are_numbered_by_their_first() -> None:
     chain = np.arange(-1, 9_999, dtype=np.int32)
-    assert not sessions(chain).any()
+    assert not number_sessions(chain).any()
     chain[5_000] = -1
-    assert sessions(chain).tolist() == [0] * 5_000 + [5_000] * 5_000
+    assert number_sessions(chain).tolist() == [0] * 5_000 + [5_000] * 5_000
     backwards = np.array([1, 2, 3, -1], np.int32)  # who named a neighbour that came later
-    assert sessions(backwards).tolist() == [3] * 4
-    assert sessions(np.zeros(0, np.int32)).tolist() == []
+    assert number_sessions(backwards).tolist() == [3] * 4
+    assert number_sessions(np.zeros(0, np.int32)).tolist() == []
 
 
 def test_the_same_text_again_takes_the_new_times() -> None:

@@ -8,12 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from slowcat_memory.core.text.grams import gram_tokens
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import Document, IndexOptions, Pointer, Searcher, build
-from slowcat_memory.index.lexical.views import views
 
-OPTIONS = IndexOptions(language="none", candidates=3, turn_view=True, gram_view=True)
+OPTIONS = IndexOptions(language="none", candidates=3)
 TOKENS = Tokenizer("none")
 
 
@@ -31,11 +29,6 @@ def bm25(corpus: Sequence[Sequence[str]], query: Sequence[str], k1: float, b: fl
             norm = k1 * (1 - b + b * len(tokens) / average)
             scores[place] += idf * tf / (tf + norm) if tf else 0.0
     return scores
-
-
-def tokens_of(view: str, text: str) -> list[str]:
-    """What a view counts of a text."""
-    return gram_tokens(TOKENS(text)) if view == "grams" else TOKENS(text)
 
 
 @dataclass
@@ -117,9 +110,9 @@ class Oracle:
         return set(chains)
 
     def corpus(self, view: str) -> dict[str, list[str]]:
-        own = {id_: tokens_of(view, said.text) for id_, said in self.said.items()}
+        own = {id_: TOKENS(said.text) for id_, said in self.said.items()}
         if view == "turn":
-            return {id_: own[id_] + tokens_of(view, told(said)) for id_, said in self.said.items()}
+            return {id_: own[id_] + TOKENS(told(said)) for id_, said in self.said.items()}
         if view != "window":
             return own
         return {
@@ -129,7 +122,7 @@ class Oracle:
 
     def scores(self, view: str, query: str, options: IndexOptions = OPTIONS) -> dict[str, float]:
         corpus = self.corpus(view)
-        scores = bm25(list(corpus.values()), tokens_of(view, query), options.k1, options.b)
+        scores = bm25(list(corpus.values()), TOKENS(query), options.k1, options.b)
         return dict(zip(corpus, scores, strict=True))
 
 
@@ -164,7 +157,7 @@ def check_equal(
     """All lexical views score as one index built from scratch would, and propose the same."""
     found = scores_of(searcher, query)
     proposed = set(searcher.candidates(searcher.lexical(query)).ids)
-    assert found.keys() == {view.name for view in views(options)}
+    assert found.keys() == {view.name for view in options.views}
     for view in found:
         got, want = found[view], oracle.scores(view, query)
         assert got.keys() == want.keys()

@@ -19,7 +19,7 @@ from slowcat_memory.testing import HashEmbedder
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)  # a Tuesday
 EMBEDDER = HashEmbedder(2048, token_dim=256)  # wide enough that no two words meet
-PLAIN = RankOptions(importance=0, recency=0, pinned=0, named=0, when=0, agent=1)  # no priors
+PLAIN = RankOptions(importance=0, recency=0, pinned=0, named=0, when=0)  # no priors
 READING = Reading(UTC, "english")
 
 

@@ -38,7 +38,6 @@ class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
             what a long turn says among other things. +6 R@10 on RealMem.
         turn_with_keys: Weight of BM25 over the turn and the words of its keys, likewise.
         window_with_keys: Weight of the window, likewise: what a turn is about, contexts and keys say.
-        grams: Weight of BM25 over pieces of words, where ``index.gram_view`` is on.
         session: Weight of its session: its three best candidates, by words and by vectors.
         rerank: How many memories are scored by their tokens; 0 for none. 20 find what 100 find.
         rrf_k: The constant of reciprocal rank fusion (Cormack et al. 2009 use 60).
@@ -62,7 +61,6 @@ class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     keys_long: float = 2.0
     turn_with_keys: float = 0.2
     window_with_keys: float = 0.1
-    grams: float = 0.06
     session: float = 0.18
     rerank: int = 20
     rrf_k: float = 60.0
@@ -88,7 +86,7 @@ class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 WITH_KEYS = ("turn", "window")  # views that weigh otherwise where there are keys
-VIEWS = ("dense", "tokens", "window", "turn", "grams", "session", "keys")
+VIEWS = ("dense", "tokens", "window", "turn", "session", "keys")
 
 
 def keyed(keys: Array | None) -> float:

@@ -20,8 +20,6 @@ class RankOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
             one that speaks of that time.
         with_keys: Factor on ``recency``, ``named`` and ``when`` where memories have keys: they and the
             contexts name people and days themselves (+0.6 R@10 on three described LoCoMo chats).
-        agent: Factor on the agent's own words; below 1 prefers what people said. 0.9 finds more of
-            the single turns on RealMem (user-assistant chats) and fewer of their sessions.
         asked: Added for what was judged to answer queries of the same sense, taken from what was
             judged not to; 0 for neither. 0.1 and 0.3 gain 2.3 and 4.3 points on reworded questions
             (LoCoMo), 0.2 gains 3.6; a judge at random costs half of that until it is found out.
@@ -34,7 +32,6 @@ class RankOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     named: float = 0.40
     when: float = 0.24
     with_keys: float = 0.6
-    agent: float = 1.0
     asked: float = 0.2
 
 
@@ -44,7 +41,6 @@ def apply_priors(
     at: Array,
     importance: Array,
     pinned: Array,
-    agent: Array,
     named: Array,
     when: Array,
     asked: Array,
@@ -59,7 +55,6 @@ def apply_priors(
         at: When each was said, seconds since the epoch, shape (n,).
         importance: 0 to 1, shape (n,).
         pinned: Bool, shape (n,).
-        agent: Whether it is the agent's own words, bool, shape (n,).
         named: Whether the query names its speaker, bool, shape (n,).
         when: How near it lies to the time that the query names, shape (n,): 0 to 1 for when it was
             said, and 0 to 1 more for the time that it speaks of.
@@ -75,7 +70,7 @@ def apply_priors(
     recency = np.exp2(-days / options.half_life_days) if options.half_life_days > 0 else 0.0 * days
     less = 1.0 - keyed * (1.0 - options.with_keys)
     return (
-        scores * np.where(agent, options.agent, 1.0)
+        scores
         + options.importance * (2 * importance - 1)
         + less * options.recency * recency
         + options.pinned * pinned

@@ -15,9 +15,9 @@ import sys
 import tempfile
 import threading
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, TypeVar
 
 import msgspec
 
@@ -29,14 +29,14 @@ T = TypeVar("T")
 
 BUILT, OUTCOME = "built", "outcome.msgpack"
 PIECE = 4 << 20  # bytes read at a time
-NICE = 19  # of the child: whoever talks goes first
+NICE = 19  # of the child: the conversation goes first
 
 
 class Build:
-    """One build in a child process, which another thread may stop."""
+    """A build in a child process, which another thread may stop."""
 
     def __init__(self) -> None:
-        """Begin with no child."""
+        """Start without a child."""
         self._child: subprocess.Popen[bytes] | None = None
         self._stopped = False
         self._lock = threading.Lock()
@@ -50,8 +50,8 @@ class Build:
             root: The namespace's index folder, made when missing.
             module: The child's program; called with a folder in which it makes ``BUILT`` and, at
                 the end, ``OUTCOME``.
-            arguments: What it is told besides.
-            kind: What the outcome is.
+            arguments: Its further arguments.
+            kind: Type of the outcome.
 
         Returns:
             The generation's name, and the child's outcome.
@@ -61,7 +61,10 @@ class Build:
         """
         temporary = root / f"tmp-{uuid.uuid4().hex}"
         try:
-            for folder in (root.parent, root):  # a parent made on the way would be open to others
+            for folder in (
+                root.parent,
+                root,
+            ):  # ``parents=True`` would leave them open to other users
                 folder.mkdir(mode=0o700, exist_ok=True)
             temporary.mkdir(mode=0o700)
             with tempfile.TemporaryFile() as errors:
@@ -82,7 +85,7 @@ class Build:
                 raise _failed("it was stopped")
             self._child = child = subprocess.Popen(
                 [sys.executable, *command],
-                stdin=subprocess.PIPE,  # never written to: it tells the child when we have ended
+                stdin=subprocess.PIPE,  # never written to: its end tells the child that we have ended
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
                 env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
@@ -93,36 +96,36 @@ class Build:
             child.stdin.close()  # type: ignore[union-attr]  # it is a pipe
         if code:
             errors.seek(0)
-            said = errors.read().decode(errors="replace").strip().splitlines()
-            raise _failed("it was stopped" if self._stopped else f"{said[-1:] or code}")
+            lines = errors.read().decode(errors="replace").strip().splitlines()
+            raise _failed("it was stopped" if self._stopped else f"{lines[-1:] or code}")
 
     def stop(self) -> None:
-        """End the child, now or as soon as it would start."""
+        """Kill the child, now or as soon as it would start."""
         with self._lock:
             self._stopped = True
             if self._child is not None and self._child.poll() is None:
                 self._child.send_signal(signal.SIGKILL)
 
 
-def step_back() -> None:
-    """Let everybody else go first; called by a child."""
+def lower_priority() -> None:
+    """Give this process, a child, the lowest scheduling priority."""
     os.nice(NICE)
     if hasattr(os, "SCHED_IDLE"):
         try:
             os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
         except OSError:
-            pass  # not allowed here: nice must do
+            pass  # not allowed here: nice has to do
 
 
-def finish(folder: Path, outcome: Any) -> None:
-    """End a child's part: make its files safe on disk, and say what they are.
+def finish(folder: Path, outcome: Callable[[tuple[IndexFile, ...]], object]) -> None:
+    """Sync a child's files to disk and write its outcome, the last step of the child.
 
     Args:
         folder: As the child was called with.
-        outcome: Takes the files, returns what ``Build.run`` is to return.
+        outcome: Given the files, returns what ``Build.run`` is to return.
     """
     built = folder / BUILT
-    files = tuple(_vouch(path, built) for path in sorted(built.rglob("*")) if path.is_file())
+    files = tuple(_describe(path, built) for path in sorted(built.rglob("*")) if path.is_file())
     sync(built)
     (folder / OUTCOME).write_bytes(msgspec.msgpack.encode(outcome(files)))
 
@@ -132,8 +135,8 @@ def check(root: Path, manifest: Manifest, *, vectors: bool) -> Path:
 
     Args:
         root: The namespace's index folder.
-        manifest: The row that vouches for it.
-        vectors: Whether the dense part's files are verified, or the others.
+        manifest: The index's row in the store.
+        vectors: Whether to verify the files of the dense part, or all others.
 
     Returns:
         The folder to load.
@@ -143,7 +146,7 @@ def check(root: Path, manifest: Manifest, *, vectors: bool) -> Path:
     """
     folder = root / manifest.generation
     wanted = [file for file in manifest.files if file.name.startswith(f"{VECTORS}.") == vectors]
-    # The largest first: beside a busy thread each step between two pieces waits for the interpreter.
+    # The largest first: beside a busy thread each step between two pieces waits for the GIL.
     piece = memoryview(bytearray(PIECE))
     for file in sorted(wanted, key=lambda file: -file.size):
         path = folder / file.name
@@ -160,12 +163,7 @@ def check(root: Path, manifest: Manifest, *, vectors: bool) -> Path:
 
 
 def sweep(root: Path, keep: str = "") -> None:
-    """Delete what no manifest names.
-
-    Args:
-        root: The namespace's index folder.
-        keep: The generation that is in use, "" for none.
-    """
+    """Delete everything in a namespace's index folder but one generation, "" for none."""
     if root.is_dir():
         for entry in root.iterdir():
             if entry.name != keep:
@@ -175,18 +173,18 @@ def sweep(root: Path, keep: str = "") -> None:
 def _failed(why: str) -> IndexDamagedError:
     return IndexDamagedError(
         f"building an index failed: {why}",
-        hint="Recall goes on with the present index; the build is tried again later",
+        hint="Recall continues with the current index; the build is tried again later",
     )
 
 
-def _vouch(path: Path, root: Path) -> IndexFile:
+def _describe(path: Path, root: Path) -> IndexFile:
     path.chmod(0o600)
     sync(path)
     return IndexFile(path.relative_to(root).as_posix(), path.stat().st_size, _hash(path))
 
 
 def _hash(path: Path, piece: memoryview | None = None) -> str:
-    """Hash a file. It is read, not mapped: a bad sector is an error then, not the process's end."""
+    """Hash a file. It is read, not mapped: a bad sector is an error then, not a SIGBUS."""
     hashed, piece = hashlib.sha256(), piece or memoryview(bytearray(PIECE))
     with path.open("rb", buffering=0) as file:
         while count := file.readinto(piece):
@@ -195,11 +193,7 @@ def _hash(path: Path, piece: memoryview | None = None) -> str:
 
 
 def sync(path: Path) -> None:
-    """Flush a file or a folder.
-
-    Args:
-        path: Which.
-    """
+    """Flush a file or a folder to disk."""
     fd = os.open(path, os.O_RDONLY)
     try:
         os.fsync(fd)

@@ -1,1 +1,1 @@
-"""The files of a sealed index: columns, ids, documents, keys."""
+"""How a sealed index lies on disk: header, columns, ids, and the documents they describe."""

@@ -1,27 +1,54 @@
-"""What the index is told of a memory."""
+"""A document: what the index holds of a memory, with the keys that point to it."""
 
 from msgspec import Struct
 
-from slowcat_memory.index.files.key_file import KEYS, Pointer, view_of
-
 NO_TIME = (float("nan"), float("nan"))
+KEYS, ASKED = "keys", "asked"
+KEY_VIEWS = (KEYS, ASKED)
+"""The two views of keys: texts that an LLM wrote, and real queries that were judged."""
+
+
+def split_key_id(key_id: str) -> tuple[str, str]:
+    """Split a key's id, ``<memory>?<name>``; the memory is "" where the id is not a key's."""
+    memory_id, _, name = key_id.rpartition("?")
+    return memory_id, name
+
+
+class Pointer(Struct, frozen=True):
+    """A key as the index takes it.
+
+    Attributes:
+        name: Unique among the document's keys.
+        kind: As in ``records.Key``.
+        text: The text that is indexed and embedded.
+        weight: 0 to 1; below 0 for a query that the document does not answer.
+    """
+
+    name: str
+    kind: str
+    text: str
+    weight: float = 1.0
+
+    @property
+    def view(self) -> str:
+        """One of ``KEY_VIEWS``."""
+        return ASKED if self.kind == "asked" else KEYS
 
 
 class Document(Struct, frozen=True, kw_only=True):
-    """What the index keeps of a memory.
+    """What the index holds of a memory.
 
     Attributes:
         id: The memory's id.
-        text: What is indexed: speaker, text, context.
-        at: Seconds since the epoch since when it is true.
+        text: The indexed text: speaker, text, context.
+        at: When it became true, seconds since the epoch.
         importance: 0 to 1.
-        pinned: A person asked that it always counts.
-        agent: The agent's own words.
-        before: Id of the memory said just before it in the same session, "" when none.
-        after: Id of the one said just after it, told only where none before it is there.
+        pinned: A user asked that it always counts.
+        before: Id of the previous memory of the same session, "" for none.
+        after: Id of the next one, given only where the previous one is not in the index.
         words: Length of the text in words.
-        speaker: Whose words they are.
-        about: When it speaks of, from and until, seconds since the epoch; None for no time.
+        speaker: Name of the speaker.
+        about: The time that the text mentions, from and until, seconds since the epoch.
         keys: All of its keys.
     """
 
@@ -30,7 +57,6 @@ class Document(Struct, frozen=True, kw_only=True):
     at: float
     importance: float = 0.5
     pinned: bool = False
-    agent: bool = False
     before: str = ""
     after: str = ""
     words: int = 0
@@ -39,17 +65,10 @@ class Document(Struct, frozen=True, kw_only=True):
     keys: tuple[Pointer, ...] = ()
 
     def pointers(self, view: str) -> list[Pointer]:
-        """Return its keys in one view.
-
-        Args:
-            view: One of ``key_file.VIEWS``.
-
-        Returns:
-            The keys.
-        """
-        return [key for key in self.keys if view_of(key.kind) == view]
+        """Return the keys of one of ``KEY_VIEWS``."""
+        return [key for key in self.keys if key.view == view]
 
     @property
-    def told(self) -> str:
-        """What its keys say, for the lexical views; not those of real queries."""
+    def key_text(self) -> str:
+        """The texts of its keys, for the lexical views; those of judged queries do not count."""
         return "\n".join(pointer.text for pointer in self.pointers(KEYS))

@@ -1,7 +1,7 @@
 """Memory ids by document number and back, without an object for each.
 
-Most documents are chunks, whose ids are the numbers of their turns: those are kept as a sorted
-array. Other ids are bytes, one after another, sorted too.
+Most documents are chunks, whose ids are the numbers of their turns: those are a sorted array. Other
+ids are bytes, concatenated, sorted too.
 """
 
 from bisect import bisect_left
@@ -12,34 +12,22 @@ from typing import overload
 import numpy as np
 
 from slowcat_memory.core.memory.chunk import chunk_id, turn_of
-from slowcat_memory.index.files.mapped import open_array
+from slowcat_memory.index.files.arrays import open_array
 
 TURNS, STARTS, BYTES = "ids.turns.npy", "ids.starts.npy", "ids.others.npy"
 
 
 def chunk_of(memory_id: str) -> int:
-    """Tell which turn an id is made of.
-
-    Args:
-        memory_id: Any id.
-
-    Returns:
-        The turn, 0 when the id cannot be made from a turn's number.
-    """
+    """Return the number of the turn that a chunk's id names, 0 for any other id."""
     turn = turn_of(memory_id)
     return turn if turn and turn < 2**63 and chunk_id(turn) == memory_id else 0
 
 
-class Named(Sequence[str]):
-    """Some documents' ids, each made when it is looked at. Stays right while the index changes."""
+class IdSequence(Sequence[str]):
+    """The ids of some documents, each made when it is read. Stays right while the index changes."""
 
     def __init__(self, ids: "Ids", numbers: np.ndarray) -> None:
-        """Choose the documents.
-
-        Args:
-            ids: All ids.
-            numbers: Rising, shape (n,).
-        """
+        """Choose documents by number, rising, shape (n,)."""
         self._ids, self._sealed = ids, numbers[: np.searchsorted(numbers, ids.base)]
         self._tail = [ids[number] for number in numbers[len(self._sealed) :].tolist()]
 
@@ -63,14 +51,10 @@ class Named(Sequence[str]):
 
 
 class Ids:
-    """Numbers for ids, in the order in which they come: first those of a sealed index."""
+    """Document numbers for ids, in the order in which they come: those of a sealed index first."""
 
     def __init__(self, sealed: Path | None = None) -> None:
-        """Open a sealed index's ids, or start with none.
-
-        Args:
-            sealed: Folder of the sealed index.
-        """
+        """Open the ids of a sealed index's folder, or start with none."""
         self._turns, self._starts = np.zeros(0, np.int64), np.zeros(1, np.int64)
         self._bytes = np.zeros(0, np.uint8)
         if sealed is not None:
@@ -86,7 +70,7 @@ class Ids:
         """Store ids.
 
         Args:
-            turns: Turns of the chunks, the first documents, rising, shape (n,).
+            turns: Turn numbers of the chunks, the first documents, rising, shape (n,).
             others: Ids of the documents after them, rising.
             folder: Where the files go.
         """
@@ -101,25 +85,14 @@ class Ids:
         return self.base + len(self._tail)
 
     def append(self, memory_id: str) -> int:
-        """Give the next number.
-
-        Args:
-            memory_id: An id; an earlier number of it is found no more.
-
-        Returns:
-            The number.
-        """
+        """Return the next number; an earlier number of the same id is no longer found."""
         number = len(self)
         self._tail.append(memory_id)
         self._number[memory_id] = number
         return number
 
     def drop(self, number: int) -> None:
-        """Let an appended id be found no more.
-
-        Args:
-            number: Its number; nothing happens to sealed ones, which the caller knows to be dead.
-        """
+        """Make an appended id unfindable. For a sealed one the caller keeps the tombstone."""
         if number >= self.base:
             self._number.pop(self._tail[number - self.base], None)
             self._tail[number - self.base] = ""
@@ -135,14 +108,7 @@ class Ids:
         return self._bytes[self._starts[place] : self._starts[place + 1]].tobytes().decode()
 
     def find(self, memory_id: str) -> int:
-        """Find an id's number.
-
-        Args:
-            memory_id: Any id.
-
-        Returns:
-            Its latest number, -1 when there is none. A sealed one may be dead.
-        """
+        """Return an id's latest number, -1 when there is none. A sealed one may be dead."""
         number = self._number.get(memory_id)
         if number is not None:
             return number

@@ -1,9 +1,10 @@
 """BM25 over two generations of postings, with one set of statistics.
 
 Theory of operation. A view (say, "window") has *sealed* postings, in files, and *tail* postings,
-plain dictionaries that take a document the moment it is said. Document frequency, document count
-and average length are those of both together, so that a ranking equals that of one index built
-from scratch (with statistics per part, the top ten agree by 0.8).
+plain dictionaries to which a document is added when it is said. Document frequency, document count
+and mean length are those of both together, so that a ranking equals that of one index built
+from scratch (with statistics per part, the top ten agree by 0.8). A sealed document never changes: it
+is *tombstoned*, which takes it out of ranking and statistics.
 
 A query's scores stay in the view's own array until the next query, so that a document which only
 another view proposes is scored by looking it up. The formula is bm25s's "lucene" (Robertson with
@@ -17,11 +18,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from slowcat_memory.index.files.column import Column
-from slowcat_memory.index.lexical import scorer_loader
-from slowcat_memory.index.lexical.scorer import Walk
-from slowcat_memory.index.lexical.sealed_postings import SealedPostings
-from slowcat_memory.index.lexical.tail_postings import Counts, TailPostings
+from slowcat_memory.index.files.arrays import Column
+from slowcat_memory.index.lexical import scorer
+from slowcat_memory.index.lexical.postings import Counts, SealedPostings, TailPostings
+from slowcat_memory.index.lexical.scorer import Scorer
 from slowcat_memory.index.options import IndexOptions
 
 NO_ROWS = np.zeros(0, np.int64)
@@ -38,31 +38,26 @@ class LexicalView:
 
         Args:
             sealed: The immutable generation.
-            total: Sum of its lengths.
+            total: Sum of its documents' lengths.
             options: The index's options.
         """
         self._sealed, self._k1, self._b = sealed, options.k1, options.b
         self._base = len(sealed.lengths)
-        self._large = self._base >= options.compiled_from and sealed.codes.dtype == np.uint16
-        self._tail = TailPostings(self._base)
+        self._compilable = self._base >= options.compiled_from and sealed.codes.dtype == np.uint16
+        self._tail = TailPostings()
         self._lengths = Column(np.float32, sealed.lengths)
         self._living, self._total = self._base, float(total)
-        self._gone: Counter[int] = Counter()  # by row: dead documents that hold the term
+        self._dead_terms: Counter[int] = Counter()  # by row: dead documents that hold the term
         self._dead = np.zeros(0, np.int64)  # sealed documents
         self._scores = np.zeros(self._base + 64, np.float32)
-        # What to clear: the latest query's terms, how, and how many postings they have.
-        self._used: tuple[np.ndarray, Walk, int] = (NO_ROWS, scorer_loader.PLAIN, 0)
-        self._touched: list[np.ndarray] = []  # in the tail, the same
+        # What to clear: the latest query's terms, with which scorer, and their number of postings.
+        self._scored: tuple[np.ndarray, Scorer, int] = (NO_ROWS, scorer.NUMPY, 0)
+        self._scored_tail: list[np.ndarray] = []  # the same in the tail: documents
 
     # ---------------------------------------------------------------- change
 
     def add(self, document: int, counts: Counts) -> None:
-        """Add a document; numbers are given in rising order.
-
-        Args:
-            document: Its number, the next one.
-            counts: Occurrences by term.
-        """
+        """Add a document, whose number is the next one, with its occurrences by term."""
         if document >= len(self._scores):
             grown = np.zeros(max(64, len(self._scores) // 4) + len(self._scores), np.float32)
             grown[: len(self._scores)] = self._scores
@@ -73,60 +68,35 @@ class LexicalView:
         self.change(document, counts)
 
     def change(self, document: int, counts: Counts, sign: int = 1) -> None:
-        """Add to a tail document's term counts, or take away.
-
-        Args:
-            document: Its number; must be in the tail.
-            counts: Occurrences by term.
-            sign: 1 to add, -1 to take away.
-        """
+        """Add to a tail document's term counts (``sign`` 1), or subtract (-1)."""
         self._tail.change(document, counts, sign)
         length = sign * sum(counts.values())
         self._lengths[document] += length
         self._total += length
 
     def remove(self, document: int) -> Counter[str]:
-        """Take a tail document out of the ranking and of the statistics.
-
-        Args:
-            document: Its number.
-
-        Returns:
-            Its term counts.
-        """
+        """Remove a tail document from ranking and statistics; return its term counts."""
         self._total -= self._lengths[document]
         self._living -= 1
         return self._tail.remove(document)
 
-    def bury(self, document: int, rows: Sequence[int]) -> None:
-        """Take a sealed document out of the ranking and of the statistics.
-
-        Args:
-            document: Its number.
-            rows: Its terms.
-        """
-        self._gone.update(rows)
+    def tombstone(self, document: int, rows: Sequence[int]) -> None:
+        """Take a sealed document, whose terms are ``rows``, out of ranking and statistics."""
+        self._dead_terms.update(rows)
         self._dead = np.append(self._dead, document)
         self._total -= self._lengths[document]
         self._living -= 1
 
     def counts(self, document: int) -> Counter[str]:
-        """Return a tail document's term counts.
-
-        Args:
-            document: Its number.
-
-        Returns:
-            Occurrences by term; not to be changed.
-        """
+        """Return a tail document's occurrences by term; read-only."""
         return self._tail.documents[document]
 
     def tail_frequency(self, term: str) -> int:
-        """Count the tail's documents that hold a term."""
+        """Return the number of tail documents that hold a term."""
         return self._tail.frequency(term)
 
     def sealed_frequency(self, row: int) -> int:
-        """Count the sealed documents that hold a term, dead ones included; 0 for row -1."""
+        """Return the number of sealed documents that hold a term, dead ones too; 0 for row -1."""
         return self._sealed.frequency(row) if row >= 0 else 0
 
     # ---------------------------------------------------------------- search
@@ -140,18 +110,18 @@ class LexicalView:
         sealed: bool = True,
         shares: Sequence[float] = (),
     ) -> tuple[np.ndarray, list[float]]:
-        """Score the documents for a query; ``scores`` tells them until the next one.
+        """Score the documents for a query; ``scores`` returns them until the next one.
 
         Args:
-            terms: The query's tokens, each once.
+            terms: The query's distinct tokens.
             rows: Their rows in the sealed vocabulary, -1 for none.
             k: How many documents to return at most.
             sealed: False leaves the sealed generation out, for a turn that is out of time.
-            shares: How much of its weight each term has; none for all of it.
+            shares: The share of its weight that each term has; none for all of it.
 
         Returns:
-            The best documents' numbers, in no order; and each term's idf, those included that
-            nobody has said yet: no score can exceed their sum.
+            The best documents' numbers, unordered; and each term's idf, also of terms that occur
+            nowhere: no score can exceed their sum.
         """
         self._clear()
         idf = [self._idf(term, row) for term, row in zip(terms, rows, strict=True)]
@@ -159,15 +129,15 @@ class LexicalView:
             idf = [share * value for share, value in zip(shares, idf, strict=True)]
         if not self._living or self._total <= 0:
             return np.zeros(0, np.int64), idf
-        found = [self._walk(rows, idf, k)] if sealed and self._base else []
-        found.append(self._walk_tail(terms, idf, k))
+        found = [self._score_sealed(rows, idf, k)] if sealed and self._base else []
+        found.append(self._score_tail(terms, idf, k))
         best = found[0] if len(found) == 1 else np.concatenate(found)
         if len(best) > k:
             best = best[np.argpartition(-self.scores(best), k - 1)[:k]]
         return best, idf
 
     def scores(self, documents: np.ndarray) -> np.ndarray:
-        """Tell documents' scores for the latest query.
+        """Return documents' scores for the latest query.
 
         Args:
             documents: Numbers, shape (n,).
@@ -178,34 +148,33 @@ class LexicalView:
         return np.abs(self._scores[documents])
 
     def _clear(self) -> None:
-        """Forget the latest query."""
-        rows, walk, postings = self._used
+        rows, used, postings = self._scored
         if postings > SWEEP * self._base:
             self._scores[: self._base] = 0
         elif len(rows):
-            walk.clear(self._sealed.indptr, self._sealed.documents, rows, self._scores)
-        for documents in self._touched:
+            used.clear(self._sealed, rows, self._scores)
+        for documents in self._scored_tail:
             self._scores[documents] = 0
-        self._used, self._touched = (NO_ROWS, scorer_loader.PLAIN, 0), []
+        self._scored, self._scored_tail = (NO_ROWS, scorer.NUMPY, 0), []
 
-    def _walk(self, rows: Sequence[int], idf: Sequence[float], k: int) -> np.ndarray:
-        part, walk = self._sealed, scorer_loader.walk() if self._large else scorer_loader.PLAIN
+    def _score_sealed(self, rows: Sequence[int], idf: Sequence[float], k: int) -> np.ndarray:
+        sealed, used = self._sealed, scorer.fastest() if self._compilable else scorer.NUMPY
         known = [(row, value) for row, value in zip(rows, idf, strict=True) if row >= 0]
         if not known:
             return np.zeros(0, np.int64)
         wanted = np.array([row for row, _ in known], np.int64)
         values = np.array([value for _, value in known], np.float32)
-        weights = part.weights(self._k1, self._b, self._total / self._living)
-        postings = int((part.indptr[wanted + 1] - part.indptr[wanted]).sum())
-        self._used = (wanted, walk, postings)
-        walk.add(part.indptr, part.documents, part.codes, weights, wanted, values, self._scores)
+        weights = sealed.weights(self._k1, self._b, self._total / self._living)
+        postings = int((sealed.indptr[wanted + 1] - sealed.indptr[wanted]).sum())
+        self._scored = (wanted, used, postings)
+        used.add(sealed, weights, wanted, values, self._scores)
         if len(self._dead):
             self._scores[self._dead] = 0
         if postings < SCAN * self._base:
-            return walk.best(part.indptr, part.documents, wanted, self._scores, k)
-        return walk.best_of_all(self._scores[: self._base], k)
+            return used.best(sealed, wanted, self._scores, k)
+        return used.best_of_all(self._scores[: self._base], k)
 
-    def _walk_tail(self, terms: Sequence[str], idf: Sequence[float], k: int) -> np.ndarray:
+    def _score_tail(self, terms: Sequence[str], idf: Sequence[float], k: int) -> np.ndarray:
         postings = self._tail.postings(terms)
         if not postings:
             return np.zeros(0, np.int64)
@@ -215,24 +184,21 @@ class LexicalView:
         for place, documents, times in postings:
             norm = floor + scale * lengths[documents - self._base]
             scores[documents] += np.float32(idf[place]) * (times / (times + norm))
-            self._touched.append(documents)
+            self._scored_tail.append(documents)
         touched = np.flatnonzero(scores[self._base : self._base + len(lengths)]) + self._base
         if len(touched) <= k:
             return touched
         return touched[np.argpartition(-scores[touched], k - 1)[:k]]
 
     def frequency(self, term: str, row: int) -> int:
-        """Count the living documents that hold a term.
+        """Return the number of living documents that hold a term.
 
         Args:
             term: The term.
             row: Its row in the sealed vocabulary, -1 for none.
-
-        Returns:
-            How many.
         """
         found = self._tail.frequency(term)
-        return found if row < 0 else found + self._sealed.frequency(row) - self._gone[row]
+        return found if row < 0 else found + self._sealed.frequency(row) - self._dead_terms[row]
 
     def _idf(self, term: str, row: int) -> float:
         found = self.frequency(term, row)

@@ -1,7 +1,7 @@
 """From tokens to postings, in blocks and arrays, so that a million documents need no objects.
 
-bm25s counts each block of documents and lays it out by term. It stores finished scores, not
-counts; asked for a score of ``idf * tf / (tf + 1)``, in double precision, it can be asked back.
+bm25s counts each block of documents and lays it out by term. It stores finished scores instead of
+counts; with scores of ``idf * tf / (tf + 1)``, in double precision, the counts can be recovered.
 """
 
 from array import array
@@ -9,19 +9,38 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 
 from slowcat_memory.errors import IndexDamagedError
-from slowcat_memory.index.lexical.sealed_postings import MOST_CODES
-from slowcat_memory.index.lexical.views import View
-from slowcat_memory.index.lexical.vocabulary import Vocabulary
+from slowcat_memory.index.lexical.forward_index import KEYS, OWN, Vocabulary
+from slowcat_memory.index.lexical.postings import MOST_CODES
+from slowcat_memory.index.options import View
 
 BLOCK = 20_000  # documents counted at a time
 RUN = 2_000_000  # postings laid out at a time
-MOST_TIMES = 65_535  # occurrences of a term in a document that are told apart
+MOST_TIMES = 65_535  # a term's occurrences in a document are capped here
+
+
+class Terms(Struct, frozen=True, eq=False):
+    """Every document's terms, ordered by document.
+
+    Attributes:
+        terms: Size of the vocabulary.
+        rows: The term of each pair, shape (n,), int32.
+        documents: Its document, shape (n,), int32, rising.
+        times: Its occurrences there, shape (n,), uint16.
+        lengths: Tokens by document, shape (documents,), int32.
+    """
+
+    terms: int
+    rows: np.ndarray
+    documents: np.ndarray
+    times: np.ndarray
+    lengths: np.ndarray
 
 
 class Counting:
-    """Counts one source's tokens, document by document: its own, and those of its keys."""
+    """Counts tokens document by document: the document's own, and those of its keys."""
 
     def __init__(self) -> None:
         """Start with no document."""
@@ -29,29 +48,16 @@ class Counting:
         self._own, self._keys = _Stream(self._vocabulary), _Stream(self._vocabulary)
 
     def add(self, tokens: Sequence[str], keys: Sequence[str] = ()) -> None:
-        """Take the next document.
-
-        Args:
-            tokens: Its tokens, repeated ones repeated.
-            keys: Those of its keys.
-        """
+        """Add the next document: its tokens with repetitions, and those of its keys."""
         self._own.add(tokens)
         self._keys.add(keys)
 
-    def finish(self, folder: Path, source: str) -> tuple["Terms", "Terms"]:
-        """Store the vocabulary and every document's terms.
-
-        Args:
-            folder: Where the files go.
-            source: The source's name.
-
-        Returns:
-            What views are made of: the documents' own terms, and their keys'.
-        """
-        rows = Vocabulary.write(list(self._vocabulary), folder, source)
+    def finish(self, folder: Path) -> tuple[Terms, Terms]:
+        """Store the forward index; return the documents' own terms, and those of their keys."""
+        rows = Vocabulary.write(list(self._vocabulary), folder)
         self._vocabulary.clear()
-        own = self._own.finish(folder, f"{source}.own", rows)
-        return own, self._keys.finish(folder, f"{source}.keys", rows)
+        own = self._own.finish(folder, OWN, rows)
+        return own, self._keys.finish(folder, KEYS, rows)
 
 
 class _Stream:
@@ -74,11 +80,11 @@ class _Stream:
         lengths = np.frombuffer(self._lengths, np.int32)[self._counted :].copy()
         tokens = np.frombuffer(self._tokens, np.int32).copy()
         if len(tokens):
-            documents, terms, times = _counted(tokens, lengths)
+            documents, terms, times = _count_block(tokens, lengths)
             self._blocks.append(((documents + self._counted).astype(np.int32), terms, times))
         self._counted, self._tokens = len(self._lengths), array("i")
 
-    def finish(self, folder: Path, name: str, rows: np.ndarray) -> "Terms":
+    def finish(self, folder: Path, name: str, rows: np.ndarray) -> Terms:
         self._count()
         blocks = self._blocks or [(np.zeros(0, np.int32),) * 3]
         documents, terms, times = (np.concatenate(part) for part in zip(*blocks, strict=True))
@@ -92,28 +98,28 @@ class _Stream:
         return made
 
 
-class Terms:
-    """Every document's terms: (document, row, occurrences), by document."""
+def _count_block(
+    tokens: np.ndarray, lengths: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Count a block with bm25s: documents (rising, from 0), terms, occurrences."""
+    import bm25s  # imports numba: half a second and 60 MB that only the building child pays
 
-    def __init__(
-        self,
-        terms: int,
-        rows: np.ndarray,
-        documents: np.ndarray,
-        times: np.ndarray,
-        lengths: np.ndarray,
-    ) -> None:
-        """Wrap the arrays.
-
-        Args:
-            terms: How many rows there are.
-            rows: Shape (n,), int32.
-            documents: Shape (n,), int32, rising.
-            times: Shape (n,), uint16.
-            lengths: Shape (documents,), int32.
-        """
-        self.terms, self.rows, self.documents, self.times = terms, rows, documents, times
-        self.lengths = lengths
+    known, local = np.unique(tokens, return_inverse=True)
+    ends = np.cumsum(lengths)[:-1]
+    corpus = [part.tolist() for part in np.split(local, ends)]
+    index = bm25s.BM25(method="lucene", k1=1.0, b=0.0, dtype="float64")
+    vocabulary = {str(n): n for n in range(len(known))}
+    index.index((corpus, vocabulary), show_progress=False)
+    scores = index.scores
+    found = np.diff(scores["indptr"])
+    terms = np.repeat(np.arange(len(found)), found)
+    idf = np.log(1 + (len(corpus) - found + 0.5) / (found + 0.5))[terms]
+    # With b = 0 and k1 = 1 a score is idf * times / (times + 1): solved for times.
+    times = np.rint(scores["data"] / (idf - scores["data"])).astype(np.int64)
+    if int(times.sum()) != len(tokens):
+        raise IndexDamagedError("bm25s scores in a way that we do not know")
+    order = np.argsort(scores["indices"], kind="stable")
+    return scores["indices"][order], known[terms[order]], times[order]
 
 
 def write_view(
@@ -128,25 +134,26 @@ def write_view(
 
     Args:
         view: The view.
-        own: Its source's counts.
+        own: The documents' own terms.
         keys: Those of the documents' keys, for a view that counts them.
-        before: Number of the document said before each, -1 for none, shape (documents,).
-        after: The same for the one said after.
+        before: Number of each document's previous one, -1 for none, shape (documents,).
+        after: The same for the next one.
         folder: Where the files go.
 
     Returns:
         The sum of the documents' lengths.
     """
-    lenders = ([after] if view.before else []) + ([before] if view.after else [])
+    # A document's terms go to the one after it, whose window looks before, and the reverse.
+    receivers = ([after] if view.before else []) + ([before] if view.after else [])
     lengths = own.lengths.astype(np.int64)
-    for lender in lenders:  # a document's words go to the one after it, which looks before
-        there = lender >= 0
+    for receiver in receivers:
+        there = receiver >= 0
         lengths += np.bincount(
-            lender[there], weights=own.lengths[there], minlength=len(lengths)
+            receiver[there], weights=own.lengths[there], minlength=len(lengths)
         ).astype(np.int64)
     if keys is not None:
         lengths += keys.lengths
-    runs = list(_runs(own, keys, lenders))
+    runs = list(_runs(own, keys, receivers))
     rows, documents, times = (
         np.concatenate(part) if part else np.zeros(0, np.int32)
         for part in ([run[n] for run in runs] for n in range(3))
@@ -154,23 +161,28 @@ def write_view(
     del runs
     indptr = np.zeros(own.terms + 1, np.int64)
     np.cumsum(np.bincount(rows, minlength=own.terms), out=indptr[1:])
-    pairs, codes = _coded(times, documents, lengths)
-    for name, array_ in (
+    pairs, codes = _encode(times, documents, lengths)
+    for name, values in (
         ("indptr", indptr),
         ("documents", documents.astype(np.int32)),
         ("codes", codes),
         ("pairs", pairs),
         ("lengths", lengths.astype(np.int32)),
     ):
-        np.save(folder / f"{view.name}.{name}.npy", array_)
+        np.save(folder / f"{view.name}.{name}.npy", values)
     return float(lengths.sum())
 
 
 def _runs(
-    own: Terms, keys: Terms | None, lenders: Sequence[np.ndarray]
+    own: Terms, keys: Terms | None, receivers: Sequence[np.ndarray]
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Sum each document's counts with its keys' and neighbours', some terms at a time, by term."""
-    every = own if keys is None else _joined(own, keys)
+    """Sum each document's counts with its keys' and neighbours'.
+
+    Yields:
+        Rows (rising over all runs), documents (rising within a row) and occurrences of some terms
+        at a time, so that memory stays bounded.
+    """
+    every = own if keys is None else _concatenate(own, keys)
     order = np.argsort(every.rows, kind="stable").astype(np.int32)
     indptr = np.zeros(own.terms + 1, np.int64)
     np.cumsum(np.bincount(every.rows, minlength=own.terms), out=indptr[1:])
@@ -180,20 +192,19 @@ def _runs(
         last = max(first + 1, int(np.searchsorted(indptr, indptr[first] + RUN, "right")) - 1)
         part = order[indptr[first] : indptr[last]]
         rows, documents, times = every.rows[part], every.documents[part], every.times[part]
-        places = [rows.astype(np.int64) * size + documents]
-        lent = part < len(own.rows)  # keys are not lent
+        places = [rows.astype(np.int64) * size + documents]  # one number for (term, document)
+        shared = part < len(own.rows)  # terms of keys stay with their document
         counts = [times]
-        for lender in lenders:
-            other = lender[documents]
-            there = (other >= 0) & lent
+        for receiver in receivers:
+            other = receiver[documents]
+            there = (other >= 0) & shared
             places.append(rows[there].astype(np.int64) * size + other[there])
             counts.append(times[there])
-        yield _summed(np.concatenate(places), np.concatenate(counts), size)
+        yield _sum(np.concatenate(places), np.concatenate(counts), size)
         first = last
 
 
-def _joined(own: Terms, keys: Terms) -> Terms:
-    """Put the terms of keys behind those of their documents."""
+def _concatenate(own: Terms, keys: Terms) -> Terms:
     return Terms(
         own.terms,
         np.concatenate((own.rows, keys.rows)),
@@ -203,53 +214,33 @@ def _joined(own: Terms, keys: Terms) -> Terms:
     )
 
 
-def _summed(
-    keys: np.ndarray, counts: np.ndarray, size: int
+def _sum(
+    places: np.ndarray, counts: np.ndarray, size: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    order = np.argsort(keys, kind="stable")
-    keys, counts = keys[order], counts[order].astype(np.int64)
-    heads = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])) if len(keys) else order
-    times = np.add.reduceat(counts, heads) if len(keys) else counts
-    rows, documents = np.divmod(keys[heads], size)
+    """Add up the counts of equal places; return their rows, documents and sums."""
+    order = np.argsort(places, kind="stable")
+    places, counts = places[order], counts[order].astype(np.int64)
+    heads = np.flatnonzero(np.append(True, places[1:] != places[:-1])) if len(places) else order
+    times = np.add.reduceat(counts, heads) if len(places) else counts
+    rows, documents = np.divmod(places[heads], size)
     capped = np.minimum(times, MOST_TIMES).astype(np.uint16)
     return rows.astype(np.int32), documents.astype(np.int32), capped
 
 
-def _coded(
+def _encode(
     times: np.ndarray, documents: np.ndarray, lengths: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Number the distinct pairs of occurrences and document length, and say each posting's."""
+    """Return the distinct pairs of occurrences and document length, and each posting's pair."""
     if not len(times):
         return np.zeros((0, 2)), np.zeros(0, np.uint16)
     step = int(lengths.max()) + 1
     parts = [slice(start, start + RUN) for start in range(0, len(times), RUN)]
 
-    def keys(part: slice) -> np.ndarray:
+    def numbered(part: slice) -> np.ndarray:
         return times[part].astype(np.int64) * step + lengths[documents[part]]
 
-    distinct = np.unique(np.concatenate([np.unique(keys(part)) for part in parts]))
-    codes = np.empty(len(times), np.uint16 if len(distinct) <= MOST_CODES else np.uint32)
+    pairs = np.unique(np.concatenate([np.unique(numbered(part)) for part in parts]))
+    codes = np.empty(len(times), np.uint16 if len(pairs) <= MOST_CODES else np.uint32)
     for part in parts:
-        codes[part] = np.searchsorted(distinct, keys(part))
-    return np.stack(np.divmod(distinct, step), axis=1).astype(np.float64), codes
-
-
-def _counted(tokens: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Count a block with bm25s: documents (rising, from 0), terms, occurrences."""
-    import bm25s  # brings numba: half a second and 60 MB that only the building child pays
-
-    known, local = np.unique(tokens, return_inverse=True)
-    ends = np.cumsum(lengths)[:-1]
-    corpus = [part.tolist() for part in np.split(local, ends)]
-    index = bm25s.BM25(method="lucene", k1=1.0, b=0.0, dtype="float64")
-    vocabulary = {str(n): n for n in range(len(known))}
-    index.index((corpus, vocabulary), show_progress=False)
-    held = index.scores
-    found = np.diff(held["indptr"])
-    terms = np.repeat(np.arange(len(found)), found)
-    idf = np.log(1 + (len(corpus) - found + 0.5) / (found + 0.5))[terms]
-    times = np.rint(held["data"] / (idf - held["data"])).astype(np.int64)
-    if int(times.sum()) != len(tokens):
-        raise IndexDamagedError("bm25s scores in a way that we do not know")
-    order = np.argsort(held["indices"], kind="stable")
-    return held["indices"][order], known[terms[order]], times[order]
+        codes[part] = np.searchsorted(pairs, numbered(part))
+    return np.stack(np.divmod(pairs, step), axis=1).astype(np.float64), codes

@@ -1,96 +1,157 @@
-"""What a source counted: its vocabulary, and each document's own terms and those of its keys."""
+"""The forward index: which terms each document has, and the vocabulary that numbers them.
+
+A document's own terms and those of its keys are counted apart, since windows share only the former.
+"""
 
 from collections import Counter
+from collections.abc import Sequence
+from hashlib import blake2b
 from pathlib import Path
 
-from slowcat_memory.index.lexical.sealed_postings import Forward
-from slowcat_memory.index.lexical.tail_postings import Counts
-from slowcat_memory.index.lexical.vocabulary import Vocabulary
+import numpy as np
 
+from slowcat_memory.index.files.arrays import open_array
+from slowcat_memory.index.lexical.postings import Counts
+
+NAME = "words"  # prefix of the names of the files
+OWN, KEYS = f"{NAME}.own", f"{NAME}.keys"
 NONE: Counts = {}
 
 
-class Source:
-    """One source's counts, sealed and of the tail."""
+class Vocabulary:
+    """The terms of a sealed index; a term's row is its place in a sorted array of hashes.
 
-    def __init__(self, sealed: Path | None, name: str) -> None:
-        """Open what is sealed, or start with nothing.
+    Opening it costs nothing, whatever its size.
+    """
 
-        Args:
-            sealed: Folder of the sealed index.
-            name: The source.
-        """
-        self.vocabulary = Vocabulary(sealed, name)
-        self._own, self._keys = Forward(sealed, f"{name}.own"), Forward(sealed, f"{name}.keys")
+    def __init__(self, sealed: Path | None = None) -> None:
+        """Open the vocabulary of a sealed index's folder, or an empty one."""
+        self._hashes, self._starts = np.zeros(0, np.uint64), np.zeros(1, np.int64)
+        self._bytes = memoryview(b"")
+        if sealed is not None:
+            self._hashes = open_array(sealed / f"{NAME}.hashes.npy")
+            self._starts = open_array(sealed / f"{NAME}.starts.npy")
+            terms = open_array(sealed / f"{NAME}.terms.npy")
+            self._bytes = memoryview(terms)  # type: ignore[arg-type]  # stubs lag
+
+    @staticmethod
+    def write(terms: Sequence[str], folder: Path) -> np.ndarray:
+        """Store distinct terms and return the row of each, shape (n,), int32."""
+        hashes = np.fromiter(map(_hash, terms), np.uint64, len(terms))
+        order = np.argsort(hashes, kind="stable")
+        encoded = [terms[place].encode() for place in order.tolist()]
+        starts = np.zeros(len(terms) + 1, np.int64)
+        np.cumsum([len(term) for term in encoded], out=starts[1:])
+        np.save(folder / f"{NAME}.hashes.npy", hashes[order])
+        np.save(folder / f"{NAME}.starts.npy", starts)
+        np.save(folder / f"{NAME}.terms.npy", np.frombuffer(b"".join(encoded), np.uint8))
+        rows = np.empty(len(terms), np.int32)
+        rows[order] = np.arange(len(terms), dtype=np.int32)
+        return rows
+
+    def __len__(self) -> int:
+        return len(self._hashes)
+
+    def rows(self, terms: Sequence[str]) -> list[int]:
+        """Return the row of each term, -1 for an unknown one."""
+        if not len(self._hashes) or not terms:
+            return [-1] * len(terms)
+        hashes = np.fromiter(map(_hash, terms), np.uint64, len(terms))
+        places = self._hashes.searchsorted(hashes).tolist()
+        return [self._row(place, term) for place, term in zip(places, terms, strict=True)]
+
+    def _row(self, place: int, term: str) -> int:
+        """Compare the term itself from the first place with its hash on: hashes collide."""
+        encoded = term.encode()
+        while place < len(self._hashes):
+            if self._bytes[self._starts[place] : self._starts[place + 1]] == encoded:
+                return place
+            if self._hashes[place] != _hash(term):
+                return -1
+            place += 1
+        return -1
+
+    def term(self, row: int) -> str:
+        """Return the term of a row."""
+        return bytes(self._bytes[self._starts[row] : self._starts[row + 1]]).decode()
+
+
+def _hash(term: str) -> int:
+    return int.from_bytes(blake2b(term.encode(), digest_size=8).digest(), "little")
+
+
+class SealedCounts:
+    """Each sealed document's terms: how often each row of the vocabulary occurs."""
+
+    def __init__(self, folder: Path | None, name: str) -> None:
+        """Map the files of a sealed index, or start with nothing. ``name`` is ``OWN`` or ``KEYS``."""
+        self._indptr = np.zeros(1, np.int64)
+        self._rows, self._times = np.zeros(0, np.int32), np.zeros(0, np.uint16)
+        if folder is not None:
+            self._indptr = open_array(folder / f"{name}.indptr.npy")
+            self._rows = open_array(folder / f"{name}.rows.npy")
+            self._times = open_array(folder / f"{name}.times.npy")
+
+    def of_document(self, document: int) -> dict[int, int]:
+        """Return a document's occurrences by row."""
+        part = slice(int(self._indptr[document]), int(self._indptr[document + 1]))
+        return dict(zip(self._rows[part].tolist(), self._times[part].tolist(), strict=True))
+
+
+class ForwardIndex:
+    """Every document's own terms and those of its keys, sealed and of the tail."""
+
+    def __init__(self, sealed: Path | None) -> None:
+        """Open a sealed index's folder, or start with nothing."""
+        self.vocabulary = Vocabulary(sealed)
+        self._own, self._keys = SealedCounts(sealed, OWN), SealedCounts(sealed, KEYS)
         self._tail: dict[int, Counts] = {}
-        self._tail_keys: dict[int, Counts] = {}  # those that have any
+        self._tail_keys: dict[int, Counts] = {}  # only where there are keys
 
-    def add(self, document: int, counts: Counts, keys: Counts = NONE) -> None:
-        """Keep a tail document's own terms.
-
-        Args:
-            document: Its number.
-            counts: Occurrences by term.
-            keys: The same of its keys.
-        """
-        self._tail[document] = counts
+    def add(self, document: int, own: Counts, keys: Counts = NONE) -> None:
+        """Add a tail document's own terms and those of its keys."""
+        self._tail[document] = own
         self.set_keys(document, keys)
 
     def set_keys(self, document: int, keys: Counts) -> None:
-        """Keep the terms of a tail document's keys.
-
-        Args:
-            document: Its number.
-            keys: Occurrences by term.
-        """
+        """Replace the terms of a tail document's keys."""
         self._tail_keys.pop(document, None)
         if keys:
             self._tail_keys[document] = keys
 
     def remove(self, document: int) -> None:
-        """Forget a tail document's terms.
-
-        Args:
-            document: Its number.
-        """
+        """Remove a tail document's terms; nothing happens to a sealed one."""
         self._tail.pop(document, None)
         self._tail_keys.pop(document, None)
 
-    def counts(self, document: int) -> Counts:
-        """Return a document's own terms.
-
-        Args:
-            document: Its number.
-
-        Returns:
-            Occurrences by term; not to be changed.
-        """
-        held = self._tail.get(document)
-        return self._named(self._own.counts(document)) if held is None else held
+    def own(self, document: int) -> Counts:
+        """Return a document's own terms; read-only."""
+        counts = self._tail.get(document)
+        return self._by_term(self._own.of_document(document)) if counts is None else counts
 
     def keys(self, document: int) -> Counts:
-        """Return the terms of a document's keys; see ``counts``."""
+        """Return the terms of a document's keys; read-only."""
         if document in self._tail:
             return self._tail_keys.get(document, NONE)
-        return self._named(self._keys.counts(document))
+        return self._by_term(self._keys.of_document(document))
 
-    def _named(self, counts: dict[int, int]) -> Counts:
-        name = self.vocabulary.name
-        return {name(row): times for row, times in counts.items()}
+    def _by_term(self, counts: dict[int, int]) -> Counts:
+        term = self.vocabulary.term
+        return {term(row): times for row, times in counts.items()}
 
-    def joined(self, documents: list[int], keys: list[int]) -> tuple[Counter[str], list[int]]:
+    def sum_sealed(self, own: list[int], keys: list[int]) -> tuple[Counter[str], list[int]]:
         """Sum sealed documents' terms.
 
         Args:
-            documents: Numbers of those whose own terms count.
+            own: Numbers of those whose own terms count.
             keys: Numbers of those whose keys' terms count.
 
         Returns:
             Occurrences by term, and the terms' rows.
         """
         total: Counter[int] = Counter()
-        for document in documents:
-            total.update(self._own.counts(document))
+        for document in own:
+            total.update(self._own.of_document(document))
         for document in keys:
-            total.update(self._keys.counts(document))
-        return Counter(self._named(total)), list(total)
+            total.update(self._keys.of_document(document))
+        return Counter(self._by_term(total)), list(total)

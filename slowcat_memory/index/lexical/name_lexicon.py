@@ -1,7 +1,8 @@
-"""A namespace's own names: what a query that was misheard may have meant.
+"""The names of a namespace: what a misheard word of a query may have meant.
 
-Counted as documents come, kept beside the sealed index in one file, and bounded. Whatever costs
-time waits until it is needed or there is time (``warm``): while an index is opened, texts only queue.
+Names are counted as documents come, stored in one file of the sealed index, and bounded in number.
+Work that takes time is done when it is needed or when there is time (``warm``): while an index is
+opened, texts only queue.
 """
 
 import math
@@ -26,20 +27,20 @@ from slowcat_memory.core.text.rare_words import MOST_LETTERS, worth_knowing
 from slowcat_memory.records import Hotword
 
 FILE = "names.msgpack"
-MOST = 3000  # words that are kept, the most telling ones; twice as many while they are counted
+MOST = 3000  # words that are kept, by salience; twice as many while they are counted
 NAMED = 8  # how many mere occurrences one use as a name counts as
 WAITING = 1000  # documents that may wait to be counted
-ASKED = 64  # words of a query that are looked at: more was not asked in one breath
+QUERY_WORDS = 64  # words of a query that are checked: a spoken question is shorter
 FEWEST = 4  # letters of a word in lower case that may be a misheard name
 
 
-class Known(Struct, array_like=True):
-    """What is known of a word.
+class NameEntry(Struct, array_like=True):
+    """A word and how often it occurred.
 
     Attributes:
-        form: As it is written.
-        count: How often it was said.
-        named: How often of these as a name.
+        form: Its spelling.
+        count: How often it occurred.
+        named: How many of these were uses as a name.
     """
 
     form: str
@@ -47,34 +48,25 @@ class Known(Struct, array_like=True):
     named: int = 0
 
     @property
-    def telling(self) -> int:
+    def salience(self) -> int:
         """How much it is worth keeping."""
         return self.count + NAMED * self.named
 
 
-class Names:
-    """Counts names, and finds those that sound like a word. Not safe for several threads."""
+class NameLexicon:
+    """Counts names and finds those that sound like a word. Not safe to use from several threads."""
 
     def __init__(self, sealed: Path | None = None) -> None:
-        """Start with what a sealed index knows, or with nothing; its file is read when needed.
-
-        Args:
-            sealed: Folder of the sealed index; one of an older version knows no names.
-        """
+        """Start with the names of a sealed index's folder, read when needed, or with none."""
         self._file = sealed / FILE if sealed is not None else None
-        self._held: dict[str, Known] = {}
-        self._filed: dict[str, dict[str, Sound]] | None = None  # words by the keys of their sound
+        self._entries: dict[str, NameEntry] = {}
+        self._by_sound: dict[str, dict[str, Sound]] | None = None  # words by phonetic key
         self._waiting: list[tuple[str, str]] = []
 
     def add(self, text: str, speaker: str) -> None:
-        """Count a document's words, at once or later.
-
-        Args:
-            text: What is indexed of it.
-            speaker: Whose words they are.
-        """
+        """Count the words of a document's indexed text and its speaker, now or later."""
         self._waiting.append((text, speaker))
-        if self._filed is not None or len(self._waiting) > WAITING:
+        if self._by_sound is not None or len(self._waiting) > WAITING:
             self._catch_up()
 
     def _catch_up(self) -> None:
@@ -88,117 +80,106 @@ class Names:
                 self._count(part, named=True)
         for word in worth_knowing(text):
             self._count(word.form, named=word.named)
-        if len(self._held) > 2 * MOST:
+        if len(self._entries) > 2 * MOST:
             self._prune()
 
     def _count(self, form: str, *, named: bool) -> None:
         bare = form.lower()
-        known = self._held.get(bare)
-        if known is None:
-            known = self._held[bare] = Known(form)
-            if self._filed is not None:
-                self._file_word(bare)
-        elif named and not known.named:
-            known.form = form
-        known.count += 1
-        known.named += named
+        entry = self._entries.get(bare)
+        if entry is None:
+            entry = self._entries[bare] = NameEntry(form)
+            if self._by_sound is not None:
+                self._index_sound(bare)
+        elif named and not entry.named:
+            entry.form = form
+        entry.count += 1
+        entry.named += named
 
     def _prune(self) -> None:
-        best = sorted(self._held.items(), key=lambda item: -item[1].telling)[:MOST]
-        self._held, self._filed = dict(best), None
+        best = sorted(self._entries.items(), key=lambda item: -item[1].salience)[:MOST]
+        self._entries, self._by_sound = dict(best), None
 
     def clear(self) -> None:
-        """Know nothing any more."""
-        self._held, self._filed, self._file, self._waiting = {}, None, None, []
+        """Drop everything, the sealed names included."""
+        self._entries, self._by_sound, self._file, self._waiting = {}, None, None, []
 
     def write(self, folder: Path) -> None:
-        """Store what is known.
-
-        Args:
-            folder: Of the sealed index.
-        """
+        """Store the names in a sealed index's folder."""
         self._catch_up()
         self._prune()
-        (folder / FILE).write_bytes(msgspec.msgpack.encode(list(self._held.values())))
+        (folder / FILE).write_bytes(msgspec.msgpack.encode(list(self._entries.values())))
 
     def load(self) -> None:
-        """Read what a sealed index knows, and count what has come since."""
+        """Read the sealed names, and count the documents added since."""
         self._catch_up()
         file, self._file = self._file, None
         if file is None or not file.is_file():
             return
-        since, self._held = self._held, {}
-        for known in msgspec.msgpack.decode(file.read_bytes(), type=list[Known]):
-            self._held[known.form.lower()] = known
-        for bare, known in since.items():
-            held = self._held.setdefault(bare, Known(known.form))
-            held.count += known.count
-            held.named += known.named
-        self._filed = None
+        since, self._entries = self._entries, {}
+        for entry in msgspec.msgpack.decode(file.read_bytes(), type=list[NameEntry]):
+            self._entries[entry.form.lower()] = entry
+        for bare, entry in since.items():
+            total = self._entries.setdefault(bare, NameEntry(entry.form))
+            total.count += entry.count
+            total.named += entry.named
+        self._by_sound = None
 
     def warm(self) -> None:
-        """Be ready for the first misheard word; costs some ten milliseconds once."""
+        """Prepare for the first misheard word; takes some ten milliseconds once."""
         self.load()
-        if self._filed is None:
-            self._filed = {}
-            for bare in self._held:
-                self._file_word(bare)
+        if self._by_sound is None:
+            self._by_sound = {}
+            for bare in self._entries:
+                self._index_sound(bare)
 
-    def _file_word(self, bare: str) -> None:
+    def _index_sound(self, bare: str) -> None:
         heard = sound(bare)
-        if heard is not None and self._filed is not None:
+        if heard is not None and self._by_sound is not None:
             for key in keys(heard):
-                self._filed.setdefault(key, {})[bare] = heard
+                self._by_sound.setdefault(key, {})[bare] = heard
 
-    def most(self, n: int) -> list[Hotword]:
-        """List the names, and the words that are said often and are not everyday ones.
-
-        Args:
-            n: How many at most.
-
-        Returns:
-            The most telling first.
-        """
+    def hotwords(self, n: int) -> list[Hotword]:
+        """Return up to n names and frequent uncommon words, the most salient first."""
         self.load()
-        kept = [known for known in self._held.values() if known.named or known.count > 2]
-        best = sorted(kept, key=lambda known: (-known.telling, known.form))[:n]
-        top = math.log1p(best[0].telling) if best else 1.0
+        kept = [entry for entry in self._entries.values() if entry.named or entry.count > 2]
+        best = sorted(kept, key=lambda entry: (-entry.salience, entry.form))[:n]
+        top = math.log1p(best[0].salience) if best else 1.0
         return [
             Hotword(
-                word=known.form,
-                weight=round(math.log1p(known.telling) / top, 3),
-                count=known.count,
-                name=known.named > 0,
+                word=entry.form,
+                weight=round(math.log1p(entry.salience) / top, 3),
+                count=entry.count,
+                name=entry.named > 0,
             )
-            for known in best
+            for entry in best
         ]
 
-    def heard(
+    def sounding_like(
         self, words: list[str], unknown: Callable[[Sequence[str]], list[bool]]
     ) -> list[Heard]:
-        """Find what the words of a query that nobody has said yet were meant to be.
+        """Find the names that unknown words of a query sound like.
 
         Args:
-            words: The query's words, in order; the first ``ASKED`` count.
-            unknown: Tells which of some words nobody has said.
+            words: The query's words, in order; the first ``QUERY_WORDS`` count.
+            unknown: Returns which of some words never occurred in the namespace.
 
         Returns:
             At most one name for each word, or pair of words.
         """
-        words = words[:ASKED]
+        words = words[:QUERY_WORDS]
         new = [
-            1 < len(word) <= MOST_LETTERS and strange
-            for word, strange in zip(words, unknown(words), strict=True)
+            1 < len(word) <= MOST_LETTERS and is_new
+            for word, is_new in zip(words, unknown(words), strict=True)
         ]
         if not any(new):
             return []
         self.warm()
-        return list(self._meant(words, new))
+        return list(self._matches(words, new))
 
-    def _meant(self, words: list[str], new: list[bool]) -> Iterator[Heard]:
-        joined = False  # the word before took this one with it
-        for place, (word, strange) in enumerate(zip(words, new, strict=True)):
-            if joined or not strange and not any(new[place + 1 : place + 2]):
+    def _matches(self, words: list[str], new: list[bool]) -> Iterator[Heard]:
+        joined = False  # this word was matched together with the previous one
+        for place, (word, is_new) in enumerate(zip(words, new, strict=True)):
+            if joined or not is_new and not any(new[place + 1 : place + 2]):
                 joined = False
                 continue
             pair = words[place : place + 2]
@@ -209,7 +190,7 @@ class Names:
             ):
                 joined = True
                 yield Heard(" ".join(pair), *whole)
-            elif strange and not is_common(word.lower()):
+            elif is_new and not is_common(word.lower()):
                 yield from self._one(word)
 
     def _one(self, word: str) -> Iterator[Heard]:
@@ -220,25 +201,25 @@ class Names:
             return
         bare = word.lower()
         for cut in range(3, len(bare) - 2):  # two names written as one
-            first, second = self._held.get(bare[:cut]), self._held.get(bare[cut:])
+            first, second = self._entries.get(bare[:cut]), self._entries.get(bare[cut:])
             if first and second and first.named and second.named:
                 yield Heard(word, f"{first.form} {second.form}", 1.0)
                 return
 
     def _closest(self, word: str, least: float) -> tuple[str, float] | None:
-        """Find the name that sounds most like a word."""
-        said = sound(word) if len(word) <= MOST_LETTERS else None
-        if said is None or self._filed is None:
+        """Return the name that sounds most like a word, and how much, 0 to 1."""
+        spoken = sound(word) if len(word) <= MOST_LETTERS else None
+        if spoken is None or self._by_sound is None:
             return None
         near: dict[str, Sound] = {}
-        for key in keys(said):
-            near |= self._filed.get(key, {})
+        for key in keys(spoken):
+            near |= self._by_sound.get(key, {})
         best: tuple[float, int, str] | None = None
         for bare, other in near.items():
-            known = self._held.get(bare)
-            if known is None:
+            entry = self._entries.get(bare)
+            if entry is None:
                 continue
-            alike = closeness(said, other)
-            if alike >= (least if known.named else max(least, LEAST_OF_WORDS)):
-                best = max(best or (0.0, 0, ""), (alike, known.telling, known.form))
+            alike = closeness(spoken, other)
+            if alike >= (least if entry.named else max(least, LEAST_OF_WORDS)):
+                best = max(best or (0.0, 0, ""), (alike, entry.salience, entry.form))
         return (best[2], round(best[0], 3)) if best else None

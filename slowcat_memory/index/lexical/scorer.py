@@ -1,23 +1,32 @@
-"""The walk over postings, term by term: a query's scores, in NumPy.
+"""The scoring loops over postings, term by term, in NumPy; and which implementation is in use.
 
-Scores gather in an array with a cell per document that lives as long as its view. Only the cells
+Scores add up in an array with a cell per document that lives as long as its view. Only the cells
 that the query's postings name are touched, here and when they are cleared, so a query costs what
-its postings cost, however large the namespace is. ``walk_compiled`` does the same, faster.
+its postings cost, however large the namespace is. ``scorer_numba`` does the same in machine code.
+
+numba costs a second and 60 MB to import, and a few seconds more to compile. The child that builds
+a large sealed index compiles into numba's cache on disk; the main process loads it from there on a
+thread of its own, once, when it opens such an index. Until then, and where numba does not work,
+NumPy is used.
 """
 
+import threading
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
+from loguru import logger
+
+from slowcat_memory.index.lexical.postings import SealedPostings
+from slowcat_memory.pages import give_back
 
 
-class Walk(Protocol):
-    """The three loops. Postings are those of ``SealedPostings``; scores are float32."""
+class Scorer(Protocol):
+    """The loops. ``rows`` are the query's terms, shape (n,), int64; scores are float32."""
 
     def add(
         self,
-        indptr: np.ndarray,
-        documents: np.ndarray,
-        codes: np.ndarray,
+        postings: SealedPostings,
         weights: np.ndarray,
         rows: np.ndarray,
         idf: np.ndarray,
@@ -26,123 +35,84 @@ class Walk(Protocol):
         """Add each term's weights to its documents' scores.
 
         Args:
-            indptr: Shape (terms + 1,).
-            documents: Shape (postings,).
-            codes: Shape (postings,).
-            weights: Shape (codes,), float32.
-            rows: The query's terms, shape (n,), int64.
+            postings: Where the terms occur.
+            weights: Of the codes, shape (codes,), float32.
+            rows: The query's terms.
             idf: Theirs, shape (n,), float32.
-            scores: Shape (at least as many as documents,), changed.
-        """
-
-    def best_of_all(self, scores: np.ndarray, k: int) -> np.ndarray:
-        """Find the best of all documents: cheaper when most of them were touched.
-
-        Args:
-            scores: Shape (documents,).
-            k: How many at most.
-
-        Returns:
-            As ``best``.
+            scores: Shape (documents or more,), changed.
         """
 
     def best(
-        self,
-        indptr: np.ndarray,
-        documents: np.ndarray,
-        rows: np.ndarray,
-        scores: np.ndarray,
-        k: int,
+        self, postings: SealedPostings, rows: np.ndarray, scores: np.ndarray, k: int
     ) -> np.ndarray:
-        """Find the best of the documents that ``add`` touched.
+        """Return the k best of the documents that ``add`` touched, unordered, each once.
 
-        Args:
-            indptr: As above.
-            documents: As above.
-            rows: As above.
-            scores: As above; the sign of some may change.
-            k: How many at most.
-
-        Returns:
-            Document numbers with a positive score, in no order, each once.
+        Only positive scores count; the sign of some may change.
         """
 
-    def clear(
-        self, indptr: np.ndarray, documents: np.ndarray, rows: np.ndarray, scores: np.ndarray
-    ) -> None:
-        """Set the scores of the documents that ``add`` touched to 0.
+    def best_of_all(self, scores: np.ndarray, k: int) -> np.ndarray:
+        """Return the k best of all documents: cheaper than ``best`` when most were touched."""
 
-        Args:
-            indptr: As above.
-            documents: As above.
-            rows: As above.
-            scores: As above.
-        """
+    def clear(self, postings: SealedPostings, rows: np.ndarray, scores: np.ndarray) -> None:
+        """Set the scores of the documents that ``add`` touched to 0."""
 
 
-class NumPyWalk:
+class NumpyScorer:
     """The loops in NumPy: nothing to load, nothing to compile."""
 
     def add(
         self,
-        indptr: np.ndarray,
-        documents: np.ndarray,
-        codes: np.ndarray,
+        postings: SealedPostings,
         weights: np.ndarray,
         rows: np.ndarray,
         idf: np.ndarray,
         scores: np.ndarray,
     ) -> None:
-        """See ``Walk``."""
-        for part, value in zip(_parts(indptr, rows), idf, strict=True):
+        """See ``Scorer``."""
+        documents, codes = postings.documents, postings.codes
+        for part, value in zip(_parts(postings, rows), idf, strict=True):
             scores[documents[part]] += (weights * value)[codes[part]]
 
-    def best_of_all(self, scores: np.ndarray, k: int) -> np.ndarray:
-        """See ``Walk``."""
-        touched = np.flatnonzero(scores)
-        if len(touched) <= k:
-            return touched
-        return touched[np.argpartition(-scores[touched], k - 1)[:k]]
-
     def best(
-        self,
-        indptr: np.ndarray,
-        documents: np.ndarray,
-        rows: np.ndarray,
-        scores: np.ndarray,
-        k: int,
+        self, postings: SealedPostings, rows: np.ndarray, scores: np.ndarray, k: int
     ) -> np.ndarray:
-        """See ``Walk``."""
-        found = [documents[part] for part in _parts(indptr, rows)]
+        """See ``Scorer``."""
+        found = [postings.documents[part] for part in _parts(postings, rows)]
         if not found:
             return np.zeros(0, np.int64)
         touched = np.concatenate(found)
         values = scores[touched]
-        most = k * len(found)  # a document stands there once for each of its terms at most
+        most = k * len(found)  # a document occurs at most once for each of its terms
         if len(touched) > most:
             chosen = np.argpartition(-values, most - 1)[:most]
             touched, values = touched[chosen], values[chosen]
-        touched = distinct(touched[values > 0]).astype(np.int64)
-        if len(touched) <= k:
-            return touched
-        return touched[np.argpartition(-scores[touched], k - 1)[:k]]
+        return _top(distinct(touched[values > 0]).astype(np.int64), scores, k)
 
-    def clear(
-        self, indptr: np.ndarray, documents: np.ndarray, rows: np.ndarray, scores: np.ndarray
-    ) -> None:
-        """See ``Walk``."""
-        for part in _parts(indptr, rows):
-            scores[documents[part]] = 0
+    def best_of_all(self, scores: np.ndarray, k: int) -> np.ndarray:
+        """See ``Scorer``."""
+        return _top(np.flatnonzero(scores), scores, k)
+
+    def clear(self, postings: SealedPostings, rows: np.ndarray, scores: np.ndarray) -> None:
+        """See ``Scorer``."""
+        for part in _parts(postings, rows):
+            scores[postings.documents[part]] = 0
+
+
+def _top(documents: np.ndarray, scores: np.ndarray, k: int) -> np.ndarray:
+    if len(documents) <= k:
+        return documents
+    return documents[np.argpartition(-scores[documents], k - 1)[:k]]
+
+
+def _parts(postings: SealedPostings, rows: np.ndarray) -> list[slice]:
+    starts, ends = postings.indptr[rows].tolist(), postings.indptr[rows + 1].tolist()
+    return [slice(start, end) for start, end in zip(starts, ends, strict=True)]
 
 
 def distinct(values: np.ndarray) -> np.ndarray:
-    """Sort numbers and drop repeated ones, as ``np.unique`` does, which imports 10 ms of NumPy.
+    """Return distinct values in rising order, like ``np.unique``, whose import costs 10 ms.
 
-    Args:
-        values: Shape (n,); sorted in place.
-
-    Returns:
-        Rising, shape (at most n,).
+    ``values`` is sorted in place.
     """
     values.sort()
     fresh = np.ones(len(values), bool)
@@ -150,6 +120,44 @@ def distinct(values: np.ndarray) -> np.ndarray:
     return values[fresh]
 
 
-def _parts(indptr: np.ndarray, rows: np.ndarray) -> list[slice]:
-    starts, ends = indptr[rows].tolist(), indptr[rows + 1].tolist()
-    return [slice(start, end) for start, end in zip(starts, ends, strict=True)]
+# -------------------------------------------------------------------- which one is in use
+
+NUMPY: Scorer = NumpyScorer()
+
+_compiled: Scorer | None = None
+_loading: threading.Thread | None = None
+_lock = threading.Lock()
+
+
+def fastest() -> Scorer:
+    """Return the compiled scorer if it is loaded, else the one in NumPy."""
+    return _compiled or NUMPY
+
+
+def load_compiled() -> None:
+    """Load the compiled scorer, compiling it where the cache lacks it. Blocks; never raises."""
+    global _compiled
+    try:
+        from slowcat_memory.index.lexical.scorer_numba import NumbaScorer
+
+        _compiled = NumbaScorer()
+        _release_compiler()
+    except Exception as error:  # whatever numba, LLVM or an unwritable cache raise
+        logger.warning(f"large indexes are searched without numba: {type(error).__name__}")
+
+
+def _release_compiler() -> None:
+    """Unmap LLVM's code, 60 MB that are not needed once the loops are loaded."""
+    import llvmlite
+
+    give_back(Path(llvmlite.__file__).parent / "binding" / "libllvmlite.so")
+
+
+def load_in_background() -> threading.Thread:
+    """Start loading the compiled scorer, once; return the thread that does or did it."""
+    global _loading
+    with _lock:
+        if _loading is None:
+            _loading = threading.Thread(target=load_compiled, name="slowcat-compiled", daemon=True)
+            _loading.start()
+        return _loading

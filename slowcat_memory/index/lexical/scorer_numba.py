@@ -1,12 +1,14 @@
-"""The walk over postings as machine code. Importing this brings numba: see ``compiled``.
+"""The scoring loops as machine code. Importing this module imports numba: see ``scorer``.
 
-The same float32 operations in the same order as in ``walk``, so that both score alike, without the
-interpreter's lock.
+The same float32 operations in the same order as in ``scorer``, so that both score alike, without
+the interpreter's lock.
 """
 
 import numba
 import numpy as np
 from numba import types
+
+from slowcat_memory.index.lexical.postings import SealedPostings
 
 _f32, _u16, _i32, _i64 = types.float32, types.uint16, types.int32, types.int64
 
@@ -37,7 +39,7 @@ def _add(indptr, documents, codes, weights, rows, idf, scores):  # type: ignore[
 
 @numba.njit([_PUSH], nogil=True, cache=True, inline="always")
 def _push(found, values, n, document, score):  # type: ignore[no-untyped-def]
-    """Take a document into the heap of the best, the least first; return how many are in it."""
+    """Add a document to the heap of the best, the least first; return the heap's size."""
     k = len(found)
     if n < k:
         hole = n
@@ -62,7 +64,7 @@ def _push(found, values, n, document, score):  # type: ignore[no-untyped-def]
 
 @numba.njit([_BEST], nogil=True, cache=True)
 def _best(indptr, documents, rows, scores, found, values):  # type: ignore[no-untyped-def]
-    """Keep the best in a heap; what was in it once has a negative score, so it comes but once."""
+    """Keep the best in a heap; a document that was in it gets a negative score, so it enters once."""
     n = _i64(0)
     least = _f32(0)
     for place in range(len(rows)):
@@ -98,25 +100,33 @@ def _clear(indptr, documents, rows, scores):  # type: ignore[no-untyped-def]
             scores[documents[at]] = 0
 
 
-class CompiledWalk:
+class NumbaScorer:
     """The loops in machine code; codes of 16 bits only."""
 
-    add = staticmethod(_add)
-    clear = staticmethod(_clear)
+    def add(
+        self,
+        postings: SealedPostings,
+        weights: np.ndarray,
+        rows: np.ndarray,
+        idf: np.ndarray,
+        scores: np.ndarray,
+    ) -> None:
+        """See ``Scorer``."""
+        _add(postings.indptr, postings.documents, postings.codes, weights, rows, idf, scores)
+
+    def best(
+        self, postings: SealedPostings, rows: np.ndarray, scores: np.ndarray, k: int
+    ) -> np.ndarray:
+        """See ``Scorer``."""
+        found, values = np.empty(k, np.int64), np.empty(k, np.float32)
+        count = _best(postings.indptr, postings.documents, rows, scores, found, values)
+        return found[:count]
 
     def best_of_all(self, scores: np.ndarray, k: int) -> np.ndarray:
-        """See ``Walk``."""
+        """See ``Scorer``."""
         found, values = np.empty(k, np.int64), np.empty(k, np.float32)
         return found[: _best_of_all(scores, found, values)]
 
-    def best(
-        self,
-        indptr: np.ndarray,
-        documents: np.ndarray,
-        rows: np.ndarray,
-        scores: np.ndarray,
-        k: int,
-    ) -> np.ndarray:
-        """See ``Walk``."""
-        found, values = np.empty(k, np.int64), np.empty(k, np.float32)
-        return found[: _best(indptr, documents, rows, scores, found, values)]
+    def clear(self, postings: SealedPostings, rows: np.ndarray, scores: np.ndarray) -> None:
+        """See ``Scorer``."""
+        _clear(postings.indptr, postings.documents, rows, scores)

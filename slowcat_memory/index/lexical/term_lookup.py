@@ -4,28 +4,46 @@ from collections.abc import Sequence
 from weakref import ReferenceType, ref
 
 import numpy as np
+from msgspec import Struct
 
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.index.candidates import Lexical
-from slowcat_memory.index.lexical.view_set import Words
-from slowcat_memory.index.lexical.views import SOURCES, WINDOW
-from slowcat_memory.index.options import IndexOptions
+from slowcat_memory.index.lexical.view_set import LexicalViews
+from slowcat_memory.index.options import WINDOW, IndexOptions
 
 
-class Lookup:
-    """Asks the lexical views. Not safe to use from several threads."""
+class Lexical(Struct, frozen=True, eq=False, weakref=True):
+    """The first stage of a search: the best documents by words.
 
-    def __init__(self, words: Words, tokenizer: Tokenizer, options: IndexOptions) -> None:
-        """Wire the parts.
+    The scores of all the others stay in the searcher until its next query; after that they are
+    computed again when they are asked for.
 
-        Args:
-            words: The views.
-            tokenizer: That of the documents.
-            options: The index's options.
-        """
+    Attributes:
+        text: The query.
+        also: Words that it may have meant, each with its share of their weight.
+        sealed: Whether the sealed part was searched too.
+        best: Document numbers by view, unordered.
+        ceiling: What no score of the window view can exceed: every word, over and over.
+        weights: The query's tokens, each with its idf.
+        known: How many document numbers existed: later documents are not proposed.
+    """
+
+    text: str
+    also: tuple[tuple[str, float], ...]
+    sealed: bool
+    best: dict[str, np.ndarray]
+    ceiling: float
+    weights: dict[str, float]
+    known: int
+
+
+class TermLookup:
+    """Searches the lexical views. Not safe to use from several threads."""
+
+    def __init__(self, words: LexicalViews, tokenizer: Tokenizer, options: IndexOptions) -> None:
+        """Wire the parts; ``tokenizer`` is the documents'."""
         self._words, self._options = words, options
-        self._asking = tokenizer.passing()
-        # Whose scores the views hold; its words go with it, when the query is done.
+        self._tokenize = tokenizer.passing()  # without the cache: a query's words are not kept
+        # The query whose scores the views hold; its words are freed with it.
         self._scored: ReferenceType[Lexical] | None = None
 
     def best(
@@ -36,111 +54,78 @@ class Lookup:
         Args:
             text: The query.
             also: Words that it may have meant, each with its share of their weight.
-            sealed: False looks at the tail only.
-            known: How many document numbers were given so far.
-
-        Returns:
-            The best by view.
+            sealed: False searches the tail only.
+            known: How many document numbers exist.
         """
-        sources = self._words.sources
-        asked = {name: list(dict.fromkeys(SOURCES[name](self._asking, text))) for name in sources}
-        own = len(asked["words"])
-        shares = self._add(asked["words"], also)
+        tokens = list(dict.fromkeys(self._tokenize(text)))
+        own = len(tokens)
+        tokens, shares = self._add(tokens, also)
         self._scored = None
-        rows = {name: sources[name].vocabulary.rows(asked[name]) for name in asked}
+        rows = self._words.forward.vocabulary.rows(tokens)
         best, ceiling, weights = {}, 0.0, dict[str, float]()
         for view in self._words.chosen:
-            found, idf = self._words.views[view.name].search(
-                asked[view.source],
-                rows[view.source],
-                self._options.candidates,
-                sealed=sealed,
-                shares=shares if view.source == "words" else (),
+            best[view.name], idf = self._words.views[view.name].search(
+                tokens, rows, self._options.candidates, sealed=sealed, shares=shares
             )
-            best[view.name] = found
-            if view is WINDOW:  # what was meant stands for what was said: it weighs once
+            if view is WINDOW:  # what was meant replaces what was said: it counts once
                 ceiling = sum(idf[:own])
-                weights = dict(zip(asked[view.source], idf, strict=True))
-        made = Lexical(text, also, sealed, best, ceiling, weights, known)
-        self._scored = ref(made)
-        return made
+                weights = dict(zip(tokens, idf, strict=True))
+        found = Lexical(text, also, sealed, best, ceiling, weights, known)
+        self._scored = ref(found)
+        return found
 
-    def _add(self, asked: list[str], also: tuple[tuple[str, float], ...]) -> list[float]:
-        """Add tokens to those of a query; return each one's share, nothing without additions."""
+    def _add(
+        self, tokens: list[str], also: tuple[tuple[str, float], ...]
+    ) -> tuple[list[str], list[float]]:
+        """Add the tokens of more words; return all with each one's share, none without additions."""
         if not also:
-            return []
-        shares = dict.fromkeys(asked, 1.0)
+            return tokens, []
+        shares = dict.fromkeys(tokens, 1.0)
         for word, share in also:
-            for token in self._asking(word):
+            for token in self._tokenize(word):
                 shares.setdefault(token, share)
-        asked[:] = shares
-        return list(shares.values())
+        return list(shares), list(shares.values())
 
     def forget(self) -> None:
-        """Drop what is held of the last query."""
+        """Forget which query was scored last."""
         self._scored = None
 
     def scores(self, lexical: Lexical, numbers: np.ndarray) -> dict[str, np.ndarray]:
-        """Tell documents' scores by words.
+        """Return living documents' scores by view, shape (n,), float32.
 
         Args:
             lexical: From ``best``.
-            numbers: Document numbers, shape (n,), living ones.
-
-        Returns:
-            By view, shape (n,), float32.
+            numbers: Document numbers, shape (n,).
         """
-        if self._scored is None or self._scored() is not lexical:  # another query came by
+        if self._scored is None or self._scored() is not lexical:  # another query came between
             self.best(lexical.text, lexical.also, sealed=lexical.sealed, known=lexical.known)
             self._scored = ref(lexical)
         return {name: view.scores(numbers) for name, view in self._words.views.items()}
 
     def unknown(self, words: Sequence[str]) -> list[bool]:
-        """Tell which words nobody here has ever said.
-
-        Args:
-            words: Words of a query.
-
-        Returns:
-            For each one; False for stop words.
-        """
-        made = [self._asking(word) for word in words]
-        tokens = list(dict.fromkeys(token for each in made for token in each))
-        rows = self._words.sources["words"].vocabulary.rows(tokens)
-        tail = self._words.views[WINDOW.name]
+        """Return which words of a query never occurred here; False for stop words."""
+        tokenized = [self._tokenize(word) for word in words]
+        tokens = list(dict.fromkeys(token for each in tokenized for token in each))
+        rows = self._words.forward.vocabulary.rows(tokens)
+        window = self._words.views[WINDOW.name]
         new = {
             token
             for token, row in zip(tokens, rows, strict=True)
-            if row < 0 and not tail.tail_frequency(token)
+            if row < 0 and not window.tail_frequency(token)
         }
-        return [bool(each) and new.issuperset(each) for each in made]
+        return [bool(each) and new.issuperset(each) for each in tokenized]
 
     def knows(self, word: str) -> bool:
-        """Tell whether a word was ever said here.
-
-        Args:
-            word: A word of a query.
-
-        Returns:
-            Whether a living document, or the one next to it, holds it; True for a stop word.
-        """
-        terms = SOURCES[WINDOW.source](self._asking, word)
-        rows = self._words.sources[WINDOW.source].vocabulary.rows(terms)
+        """Return whether a living document or its neighbour holds a word; True for stop words."""
+        tokens = self._tokenize(word)
+        rows = self._words.forward.vocabulary.rows(tokens)
         frequency = self._words.views[WINDOW.name].frequency
-        return not terms or any(map(frequency, terms, rows))
+        return not tokens or any(map(frequency, tokens, rows))
 
     def postings(self, text: str) -> int:
-        """Count the sealed postings that a query walks over, in all views.
-
-        Args:
-            text: The query.
-
-        Returns:
-            How many.
-        """
-        total = 0
-        for view in self._words.chosen:
-            terms = list(dict.fromkeys(SOURCES[view.source](self._asking, text)))
-            rows = self._words.sources[view.source].vocabulary.rows(terms)
-            total += sum(self._words.views[view.name].sealed_frequency(row) for row in rows)
-        return total
+        """Return the number of sealed postings that a query reads, in all views."""
+        tokens = list(dict.fromkeys(self._tokenize(text)))
+        rows = self._words.forward.vocabulary.rows(tokens)
+        return sum(
+            view.sealed_frequency(row) for view in self._words.views.values() for row in rows
+        )

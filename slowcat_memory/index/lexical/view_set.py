@@ -1,7 +1,7 @@
-"""The lexical views of a namespace: which words each document has in each of them.
+"""All lexical views of a namespace: which terms each document has in each of them.
 
-A view's words are a document's own and, in a window, those of its neighbours. What is sealed does
-not change: a sealed document is only ever *buried*, which takes it out of ranking and statistics.
+A view's terms are a document's own and, in a window, those of its neighbours. A sealed document
+never changes: it is tombstoned, and copied to the tail first where it must change.
 """
 
 from collections import Counter
@@ -12,26 +12,24 @@ from typing import NamedTuple
 import numpy as np
 
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.index.build.builder import Header
+from slowcat_memory.index.files.arrays import open_array
 from slowcat_memory.index.files.document import Document
-from slowcat_memory.index.files.mapped import open_array
+from slowcat_memory.index.files.header import Header
 from slowcat_memory.index.lexical.bm25 import LexicalView
-from slowcat_memory.index.lexical.forward_index import Source
-from slowcat_memory.index.lexical.sealed_postings import SealedPostings
-from slowcat_memory.index.lexical.tail_postings import Counts
-from slowcat_memory.index.lexical.views import SOURCES, keyed, sources, views
+from slowcat_memory.index.lexical.forward_index import NONE, ForwardIndex
+from slowcat_memory.index.lexical.postings import Counts, SealedPostings
 from slowcat_memory.index.options import IndexOptions
 
 
-class Counted(NamedTuple):
-    """What one source counts of a document: its own terms, and those of its keys."""
+class DocumentTerms(NamedTuple):
+    """A document's occurrences by term: its own, and those of its keys."""
 
     own: Counts
     keys: Counts
 
 
-class Words:
-    """All lexical views, and what they are counted from."""
+class LexicalViews:
+    """The lexical views, and the forward index that they are made from."""
 
     def __init__(
         self,
@@ -46,12 +44,12 @@ class Words:
             tokenizer: The same one for documents and queries.
             options: The index's options.
             sealed: Folder of the sealed index.
-            header: What it says of itself.
+            header: Its header.
         """
         self._tokenizer = tokenizer
-        self.chosen = views(options)
-        self._keyed = keyed(self.chosen)
-        self.sources = {name: Source(sealed, name) for name in sources(self.chosen)}
+        self.chosen = options.views
+        self._with_keys = any(view.keys for view in self.chosen)
+        self.forward = ForwardIndex(sealed)
         self.views = {
             view.name: LexicalView(
                 SealedPostings.open(sealed, view.name) if sealed else SealedPostings.empty(),
@@ -60,148 +58,92 @@ class Words:
             )
             for view in self.chosen
         }
-        # As they were when it was sealed: those whose words are in a sealed document's window.
+        # The neighbours at sealing: their terms are in a sealed document's window.
         self._before = open_array(sealed / "before.npy") if sealed else np.zeros(0, np.int32)
         self._after = open_array(sealed / "after.npy") if sealed else np.zeros(0, np.int32)
 
-    def count(self, document: Document) -> dict[str, Counted]:
-        """Count what each source counts.
-
-        Args:
-            document: A document.
-
-        Returns:
-            Occurrences by term, by source.
-        """
-        return {name: self._counted(name, document) for name in self.sources}
-
-    def _counted(self, source: str, document: Document) -> Counted:
-        own = Counter(SOURCES[source](self._tokenizer, document.text))
-        told = document.told if source in self._keyed else ""
-        return Counted(own, Counter(SOURCES[source](self._tokenizer, told)) if told else {})
-
-    def own(self, number: int) -> dict[str, Counted]:
-        """Return a document's terms.
-
-        Args:
-            number: Its number.
-
-        Returns:
-            As ``count``.
-        """
-        return {
-            name: Counted(source.counts(number), source.keys(number))
-            for name, source in self.sources.items()
-        }
-
-    def add(self, number: int, counts: Mapping[str, Counted]) -> None:
-        """Add a document without neighbours to the tail.
-
-        Args:
-            number: Its number, the next one.
-            counts: From ``count``.
-        """
-        for name, source in self.sources.items():
-            source.add(number, *counts[name])
-        for view in self.chosen:
-            own, keys = counts[view.source]
-            self.views[view.name].add(number, own)
-            if view.keys:
-                self.views[view.name].change(number, keys)
-
-    def has_keys(self, number: int, counts: Mapping[str, Counted]) -> bool:
-        """Tell whether the terms of a document's keys are what they are to be.
-
-        Args:
-            number: Its number.
-            counts: From ``count``.
-
-        Returns:
-            Whether nothing is to be done.
-        """
-        return all(
-            source.keys(number) == counts[name].keys for name, source in self.sources.items()
+    def count(self, document: Document) -> DocumentTerms:
+        """Count a document's terms."""
+        key_text = document.key_text if self._with_keys else ""
+        return DocumentTerms(
+            Counter(self._tokenizer(document.text)),
+            Counter(self._tokenizer(key_text)) if key_text else NONE,
         )
 
-    def set_keys(self, number: int, counts: Mapping[str, Counted]) -> None:
-        """Change the terms of a tail document's keys.
+    def terms(self, number: int) -> DocumentTerms:
+        """Return a document's terms, as ``count`` did."""
+        return DocumentTerms(self.forward.own(number), self.forward.keys(number))
 
-        Args:
-            number: Its number.
-            counts: From ``count``.
-        """
+    def add(self, number: int, terms: DocumentTerms) -> None:
+        """Add a document without neighbours to the tail; its number is the next one."""
+        self.forward.add(number, *terms)
+        for view in self.chosen:
+            self.views[view.name].add(number, terms.own)
+            if view.keys:
+                self.views[view.name].change(number, terms.keys)
+
+    def has_keys(self, number: int, terms: DocumentTerms) -> bool:
+        """Return whether the terms of a document's keys are those of ``terms`` already."""
+        return self.forward.keys(number) == terms.keys
+
+    def set_keys(self, number: int, terms: DocumentTerms) -> None:
+        """Replace the terms of a tail document's keys."""
         for view in self.chosen:
             if view.keys:
-                self.views[view.name].change(number, self.sources[view.source].keys(number), -1)
-                self.views[view.name].change(number, counts[view.source].keys)
-        for name, source in self.sources.items():
-            source.set_keys(number, counts[name].keys)
+                self.views[view.name].change(number, self.forward.keys(number), -1)
+                self.views[view.name].change(number, terms.keys)
+        self.forward.set_keys(number, terms.keys)
 
     def remove(self, number: int) -> None:
-        """Take a document of the tail, who has no neighbours any more, out of every view.
-
-        Args:
-            number: Its number.
-        """
+        """Remove a tail document, which has no neighbours any more, from every view."""
         for view in self.views.values():
             view.remove(number)
 
-    def bury(self, number: int) -> dict[str, Counts]:
+    def tombstone(self, number: int) -> dict[str, Counts]:
         """Take a sealed document out of every view.
 
-        Args:
-            number: Its number.
-
         Returns:
-            The terms that it had, its keys' and neighbours' included, by view.
+            The terms that it had by view, those of its keys and neighbours included.
         """
         found: dict[str, Counts] = {}
         for view in self.chosen:
-            lent = [number]
+            members = [number]
             if view.before and (before := int(self._before[number])) >= 0:
-                lent.append(before)
+                members.append(before)
             if view.after and (after := int(self._after[number])) >= 0:
-                lent.append(after)
-            found[view.name], rows = self.sources[view.source].joined(
-                lent, [number] if view.keys else []
-            )
-            self.views[view.name].bury(number, rows)
+                members.append(after)
+            found[view.name], rows = self.forward.sum_sealed(members, [number] if view.keys else [])
+            self.views[view.name].tombstone(number, rows)
         return found
 
     def forget(self, number: int) -> None:
-        """Forget the own terms of a document that is in no view any more.
+        """Drop the terms of a tail document that is in no view any more."""
+        self.forward.remove(number)
 
-        Args:
-            number: Its number.
-        """
-        for source in self.sources.values():
-            source.remove(number)
-
-    def lend(self, number: int, held: Mapping[str, Counts], own: Mapping[str, Counted]) -> None:
-        """Give a document that was lifted out of the sealed part what its neighbours lent it there.
+    def add_neighbour_terms(
+        self, number: int, sealed: Mapping[str, Counts], terms: DocumentTerms
+    ) -> None:
+        """Add the window terms that its neighbours contributed to a promoted document.
 
         Args:
             number: Its number in the tail, where it has its own terms already.
-            held: From ``bury``.
-            own: From ``own``.
+            sealed: All terms that it had in the sealed part, from ``tombstone``.
+            terms: Its own, from ``terms``.
         """
         for view in self.chosen:
-            lent = Counter(held[view.name])
-            lent.subtract(own[view.source].own)
+            contributed = Counter(sealed[view.name])
+            contributed.subtract(terms.own)
             if view.keys:
-                lent.subtract(own[view.source].keys)
-            self.views[view.name].change(number, +lent)
+                contributed.subtract(terms.keys)
+            self.views[view.name].change(number, +contributed)
 
-    def share(self, before: int, after: int, sign: int) -> None:
-        """Let two documents' words enter each other's views, or leave them.
+    def exchange_terms(self, before: int, after: int, sign: int) -> None:
+        """Add two neighbours' terms to each other's windows (``sign`` 1), or remove them (-1).
 
-        Args:
-            before: The one said first, in the tail.
-            after: The one said next, in the tail.
-            sign: 1 to enter, -1 to leave.
+        Both are in the tail; ``before`` precedes ``after`` in the session.
         """
+        own = self.forward.own
         for view in self.chosen:
-            own = self.sources[view.source].counts
             if view.after:
                 self.views[view.name].change(before, own(after), sign)
             if view.before:

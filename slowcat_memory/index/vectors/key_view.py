@@ -1,28 +1,104 @@
-"""Keys of documents, found by their vectors: who is found by a key is the document behind it.
+"""Keys of documents, searched by their vectors: a hit on a key is a hit on its document.
 
-Numbered like documents: sealed ones first, then those of the tail; a number is never used again. A
-document's keys go with it: out of the index when it goes, to its new number when it is lifted.
+Keys are numbered like documents: sealed ones first, then those of the tail; a number is never used
+again. A document's keys follow it: they leave the index with it, and take its new number when it is
+promoted to the tail.
+
+A key's text is not stored, only its digest, which shows whether it changed. Its terms are among the
+document's (see ``lexical.view_set``), its vector is in files of its own (see ``sealed_vectors``).
 """
 
+from array import array
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from slowcat_memory.core.text.digest import digest
-from slowcat_memory.index.files.column import Column
-from slowcat_memory.index.files.key_file import Pointer, SealedKeys
-from slowcat_memory.index.vectors.vector_view import DenseView
+from slowcat_memory.index.files.arrays import Column, open_array
+from slowcat_memory.index.files.document import Pointer
+from slowcat_memory.index.vectors.vector_view import VectorView
+
+
+class SealedKeys:
+    """The sealed keys of one view, ordered by document and name."""
+
+    def __init__(self, sealed: Path | None, view: str) -> None:
+        """Map the files of a sealed index's folder, or start with nothing."""
+        self.targets, self.digests = np.zeros(0, np.int32), np.zeros(0, np.int64)
+        self.weights = np.zeros(0, np.float32)
+        self._starts, self._names = np.zeros(1, np.int64), np.zeros(0, np.uint8)
+        if sealed is not None:
+            self.targets = open_array(sealed / f"{view}.targets.npy")
+            self.digests = open_array(sealed / f"{view}.digests.npy")
+            self.weights = open_array(sealed / f"{view}.weights.npy", private=True)
+            self._starts = open_array(sealed / f"{view}.starts.npy")
+            self._names = open_array(sealed / f"{view}.names.npy")
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    def name(self, number: int) -> str:
+        """Return a key's own name."""
+        return self._names[self._starts[number] : self._starts[number + 1]].tobytes().decode()
+
+    def of_document(self, target: int) -> range:
+        """Return the numbers of the keys that point to a document."""
+        wanted = np.array([target, target + 1], self.targets.dtype)
+        return range(*self.targets.searchsorted(wanted).tolist())
+
+
+class KeyWriter:
+    """Collects one view's keys, document by document, and stores them."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._targets, self._digests = array("i"), array("q")
+        self._weights, self._starts, self._names = array("f"), array("q", [0]), bytearray()
+
+    def __len__(self) -> int:
+        return len(self._targets)
+
+    def add(self, target: int, pointers: Sequence[Pointer]) -> None:
+        """Add all keys of a document, whose number is higher than any before."""
+        for pointer in sorted(pointers, key=lambda pointer: pointer.name):
+            self._targets.append(target)
+            self._digests.append(digest(pointer.text))
+            self._weights.append(pointer.weight)
+            self._names.extend(pointer.name.encode())
+            self._starts.append(len(self._names))
+
+    def find(self, target: int, name: str) -> int:
+        """Return the number of a document's key, -1 for none."""
+        targets = np.frombuffer(self._targets, np.int32)
+        first, last = targets.searchsorted(np.array([target, target + 1], np.int32)).tolist()
+        wanted = name.encode()
+        starts = self._starts
+        for number in range(first, last):
+            if self._names[starts[number] : starts[number + 1]] == wanted:
+                return number
+        return -1
+
+    def finish(self, folder: Path, view: str) -> None:
+        """Store everything."""
+        for name, values, kind in (
+            ("targets", self._targets, np.int32),
+            ("digests", self._digests, np.int64),
+            ("weights", self._weights, np.float32),
+            ("starts", self._starts, np.int64),
+            ("names", self._names, np.uint8),
+        ):
+            np.save(folder / f"{view}.{name}.npy", np.frombuffer(values, kind))
 
 
 class KeyView:
-    """One view's keys, sealed and of the tail."""
+    """One view's keys, sealed and of the tail. Document numbers are ``targets`` here."""
 
     def __init__(self, name: str, dim: int, sealed: Path | None = None) -> None:
-        """Open what is sealed, or start empty; vectors come by ``dense.attach``.
+        """Open a sealed index's keys, or start empty; vectors come by ``dense.attach``.
 
         Args:
-            name: The view's name.
+            name: One of ``document.KEY_VIEWS``.
             dim: Dimension of the vectors, 0 for none.
             sealed: Folder of the sealed index.
         """
@@ -36,7 +112,7 @@ class KeyView:
         self._names: list[str] = []  # of the tail
         self._tail: dict[int, dict[str, int]] = {}  # by document: its keys in the tail
         self._living = count
-        self.dense = DenseView(dim)
+        self.dense = VectorView(dim)
 
     def __len__(self) -> int:
         return self._living
@@ -45,52 +121,26 @@ class KeyView:
         sealed = len(self._sealed)
         return self._sealed.name(number) if number < sealed else self._names[number - sealed]
 
-    def of(self, target: int) -> dict[str, int]:
-        """Return a document's keys.
-
-        Args:
-            target: Its number.
-
-        Returns:
-            Numbers of keys by name.
-        """
-        sealed = self._sealed.of(target) if len(self._sealed) else ()
+    def of_document(self, target: int) -> dict[str, int]:
+        """Return the numbers of a document's keys, by name."""
+        sealed = self._sealed.of_document(target) if len(self._sealed) else ()
         found = {self._sealed.name(number): number for number in sealed if self._alive[number]}
         return found | self._tail.get(target, {})
 
     def find(self, target: int, name: str) -> int:
-        """Find a key.
-
-        Args:
-            target: Its document's number.
-            name: Its own name.
-
-        Returns:
-            Its number, -1 for none.
-        """
-        return self.of(target).get(name, -1)
+        """Return the number of a document's key, -1 for none."""
+        return self.of_document(target).get(name, -1)
 
     def digest(self, number: int) -> int:
-        """Return the digest of a key's text.
-
-        Args:
-            number: Its number.
-
-        Returns:
-            The digest.
-        """
+        """Return the digest of a key's text."""
         return int(self._digests[number])
 
     # ---------------------------------------------------------------- change
 
     def put(self, target: int, pointers: Sequence[Pointer]) -> None:
-        """Set a document's keys. One that stays as it was keeps its vector.
-
-        Args:
-            target: The document's number.
-            pointers: All of its keys in this view.
-        """
-        known, wanted = self.of(target), {pointer.name: pointer for pointer in pointers}
+        """Replace a document's keys. One whose text is unchanged keeps its vector."""
+        known = self.of_document(target)
+        wanted = {pointer.name: pointer for pointer in pointers}
         for name, number in known.items():
             pointer = wanted.get(name)
             if pointer is None or self._digests[number] != digest(pointer.text):
@@ -102,24 +152,15 @@ class KeyView:
             self._append(target, pointer.name, pointer.weight, digest(pointer.text))
 
     def remove(self, target: int) -> None:
-        """Take a document's keys out.
-
-        Args:
-            target: The document's number.
-        """
-        for number in self.of(target).values():
+        """Remove a document's keys."""
+        for number in self.of_document(target).values():
             self._drop(number, target)
 
-    def move(self, old: int, new: int) -> None:
-        """Let a document's keys point to it under another number.
-
-        Args:
-            old: The document's number until now.
-            new: From now on.
-        """
-        for name, number in self.of(old).items():
+    def renumber(self, old: int, new: int) -> None:
+        """Let the keys of document ``old`` point to ``new``, its number from now on."""
+        for name, number in self.of_document(old).items():
             added = self._append(new, name, self._weights[number], int(self._digests[number]))
-            self.dense.move(number, added)
+            self.dense.renumber(number, added)
             self._drop(number, old)
 
     def _append(self, target: int, name: str, weight: float, hashed: int) -> int:
@@ -138,78 +179,71 @@ class KeyView:
         self._alive[number] = False
         self._living -= 1
         if number >= len(self._sealed):
-            held = self._tail[target]
-            del held[self._names[number - len(self._sealed)]]
-            if not held:
+            names = self._tail[target]
+            del names[self._names[number - len(self._sealed)]]
+            if not names:
                 del self._tail[target]
 
-    def missing(self) -> list[tuple[int, str]]:
-        """List the keys without a vector: their documents' numbers, and their names."""
+    def without_vector(self) -> list[tuple[int, str]]:
+        """Return document number and name of every key that has no vector."""
         numbers = np.arange(len(self._targets))
-        wanted = self._alive.take(numbers) & ~self.dense.held(len(numbers))
+        wanted = self._alive.take(numbers) & ~self.dense.present(len(numbers))
         return [(int(self._targets[n]), self._name(n)) for n in np.flatnonzero(wanted).tolist()]
 
     # ---------------------------------------------------------------- search
 
     def nearest(self, query: np.ndarray, k: int) -> np.ndarray:
-        """Find the documents that have the nearest keys.
-
-        Args:
-            query: Shape (dim,), unit length.
-            k: How many keys are looked at, in each generation.
-
-        Returns:
-            Document numbers, each once or more, in no order.
-        """
-        numbers = np.sort(self.dense.top(query, k)[0])
+        """Return the documents of the k nearest keys of each generation, unordered, not unique."""
+        numbers = np.sort(self.dense.nearest(query, k)[0])
         return self._targets.take(numbers[self._alive.take(numbers)]).astype(np.int64)
 
-    def best(self, query: np.ndarray, documents: np.ndarray) -> np.ndarray:
-        """Tell how near each document's best key is.
+    def best_cosines(self, query: np.ndarray, documents: np.ndarray) -> np.ndarray:
+        """Return each document's best key: cosine times weight.
 
         Args:
             query: Shape (dim,), unit length.
             documents: Document numbers, rising, shape (n,).
 
         Returns:
-            Cosines times the key's weight, shape (n,), float32; NaN where no key has a vector.
+            Shape (n,), float32; NaN where no key has a vector.
         """
-        places, weights, cosines = self._compared(query, documents)
-        made = np.full(len(documents), np.nan, np.float32)
-        np.fmax.at(made, places, weights * cosines)
-        return made
+        places, weights, cosines = self._compare(query, documents)
+        best = np.full(len(documents), np.nan, np.float32)
+        np.fmax.at(best, places, weights * cosines)
+        return best
 
-    def summed(self, query: np.ndarray, documents: np.ndarray, same: float) -> np.ndarray:
-        """Add up what keys of the same sense say for and against each document.
+    def sum_votes(self, query: np.ndarray, documents: np.ndarray, same: float) -> np.ndarray:
+        """Sum the weights of the keys that mean the same as the query.
 
         Args:
             query: Shape (dim,), unit length.
             documents: Document numbers, rising, shape (n,).
-            same: The cosine from which a key is of the same sense.
+            same: The cosine from which a key means the same.
 
         Returns:
-            Shape (n,), float32: the sum of weights, each times how far its key is beyond ``same``,
-            0 to 1; 0 where no key is.
+            Shape (n,), float32: each weight counts by how far its cosine is beyond ``same``, 0 to 1;
+            0 where no key is.
         """
-        places, weights, cosines = self._compared(query, documents)
-        made = np.zeros(len(documents), np.float32)
+        places, weights, cosines = self._compare(query, documents)
+        total = np.zeros(len(documents), np.float32)
         beyond = np.fmax(cosines - same, 0.0) / (1 - same)
-        np.add.at(made, places, weights * beyond)
-        return made
+        np.add.at(total, places, weights * beyond)
+        return total
 
-    def _compared(
+    def _compare(
         self, query: np.ndarray, documents: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Compare the keys of documents: whose each is (a place), its weight, its cosine."""
+        """Return, for each key of the documents: its document's place, its weight, its cosine."""
         numbers, places = self._pointing_to(documents)
         return places, self._weights.take(numbers), self.dense.cosines(query, numbers)
 
     def _pointing_to(self, documents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Find the living keys of documents, rising, and each one's place among the documents."""
-        held = self._sealed.targets
-        wanted = documents.astype(held.dtype)  # of another type, all targets would be converted
-        first = held.searchsorted(wanted)
-        counts = held.searchsorted(wanted, side="right") - first
+        """Return the living keys of documents, rising, and the place of each one's document."""
+        sealed = self._sealed.targets
+        wanted = documents.astype(sealed.dtype)  # of another type, all targets would be converted
+        first = sealed.searchsorted(wanted)
+        counts = sealed.searchsorted(wanted, side="right") - first
+        # One run of sealed keys per document, all runs laid one after another.
         places = np.repeat(np.arange(len(documents)), counts)
         numbers = np.arange(len(places)) + np.repeat(first - np.cumsum(counts) + counts, counts)
         tail = self._targets.tail
@@ -217,7 +251,7 @@ class KeyView:
             at = documents.searchsorted(tail)
             at[at == len(documents)] = 0
             there = np.flatnonzero(documents[at] == tail)
-            numbers = np.concatenate((numbers, there + len(held)))
+            numbers = np.concatenate((numbers, there + len(sealed)))
             places = np.concatenate((places, at[there]))
         living = self._alive.take(numbers)
         return numbers[living], places[living]

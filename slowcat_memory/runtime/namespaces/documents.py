@@ -89,7 +89,6 @@ def document(
         at=memory.valid_from.timestamp(),
         importance=memory.importance,
         pinned=memory.pinned,
-        agent=memory.role == "assistant",
         before=before,
         after=after,
         words=len(memory.text.split()),

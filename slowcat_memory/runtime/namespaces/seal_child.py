@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.zones import zone_of
 from slowcat_memory.index import Builder, IndexOptions
-from slowcat_memory.index.build.generation import BUILT, Build, finish, step_back
+from slowcat_memory.index.build.generation import BUILT, Build, finish, lower_priority
 from slowcat_memory.records import Manifest
 from slowcat_memory.runtime.namespaces.documents import Reading, inventory
 from slowcat_memory.store import Store, StoreOptions
@@ -109,7 +109,7 @@ def _end_with_parent() -> None:
 def main() -> None:
     """Be the child."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    step_back()
+    lower_priority()
     _build(Path(sys.argv[1]), msgspec.json.decode(sys.argv[2], type=Order))
 
 

@@ -121,7 +121,6 @@ class Scoring:
                 at=found.at,
                 importance=found.importance,
                 pinned=found.pinned,
-                agent=found.agent,
                 named=named,
                 when=when,
                 asked=asked,

@@ -5,7 +5,7 @@ import pytest
 
 from slowcat_memory.core.feedback.votes import surplus, votes
 from slowcat_memory.core.ranking.priors import RankOptions
-from slowcat_memory.index.files.key_file import Pointer
+from slowcat_memory.index.files.document import Pointer
 from slowcat_memory.index.vectors.key_view import KeyView
 from tests.core.ranking.test_priors import ranked
 
@@ -66,6 +66,6 @@ def test_the_index_adds_up_what_the_like_was_judged() -> None:
         for number, name, _, vector in told:
             if number == target:
                 view.dense.put(view.find(target, name), vector)
-    summed = view.summed(rows[0], np.arange(3), 0.6)
+    summed = view.sum_votes(rows[0], np.arange(3), 0.6)
     assert summed.tolist() == pytest.approx([1 + 0.5 * 0.75, -0.5, 0.0], abs=0.01)
     assert votes(summed, NONE[:3]).tolist() == pytest.approx([1, -0.5, 0], abs=0.01)

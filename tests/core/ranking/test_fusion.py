@@ -145,15 +145,15 @@ def test_whatever_comes_in_every_view_is_0_to_1(found: list[tuple[float, float, 
 
 
 def test_the_weights_are_those_of_the_views_and_of_nothing_else() -> None:
-    made = dict(dense=0.1, tokens=0.2, window=0.3, turn=0.4, grams=0.6, session=0.5, keys=0.7)
+    made = dict(dense=0.1, tokens=0.2, window=0.3, turn=0.4, session=0.5, keys=0.7)
     of_keys = {"turn_with_keys": 0.4, "window_with_keys": 0.3}
     options = FuseOptions(**made, **of_keys, rerank=7, smoothing=0.9)  # type: ignore[arg-type]
     assert options.weights(1.0) == made
     assert options.weights() == made | {"keys": 0.0}
     assert tuple(made) == VIEWS
     usual = FuseOptions().weights()  # of the views that are on
-    assert usual["grams"] + usual["turn"] < 0.1
-    assert sum(usual.values()) - usual["grams"] - usual["turn"] == pytest.approx(1.0)
+    assert usual["turn"] < 0.1
+    assert sum(usual.values()) - usual["turn"] == pytest.approx(1.0)
 
 
 def test_keys_speak_for_as_many_as_have_any() -> None:

@@ -16,7 +16,6 @@ def ranked(
         "at": [0.0] * size,
         "importance": [0.5] * size,
         "pinned": [False] * size,
-        "agent": [False] * size,
         "named": [False] * size,
         "when": [0.0] * size,
         "asked": [0.0] * size,
@@ -59,12 +58,6 @@ def test_recency_halves_by_its_half_life() -> None:
 def test_recency_can_be_switched_off() -> None:
     for options in (RankOptions(half_life_days=0), RankOptions(recency=0)):
         assert ranked(options, at=[NOW, 0.0]) == pytest.approx([0.5, 0.5])
-
-
-def test_what_people_said_may_come_before_the_agents_words() -> None:
-    person, agent = ranked(RankOptions(agent=0.9), agent=[False, True])
-    assert agent == pytest.approx(0.9 * 0.5) and person > agent
-    assert len(set(ranked(RankOptions(agent=1.0), agent=[False, True]))) == 1
 
 
 def test_the_words_of_whom_the_query_names_gain() -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from tests.support.index_oracle import OPTIONS, TOKENS, Oracle, check_equal
 
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import Document, IndexOptions, Searcher, build
@@ -16,6 +15,7 @@ from slowcat_memory.index.build import generation as sealed
 from slowcat_memory.index.build.generation import Build, sweep
 from slowcat_memory.records import IndexFile, Manifest
 from slowcat_memory.testing import HashEmbedder
+from tests.support.index_oracle import OPTIONS, TOKENS, Oracle, check_equal
 
 EMBEDDER = HashEmbedder(16)
 

@@ -132,9 +132,9 @@ def check(told: Told) -> None:
     ids = sorted(numbers, key=lambda id_: numbers[id_])
     every = np.array([numbers[id_] for id_ in ids], np.int64)
     documents = [told.documents[id_] for id_ in ids]
-    best = searcher.keys["keys"].best(QUERY, every)
+    best = searcher.keys["keys"].best_cosines(QUERY, every)
     assert np.allclose(best, [told.best(d) for d in documents], atol=2e-3, equal_nan=True)
-    asked = searcher.keys["asked"].summed(QUERY, every, SAME)
+    asked = searcher.keys["asked"].sum_votes(QUERY, every, SAME)
     assert np.allclose(asked, [told.asked(d) for d in documents], atol=2e-3)
     missing = [
         d.id for d in documents if any(f"{d.id}?{k.name}" not in told.embedded for k in d.keys)
@@ -176,7 +176,7 @@ def test_the_check_catches_keys_that_stayed_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = three(tmp_path)
-    monkeypatch.setattr(KeyView, "move", lambda self, old, new: None)
+    monkeypatch.setattr(KeyView, "renumber", lambda self, old, new: None)
     told.do("rewrite", 1, [])
     with pytest.raises(AssertionError):
         check(told)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.index.vectors.sealed_vectors import SealedVectors, cells_for, kind_for, write
-from slowcat_memory.index.vectors.vector_view import DenseView
+from slowcat_memory.index.vectors.vector_view import VectorView
 
 DIM = 8
 OPTIONS = IndexOptions()
@@ -20,9 +20,9 @@ def unit(seed: int, dim: int = DIM) -> np.ndarray:
     return row / np.linalg.norm(row)
 
 
-def sealed(folder: Path, vectors: dict[int, np.ndarray], dim: int = DIM) -> DenseView:
+def sealed(folder: Path, vectors: dict[int, np.ndarray], dim: int = DIM) -> VectorView:
     folder.mkdir(exist_ok=True)
-    return DenseView(dim, opened(folder, vectors, dim, OPTIONS))
+    return VectorView(dim, opened(folder, vectors, dim, OPTIONS))
 
 
 def opened(
@@ -35,7 +35,7 @@ def opened(
     return SealedVectors(folder, options)
 
 
-def check_equal(view: DenseView, vectors: dict[int, np.ndarray], query: np.ndarray) -> None:
+def check_equal(view: VectorView, vectors: dict[int, np.ndarray], query: np.ndarray) -> None:
     """The view answers as the vectors themselves would."""
     assert len(view) == len(vectors)
     asked = np.arange(max(vectors, default=0) + 3)
@@ -46,7 +46,7 @@ def check_equal(view: DenseView, vectors: dict[int, np.ndarray], query: np.ndarr
         assert np.isnan(cosines[number]) == (number not in vectors)
     assert np.allclose([cosines[number] for number in exact], list(exact.values()), atol=HALF)
     for k in (1, 3, len(vectors) + 5):
-        numbers, scores = view.top(query, k)
+        numbers, scores = view.nearest(query, k)
         best = sorted(exact.values(), reverse=True)[:k]
         assert len(set(numbers.tolist())) == len(numbers)
         assert np.allclose(sorted(scores, reverse=True)[:k], best, atol=HALF)
@@ -86,7 +86,7 @@ def test_the_newest_vector_wins(tmp_path: Path) -> None:
 
 
 def test_vectors_set_again_take_no_more_room() -> None:
-    view = DenseView(DIM)
+    view = VectorView(DIM)
     for seed in range(1000):
         view.put(7, unit(seed))
     assert len(view._matrix) <= 256
@@ -98,12 +98,12 @@ def test_all_sealed_vectors_may_go(tmp_path: Path) -> None:
     view.remove(0)
     view.remove(1)
     check_equal(view, {}, unit(3))
-    assert all(len(part) == 0 for part in view.top(unit(3), 5))
+    assert all(len(part) == 0 for part in view.nearest(unit(3), 5))
 
 
 def test_an_empty_view_answers_with_nothing(tmp_path: Path) -> None:
-    for view in (DenseView(DIM), sealed(tmp_path, {})):
-        numbers, scores = view.top(unit(1), 5)
+    for view in (VectorView(DIM), sealed(tmp_path, {})):
+        numbers, scores = view.nearest(unit(1), 5)
         assert len(numbers) == len(scores) == len(view) == 0
         assert np.isnan(view.cosines(unit(1), np.array([0, 9]))).all()
         assert view.remove(0) is None
@@ -116,13 +116,13 @@ def test_the_sealed_part_finds_what_exact_search_finds(tmp_path: Path) -> None:
     exact = np.argsort(-(matrix @ query))[:10]
     for number in (5, 6):
         view.remove(number)
-    numbers, _ = view.top(query, 10)
+    numbers, _ = view.nearest(query, 10)
     assert len(set(exact.tolist()) & set(numbers.tolist())) >= 9
 
 
 @pytest.mark.parametrize("count", [1, 255, 256, 257, 600])
 def test_the_tail_grows(count: int) -> None:
-    view, vectors = DenseView(DIM), {number * 3: unit(number) for number in range(count)}
+    view, vectors = VectorView(DIM), {number * 3: unit(number) for number in range(count)}
     for number, vector in vectors.items():
         view.put(number, vector)
     check_equal(view, vectors, unit(4))
@@ -150,7 +150,7 @@ def test_every_kind_finds_what_exact_search_finds(kind: str, tmp_path: Path) -> 
     rows, queries, options = many(3000, 1), many(30, 2), KINDS[kind]
     assert kind_for(len(rows), 64, options) == kind
     part = opened(tmp_path, dict(enumerate(rows)), 64, options)
-    view = DenseView(64, part)
+    view = VectorView(64, part)
     dead = np.random.default_rng(3).choice(3000, 300, replace=False)
     for number in dead.tolist():
         gone = view.remove(number)
@@ -159,7 +159,7 @@ def test_every_kind_finds_what_exact_search_finds(kind: str, tmp_path: Path) -> 
     for query in queries:
         exact = rows @ query
         exact[dead] = -1
-        numbers, cosines = view.top(query, 50)
+        numbers, cosines = view.nearest(query, 50)
         assert not set(numbers.tolist()) & set(dead.tolist())
         assert len(set(numbers.tolist())) == len(numbers) == 50
         assert np.allclose(cosines, exact[numbers], atol=5e-3)
@@ -179,9 +179,9 @@ def test_kinds_follow_the_number_of_vectors() -> None:
 
 
 def test_vectors_may_come_after_the_changes_to_them(tmp_path: Path) -> None:
-    view = DenseView(DIM)
+    view = VectorView(DIM)
     view.put(1, unit(10))
     assert view.remove(2) is None
-    view.move(3, 9)
+    view.renumber(3, 9)
     view.attach(opened(tmp_path, {number: unit(number) for number in range(5)}, DIM, OPTIONS))
     check_equal(view, {0: unit(0), 1: unit(10), 4: unit(4), 9: unit(3)}, unit(7))

@@ -111,7 +111,7 @@ def answers(namespace: Namespace) -> dict[str, dict[str, tuple]]:
         every = np.array(numbers, np.int64)
         scores = searcher.scores(lexical, every)
         cosines = searcher.dense.cosines(EMBEDDER.encode_query(query), every)
-        best = searcher.keys["keys"].best(EMBEDDER.encode_query(query), every)
+        best = searcher.keys["keys"].best_cosines(EMBEDDER.encode_query(query), every)
         told[query] = {
             memory_id: (
                 float(scores["window"][place]),

@@ -26,7 +26,6 @@ WORDS = ("max", "dog", "barks", "tea", "lisbon", "garden", "swims")
         ({"importance": 1.0}, "special"),
         ({"importance": 0.0}, "plain"),
         ({"pinned": True}, "special"),
-        ({"role": "assistant"}, "plain"),
         ({"valid_from": NOW}, "special"),
         ({"valid_from": NOW - timedelta(days=300)}, "plain"),
     ],
@@ -37,7 +36,7 @@ def test_priors_decide_between_equals(special: dict, first: str) -> None:
         memory("special", "Max likes balls", 100, **special),
     )
     for order in (told, told[::-1]):
-        mind = Mind(*order, ranking=RankOptions(agent=0.9), embed=None)
+        mind = Mind(*order, ranking=RankOptions(), embed=None)
         assert mind.ids("Max likes")[0] == first
 
 

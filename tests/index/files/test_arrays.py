@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from slowcat_memory.index.files import mapped
+from slowcat_memory.index.files import arrays
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="pages are given back on Linux only")
 
@@ -28,7 +28,7 @@ def resident_kb(path):
 def test_an_array_reads_as_numpy_reads_it(tmp_path, kind, shape, private):
     values = np.random.default_rng(1).integers(0, 2, shape).astype(kind)
     np.save(tmp_path / "a.npy", values)
-    found = mapped.open_array(tmp_path / "a.npy", private=private)
+    found = arrays.open_array(tmp_path / "a.npy", private=private)
     assert found.dtype == values.dtype and found.shape == shape
     assert np.array_equal(found, values)
     assert found.flags.writeable == private
@@ -36,9 +36,9 @@ def test_an_array_reads_as_numpy_reads_it(tmp_path, kind, shape, private):
 
 def test_what_is_written_to_a_private_array_stays_out_of_the_file_and_survives_a_release(tmp_path):
     np.save(tmp_path / "a.npy", np.arange(5000))
-    found = mapped.open_array(tmp_path / "a.npy", private=True)
+    found = arrays.open_array(tmp_path / "a.npy", private=True)
     found[3] = -1
-    mapped.release()
+    arrays.release_pages()
     assert found[3] == -1
     assert np.load(tmp_path / "a.npy")[3] == 3
 
@@ -48,17 +48,17 @@ def test_a_cut_file_is_an_error_not_a_crash(tmp_path, cut):
     np.save(tmp_path / "a.npy", np.arange(5000))
     os.truncate(tmp_path / "a.npy", cut)
     with pytest.raises((ValueError, TypeError)):
-        mapped.open_array(tmp_path / "a.npy")
+        arrays.open_array(tmp_path / "a.npy")
 
 
 @linux
 def test_released_pages_are_out_of_memory_and_come_back_right(tmp_path):
     values = np.random.default_rng(2).integers(0, 1 << 60, 1 << 19)
     np.save(tmp_path / "a.npy", values)
-    found = mapped.open_array(tmp_path / "a.npy")
+    found = arrays.open_array(tmp_path / "a.npy")
     assert found.sum() == values.sum()
     assert resident_kb(tmp_path / "a.npy") > 4000
-    mapped.release()
+    arrays.release_pages()
     assert resident_kb(tmp_path / "a.npy") == 0
     assert np.array_equal(found, values)
     assert resident_kb(tmp_path / "a.npy") > 4000
@@ -67,11 +67,11 @@ def test_released_pages_are_out_of_memory_and_come_back_right(tmp_path):
 @linux
 def test_a_map_ends_with_the_last_array_over_it(tmp_path):
     np.save(tmp_path / "a.npy", np.arange(5000))
-    found = mapped.open_array(tmp_path / "a.npy")[10:20]
-    mapped.release()
+    found = arrays.open_array(tmp_path / "a.npy")[10:20]
+    arrays.release_pages()
     assert found[0] == 10
     del found
     gc.collect()
-    mapped.release()
+    arrays.release_pages()
     with open("/proc/self/maps", encoding="utf-8") as lines:
         assert str(tmp_path) not in lines.read()

@@ -1,0 +1,71 @@
+"""The header of a sealed index, and its columns."""
+
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from slowcat_memory.errors import IndexDamagedError
+from slowcat_memory.index.options import IndexOptions
+
+FORMAT = 5  # raised with every change of the files: an index of another format is rebuilt
+HEADER = "header.json"
+COLUMNS = {
+    "before": "int32",
+    "after": "int32",
+    "at": "float64",
+    "importance": "float32",
+    "pinned": "bool",
+    "words": "int32",
+    "digest": "int64",
+    "session": "int32",
+    "speaker": "int32",
+    "about_from": "float64",
+    "about_until": "float64",
+}
+"""Names and dtypes of the columns, one ``.npy`` file each, one row per document."""
+
+
+class Header(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The totals of a sealed index.
+
+    Attributes:
+        format: ``FORMAT`` when it was written.
+        documents: Number of documents.
+        words: Sum of their lengths in words.
+        views: Sum of their lengths in tokens, by lexical view.
+        vectors: How many documents have a vector.
+        keys: How many keys have a vector, by view of keys.
+        speakers: Names, in the order of the column's numbers.
+    """
+
+    format: int
+    documents: int
+    words: int
+    views: dict[str, float]
+    vectors: int
+    keys: dict[str, int]
+    speakers: list[str]
+
+    @property
+    def embedded(self) -> int:
+        """Number of vectors, of documents and of keys."""
+        return self.vectors + sum(self.keys.values())
+
+
+def write_header(header: Header, folder: Path) -> None:
+    """Store the header beside the other files."""
+    (folder / HEADER).write_bytes(msgspec.json.encode(header))
+
+
+def read_header(folder: Path, options: IndexOptions) -> Header:
+    """Read the header of a sealed index.
+
+    Raises:
+        IndexDamagedError: It has another format, or lacks a view that the options choose.
+        msgspec.ValidationError: It is not a header.
+    """
+    header = msgspec.json.decode((folder / HEADER).read_bytes(), type=Header)
+    if header.format != FORMAT or any(view.name not in header.views for view in options.views):
+        raise IndexDamagedError("the index is of another version")
+    return header
