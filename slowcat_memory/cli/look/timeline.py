@@ -40,7 +40,7 @@ def timeline(
 
 def _about(engine: "MemoryEngine", scope: str, about: str) -> "list[Relation]":
     """Find what was true of those who are called so; else what holds these words."""
-    from slowcat_memory.core.graph.relations import fold
+    from slowcat_memory.core.text.normalize import fold
 
     every = engine.relations(scope)
     ids = {one.id for one in engine.entities(scope).find(about)}

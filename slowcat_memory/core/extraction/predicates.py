@@ -1,7 +1,15 @@
 """How things stand to one another, in words: the predicates that are preferred, and what they join."""
 
 import re
+from typing import Literal
 
+Confidence = Literal["high", "medium", "low"]
+# A subject has one of each at a time; of any other predicate it may have several.
+FUNCTIONAL = frozenset(
+    """address age birthday born_in citizen_of city email employer favourite_colour gender
+    height job language lives_in married_to name phone relationship_status status studies_at
+    time_zone weight works_at works_as""".split()
+)
 # What an LLM is shown. Others are taken as well: a domain has its own.
 PREFERRED = (
     "lives_in", "address", "works_at", "works_as", "studies", "studies_at", "born_in", "age",

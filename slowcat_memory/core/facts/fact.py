@@ -7,18 +7,17 @@ conversation is then the person's own words (see ``FactsOptions.recalled`` for t
 import hashlib
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.extraction.predicates import Confidence
 from slowcat_memory.core.facts.matching import Claim
-from slowcat_memory.core.graph.relations import fold
 from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.core.memory.kinds import FACT, QUARANTINED, family
+from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Key, Made, Memory, Turn
 
-Confidence = Literal["high", "medium", "low"]
 TYPES = (
     "preference", "decision", "task_completed", "open_thread", "person", "event",
     "work", "health", "plan", "possession", "opinion", "other",

@@ -12,7 +12,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from slowcat_memory.core.graph.relations import FUNCTIONAL, fold
+from slowcat_memory.core.extraction.predicates import FUNCTIONAL
+from slowcat_memory.core.text.normalize import fold
 
 Tokenize = Callable[[str], list[str]]
 Verdict = Literal["same", "update", "ask", "other"]

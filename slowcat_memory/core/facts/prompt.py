@@ -16,13 +16,13 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.core.extraction.evidence import asks, dated, needed, quoted, shared, words_of
 from slowcat_memory.core.extraction.grounding import Ground, ground, strays
+from slowcat_memory.core.extraction.predicates import Confidence
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.prompt_record import fenced
 from slowcat_memory.core.extraction.stated import LANGUAGES, Stated, stated
 from slowcat_memory.core.facts.durability import keepable
-from slowcat_memory.core.facts.fact import TYPES, Confidence, Drawn
-from slowcat_memory.core.graph.relations import fold
-from slowcat_memory.core.text.normalize import clean, fingerprint, neutralise
+from slowcat_memory.core.facts.fact import TYPES, Drawn
+from slowcat_memory.core.text.normalize import clean, fingerprint, fold, neutralise
 from slowcat_memory.records import Memory, Turn
 
 VERSION = 1  # of the words below, and of the rules; raise it with any change of them

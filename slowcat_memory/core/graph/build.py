@@ -12,18 +12,12 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.extraction.predicates import FUNCTIONAL
 from slowcat_memory.core.graph.names import names
 from slowcat_memory.core.graph.readings import Mention, Reading, Statement
-from slowcat_memory.core.graph.relations import (
-    ALWAYS,
-    FUNCTIONAL,
-    Relation,
-    believed,
-    fold,
-    learn,
-    retired,
-)
+from slowcat_memory.core.graph.relations import ALWAYS, Relation, believed, learn, retired
 from slowcat_memory.core.memory.kinds import ENTITY
+from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Made, Memory
 
 SEPARATOR = "; "

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from slowcat_memory.core.graph.build import entities, group_of, relations
 from slowcat_memory.core.graph.build import functional as is_functional
 from slowcat_memory.core.graph.readings import Reading
-from slowcat_memory.core.graph.relations import Relation, fold
+from slowcat_memory.core.graph.relations import Relation
+from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory
 
 

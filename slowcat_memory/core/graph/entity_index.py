@@ -23,8 +23,8 @@ from slowcat_memory.core.graph.dedup import (
 from slowcat_memory.core.graph.given_names import same_given
 from slowcat_memory.core.graph.names import names
 from slowcat_memory.core.graph.readings import Mention
-from slowcat_memory.core.graph.relations import fold
 from slowcat_memory.core.memory.kinds import ENTITY
+from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory
 
 

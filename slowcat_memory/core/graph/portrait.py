@@ -6,9 +6,9 @@ from datetime import datetime, tzinfo
 from msgspec import Struct
 
 from slowcat_memory.core.graph.build import attributes_of, names_of
-from slowcat_memory.core.graph.relations import ALWAYS, Relation, as_of, believed, fold
+from slowcat_memory.core.graph.relations import ALWAYS, Relation, as_of, believed
 from slowcat_memory.core.memory.kinds import ENTITY
-from slowcat_memory.core.text.normalize import neutralise
+from slowcat_memory.core.text.normalize import fold, neutralise
 from slowcat_memory.records import Memory
 
 

@@ -15,11 +15,16 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.core.extraction.evidence import asks, needed, quoted
 from slowcat_memory.core.extraction.grounding import Ground, ground, strays
-from slowcat_memory.core.extraction.predicates import PREFERRED, canonical, object_type, sentence
+from slowcat_memory.core.extraction.predicates import (
+    PREFERRED,
+    Confidence,
+    canonical,
+    object_type,
+    sentence,
+)
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.graph.readings import Mention, Statement
-from slowcat_memory.core.graph.relations import Confidence, fold
-from slowcat_memory.core.text.normalize import STOP_WORDS, clean, fingerprint
+from slowcat_memory.core.text.normalize import STOP_WORDS, clean, fingerprint, fold
 from slowcat_memory.core.time import expressions
 from slowcat_memory.records import Turn
 

@@ -12,7 +12,7 @@ from datetime import datetime
 import msgspec
 from msgspec import Struct
 
-from slowcat_memory.core.graph.relations import Confidence
+from slowcat_memory.core.extraction.predicates import Confidence
 from slowcat_memory.core.memory.kinds import READING
 from slowcat_memory.records import Made, Memory
 

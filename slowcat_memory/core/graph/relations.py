@@ -10,46 +10,16 @@ think in May?" both have an answer. Each interval holds its beginning and not it
 import hashlib
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.extraction.predicates import FUNCTIONAL, Confidence
+from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Made, Memory
 
 RELATION = "relation"
 ALWAYS = datetime(1, 1, 1, tzinfo=UTC)  # since when, where nobody said
-# A subject has one of each at a time; of any other predicate it may have several.
-FUNCTIONAL = frozenset(
-    {
-        "address",
-        "age",
-        "birthday",
-        "born_in",
-        "citizen_of",
-        "city",
-        "email",
-        "employer",
-        "favourite_colour",
-        "gender",
-        "height",
-        "job",
-        "language",
-        "lives_in",
-        "married_to",
-        "name",
-        "phone",
-        "relationship_status",
-        "status",
-        "studies_at",
-        "time_zone",
-        "weight",
-        "works_at",
-        "works_as",
-    }
-)
-
-Confidence = Literal["high", "medium", "low"]
 
 
 class Relation(Struct, frozen=True, kw_only=True):
@@ -150,18 +120,6 @@ class Relation(Struct, frozen=True, kw_only=True):
             speaker=memory.speaker,
             made=memory.made,
         )
-
-
-def fold(value: str) -> str:
-    """Reduce a value to what tells it from others.
-
-    Args:
-        value: An object.
-
-    Returns:
-        Without case, outer punctuation and double spaces.
-    """
-    return " ".join(value.casefold().split()).strip(" .,;!?\"'")
 
 
 # ------------------------------------------------------------------- asking

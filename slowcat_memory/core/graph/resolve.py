@@ -9,7 +9,7 @@ from slowcat_memory.core.graph.dedup import IDENTIFYING, Similar
 from slowcat_memory.core.graph.entity_index import EntityIndex
 from slowcat_memory.core.graph.prompt import Read
 from slowcat_memory.core.graph.readings import Mention, Reading, Statement
-from slowcat_memory.core.graph.relations import fold
+from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Made, Turn
 
 

@@ -9,7 +9,7 @@ from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.stated import LANGUAGES, Stated, stated
 from slowcat_memory.core.graph.prompt import Read, tidy
 from slowcat_memory.core.graph.readings import Mention, Statement
-from slowcat_memory.core.graph.relations import fold
+from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.core.time import expressions
 from slowcat_memory.records import Turn
 

@@ -21,11 +21,10 @@ from slowcat_memory.core.graph.diff import Kept, changes, taken
 from slowcat_memory.core.graph.entity_index import EntityIndex
 from slowcat_memory.core.graph.prompt import TYPES, VERSION, Read, Register, checked, system
 from slowcat_memory.core.graph.readings import Reading
-from slowcat_memory.core.graph.relations import fold
 from slowcat_memory.core.graph.resolve import resolved
 from slowcat_memory.core.graph.rules import read_by_rule
 from slowcat_memory.core.memory.kinds import ENTITY, READING, RELATION
-from slowcat_memory.core.text.normalize import estimate_tokens
+from slowcat_memory.core.text.normalize import estimate_tokens, fold
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.extraction.due import (
     FRAME_TOKENS,
