@@ -1,7 +1,7 @@
 """A fact as it is kept: a plain sentence about somebody, with the words that say it.
 
-It is a memory of its own, and a key to the chunk of the turn that says it: what is offered to the
-conversation is then the person's own words (see ``FactsOptions.recalled`` for the other way).
+It is a memory that recall never offers by itself, and an index key to the chunk of the turn that
+says it: the conversation is offered the user's own words.
 """
 
 import hashlib
@@ -72,16 +72,13 @@ def fact_id(scope: str, content: str, source: int) -> str:
     return f"{FACT}/{hashlib.blake2b(parts.encode(), digest_size=8).hexdigest()}"
 
 
-def fact_memory(
-    drawn: Drawn, now: datetime, made: Made, *, recalled: bool = False, local_only: bool = False
-) -> Memory:
+def fact_memory(drawn: Drawn, now: datetime, made: Made, *, local_only: bool = False) -> Memory:
     """Write a fact down.
 
     Args:
         drawn: The fact.
         now: When it was drawn.
         made: Who drew it.
-        recalled: Whether recall may find it by itself.
         local_only: Whether one of its turns stays on this machine.
 
     Returns:
@@ -95,7 +92,7 @@ def fact_memory(
         "confidence": drawn.confidence,
         "date": drawn.date,
         "why": drawn.why,
-        "recalled": "" if recalled and drawn.confidence != "low" else "no",
+        "recalled": "no",
     }
     scope = drawn.turn.scope
     return Memory(

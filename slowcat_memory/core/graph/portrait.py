@@ -1,14 +1,14 @@
 """What is known of somebody, for people to read: what holds, what held before, and who says so."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, tzinfo
+from datetime import datetime
 
 from msgspec import Struct
 
 from slowcat_memory.core.graph.build import attributes_of, names_of
 from slowcat_memory.core.graph.relations import ALWAYS, Relation, as_of, believed
 from slowcat_memory.core.memory.kinds import ENTITY
-from slowcat_memory.core.text.normalize import fold, neutralise
+from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory
 
 
@@ -157,27 +157,3 @@ def spoken(predicate: str) -> str:
         For example "lives in".
     """
     return "is called" if predicate == "name" else predicate.replace("_", " ")
-
-
-def words(one: Portrait, zone: tzinfo, before: bool = True) -> str:
-    """Write a portrait in a few sentences, for an LLM or a block.
-
-    Args:
-        one: The portrait.
-        zone: The user's time zone.
-        before: Whether what is over is told too.
-
-    Returns:
-        A line; "" when there is nothing to say.
-    """
-    told = [_told(line, zone) for line in one.holds]
-    told += [f"before: {_told(line, zone)}" for line in one.before] if before else []
-    told += [f"{name} {value}" for name, value in one.attributes.items()]
-    return neutralise(f"{one.name}: {'; '.join(told)}.") if told else ""
-
-
-def _told(line: Line, zone: tzinfo) -> str:
-    since = f"since {line.since.astimezone(zone):%Y-%m-%d}" if line.since else ""
-    until = f"until {line.until.astimezone(zone):%Y-%m-%d}" if line.until else ""
-    span = " ".join(part for part in (since, until) if part)
-    return f"{line.what} {line.value}" + (f" ({span})" if span else "")

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 
 
 class ClusterOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -80,28 +79,6 @@ def added(
     while len(grown) > options.most:
         grown = _merged(grown, _smallest(grown), -1.0)
     return grown
-
-
-def without(topics: Sequence[Topic], gone: Mapping[str, np.ndarray]) -> list[Topic]:
-    """Take memories out, as when they are forgotten.
-
-    Args:
-        topics: What there is.
-        gone: Their vectors by id.
-
-    Returns:
-        The topics that are left.
-    """
-    left = list[Topic]()
-    for topic in topics:
-        lost = [id_ for id_ in topic.members if id_ in gone]
-        if not lost:
-            left.append(topic)
-        elif len(lost) < len(topic.members):
-            total = topic.total - np.sum([gone[id_] for id_ in lost], axis=0)
-            kept = tuple(id_ for id_ in topic.members if id_ not in gone)
-            left.append(replace(topic, members=kept, total=total))
-    return left
 
 
 def name(texts: Sequence[str], others: Mapping[str, int], total: int, words: int = 3) -> str:

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.summaries.topics import ClusterOptions, added, name, without
+from slowcat_memory.core.summaries.topics import ClusterOptions, added, name
 
 RNG = np.random.default_rng(7)
 
@@ -37,15 +37,6 @@ def test_two_that_have_come_close_become_one() -> None:
     assert len(topics) == 2
     middle = np.repeat(between / np.linalg.norm(between), 6, axis=0)
     assert len(added(topics, [f"c{n}" for n in range(6)], middle, options)) == 1
-
-
-def test_what_is_forgotten_leaves_nothing_in_the_centroid() -> None:
-    vectors = np.concatenate([near(0, 4), near(1, 2)])
-    ids = [f"m{n}" for n in range(6)]
-    all_of_it = added([], ids, vectors)
-    left = without(all_of_it, dict(zip(ids[3:], vectors[3:], strict=True)))
-    assert [topic.members for topic in left] == [tuple(ids[:3])]
-    assert np.allclose(left[0].centroid, added([], ids[:3], vectors[:3])[0].centroid, atol=1e-5)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 40))

@@ -74,8 +74,6 @@ class FactsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         turn_chars: Characters of a turn that the LLM sees; of a longer one both ends.
         record_tokens: Most tokens of a conversation in one prompt, 0 for as many as the LLM reads.
         rest_s: Seconds of silence after which a session that has not ended is read.
-        recalled: Whether a fact may be offered to a conversation in its own words. Otherwise it
-            only leads to the turn that says it, whose words are offered.
     """
 
     enabled: bool = True
@@ -84,7 +82,6 @@ class FactsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     turn_chars: int = 800
     record_tokens: int = 0
     rest_s: float = 300.0
-    recalled: bool = False
 
 
 class Reach(Struct, frozen=True, omit_defaults=True):
@@ -312,8 +309,7 @@ def _memories(found: Iterable[Drawn], made: Made, context: JobContext) -> list[M
         for drawn in found:
             chunks = (snapshot.memory(drawn.turn.scope, chunk_id(id)) for id in drawn.sources)
             local = any(one is not None and one.local_only for one in chunks)
-            recalled = context.options.recalled
-            one = fact_memory(drawn, context.now, made, recalled=recalled, local_only=local)
+            one = fact_memory(drawn, context.now, made, local_only=local)
             there = snapshot.memory(one.scope, one.id)
             if there is None or _takes_over(one, there):
                 put[one.id] = one if there is None else _as_of(one, there)
