@@ -55,12 +55,12 @@ def _about(engine: "MemoryEngine", scope: str, about: str) -> "list[Relation]":
 
 
 def _table(engine: "MemoryEngine", scope: str, found: "list[Relation]") -> Any:
-    from slowcat_memory.core.graph.portrait import spoken
+    from slowcat_memory.core.graph.portrait import predicate_in_words
 
     names = engine.entities(scope)
     made = table("since", "until", "what*", "who said it", "in these words*", ">turn")
     for one in found:
-        told = f"{names[one.subject]} {spoken(one.predicate)} {names[one.object]}"
+        told = f"{names[one.subject]} {predicate_in_words(one.predicate)} {names[one.object]}"
         row(
             made,
             day(one.valid_from, engine.zone),

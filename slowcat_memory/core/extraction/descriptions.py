@@ -28,8 +28,8 @@ VERSION = 2  # of the words below; raise it with any change of them: everything 
 CONTEXT_WORDS = 35
 QUESTION_WORDS = 25
 NOTE_WORDS = 40
-MOST_QUESTIONS = 3
-MOST_NOTES = 3
+MAX_QUESTIONS = 3
+MAX_NOTES = 3
 LONG_WORDS = 60  # of a turn that is worth notes
 SYSTEM = f"""\
 You write an index for the memory of a voice assistant. You are given the record of a conversation, \
@@ -52,7 +52,7 @@ Answer with JSON alone, one entry for each number you were asked about:
 {{"turns": [{{"turn": 7, "context": "...", "questions": ["..."], "notes": []}}]}}"""
 
 
-class Described(Struct, frozen=True, forbid_unknown_fields=True):
+class DescribedTurn(Struct, frozen=True, forbid_unknown_fields=True):
     """What an LLM wrote about one turn.
 
     Attributes:
@@ -68,14 +68,14 @@ class Described(Struct, frozen=True, forbid_unknown_fields=True):
     notes: Annotated[list[Annotated[str, Meta(max_length=600)]], Meta(max_length=6)] = []
 
 
-class Descriptions(Struct, frozen=True, forbid_unknown_fields=True):
+class DescriptionsReply(Struct, frozen=True, forbid_unknown_fields=True):
     """The answer that is asked for.
 
     Attributes:
         turns: An entry a turn.
     """
 
-    turns: Annotated[list[Described], Meta(max_length=32)]
+    turns: Annotated[list[DescribedTurn], Meta(max_length=32)]
 
 
 class Description(Struct, frozen=True):
@@ -86,7 +86,7 @@ class Description(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-class Checked(Struct, frozen=True):
+class CheckedReply(Struct, frozen=True):
     """What is kept of an answer.
 
     Attributes:
@@ -100,10 +100,10 @@ class Checked(Struct, frozen=True):
     dropped: int
 
 
-# ------------------------------------------------------------------- asking
+# ------------------------------------------------------------------- the prompt
 
 
-def asking(turns: Sequence[Turn], asked: Iterable[int], zone: tzinfo, turn_chars: int) -> str:
+def build_prompt(turns: Sequence[Turn], asked: Iterable[int], zone: tzinfo, turn_chars: int) -> str:
     """Write the question about some turns of a conversation.
 
     What stands before the numbers is the same for every question about the same turns, so that a
@@ -125,13 +125,13 @@ def asking(turns: Sequence[Turn], asked: Iterable[int], zone: tzinfo, turn_chars
 # ------------------------------------------------------------------- checking
 
 
-def checked(
-    answer: Descriptions,
+def check_reply(
+    answer: DescriptionsReply,
     asked: Mapping[int, Turn],
     ground: Ground,
-    most: int = MOST_QUESTIONS,
-    notes_kept: int = MOST_NOTES,
-) -> Checked:
+    most: int = MAX_QUESTIONS,
+    notes_kept: int = MAX_NOTES,
+) -> CheckedReply:
     """Keep what can be used of an answer.
 
     Args:
@@ -158,7 +158,7 @@ def checked(
         if context or questions or notes:
             answered.add(one.turn)
             found[one.turn] = Description(context, questions, notes)
-    return Checked(found, tuple(id for id in asked if id not in found), dropped)
+    return CheckedReply(found, tuple(id for id in asked if id not in found), dropped)
 
 
 def _held(text: str, ground: Ground, most: int) -> tuple[str, int]:

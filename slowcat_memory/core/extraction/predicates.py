@@ -55,6 +55,11 @@ def canonical(predicate: str) -> str:
     return name if _FORM.fullmatch(name) else ""
 
 
+def is_functional(predicate: str) -> bool:
+    """Return whether a subject has one object of a predicate at a time."""
+    return predicate in FUNCTIONAL or predicate.startswith(("favourite_", "favourite "))
+
+
 def object_type(predicate: str) -> str:
     """Tell what the object of a predicate is.
 

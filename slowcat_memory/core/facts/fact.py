@@ -12,7 +12,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.predicates import Confidence
-from slowcat_memory.core.facts.matching import Claim
 from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.core.memory.kinds import FACT, QUARANTINED, family
 from slowcat_memory.core.text.normalize import fold
@@ -25,7 +24,7 @@ TYPES = (
 IMPORTANCE: dict[str, float] = {"high": 0.5, "medium": 0.45, "low": 0.2}
 
 
-class Drawn(Struct, frozen=True, kw_only=True):
+class ExtractedFact(Struct, frozen=True, kw_only=True):
     """A fact that was drawn from a turn, and held against it.
 
     Attributes:
@@ -72,7 +71,9 @@ def fact_id(scope: str, content: str, source: int) -> str:
     return f"{FACT}/{hashlib.blake2b(parts.encode(), digest_size=8).hexdigest()}"
 
 
-def fact_memory(drawn: Drawn, now: datetime, made: Made, *, local_only: bool = False) -> Memory:
+def fact_memory(
+    drawn: ExtractedFact, now: datetime, made: Made, *, local_only: bool = False
+) -> Memory:
     """Write a fact down.
 
     Args:
@@ -118,7 +119,7 @@ def fact_key(fact: Memory) -> Key | None:
         fact: The fact.
 
     Returns:
-        The key; None for what leads nowhere: what is doubtful, quarantined, superseded or without
+        The key; None for what leads nowhere: what is doubtful, quarantined, supersede or without
         a turn.
     """
     held = is_fact(fact) and fact.retired_at is None and fact.sources
@@ -151,22 +152,10 @@ def type_of(fact: Memory) -> str:
     return fact.kind.partition("/")[2]
 
 
-def claim_of(fact: Memory) -> Claim:
-    """Say what of a fact is compared with others; see ``core.same_fact``."""
-    facets = fact.facets
-    return Claim(
-        type=type_of(fact),
-        content=fact.text,
-        subject=facets.get("subject", ""),
-        predicate=facets.get("predicate", ""),
-        object=facets.get("object", ""),
-    )
-
-
 # ------------------------------------------------------------------- what becomes of a fact
 
 
-def proven(fact: Memory, by: Memory) -> Memory:
+def add_sources(fact: Memory, by: Memory) -> Memory:
     """Add the sources of a fact that says the same.
 
     Args:
@@ -180,7 +169,7 @@ def proven(fact: Memory, by: Memory) -> Memory:
     return replace(fact, sources=said, facets=fact.facets | {"sources": str(len(said))})
 
 
-def superseded(fact: Memory, by: Memory, now: datetime, *, same: bool = False) -> Memory:
+def supersede(fact: Memory, by: Memory, now: datetime, *, same: bool = False) -> Memory:
     """Take a fact out of use for another; it is never lost.
 
     Args:
@@ -197,8 +186,8 @@ def superseded(fact: Memory, by: Memory, now: datetime, *, same: bool = False) -
     return replace(fact, valid_to=over or fact.valid_to, retired_at=now, facets=facets)
 
 
-def revived(facts: Iterable[Memory], gone: frozenset[str]) -> list[Memory]:
-    """Bring back what was superseded by facts that turn out not to be any.
+def revive(facts: Iterable[Memory], gone: frozenset[str]) -> list[Memory]:
+    """Bring back what was supersede by facts that turn out not to be any.
 
     Args:
         facts: All facts.

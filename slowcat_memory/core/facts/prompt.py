@@ -21,7 +21,7 @@ from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.prompt_record import fenced
 from slowcat_memory.core.extraction.stated import LANGUAGES, Stated, stated
 from slowcat_memory.core.facts.durability import keepable
-from slowcat_memory.core.facts.fact import TYPES, Drawn
+from slowcat_memory.core.facts.fact import TYPES, ExtractedFact
 from slowcat_memory.core.text.normalize import clean, fingerprint, fold, neutralise
 from slowcat_memory.records import Memory, Turn
 
@@ -65,7 +65,7 @@ LINK = re.compile(
 _TYPE = re.compile(r"[a-z][a-z_]{1,29}")
 
 
-class Written(Struct, frozen=True, forbid_unknown_fields=True):
+class FactReply(Struct, frozen=True, forbid_unknown_fields=True):
     """A fact as an LLM wrote it; see ``SYSTEM``."""
 
     turn: int
@@ -77,10 +77,10 @@ class Written(Struct, frozen=True, forbid_unknown_fields=True):
     date: Annotated[str, Meta(max_length=40)] | None = None
 
 
-class Facts(Struct, frozen=True, forbid_unknown_fields=True):
+class FactsReply(Struct, frozen=True, forbid_unknown_fields=True):
     """The answer that is asked for."""
 
-    facts: Annotated[list[Written], Meta(max_length=40)]
+    facts: Annotated[list[FactReply], Meta(max_length=40)]
 
 
 Reason = Literal[
@@ -93,18 +93,18 @@ class Checked(Struct, frozen=True):
     """What is kept of an answer.
 
     Attributes:
-        kept: Facts, and what is quarantined: it has a ``why``.
+        kept: FactsReply, and what is quarantined: it has a ``why``.
         rejected: How many were thrown away, by `Reason`.
     """
 
-    kept: tuple[Drawn, ...]
+    kept: tuple[ExtractedFact, ...]
     rejected: dict[str, int]
 
 
-# ------------------------------------------------------------------- asking
+# ------------------------------------------------------------------- build_prompt
 
 
-def asking(
+def build_prompt(
     turns: Sequence[Turn],
     asked: Iterable[int],
     known: Iterable[Memory],
@@ -116,7 +116,7 @@ def asking(
     Args:
         turns: What the LLM sees of the conversation, in order, at least one.
         asked: Log ids of the turns that are asked about.
-        known: Facts that are known.
+        known: FactsReply that are known.
         zone: The user's time zone.
         turn_chars: As in ``record.fenced``.
 
@@ -137,8 +137,8 @@ def asking(
 # ------------------------------------------------------------------- checking
 
 
-def checked(
-    answer: Facts,
+def check_reply(
+    answer: FactsReply,
     asked: Mapping[int, Turn],
     seen: Sequence[Turn],
     zone: tzinfo,
@@ -156,11 +156,11 @@ def checked(
     Returns:
         What is kept, and why the rest is not.
     """
-    firm, kept, rejected = ground(seen, zone), list[Drawn](), Counter[str]()
+    firm, kept, rejected = ground(seen, zone), list[ExtractedFact](), Counter[str]()
     said, there = {fold(one) for one in known}, set[tuple[int, str]]()
     for one in answer.facts:
-        made = _checked(one, asked, seen, firm, zone)
-        if isinstance(made, Drawn):
+        made = _check(one, asked, seen, firm, zone)
+        if isinstance(made, ExtractedFact):
             name = made.turn.id, fold(made.content)
             reason = "known" if name[1] in said else "twice" if name in there else ""
             if not reason:
@@ -173,9 +173,9 @@ def checked(
     return Checked(tuple(kept), dict(rejected))
 
 
-def _checked(
-    one: Written, asked: Mapping[int, Turn], seen: Sequence[Turn], firm: Ground, zone: tzinfo
-) -> Drawn | Reason:
+def _check(
+    one: FactReply, asked: Mapping[int, Turn], seen: Sequence[Turn], firm: Ground, zone: tzinfo
+) -> ExtractedFact | Reason:
     """Hold one fact against the turn that it names."""
     turn = asked.get(one.turn)
     if turn is None:
@@ -193,7 +193,7 @@ def _checked(
             return reason
     when = dated(quote, turn, one.date or "", firm, zone)
     like = _rule(quote, content, turn)
-    return Drawn(
+    return ExtractedFact(
         turn=turn,
         type=_type(one.type),
         subject=subject,
@@ -270,7 +270,7 @@ def ruled(turn: Turn) -> list[Stated]:
     return list(dict.fromkeys(found))
 
 
-def drawn_by_rule(turn: Turn, zone: tzinfo) -> list[Drawn]:
+def facts_by_rule(turn: Turn, zone: tzinfo) -> list[ExtractedFact]:
     """Draw facts from a turn without an LLM.
 
     Args:
@@ -282,14 +282,14 @@ def drawn_by_rule(turn: Turn, zone: tzinfo) -> list[Drawn]:
     """
     if injected(turn.text):
         return []
-    firm, found = ground((turn,), zone), list[Drawn]()
+    firm, found = ground((turn,), zone), list[ExtractedFact]()
     for one in ruled(turn):
         links = LINK.search(one.content) and one.predicate != "email"
         if links or injected(one.content) or not keepable(one.type, one.content).keep:
             continue
         when = dated(one.quote, turn, "", firm, zone)
         found.append(
-            Drawn(
+            ExtractedFact(
                 turn=turn,
                 type=one.type,
                 subject=one.subject,

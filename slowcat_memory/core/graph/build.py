@@ -12,10 +12,10 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.predicates import FUNCTIONAL
+from slowcat_memory.core.extraction.predicates import is_functional
 from slowcat_memory.core.graph.names import names
-from slowcat_memory.core.graph.readings import Mention, Reading, Statement
-from slowcat_memory.core.graph.relations import ALWAYS, Relation, believed, learn, retired
+from slowcat_memory.core.graph.readings import Mention, ReadStatement, TurnReading
+from slowcat_memory.core.graph.relations import ALWAYS, Relation, assert_relation, believed, retired
 from slowcat_memory.core.memory.kinds import ENTITY
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Made, Memory
@@ -28,23 +28,11 @@ TIMELESS = frozenset({"birthday", "born_in", "gender", "name"})
 
 
 class _Told(Struct, frozen=True):
-    statement: Statement
-    reading: Reading
+    statement: ReadStatement
+    reading: TurnReading
 
 
-def functional(predicate: str) -> bool:
-    """Tell whether a subject has one of it at a time.
-
-    Args:
-        predicate: In snake_case.
-
-    Returns:
-        Whether it does.
-    """
-    return predicate in FUNCTIONAL or predicate.startswith("favourite_")
-
-
-def group_of(statement: Statement) -> Group:
+def group_of(statement: ReadStatement) -> Group:
     """Name the statements that bear on one another.
 
     Args:
@@ -53,7 +41,7 @@ def group_of(statement: Statement) -> Group:
     Returns:
         What those have in common.
     """
-    if functional(statement.predicate):
+    if is_functional(statement.predicate):
         return statement.subject, statement.predicate
     return statement.subject, statement.predicate, fold(statement.object)
 
@@ -61,7 +49,7 @@ def group_of(statement: Statement) -> Group:
 # ------------------------------------------------------------------- entities
 
 
-def entities(readings: Iterable[Reading], only: set[str] | None = None) -> dict[str, Memory]:
+def entities(readings: Iterable[TurnReading], only: set[str] | None = None) -> dict[str, Memory]:
     """Gather who and what is known.
 
     Args:
@@ -71,7 +59,7 @@ def entities(readings: Iterable[Reading], only: set[str] | None = None) -> dict[
     Returns:
         Each as it is kept, by id: of attributes the newest counts, every other name is kept.
     """
-    found: dict[str, list[tuple[Mention, Reading]]] = defaultdict(list)
+    found: dict[str, list[tuple[Mention, TurnReading]]] = defaultdict(list)
     for reading in _in_order(one for one in readings if one.retired_at is None):
         for mention in reading.mentions:
             if mention.entity and (only is None or mention.entity in only):
@@ -79,7 +67,7 @@ def entities(readings: Iterable[Reading], only: set[str] | None = None) -> dict[
     return {id: _entity(id, mentions) for id, mentions in found.items()}
 
 
-def _entity(id: str, mentions: Sequence[tuple[Mention, Reading]]) -> Memory:
+def _entity(id: str, mentions: Sequence[tuple[Mention, TurnReading]]) -> Memory:
     first, reading = mentions[0]
     name, also, attributes, sources = (
         first.name,
@@ -155,7 +143,7 @@ def names_of(entity: Memory) -> tuple[str, ...]:
 # ------------------------------------------------------------------- relations
 
 
-def relations(readings: Iterable[Reading], only: set[Group] | None = None) -> list[Relation]:
+def relations(readings: Iterable[TurnReading], only: set[Group] | None = None) -> list[Relation]:
     """Work out who stands how to what, with both times.
 
     Args:
@@ -174,7 +162,7 @@ def relations(readings: Iterable[Reading], only: set[Group] | None = None) -> li
     return [row for told in groups.values() for row in _history(told)]
 
 
-def _in_order(readings: Iterable[Reading]) -> list[Reading]:
+def _in_order(readings: Iterable[TurnReading]) -> list[TurnReading]:
     return sorted(readings, key=lambda one: (one.at, one.turn, one.id))
 
 
@@ -191,7 +179,7 @@ def _history(told: Sequence[_Told]) -> list[Relation]:
     return list(rows.values())
 
 
-def _over(reading: Reading, at: datetime) -> bool:
+def _over(reading: TurnReading, at: datetime) -> bool:
     return reading.retired_at is not None and reading.retired_at <= at
 
 
@@ -200,7 +188,7 @@ def _learned(rows: dict[str, Relation], told: Iterable[_Told]) -> dict[str, Rela
     for one in told:
         new = _relation(one, believed(rows.values()))
         if new is not None:
-            made = learn(rows.values(), new, functional(new.predicate))
+            made = assert_relation(rows.values(), new)
             rows |= {row.id: row for row in made}
     return rows
 
@@ -254,3 +242,99 @@ def _relation(told: _Told, known: Sequence[Relation]) -> Relation | None:
         speaker=reading.speaker,
         made=reading.made,
     )
+
+
+class StoredGraph(Struct, frozen=True):
+    """The graph of a namespace as it is kept.
+
+    Attributes:
+        readings: All that was read, what was taken back included.
+        entities: Kinds "entity/…".
+        relations: Kinds "relation/…".
+    """
+
+    readings: Sequence[TurnReading]
+    entities: Sequence[Memory]
+    relations: Sequence[Memory]
+
+
+class Changes(Struct, frozen=True):
+    """What to write.
+
+    Attributes:
+        put: Memories.
+        drop: (scope, id) of relations that never held, by what is known now.
+    """
+
+    put: tuple[Memory, ...]
+    drop: tuple[tuple[str, str], ...]
+
+
+def new_readings(kept: StoredGraph, new: Iterable[TurnReading], now: datetime) -> list[TurnReading]:
+    """Put new readings in the place of those that they replace.
+
+    An LLM's takes that of a rule's of the same turn, unless it has nothing to say where that has.
+
+    Args:
+        kept: What there is.
+        new: What was read now.
+        now: The time.
+
+    Returns:
+        Those to write: the new ones, and those that are taken back.
+    """
+    standing: dict[int, list[TurnReading]] = {}
+    for reading in kept.readings:
+        if reading.retired_at is None:
+            standing.setdefault(reading.turn, []).append(reading)
+    made = list[TurnReading]()
+    for reading in new:
+        before = standing.get(reading.turn, [])
+        same = next((one for one in before if one.id == reading.id), None)
+        gone = [
+            one
+            for one in before
+            if one.id != reading.id and (reading.statements or not one.statements)
+        ]
+        made += [replace(one, retired_at=now) for one in gone]
+        made.append(replace(reading, at=same.at if same else now if gone else reading.at))
+    return made
+
+
+def graph_changes(kept: StoredGraph, new: Sequence[TurnReading] | None, now: datetime) -> Changes:
+    """Work out what to write.
+
+    Args:
+        kept: What there is.
+        new: From `new_readings`; None to work everything out anew, as after something was forgotten.
+        now: The time.
+
+    Returns:
+        What differs from what is kept.
+    """
+    by_id = {one.id: one for one in kept.readings}
+    touched = (
+        list(kept.readings) if new is None else [*new, *(by_id[n.id] for n in new if n.id in by_id)]
+    )
+    by_id |= {one.id: one for one in new or ()}
+    groups = {group_of(said) for one in touched for said in one.statements}
+    wanted = {one.entity for reading in touched for one in reading.mentions}
+    rows = {row.id: row.memory() for row in relations(by_id.values(), groups)}
+    had = [one for one in kept.relations if new is None or _group(Relation.of(one)) in groups]
+    there = {one.id: one for one in (*had, *kept.entities)}
+    known = entities(by_id.values(), None if new is None else wanted)
+    lost = [
+        replace(one, retired_at=now)
+        for one in kept.entities
+        if one.retired_at is None and one.id not in known and (new is None or one.id in wanted)
+    ]
+    made = (*(one.memory() for one in new or ()), *known.values(), *rows.values())
+    return Changes(
+        put=(*(one for one in made if there.get(one.id) != one), *lost),
+        drop=tuple((one.scope, one.id) for one in had if one.id not in rows),
+    )
+
+
+def _group(row: Relation) -> tuple[str, ...]:
+    group = row.subject, row.predicate
+    return group if is_functional(row.predicate) else (*group, fold(row.object))

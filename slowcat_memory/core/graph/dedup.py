@@ -16,13 +16,12 @@ from typing import Literal
 from msgspec import Struct, field
 from rapidfuzz.distance import Levenshtein
 
-from slowcat_memory.core.graph.given_names import same_given, same_surname
-from slowcat_memory.core.graph.names import Name, names
+from slowcat_memory.core.graph.names import Name, names, same_given, same_surname
 from slowcat_memory.core.text.common_words import is_common
 from slowcat_memory.core.text.contrasts import contrast
 
 Stage = Literal["exact", "fuzzy", "embedding", "rule"]
-Similar = Callable[[str, str], float]
+Similarity = Callable[[str, str], float]
 IDENTIFYING = ("email", "phone", "order_id", "sku", "serial", "iban", "id")
 _NOT_DIGITS = re.compile(r"\D+")
 _LAST_DIGITS = 8  # of a telephone number, with or without its country
@@ -67,7 +66,7 @@ class Candidate(Struct, frozen=True):
 def same(
     one: Candidate,
     other: Candidate,
-    similar: Similar | None = None,
+    similar: Similarity | None = None,
     options: DedupOptions = DedupOptions(),
 ) -> Stage | None:
     """Decide whether two names mean one entity.
@@ -187,7 +186,7 @@ def _misspelt(one: str, other: str, at: float) -> bool:
 
 
 def _by_vector(
-    one: Candidate, other: Candidate, similar: Similar | None, options: DedupOptions
+    one: Candidate, other: Candidate, similar: Similarity | None, options: DedupOptions
 ) -> bool:
     if similar is None or not options.embedding or one.kind in ("person", "pet", "order", "place"):
         return False
@@ -200,7 +199,7 @@ def _by_vector(
 def resolve(
     new: Candidate,
     known: Sequence[Candidate],
-    similar: Similar | None = None,
+    similar: Similarity | None = None,
     options: DedupOptions = DedupOptions(),
 ) -> tuple[int, Stage] | None:
     """Find whom a name means among those that are known.

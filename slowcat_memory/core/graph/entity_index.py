@@ -10,22 +10,22 @@ from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
+from slowcat_memory.core.extraction.predicates import object_type
 from slowcat_memory.core.graph.build import attributes_of, names_of
 from slowcat_memory.core.graph.dedup import (
     IDENTIFYING,
     Candidate,
     DedupOptions,
-    Similar,
+    Similarity,
     Stage,
     resolve,
     same,
 )
-from slowcat_memory.core.graph.given_names import same_given
-from slowcat_memory.core.graph.names import names
-from slowcat_memory.core.graph.readings import Mention
+from slowcat_memory.core.graph.names import names, same_given
+from slowcat_memory.core.graph.readings import Mention, ReadStatement, TurnExtract, TurnReading
 from slowcat_memory.core.memory.kinds import ENTITY
 from slowcat_memory.core.text.normalize import fold
-from slowcat_memory.records import Memory
+from slowcat_memory.records import Made, Memory, Turn
 
 
 class EntityIndex:
@@ -49,7 +49,7 @@ class EntityIndex:
             self._put(entity.id, Candidate(first, kind, attributes_of(entity), tuple(also)))
 
     def meet(
-        self, mention: Mention, similar: Similar | None = None
+        self, mention: Mention, similar: Similarity | None = None
     ) -> tuple[Mention, Stage | None]:
         """Find whom a name means, or take up somebody new.
 
@@ -86,7 +86,7 @@ class EntityIndex:
         ids = {id: kind for kind in types for id in self._by_name.get((kind, _key(name, kind)), ())}
         return next(iter(ids.items())) if len(ids) == 1 else None
 
-    def unsure(self, mention: Mention) -> list[str]:
+    def only_by_vector(self, mention: Mention) -> list[str]:
         """List the names that only a vector could tell to mean the same.
 
         Args:
@@ -100,7 +100,7 @@ class EntityIndex:
             return []
         return [one.name for one in self._known.values() if one.kind == mention.type]
 
-    def _find(self, new: Candidate, similar: Similar | None) -> tuple[str, Stage] | None:
+    def _find(self, new: Candidate, similar: Similarity | None) -> tuple[str, Stage] | None:
         if self._options.exact:
             exact = list(self._by_name.get((new.kind, _key(new.name, new.kind)), ()))
             fits = [id for id in exact if same(new, self._known[id], None, self._options)]
@@ -160,3 +160,72 @@ def entity_id(scope: str, kind: str, name: str) -> str:
     """
     digest = hashlib.blake2b(f"{scope}\0{kind}\0{_key(name, kind)}".encode(), digest_size=8)
     return f"{ENTITY}/{digest.hexdigest()}"
+
+
+def resolve_turn(
+    read: TurnExtract, turn: Turn, index: EntityIndex, made: Made, similar: Similarity | None = None
+) -> TurnReading | None:
+    """Find whom a turn means.
+
+    Args:
+        read: What was read in it.
+        turn: The turn.
+        index: Who is known; takes up who is new.
+        made: Who read it.
+        similar: As in ``same_entity.same``.
+
+    Returns:
+        The reading, without what could mean two; None when nothing is left.
+    """
+    mentions, ids = list[Mention](), dict[str, str]()
+    for one in read.mentions:
+        met, _ = index.meet(_identified(one, read.statements), similar)
+        if met.entity:
+            mentions.append(met)
+            ids[fold(one.name)] = met.entity
+    statements = [made_ for one in read.statements if (made_ := _resolved(one, ids, index))]
+    for statement in statements:
+        if statement.predicate == "name":  # "my name is Anna", says who was "User" so far
+            mentions.append(Mention(statement.object, "person", entity=statement.subject))
+    if not mentions:
+        return None
+    return TurnReading(
+        scope=turn.scope,
+        turn=turn.id,
+        speaker=turn.speaker,
+        said=turn.at,
+        at=turn.at,
+        made=made,
+        mentions=tuple(mentions),
+        statements=tuple(statements),
+        sources=read.sources,
+    )
+
+
+def _identified(mention: Mention, told: Iterable[ReadStatement]) -> Mention:
+    """Give a name what the same turn says that tells its bearer from others: an e-mail address."""
+    own: Mapping[str, str] = {
+        one.predicate: one.object
+        for one in told
+        if one.predicate in IDENTIFYING and fold(one.subject) == fold(mention.name) and not one.over
+    }
+    return replace(mention, attributes={**mention.attributes, **own}) if own else mention
+
+
+def _resolved(
+    one: ReadStatement, ids: Mapping[str, str], index: EntityIndex
+) -> ReadStatement | None:
+    subject = ids.get(fold(one.subject)) or _known(one.subject, index)
+    if not subject:
+        return None
+    object_ = "" if one.predicate == "name" else ids.get(fold(one.object), "")
+    if not object_ and object_type(one.predicate):
+        object_ = _known(one.object, index)
+    if object_ == subject:
+        return None
+    return replace(one, subject=subject, object=object_ or one.object)
+
+
+def _known(name: str, index: EntityIndex) -> str:
+    found = index.named(name)
+    return found[0] if found else ""

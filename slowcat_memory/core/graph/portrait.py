@@ -12,7 +12,7 @@ from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory
 
 
-class Names:
+class EntityNames:
     """What entities are called."""
 
     def __init__(self, entities: Iterable[Memory]) -> None:
@@ -24,7 +24,7 @@ class Names:
         self._entities = {one.id: one for one in entities}
 
     def __iter__(self) -> Iterator[Memory]:
-        """Walk those that are spoken of."""
+        """Walk those that are predicate_in_words of."""
         return (one for one in self._entities.values() if one.retired_at is None)
 
     def __getitem__(self, id: str) -> str:
@@ -100,7 +100,7 @@ class Portrait(Struct, frozen=True):
 
 
 def portrait(
-    entity: Memory, relations: Sequence[Relation], known: Names, now: datetime
+    entity: Memory, relations: Sequence[Relation], known: EntityNames, now: datetime
 ) -> Portrait:
     """Say what is known of an entity.
 
@@ -138,7 +138,7 @@ def _order(one: Relation) -> tuple[datetime, str, str]:
 
 def _line(one: Relation, value: str) -> Line:
     return Line(
-        what=spoken(one.predicate),
+        what=predicate_in_words(one.predicate),
         value=value,
         since=None if one.valid_from == ALWAYS else one.valid_from,
         until=one.valid_to,
@@ -147,7 +147,7 @@ def _line(one: Relation, value: str) -> Line:
     )
 
 
-def spoken(predicate: str) -> str:
+def predicate_in_words(predicate: str) -> str:
     """Write a predicate in words.
 
     Args:

@@ -23,7 +23,7 @@ from slowcat_memory.core.extraction.predicates import (
     sentence,
 )
 from slowcat_memory.core.extraction.prompt_injection import injected
-from slowcat_memory.core.graph.readings import Mention, Statement
+from slowcat_memory.core.graph.readings import Mention, ReadStatement, TurnExtract
 from slowcat_memory.core.text.normalize import STOP_WORDS, clean, fingerprint, fold
 from slowcat_memory.core.time import expressions
 from slowcat_memory.records import Turn
@@ -81,7 +81,7 @@ _SUPPOSED = re.compile(
 )
 
 
-class Named(Struct, frozen=True, forbid_unknown_fields=True):
+class EntityReply(Struct, frozen=True, forbid_unknown_fields=True):
     """Whom or what an LLM names; see ``SYSTEM``."""
 
     name: Annotated[str, Meta(max_length=80)]
@@ -90,7 +90,7 @@ class Named(Struct, frozen=True, forbid_unknown_fields=True):
     confidence: Confidence = "medium"
 
 
-class Related(Struct, frozen=True, forbid_unknown_fields=True):
+class RelationReply(Struct, frozen=True, forbid_unknown_fields=True):
     """How somebody stands to something, as an LLM wrote it; see ``SYSTEM``."""
 
     turn: int
@@ -105,25 +105,11 @@ class Related(Struct, frozen=True, forbid_unknown_fields=True):
     confidence: Confidence = "medium"
 
 
-class Register(Struct, frozen=True, forbid_unknown_fields=True):
+class RegisterReply(Struct, frozen=True, forbid_unknown_fields=True):
     """The answer that is asked for."""
 
-    entities: Annotated[list[Named], Meta(max_length=60)] = []
-    relations: Annotated[list[Related], Meta(max_length=60)] = []
-
-
-class Read(Struct, frozen=True):
-    """What was read in a turn, its names not resolved.
-
-    Attributes:
-        mentions: Whom it mentions.
-        statements: What it says of them, by name.
-        sources: Log ids of the turns that it needs, its own first.
-    """
-
-    mentions: tuple[Mention, ...]
-    statements: tuple[Statement, ...]
-    sources: tuple[int, ...]
+    entities: Annotated[list[EntityReply], Meta(max_length=60)] = []
+    relations: Annotated[list[RelationReply], Meta(max_length=60)] = []
 
 
 def system(types: Sequence[str] = TYPES) -> str:
@@ -155,14 +141,14 @@ class _Seen(Struct, frozen=True):
     types: Sequence[str]
 
 
-def checked(
-    answer: Register,
+def check_reply(
+    answer: RegisterReply,
     asked: Mapping[int, Turn],
     seen: Sequence[Turn],
     zone: tzinfo,
     known: Mapping[str, str] = {},
     types: Sequence[str] = TYPES,
-) -> dict[int, Read]:
+) -> dict[int, TurnExtract]:
     """Keep what can be used of an answer.
 
     Args:
@@ -183,7 +169,7 @@ def checked(
     named = _named(answer.entities, held)
     kinds = {**known, **{fold(one.name): one.type for one in named}}
     kinds |= {fold(turn.speaker): "person" for turn in seen if turn.role == "user"}
-    told: dict[int, list[Statement]] = {}
+    told: dict[int, list[ReadStatement]] = {}
     for one in answer.relations:
         if one.turn in own and (made := _statement(one, own[one.turn], held, kinds)):
             told.setdefault(one.turn, []).append(made)
@@ -194,11 +180,11 @@ def checked(
     }
 
 
-def _named(entities: Iterable[Named], held: _Seen) -> list[Named]:
+def _named(entities: Iterable[EntityReply], held: _Seen) -> list[EntityReply]:
     """Keep the names that were said, with attributes that were said."""
     agents = {fold(turn.speaker) for turn in held.turns if turn.role != "user"}
     said = " ".join(f"{turn.speaker} {turn.text}" for turn in held.turns)
-    kept: dict[str, Named] = {}
+    kept: dict[str, EntityReply] = {}
     for one in entities:
         name, kind = tidy(one.name), _kind(one.type, held.types)
         if one.confidence == "low" or not _nameable(name, said) or fold(name) in agents:
@@ -208,7 +194,7 @@ def _named(entities: Iterable[Named], held: _Seen) -> list[Named]:
             for key, value in one.attributes.items()
             if canonical(key) and _sayable(tidy(value), said, held)
         }
-        kept.setdefault(fold(name), Named(name, kind, attributes, one.confidence))
+        kept.setdefault(fold(name), EntityReply(name, kind, attributes, one.confidence))
     return list(kept.values())
 
 
@@ -236,7 +222,9 @@ def _sayable(value: str, said: str, held: _Seen) -> bool:
     return bool(words) and all(word[:4] in there for word in words) and not strays(value, held.firm)
 
 
-def _statement(one: Related, turn: Turn, held: _Seen, kinds: Mapping[str, str]) -> Statement | None:
+def _statement(
+    one: RelationReply, turn: Turn, held: _Seen, kinds: Mapping[str, str]
+) -> ReadStatement | None:
     """Hold one relation against the turn that it names."""
     quote, object_ = " ".join(clean(one.quote)[0].split()), tidy(one.object)
     predicate, subject = canonical(one.predicate), tidy(one.subject)
@@ -255,7 +243,7 @@ def _statement(one: Related, turn: Turn, held: _Seen, kinds: Mapping[str, str]) 
     if not (by_name and _nameable(object_, window)) and not _sayable(object_, turn.text, held):
         return None
     since, until = _moment(one.since, turn, held, "start"), _moment(one.until, turn, held, "end")
-    return Statement(
+    return ReadStatement(
         subject=subject,
         predicate=predicate,
         object=object_,
@@ -290,11 +278,11 @@ def _moment(words: str | None, turn: Turn, held: _Seen, edge: str) -> datetime |
 
 def _read(
     turn: Turn,
-    named: Sequence[Named],
-    told: Sequence[Statement],
+    named: Sequence[EntityReply],
+    told: Sequence[ReadStatement],
     held: _Seen,
     kinds: Mapping[str, str],
-) -> Read | None:
+) -> TurnExtract | None:
     """Put together what a turn says: the names that it holds or that its statements need."""
     words, mentions = f" {fingerprint(turn.text)} ", dict[str, Mention]()
     for one in named:
@@ -315,4 +303,4 @@ def _read(
     if not mentions:
         return None
     content = " ".join(one.name for one in mentions.values())
-    return Read(tuple(mentions.values()), tuple(told), needed(content, turn, held.turns))
+    return TurnExtract(tuple(mentions.values()), tuple(told), needed(content, turn, held.turns))

@@ -33,7 +33,7 @@ class Mention(Struct, frozen=True, omit_defaults=True):
     entity: str = ""
 
 
-class Statement(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ReadStatement(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a turn says of somebody or something.
 
     Attributes:
@@ -61,7 +61,21 @@ class Statement(Struct, frozen=True, kw_only=True, omit_defaults=True):
     confidence: Confidence = "high"
 
 
-class Reading(Struct, frozen=True, kw_only=True):
+class TurnExtract(Struct, frozen=True):
+    """What was read in a turn, its names not resolved.
+
+    Attributes:
+        mentions: Whom it mentions.
+        statements: What it says of them, by name.
+        sources: Log ids of the turns that it needs, its own first.
+    """
+
+    mentions: tuple[Mention, ...]
+    statements: tuple[ReadStatement, ...]
+    sources: tuple[int, ...]
+
+
+class TurnReading(Struct, frozen=True, kw_only=True):
     """What one turn says.
 
     Attributes:
@@ -84,7 +98,7 @@ class Reading(Struct, frozen=True, kw_only=True):
     at: datetime
     made: Made
     mentions: tuple[Mention, ...] = ()
-    statements: tuple[Statement, ...] = ()
+    statements: tuple[ReadStatement, ...] = ()
     sources: tuple[int, ...] = ()
     retired_at: datetime | None = None
 
@@ -116,7 +130,7 @@ class Reading(Struct, frozen=True, kw_only=True):
         )
 
     @classmethod
-    def of(cls, memory: Memory) -> "Reading":
+    def of(cls, memory: Memory) -> "TurnReading":
         """Read one as it is kept.
 
         Args:
@@ -138,7 +152,7 @@ class Reading(Struct, frozen=True, kw_only=True):
                 made=memory.made or Made(job=""),
                 mentions=msgspec.json.decode(memory.facets["mentions"], type=tuple[Mention, ...]),
                 statements=msgspec.json.decode(
-                    memory.facets["statements"], type=tuple[Statement, ...]
+                    memory.facets["statements"], type=tuple[ReadStatement, ...]
                 ),
                 sources=memory.sources,
                 retired_at=memory.retired_at,

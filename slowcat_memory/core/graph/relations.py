@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.predicates import FUNCTIONAL, Confidence
+from slowcat_memory.core.extraction.predicates import Confidence, is_functional
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Made, Memory
 
@@ -186,7 +186,7 @@ def history(relations: Iterable[Relation], subject: str, predicate: str = "") ->
 # ------------------------------------------------------------------- learning
 
 
-def learn(
+def assert_relation(
     known: Iterable[Relation], new: Relation, functional: bool | None = None
 ) -> list[Relation]:
     """Take up a statement.
@@ -194,13 +194,13 @@ def learn(
     Args:
         known: What there is of its subject and predicate; others are passed over.
         new: What was said, ``valid_to`` set where it was said to be over.
-        functional: Whether a subject has one at a time; None asks ``FUNCTIONAL``.
+        functional: Whether a subject has one at a time; None asks `is_functional`.
 
     Returns:
         What to put, those that are retired by it included; empty when it is known already.
     """
     if functional is None:
-        functional = new.predicate in FUNCTIONAL
+        functional = is_functional(new.predicate)
     own = [one for one in history(known, new.subject, new.predicate) if one.scope == new.scope]
     same = [one for one in own if fold(one.object) == fold(new.object)]
     if new.valid_to is not None and (open_ := _open_at(same, new.valid_to)):

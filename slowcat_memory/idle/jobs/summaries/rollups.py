@@ -32,7 +32,7 @@ from slowcat_memory.core.summaries.summary import (
 )
 from slowcat_memory.core.time.periods import Period, PeriodKind, period_of
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
-from slowcat_memory.idle.jobs.extraction.due import may_see
+from slowcat_memory.idle.jobs.extraction.session_extractor import may_see
 from slowcat_memory.idle.jobs.summaries.shared import (
     SummariesOptions,
     mark_of,

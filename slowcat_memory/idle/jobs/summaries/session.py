@@ -18,7 +18,7 @@ from slowcat_memory.core.summaries.summary import (
     superseding,
 )
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
-from slowcat_memory.idle.jobs.extraction.due import visible
+from slowcat_memory.idle.jobs.extraction.session_extractor import visible_turns
 from slowcat_memory.idle.jobs.summaries import rollups, topics
 from slowcat_memory.idle.jobs.summaries.shared import (
     SummariesOptions,
@@ -59,7 +59,7 @@ class SessionSummary:
         """Sum up one session; see ``idle.job.Job``."""
         with context.snapshot() as snapshot:
             session = snapshot.session(task.key)
-            turns = visible(snapshot, session, context) if session else []
+            turns = visible_turns(snapshot, session, context) if session else []
             old = snapshot.memory(task.scope, summary_id(task.key))
             who, private = persona(snapshot, task.scope), is_private(snapshot, turns)
         digest = digest_of(VERSION, of_turns(turns))
@@ -100,7 +100,7 @@ def summary_id(session: str) -> str:
 
 
 def _due(snapshot: Snapshot, session: Session, context: JobContext) -> bool:
-    turns = visible(snapshot, session, context) if session.turns else []
+    turns = visible_turns(snapshot, session, context) if session.turns else []
     old = snapshot.memory(session.scope, summary_id(session.id))
     if len(turns) < context.options.least_turns:
         return old is not None and old.retired_at is None

@@ -26,7 +26,7 @@ from slowcat_memory.core.summaries.summary import Told, current
 from slowcat_memory.core.text.normalize import Tokenizer, estimate_tokens
 from slowcat_memory.errors import BadAnswerError, EndpointError, EndpointRefusedError
 from slowcat_memory.idle.job import JobContext
-from slowcat_memory.idle.jobs.extraction.due import goes_on, news
+from slowcat_memory.idle.jobs.extraction.session_extractor import is_open, read_log
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Cursor, Memory, Session, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
@@ -146,13 +146,13 @@ def touched(
         after, read = 0, Reading(mark)
     else:
         after = before.position
-    upto, first = news(snapshot, after, read.open, set(context.scopes()))
+    upto, first = read_log(snapshot, after, read.open, set(context.scopes()))
     found, still = list[Session](), dict[str, int]()
     for id, turn in first.items():
         session = snapshot.session(id)
         if session is None:
             continue
-        if rested and goes_on(session, context):
+        if rested and is_open(session, context):
             still[id] = turn
         else:
             found.append(session)

@@ -33,7 +33,7 @@ from slowcat_memory.core.summaries.topics import ClusterOptions, Topic, added
 from slowcat_memory.core.text.bag_of_words import bags
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
-from slowcat_memory.idle.jobs.extraction.due import may_see
+from slowcat_memory.idle.jobs.extraction.session_extractor import may_see
 from slowcat_memory.idle.jobs.summaries.shared import (
     mark_of,
     numbered,

@@ -19,7 +19,7 @@ from slowcat_memory.core.summaries.summary import (
 )
 from slowcat_memory.core.time.stretches import stretches
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
-from slowcat_memory.idle.jobs.extraction.due import visible
+from slowcat_memory.idle.jobs.extraction.session_extractor import visible_turns
 from slowcat_memory.idle.jobs.summaries import meta
 from slowcat_memory.idle.jobs.summaries.shared import (
     SummariesOptions,
@@ -61,7 +61,7 @@ class WindowSummary:
     def _due(self, snapshot: Snapshot, session: Session, context: JobContext) -> list[Task]:
         if session.turns <= context.options.window_turns:
             return []
-        turns = visible(snapshot, session, context)
+        turns = visible_turns(snapshot, session, context)
         there = windows_of(snapshot, session.scope, session.id)
         covered = {id for memory in there for id in memory.sources}
         found = stretches([turn.id for turn in turns], covered, context.options.window_turns)
@@ -74,7 +74,7 @@ class WindowSummary:
         session_id, id = task.key.rpartition("/")[0], f"{KIND}/{task.key}"
         with context.snapshot() as snapshot:
             session = snapshot.session(session_id)
-            seen = visible(snapshot, session, context) if session else []
+            seen = visible_turns(snapshot, session, context) if session else []
             turns = [turn for turn in seen if turn.id in task.sources]
             old = snapshot.memory(task.scope, id)
             there = windows_of(snapshot, task.scope, session_id)
