@@ -43,7 +43,7 @@ from slowcat_memory.idle.jobs.feedback.corrections import CorrectionsOptions
 from slowcat_memory.idle.jobs.feedback.rerank import RerankOptions
 from slowcat_memory.idle.jobs.feedback.tune import TuneOptions
 from slowcat_memory.idle.jobs.reflection.profile import ProfileOptions
-from slowcat_memory.idle.jobs.summaries.shared import SummariesOptions
+from slowcat_memory.idle.jobs.summaries.purposes import SummariesOptions
 from slowcat_memory.idle.jobs.summaries.topics import TopicsOptions
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.index import IndexOptions

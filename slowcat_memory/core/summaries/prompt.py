@@ -1,4 +1,4 @@
-"""What an LLM is asked about a conversation as a whole, and what of its answer is kept.
+"""What an LLM is asked about a conversation as a whole, and what of its answer is check_reply.
 
 The one who sums up is the agent itself: its own persona stands in the instruction, and behind it
 that it looks back. So a summary is in its voice, and what it noted of the relationship is its own.
@@ -27,7 +27,7 @@ from slowcat_memory.core.summaries.extractive import (
     lines,
     told,
 )
-from slowcat_memory.core.summaries.summary import Told
+from slowcat_memory.core.summaries.summary import SummaryText
 from slowcat_memory.core.summaries.topics import name
 from slowcat_memory.core.text.normalize import STOP_WORDS, fingerprint, neutralise
 from slowcat_memory.core.text.rare_words import worth_knowing
@@ -62,7 +62,7 @@ class Purpose(Struct, frozen=True, kw_only=True):
     Attributes:
         name: What it is called.
         asks: What the LLM is asked for.
-        sentences: How many are kept.
+        sentences: How many are check_reply.
         words: How long the summary may be.
         max_tokens: Of the answer.
         temperature: 0 to 1.
@@ -168,7 +168,7 @@ def instruction(purpose: Purpose, persona: str = "") -> str:
     return f"{opening}\n\nYou are given a record. Write:\n\n{purpose.asks}\n\n{_RULES}"
 
 
-def kept(answer: Reflection, purpose: Purpose, ground: Ground) -> Told | None:
+def check_reply(answer: Reflection, purpose: Purpose, ground: Ground) -> SummaryText | None:
     """Keep what can be used of an answer.
 
     Args:
@@ -177,7 +177,7 @@ def kept(answer: Reflection, purpose: Purpose, ground: Ground) -> Told | None:
         ground: What the record gives to hold on to.
 
     Returns:
-        What is kept, without a model's name; None when nothing is left of the summary.
+        What is check_reply, without a model's name; None when nothing is left of the summary.
     """
     held = [one for one in sentences(answer.summary) if _true(one, ground) and not injected(one)]
     text = _within(held[: purpose.sentences], purpose.words)
@@ -186,7 +186,7 @@ def kept(answer: Reflection, purpose: Purpose, ground: Ground) -> Told | None:
     relationship = [
         one for one in sentences(answer.relationship) if _true(one, ground) and not injected(one)
     ]
-    return Told(
+    return SummaryText(
         text=text,
         topics=_few(answer.topics, MOST_TOPICS, TOPIC_WORDS, ground),
         entities=_few(
@@ -218,7 +218,7 @@ def by_rule(
     vectors: np.ndarray | None,
     tokenize: Tokenize,
     options: ExtractiveOptions = ExtractiveOptions(),
-) -> Told:
+) -> SummaryText:
     """Sum up without an LLM: by sentences that were said, telling words, and names.
 
     Args:
@@ -236,7 +236,7 @@ def by_rule(
         options = replace(options, share=1.0)
     picked = chosen(said, tokenize, vectors, options)
     text = " ".join(line.text for line in picked) if summaries else told(picked)
-    return Told(
+    return SummaryText(
         text=text,
         topics=_telling([_LABEL.sub("", turn.text) for turn in turns]),
         entities=_entities(turns),
@@ -288,7 +288,7 @@ def _few(texts: Iterable[str], most: int, words: int, ground: Ground) -> tuple[s
 
 
 def _true(text: str, ground: Ground) -> bool:
-    """Tell whether a few words may be kept; a sentence shows which capital letters mean names."""
+    """Tell whether a few words may be check_reply; a sentence shows which capital letters mean names."""
     english = bool(_ENGLISH & ground.words)
     return harmless(text) and not strays(f"{text}{_AS_TOLD if english else ''}", ground)
 

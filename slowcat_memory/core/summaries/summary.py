@@ -1,4 +1,4 @@
-"""What a summary is: its kinds and names, what it keeps beside its text, and how it is superseded.
+"""What a summary is: its kinds and names, what it keeps beside its text, and how it is archived.
 
 A summary's id follows from what it covers, so that there is one of each. When it is made anew (a
 session went on, a late one came, an LLM took over from a rule), the one before stays as history: its
@@ -20,13 +20,13 @@ WINDOW, META = "summary/window", "summary/meta"
 DAY, WEEK, TOPIC = "summary/day", "summary/week", "summary/topic"
 KINDS = (SESSION_SUMMARY, WINDOW, META, DAY, WEEK, TOPIC)
 SPEAKER = "Summary"  # where a line of dialogue has a name
-HISTORY = "~"  # between the id of a summary and the digest, once it is superseded
+HISTORY = "~"  # between the id of a summary and the digest, once it is archived
 IMPORTANCE = 0.5
 BETWEEN = "; "  # items of a list in a facet
 ARCHIVED = {SESSION_SUMMARY: "SESSION", DAY: "DAILY", WEEK: "WEEKLY", TOPIC: "TOPIC"}
 
 
-class Told(Struct, frozen=True, kw_only=True):
+class SummaryText(Struct, frozen=True, kw_only=True):
     """What a summary says.
 
     Attributes:
@@ -76,7 +76,7 @@ class Subject(Struct, frozen=True, kw_only=True):
     local_only: bool = False
 
 
-def summary(subject: Subject, told: Told, made: Made, now: datetime) -> Memory:
+def summary(subject: Subject, told: SummaryText, made: Made, now: datetime) -> Memory:
     """Make the memory.
 
     Args:
@@ -117,7 +117,7 @@ def summary(subject: Subject, told: Told, made: Made, now: datetime) -> Memory:
     )
 
 
-def superseding(new: Memory, old: Memory | None, now: datetime) -> tuple[Memory, ...]:
+def replacing(new: Memory, old: Memory | None, now: datetime) -> tuple[Memory, ...]:
     """Put a summary in the place of the one before.
 
     Args:
@@ -128,10 +128,10 @@ def superseding(new: Memory, old: Memory | None, now: datetime) -> tuple[Memory,
     Returns:
         What is to be written: the new one, and the old one as history.
     """
-    return (new,) if old is None else (new, *superseded(old, now))
+    return (new,) if old is None else (new, *archived(old, now))
 
 
-def superseded(old: Memory, now: datetime) -> tuple[Memory, ...]:
+def archived(old: Memory, now: datetime) -> tuple[Memory, ...]:
     """Keep a summary as history, under another id.
 
     Args:
@@ -149,7 +149,7 @@ def superseded(old: Memory, now: datetime) -> tuple[Memory, ...]:
 
 
 def current(memories: Iterable[Memory]) -> Iterator[Memory]:
-    """Leave out what was superseded.
+    """Leave out what was archived.
 
     Args:
         memories: Summaries.
@@ -160,7 +160,7 @@ def current(memories: Iterable[Memory]) -> Iterator[Memory]:
     return (m for m in memories if m.retired_at is None and HISTORY not in m.id)
 
 
-def stale(old: Memory | None, digest: str, *, llm: bool) -> bool:
+def is_stale(old: Memory | None, digest: str, *, llm: bool) -> bool:
     """Tell whether a summary is missing, made of something else, or could be made by an LLM.
 
     Args:
@@ -274,3 +274,8 @@ def _model(memory: Memory) -> str:
 def _time(memory: Memory, facet: str) -> datetime:
     told = memory.facets.get(facet)
     return datetime.fromisoformat(told) if told else memory.valid_from
+
+
+def topic_name(text: SummaryText) -> str:
+    """Return a topic's name: the LLM's first topic, or up to three words of a rule."""
+    return text.topics[0] if text.model and text.topics else ", ".join(text.topics[:3])

@@ -20,13 +20,11 @@ class ClusterOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     Attributes:
         join_at: Cosine with a topic's centroid from which a memory joins it.
         merge_at: Cosine of two centroids from which two topics become one.
-        least: Members from which a topic is worth telling.
         most: How many topics are kept apart; beyond it the nearest two are joined.
     """
 
     join_at: float = 0.45
     merge_at: float = 0.8
-    least: int = 3
     most: int = 200
 
 
@@ -47,7 +45,7 @@ class Topic(Struct, frozen=True):
         return self.total / max(float(np.linalg.norm(self.total)), 1e-9)
 
 
-def added(
+def grow_topics(
     topics: Sequence[Topic],
     ids: Sequence[str],
     vectors: np.ndarray,
