@@ -3,7 +3,31 @@
 import re
 from typing import Literal
 
+from msgspec import Struct
+
 Confidence = Literal["high", "medium", "low"]
+
+
+class Triple(Struct, frozen=True, kw_only=True):
+    """Subject, predicate and object, with the words that say it.
+
+    The shapes of a fact on its way from a turn to the store extend it: they are stored flat.
+
+    Attributes:
+        subject: A name; an entity's id once it is resolved.
+        predicate: In snake_case; "" where none was said.
+        object: A name or value, an entity's id once it is resolved; "" where none was said.
+        quote: Words of the turn that say it.
+        confidence: How sure the extractor was.
+    """
+
+    subject: str
+    predicate: str
+    object: str
+    quote: str = ""
+    confidence: Confidence = "high"
+
+
 # A subject has one of each at a time; of any other predicate it may have several.
 FUNCTIONAL = frozenset(
     """address age birthday born_in citizen_of city email employer favourite_colour gender

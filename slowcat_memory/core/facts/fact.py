@@ -8,10 +8,9 @@ import hashlib
 from collections.abc import Iterable
 from datetime import datetime
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.predicates import Confidence
+from slowcat_memory.core.extraction.predicates import Triple
 from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.core.memory.kinds import FACT, QUARANTINED, family
 from slowcat_memory.core.text.normalize import fold
@@ -24,35 +23,25 @@ TYPES = (
 IMPORTANCE: dict[str, float] = {"high": 0.5, "medium": 0.45, "low": 0.2}
 
 
-class ExtractedFact(Struct, frozen=True, kw_only=True):
-    """A fact that was drawn from a turn, and held against it.
+class ExtractedFact(Triple, frozen=True, kw_only=True):
+    """A fact that was extracted from a turn, and checked against it.
 
     Attributes:
         turn: The turn that says it.
         type: One of ``TYPES``, or a word of the extractor's own.
-        subject: Whom or what it is about.
         content: A plain sentence in the third person.
-        quote: The words of the turn that say it.
-        confidence: How sure the extractor is.
         date: The day it speaks of, "2026-05-12", "2026-05" or "2026"; "" where it names none.
         since: Since when it is true.
         sources: Log ids of the turns that it was made from, the turn's own first.
-        predicate: In snake_case; "" where nobody said.
-        object: What of the subject; "" where nobody said.
         why: Why it is quarantined; "" for a fact.
     """
 
     turn: Turn
     type: str
-    subject: str
     content: str
-    quote: str
-    confidence: Confidence
     date: str
     since: datetime
     sources: tuple[int, ...]
-    predicate: str = ""
-    object: str = ""
     why: str = ""
 
 

@@ -12,7 +12,7 @@ from datetime import datetime
 import msgspec
 from msgspec import Struct
 
-from slowcat_memory.core.extraction.predicates import Confidence
+from slowcat_memory.core.extraction.predicates import Triple
 from slowcat_memory.core.memory.kinds import READING
 from slowcat_memory.records import Made, Memory
 
@@ -33,32 +33,22 @@ class Mention(Struct, frozen=True, omit_defaults=True):
     entity: str = ""
 
 
-class ReadStatement(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ReadStatement(Triple, frozen=True, kw_only=True, omit_defaults=True):
     """What a turn says of somebody or something.
 
     Attributes:
-        subject: A name; once it is resolved, an entity's id.
-        predicate: In snake_case.
-        object: A name or a value; once it is resolved, an entity's id or a value.
         text: The same as a sentence.
-        quote: Words of the turn that say it.
-        since: Since when, None where nobody said.
-        until: Until when, None where nobody said.
+        since: Since when, None where that was not said.
+        until: Until when, None where that was not said.
         over: Whether it is said to be over.
         corrects: Whether it takes back what was said before, rather than that things have changed.
-        confidence: How sure its extractor was.
     """
 
-    subject: str
-    predicate: str
-    object: str
     text: str
-    quote: str
     since: datetime | None = None
     until: datetime | None = None
     over: bool = False
     corrects: bool = False
-    confidence: Confidence = "high"
 
 
 class TurnExtract(Struct, frozen=True):

@@ -11,10 +11,9 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.predicates import Confidence, is_functional
+from slowcat_memory.core.extraction.predicates import Triple, is_functional
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Made, Memory
 
@@ -22,38 +21,28 @@ RELATION = "relation"
 ALWAYS = datetime(1, 1, 1, tzinfo=UTC)  # since when, where nobody said
 
 
-class Relation(Struct, frozen=True, kw_only=True):
-    """A subject, a predicate and an object, with both times.
+class Relation(Triple, frozen=True, kw_only=True):
+    """A triple of entities or values, with both times.
 
     Attributes:
         scope: Its namespace.
-        subject: An entity's id.
-        predicate: In snake_case: "lives_in".
-        object: An entity's id, or a value.
         text: The same as a sentence.
-        valid_from: Since when it is true; ``ALWAYS`` where nobody said.
+        valid_from: Since when it is true; ``ALWAYS`` where that was not said.
         valid_to: Until when; None while true.
-        recorded_at: Since when we believe it.
-        retired_at: Until when we did; None while we do.
+        recorded_at: Since when the memory believes it.
+        retired_at: Until when it did; None while it does.
         sources: Log ids of the turns that say so.
-        quote: Words of one of them that say so.
-        confidence: How sure its extractor was.
-        speaker: Who said it.
+        speaker: The user who said it.
         made: Which job made it.
     """
 
     scope: str
-    subject: str
-    predicate: str
-    object: str
     text: str
     valid_from: datetime
     recorded_at: datetime
     valid_to: datetime | None = None
     retired_at: datetime | None = None
     sources: tuple[int, ...] = ()
-    quote: str = ""
-    confidence: Confidence = "high"
     speaker: str = ""
     made: Made | None = None
 
