@@ -1,4 +1,4 @@
-"""How things stand to one another, in words: the predicates that are preferred, and what they join."""
+"""Triples and their predicates: which are preferred, which have one object at a time, what they join."""
 
 import re
 from typing import Literal
@@ -65,14 +65,7 @@ _FORM = re.compile(r"[a-z][a-z_0-9äöüß]{1,39}")
 
 
 def canonical(predicate: str) -> str:
-    """Write a predicate as it is kept.
-
-    Args:
-        predicate: As somebody wrote it.
-
-    Returns:
-        In snake_case, one word for what means the same; "" for none.
-    """
+    """Return a predicate in snake_case, one word for all that mean the same; "" for none."""
     name = _NOT_ONE_WORD.sub("_", predicate.casefold()).strip("_")
     name = name.replace("favorite", "favourite")
     name = _SAME.get(name, name)
@@ -85,30 +78,14 @@ def is_functional(predicate: str) -> bool:
 
 
 def object_type(predicate: str) -> str:
-    """Tell what the object of a predicate is.
-
-    Args:
-        predicate: In snake_case.
-
-    Returns:
-        A type of entities; "" for a value.
-    """
+    """Return the entity type of a predicate's object; "" for a plain value."""
     if predicate in _OBJECTS:
         return _OBJECTS[predicate]
     return "person" if predicate.startswith("has_") and predicate != "has_to" else ""
 
 
 def sentence(subject: str, predicate: str, object: str) -> str:
-    """Say a relation.
-
-    Args:
-        subject: A name.
-        predicate: In snake_case.
-        object: A name or a value.
-
-    Returns:
-        A plain sentence, of these words alone.
-    """
+    """Return a triple as a plain sentence that holds only these words."""
     if predicate == "age":
         return f"{subject} is {object} years old."
     if predicate in ("name", "address", "birthday", "email", "phone"):

@@ -1,7 +1,7 @@
 """A fact as it is kept: a plain sentence about somebody, with the words that say it.
 
-It is a memory that recall never offers by itself, and an index key to the chunk of the turn that
-says it: the conversation is offered the user's own words.
+It is a memory that recall never offers by itself, and an index key to the chunk of the turn that says
+it: the conversation is offered the user's own words.
 """
 
 import hashlib
@@ -46,16 +46,7 @@ class ExtractedFact(Triple, frozen=True, kw_only=True):
 
 
 def fact_id(scope: str, content: str, source: int) -> str:
-    """Name a fact: the same words of the same turn are the same fact.
-
-    Args:
-        scope: Its namespace.
-        content: Its sentence.
-        source: Log id of the turn that says it.
-
-    Returns:
-        The memory id.
-    """
+    """Return the memory id of a fact: the same words of the same turn are the same fact."""
     parts = "\0".join((scope, fold(content), str(source)))
     return f"{FACT}/{hashlib.blake2b(parts.encode(), digest_size=8).hexdigest()}"
 
@@ -63,16 +54,13 @@ def fact_id(scope: str, content: str, source: int) -> str:
 def fact_memory(
     drawn: ExtractedFact, now: datetime, made: Made, *, local_only: bool = False
 ) -> Memory:
-    """Write a fact down.
+    """Return a fact as a memory.
 
     Args:
         drawn: The fact.
-        now: When it was drawn.
-        made: Who drew it.
-        local_only: Whether one of its turns stays on this machine.
-
-    Returns:
-        The memory.
+        now: When it was extracted.
+        made: Which job and model extracted it.
+        local_only: Whether one of its turns must not leave this machine.
     """
     facets = {
         "subject": drawn.subject,
@@ -102,14 +90,9 @@ def fact_memory(
 
 
 def fact_key(fact: Memory) -> Key | None:
-    """Make the key by which a fact leads to the turn that says it.
+    """Return the index key from a fact to the turn that says it.
 
-    Args:
-        fact: The fact.
-
-    Returns:
-        The key; None for what leads nowhere: what is doubtful, quarantined, supersede or without
-        a turn.
+    None for a fact that is doubtful, quarantined, superseded or without a turn.
     """
     held = is_fact(fact) and fact.retired_at is None and fact.sources
     if not held or fact.facets.get("confidence") == "low":
@@ -126,18 +109,18 @@ def fact_key(fact: Memory) -> Key | None:
 
 
 def key_id(fact: Memory) -> str:
-    """Name the key of a fact, whether it has one or not."""
+    """Return the id of a fact's key, whether it has one or not."""
     source = fact.sources[0] if fact.sources else 0
     return f"{chunk_id(source)}?f{fact.id.partition('/')[2]}"
 
 
 def is_fact(memory: Memory) -> bool:
-    """Tell whether a memory is a fact, and not one that is quarantined."""
+    """Return whether a memory is a fact, and not a quarantined one."""
     return family(memory.kind) == FACT and memory.kind != QUARANTINED
 
 
 def type_of(fact: Memory) -> str:
-    """Name the type of a fact: "preference" of "fact/preference"."""
+    """Return the type of a fact: "preference" of "fact/preference"."""
     return fact.kind.partition("/")[2]
 
 
@@ -145,30 +128,19 @@ def type_of(fact: Memory) -> str:
 
 
 def add_sources(fact: Memory, by: Memory) -> Memory:
-    """Add the sources of a fact that says the same.
-
-    Args:
-        fact: The one that stays.
-        by: The other.
-
-    Returns:
-        The fact, with a count of the turns that say it.
-    """
+    """Return a fact with the sources of another that says the same, and their count."""
     said = tuple(dict.fromkeys((*fact.sources, *by.sources)))
     return replace(fact, sources=said, facets=fact.facets | {"sources": str(len(said))})
 
 
 def supersede(fact: Memory, by: Memory, now: datetime, *, same: bool = False) -> Memory:
-    """Take a fact out of use for another; it is never lost.
+    """Return a fact as retired by another; it stays in the store.
 
     Args:
         fact: The one that goes.
         by: The one that stays.
         now: When that was found out.
         same: Whether they say the same: else this one was true until the other began to be.
-
-    Returns:
-        The fact as it is kept.
     """
     over = None if same else max(fact.valid_from, by.valid_from)
     facets = fact.facets | {"superseded_by": by.id} | ({"why": "same"} if same else {})
@@ -176,15 +148,7 @@ def supersede(fact: Memory, by: Memory, now: datetime, *, same: bool = False) ->
 
 
 def revive(facts: Iterable[Memory], gone: frozenset[str]) -> list[Memory]:
-    """Bring back what was supersede by facts that turn out not to be any.
-
-    Args:
-        facts: All facts.
-        gone: Ids of those that are none.
-
-    Returns:
-        The facts that hold again.
-    """
+    """Return the facts that hold again because what superseded them, ``gone``, was no fact."""
     found = [one for one in facts if one.facets.get("superseded_by") in gone and one.id not in gone]
     dropped = ("superseded_by", "why")
     return [
