@@ -1,8 +1,8 @@
-"""Readings to entities and relations: a pure function of what was read, whatever the order of work.
+"""Turn readings to entities and relations: a pure function, independent of the order of work.
 
-What each turn says is taken up in the order of the log, by `relations.learn`. Where a reading was
-taken back (an LLM's took the place of a rule's, or a person said that it is wrong), what is believed
-from then on is what the others add up to; what was believed before stays in the history.
+What each turn says is asserted in the order of the log, by `relations.assert_relation`. Where a reading
+was taken back (an LLM's replaced a rule's, or the user said that it is wrong), what is believed from
+then on follows from the others; what was believed before stays in the history.
 """
 
 from collections import defaultdict
@@ -33,14 +33,7 @@ class _Told(Struct, frozen=True):
 
 
 def group_of(statement: ReadStatement) -> Group:
-    """Name the statements that bear on one another.
-
-    Args:
-        statement: A resolved statement.
-
-    Returns:
-        What those have in common.
-    """
+    """Return what the statements have in common that can contradict one another."""
     if is_functional(statement.predicate):
         return statement.subject, statement.predicate
     return statement.subject, statement.predicate, fold(statement.object)
@@ -50,14 +43,13 @@ def group_of(statement: ReadStatement) -> Group:
 
 
 def entities(readings: Iterable[TurnReading], only: set[str] | None = None) -> dict[str, Memory]:
-    """Gather who and what is known.
+    """Return the entities that readings mention, as memories, by id.
+
+    Of each attribute the newest value counts; every other name is kept.
 
     Args:
         readings: All of a namespace, in any order.
-        only: Ids of the entities that are wanted; None for every one.
-
-    Returns:
-        Each as it is kept, by id: of attributes the newest counts, every other name is kept.
+        only: Ids of the entities that are wanted; None for all.
     """
     found: dict[str, list[tuple[Mention, TurnReading]]] = defaultdict(list)
     for reading in _in_order(one for one in readings if one.retired_at is None):
@@ -106,20 +98,13 @@ def _entity(id: str, mentions: Sequence[tuple[Mention, TurnReading]]) -> Memory:
 
 
 def _words(mention: Mention) -> int:
-    """Count the words of a name that says more: "Anna Weber" for "Anna", not "my sister Anna"."""
+    """Return how many words a fuller name has: "Anna Weber" for "Anna"; 0 for "my sister Anna"."""
     reduced = names(mention.name, mention.type)[0]
     return 0 if reduced.roles or "of" in reduced.words else len(reduced.words)
 
 
 def attributes_of(entity: Memory) -> dict[str, str]:
-    """Read the attributes of an entity as it is kept.
-
-    Args:
-        entity: Of the kind "entity/…".
-
-    Returns:
-        Them, by name.
-    """
+    """Return the attributes of an entity's memory."""
     return {
         name.removeprefix(ATTRIBUTE): value
         for name, value in entity.facets.items()
@@ -128,14 +113,7 @@ def attributes_of(entity: Memory) -> dict[str, str]:
 
 
 def names_of(entity: Memory) -> tuple[str, ...]:
-    """Read the names of an entity as it is kept.
-
-    Args:
-        entity: Of the kind "entity/…".
-
-    Returns:
-        The fullest one first.
-    """
+    """Return the names of an entity's memory, the fullest one first."""
     also = entity.facets.get("also", "")
     return (entity.facets.get("name", ""), *(also.split(SEPARATOR) if also else ()))
 
@@ -144,14 +122,11 @@ def names_of(entity: Memory) -> tuple[str, ...]:
 
 
 def relations(readings: Iterable[TurnReading], only: set[Group] | None = None) -> list[Relation]:
-    """Work out who stands how to what, with both times.
+    """Return the relations that readings state, with both times: what is believed, and what was.
 
     Args:
         readings: All of a namespace, those that were taken back included, in any order.
-        only: The groups that are wanted; None for every one.
-
-    Returns:
-        What is believed and what was; the same for the same readings.
+        only: The groups that are wanted; None for all.
     """
     groups: dict[Group, list[_Told]] = defaultdict(list)
     for reading in _in_order(readings):
@@ -167,7 +142,7 @@ def _in_order(readings: Iterable[TurnReading]) -> list[TurnReading]:
 
 
 def _history(told: Sequence[_Told]) -> list[Relation]:
-    """Live through one group's statements, moment by moment."""
+    """Replay one group's statements, moment by moment."""
     gone = {one.reading.retired_at for one in told if one.reading.retired_at is not None}
     rows: dict[str, Relation] = {}
     for at in sorted({one.reading.at for one in told} | gone):
@@ -196,7 +171,7 @@ def _learned(rows: dict[str, Relation], told: Iterable[_Told]) -> dict[str, Rela
 def _restated(
     rows: dict[str, Relation], fresh: dict[str, Relation], at: datetime
 ) -> dict[str, Relation]:
-    """Believe something else from now on: what is the same goes on as it was."""
+    """Return the rows that differ from now on; what is the same goes on as it was."""
     had = {_content(row): row for row in believed(rows.values())}
     want = {_content(row): row for row in believed(fresh.values())}
     ended = [retired(row, at) for key, row in had.items() if key not in want]
@@ -245,12 +220,12 @@ def _relation(told: _Told, known: Sequence[Relation]) -> Relation | None:
 
 
 class StoredGraph(Struct, frozen=True):
-    """The graph of a namespace as it is kept.
+    """The graph of a namespace as it is stored.
 
     Attributes:
-        readings: All that was read, what was taken back included.
-        entities: Kinds "entity/…".
-        relations: Kinds "relation/…".
+        readings: All of them, those that were taken back included.
+        entities: Of kind "entity/…".
+        relations: Of kind "relation/…".
     """
 
     readings: Sequence[TurnReading]
@@ -271,17 +246,9 @@ class Changes(Struct, frozen=True):
 
 
 def new_readings(kept: StoredGraph, new: Iterable[TurnReading], now: datetime) -> list[TurnReading]:
-    """Put new readings in the place of those that they replace.
+    """Return the readings to write: new ones, and those that they replace, retired.
 
-    An LLM's takes that of a rule's of the same turn, unless it has nothing to say where that has.
-
-    Args:
-        kept: What there is.
-        new: What was read now.
-        now: The time.
-
-    Returns:
-        Those to write: the new ones, and those that are taken back.
+    An LLM's reading replaces a rule's of the same turn, unless it states nothing where the rule's does.
     """
     standing: dict[int, list[TurnReading]] = {}
     for reading in kept.readings:
@@ -302,15 +269,12 @@ def new_readings(kept: StoredGraph, new: Iterable[TurnReading], now: datetime) -
 
 
 def graph_changes(kept: StoredGraph, new: Sequence[TurnReading] | None, now: datetime) -> Changes:
-    """Work out what to write.
+    """Return how entities and relations differ from the stored ones.
 
     Args:
-        kept: What there is.
-        new: From `new_readings`; None to work everything out anew, as after something was forgotten.
+        kept: The stored graph.
+        new: From `new_readings`; None to derive everything again, as after something was forgotten.
         now: The time.
-
-    Returns:
-        What differs from what is kept.
     """
     by_id = {one.id: one for one in kept.readings}
     touched = (

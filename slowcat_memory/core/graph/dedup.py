@@ -1,12 +1,12 @@
 """Whether two names mean one thing: four stages, the cheapest first, the first match decides.
 
-1. *exact*: the reduced names are equal (see ``entity_names``), microseconds.
+1. *exact*: the reduced names are equal (see `names`), microseconds.
 2. *fuzzy*: spellings of one name, by rapidfuzz and by sound.
-3. *embedding*: another way to say it, for things; never for people, whose names do not mean.
-4. *rule*: a person, or an order, by what identifies them: e-mail, telephone, number.
+3. *embedding*: another way to say it, for things; never for people, whose names have no meaning.
+4. *rule*: a person or an order, by what identifies them: e-mail, telephone, number.
 
-What identifies is asked first for a *veto*: two Johns with two addresses are two. A value that is
-missing says nothing (requirements, 1.6 row 26).
+What identifies is asked first for a *veto*: two Johns with two addresses are two. A missing value
+says nothing (requirements, 1.6 row 26).
 """
 
 import re
@@ -52,9 +52,9 @@ class Candidate(Struct, frozen=True):
 
     Attributes:
         name: As it was said.
-        kind: Its type.
+        kind: The entity's type.
         attributes: What else is known: "email", "phone", …
-        also: Other names that it goes by.
+        also: Other names of the same entity.
     """
 
     name: str
@@ -69,16 +69,13 @@ def same(
     similar: Similarity | None = None,
     options: DedupOptions = DedupOptions(),
 ) -> Stage | None:
-    """Decide whether two names mean one entity.
+    """Return the stage that finds that two names mean one entity; None when none does.
 
     Args:
         one: A name.
         other: Another.
         similar: Cosine of two texts' vectors; None without a model.
-        options: Which stages, and how near is near enough.
-
-    Returns:
-        The stage that says so; None when none does.
+        options: Which stages, and their thresholds.
     """
     if one.kind != other.kind:
         return None
@@ -104,7 +101,7 @@ def _pairs(one: Candidate, other: Candidate) -> list[tuple[Name, Name]]:
 
 
 def _identified(one: Mapping[str, str], other: Mapping[str, str]) -> bool | None:
-    """Compare what identifies: True for a match, False for a conflict, None where nothing says."""
+    """Compare identifying attributes: True for a match, False for a conflict, None for neither."""
     found = None
     for name in IDENTIFYING:
         mine, theirs = _value(name, one), _value(name, other)
@@ -147,7 +144,7 @@ def _stems(name: Name) -> list[str]:
 
 
 def _same_person(one: Name, other: Name, at: float) -> bool:
-    """Compare given name with given name, surname with surname; a lone one with the first."""
+    """Compare given names and surnames; a lone name with the other's given name."""
     first, second = _without_initials(one), _without_initials(other)
     if "of" in first or "of" in second or not first or not second:
         return False
@@ -161,13 +158,13 @@ def _same_person(one: Name, other: Name, at: float) -> bool:
 
 
 def _without_initials(name: Name) -> tuple[str, ...]:
-    """Leave out the letters between given name and surname."""
+    """Return the words of a name without initials between given name and surname."""
     words = name.words
     return (*words[:1], *(word for word in words[1:-1] if len(word) > 1), *words[1:][-1:])
 
 
 def _same_thing(one: Name, other: Name, at: float) -> bool:
-    """Compare word with word: a word may be misspelt that is no everyday word."""
+    """Compare word with word; a word may be misspelt unless it is an everyday word."""
     mine, theirs = _stems(one), _stems(other)
     if one.numbers != other.numbers or len(mine) != len(theirs):
         return False
@@ -202,18 +199,10 @@ def resolve(
     similar: Similarity | None = None,
     options: DedupOptions = DedupOptions(),
 ) -> tuple[int, Stage] | None:
-    """Find whom a name means among those that are known.
+    """Return the position in ``known`` of the entity that a name means, and the stage.
 
-    A given name alone means somebody only where nobody else is called so.
-
-    Args:
-        new: The name.
-        known: The entities.
-        similar: As in ``same``.
-        options: As in ``same``.
-
-    Returns:
-        The position in ``known`` and the stage; None for somebody new, or when two could be meant.
+    A given name alone means somebody only where no other entity has it. None for a new entity, and where
+    two could be meant.
     """
     for wanted in ("exact", "rule", "fuzzy", "embedding"):
         found = [
@@ -232,7 +221,7 @@ def resolve(
 
 
 def _calls(new: Candidate, one: Candidate) -> bool:
-    """Tell whether a lone given name may be short for a full one, or the other way round."""
+    """Return whether a lone given name may be short for a full one, or the other way round."""
     if one.kind != "person" or _identified(new.attributes, one.attributes) is False:
         return False
     first, second = names(new.name, new.kind)[0], names(one.name, one.kind)[0]

@@ -1,7 +1,7 @@
-"""Who is known by which names: the entities of a namespace, to find whom a new name means.
+"""The entities of a namespace, indexed by name: which one does a new name mean?
 
 A name that reduces to a known one is found in microseconds; any other is compared with all entities
-of its type, cheapest stage first (see `same_entity`).
+of its type, cheapest stage first (see `dedup`).
 """
 
 import hashlib
@@ -32,13 +32,7 @@ class EntityIndex:
     """Finds entities by name. Not safe for several threads."""
 
     def __init__(self, scope: str, known: Iterable[Memory], options: DedupOptions) -> None:
-        """Take up who is known.
-
-        Args:
-            scope: The namespace.
-            known: Its entities, as they are kept.
-            options: When two names mean one.
-        """
+        """Index the known entities, as they are stored."""
         self._scope, self._options = scope, options
         self._known: dict[str, Candidate] = {}
         self._by_name: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
@@ -51,15 +45,11 @@ class EntityIndex:
     def meet(
         self, mention: Mention, similar: Similarity | None = None
     ) -> tuple[Mention, Stage | None]:
-        """Find whom a name means, or take up somebody new.
-
-        Args:
-            mention: The name.
-            similar: As in ``same_entity.same``.
+        """Find the entity that a name means, or add a new one.
 
         Returns:
-            The mention with its entity, and the stage that found it; None for somebody new. Where
-            two could be meant, it has no entity.
+            The mention with its entity's id, "" where two could be meant; and the stage that found it, None
+            for a new one.
         """
         new = Candidate(mention.name, mention.type, mention.attributes)
         found = self._find(new, similar)
@@ -74,26 +64,15 @@ class EntityIndex:
         return replace(mention, entity=id), stage
 
     def named(self, name: str) -> tuple[str, str] | None:
-        """Find somebody by name alone, of whatever type.
-
-        Args:
-            name: A name.
-
-        Returns:
-            Id and type; None where nobody is called so, or two are.
-        """
+        """Return id and type of the one entity with a name; None for none or several."""
         types = list(self._types[fold(name)]) if fold(name) in self._types else []
         ids = {id: kind for kind in types for id in self._by_name.get((kind, _key(name, kind)), ())}
         return next(iter(ids.items())) if len(ids) == 1 else None
 
     def only_by_vector(self, mention: Mention) -> list[str]:
-        """List the names that only a vector could tell to mean the same.
+        """Return the known names that only a vector could match to a mention.
 
-        Args:
-            mention: A name.
-
-        Returns:
-            Names of the known of its type; none for whom another stage finds, or no vector may join.
+        None where another stage finds its entity, or its type allows no vector.
         """
         new = Candidate(mention.name, mention.type, mention.attributes)
         if mention.type in ("person", "pet", "order", "place") or self._find(new, None):
@@ -111,7 +90,7 @@ class EntityIndex:
         return (ids[found[0]], found[1]) if found else None
 
     def _could_be_two(self, new: Candidate) -> bool:
-        """Tell whether a given name alone is that of several people."""
+        """Return whether a lone given name is that of several people."""
         said = names(new.name, new.kind)[0]
         if new.kind != "person" or len(said.words) != 1 or said.roles or new.attributes:
             return False
@@ -148,16 +127,7 @@ def _key(name: str, kind: str) -> str:
 
 
 def entity_id(scope: str, kind: str, name: str) -> str:
-    """Name an entity.
-
-    Args:
-        scope: Its namespace.
-        kind: Its type.
-        name: Its first name.
-
-    Returns:
-        Deterministic.
-    """
+    """Return the id of an entity, which follows from its type and first name."""
     digest = hashlib.blake2b(f"{scope}\0{kind}\0{_key(name, kind)}".encode(), digest_size=8)
     return f"{ENTITY}/{digest.hexdigest()}"
 
@@ -165,17 +135,17 @@ def entity_id(scope: str, kind: str, name: str) -> str:
 def resolve_turn(
     read: TurnExtract, turn: Turn, index: EntityIndex, made: Made, similar: Similarity | None = None
 ) -> TurnReading | None:
-    """Find whom a turn means.
+    """Replace the names in what a turn says by ids of entities.
 
     Args:
-        read: What was read in it.
+        read: What was read in the turn.
         turn: The turn.
-        index: Who is known; takes up who is new.
-        made: Who read it.
-        similar: As in ``same_entity.same``.
+        index: The known entities; new ones are added.
+        made: Which job and model read it.
+        similar: As in ``dedup.same``.
 
     Returns:
-        The reading, without what could mean two; None when nothing is left.
+        The reading, without what could mean two entities; None when nothing is left.
     """
     mentions, ids = list[Mention](), dict[str, str]()
     for one in read.mentions:
@@ -203,7 +173,7 @@ def resolve_turn(
 
 
 def _identified(mention: Mention, told: Iterable[ReadStatement]) -> Mention:
-    """Give a name what the same turn says that tells its bearer from others: an e-mail address."""
+    """Add to a mention what the same turn says that identifies it: an e-mail address."""
     own: Mapping[str, str] = {
         one.predicate: one.object
         for one in told

@@ -1,8 +1,12 @@
-"""Names of people and things, reduced to what tells one from another.
+"""Names of people and things, reduced to what distinguishes them; and which given names are alike.
 
 Two names that reduce to the same are the same name: case, accents, punctuation, articles, titles,
 legal forms and the role in front of a name ("my boss Linda") are left out; usual abbreviations are
-written out. What a name is about is kept: a number, a generation ("Jr"), whose mother it is.
+written out. What distinguishes is kept: a number, a generation ("Jr"), whose mother it is.
+
+Kate and Katherine are forms of one name, Tom and Tim are not. Short forms are looked up (the
+``nicknames`` package), spellings compared by sound and letters. The last letters distinguish Paul
+from Paula however much alike the rest is.
 """
 
 import re
@@ -48,7 +52,7 @@ class Name(Struct, frozen=True):
     """A name, reduced.
 
     Attributes:
-        words: What tells it from others, in order.
+        words: What distinguishes it, in order.
         numbers: Numbers, and single letters of a model or flat, in order.
         roles: Roles and titles that stood in front of it.
         suffix: The generation: "jr", "iii"; "" for none.
@@ -66,14 +70,7 @@ class Name(Struct, frozen=True):
 
 
 def folded(text: str) -> tuple[str, str]:
-    """Take case and accents out of a text, in both ways of writing an umlaut.
-
-    Args:
-        text: Any text.
-
-    Returns:
-        With "ü" as "u", and with "ü" as "ue"; the same twice for most texts.
-    """
+    """Return a text without case and accents: with "ü" as "u", and with "ü" as "ue"."""
     low = unicodedata.normalize("NFC", text).casefold()
     spelt = "".join(_UMLAUTS.get(letter, letter) for letter in low)
     return _plain(low), _plain(spelt)
@@ -85,14 +82,11 @@ def _plain(text: str) -> str:
 
 
 def names(text: str, kind: str) -> tuple[Name, ...]:
-    """Reduce a name.
+    """Return the reduced forms of a name: one, or two where it has an umlaut.
 
     Args:
         text: As it was said.
-        kind: "person", "pet", "order", "product", "organisation", "place", …
-
-    Returns:
-        One reading, or two where it has an umlaut.
+        kind: The entity's type: "person", "pet", "order", "product", "organisation", "place", …
     """
     if kind == "person" and (swapped := _LAST_FIRST.match(text)):
         text = f"{swapped[2]} {swapped[1]}"
@@ -103,13 +97,9 @@ def names(text: str, kind: str) -> tuple[Name, ...]:
 
 
 def person(text: str) -> Name:
-    """Reduce the folded name of a person or a pet.
+    """Reduce the folded name of a person or a pet: "my boss linda", "anna's mother".
 
-    Args:
-        text: For example "my boss linda", "anna's mother".
-
-    Returns:
-        The name. A bare role is its own name; "anna's mother" is not Anna.
+    A bare role is its own name; "anna's mother" is not Anna.
     """
     owner = _POSSESSIVE.search(text)
     if owner:
@@ -126,14 +116,7 @@ def person(text: str) -> Name:
 
 
 def thing(text: str) -> Name:
-    """Reduce the folded name of a thing, a place, an organisation or a topic.
-
-    Args:
-        text: For example "the sony wh-1000xm5", "123 main st".
-
-    Returns:
-        The name.
-    """
+    """Reduce the folded name of anything else: "the sony wh-1000xm5", "123 main st"."""
     words, numbers = list[str](), list[str]()
     parts = _words(text)
     for place, part in enumerate(parts):
@@ -146,7 +129,7 @@ def thing(text: str) -> Name:
 
 
 def _long(part: str, place: int, parts: list[str]) -> str:
-    """Write an abbreviation out; an ordinal's ending goes with its number."""
+    """Write an abbreviation out; an ordinal's ending belongs to its number."""
     if place and part in _ORDINAL and parts[place - 1].isdigit():
         return "no"
     if part == "st":  # "St. Louis", "Main St"
@@ -183,15 +166,7 @@ def _known() -> "NickNamer":
 
 
 def same_given(one: str, other: str) -> bool:
-    """Tell whether two given names are forms of one.
-
-    Args:
-        one: Folded.
-        other: Folded.
-
-    Returns:
-        Whether.
-    """
+    """Return whether two folded given names are forms of one."""
     if one == other:
         return True
     if len(one) == 1 or len(other) == 1:
@@ -219,14 +194,9 @@ def _share_short_form(one: str, other: str) -> bool:
 
 
 def differ_by_gender(one: str, other: str) -> bool:
-    """Tell whether two names differ by an ending that makes a woman's name of a man's.
+    """Return whether two names differ by an ending that marks gender.
 
-    Args:
-        one: Folded.
-        other: Folded.
-
-    Returns:
-        Whether: "Paul" and "Paula", "Mario" and "Maria"; not "Ann" and "Anne".
+    "Paul" and "Paula", "Mario" and "Maria" do; "Ann" and "Anne" do not.
     """
     for short, long in ((one, other), (other, one)):
         for his, hers in _ENDINGS:
@@ -237,15 +207,7 @@ def differ_by_gender(one: str, other: str) -> bool:
 
 
 def same_surname(one: str, other: str) -> bool:
-    """Tell whether two surnames are spellings of one.
-
-    Args:
-        one: Folded.
-        other: Folded.
-
-    Returns:
-        Whether: "O'Neil" and "O'Neill", "Petrov" and "Petrow".
-    """
+    """Return whether two folded surnames are spellings of one: "O'Neil", "O'Neill"."""
     if one == other or one.replace("w", "v") == other.replace("w", "v"):
         return True
     heard, also = sound(one), sound(other)

@@ -1,9 +1,8 @@
-"""What an LLM is asked about people and things, and what of its answer is kept.
+"""People and things by an LLM: the prompt, and the check of its reply.
 
-It names whom a record mentions and how they stand to one another, each with the words that say so.
-Nothing of what it writes is kept word for word but names and values that were said: the sentence of a
-relation is written by us. A relation stands when a person's turn holds its quote, when its subject is
-one of those who were named, and when its object was said there.
+The LLM names who is mentioned and how they relate, each with the words that say so. Only names and
+values that were said are kept word for word; the sentence of a relation is our own. A relation is kept
+when a user's turn holds its quote, its subject was named, and its object was said there.
 """
 
 import re
@@ -82,7 +81,7 @@ _SUPPOSED = re.compile(
 
 
 class EntityReply(Struct, frozen=True, forbid_unknown_fields=True):
-    """Whom or what an LLM names; see ``SYSTEM``."""
+    """A person or thing that an LLM names; see ``SYSTEM``."""
 
     name: Annotated[str, Meta(max_length=80)]
     type: Annotated[str, Meta(max_length=40)]
@@ -91,7 +90,7 @@ class EntityReply(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RelationReply(Struct, frozen=True, forbid_unknown_fields=True):
-    """How somebody stands to something, as an LLM wrote it; see ``SYSTEM``."""
+    """How somebody relates to something, as an LLM wrote it; see ``SYSTEM``."""
 
     turn: int
     subject: Annotated[str, Meta(max_length=80)]
@@ -106,26 +105,19 @@ class RelationReply(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RegisterReply(Struct, frozen=True, forbid_unknown_fields=True):
-    """The answer that is asked for."""
+    """The reply that is asked for."""
 
     entities: Annotated[list[EntityReply], Meta(max_length=60)] = []
     relations: Annotated[list[RelationReply], Meta(max_length=60)] = []
 
 
 def system(types: Sequence[str] = TYPES) -> str:
-    """Write the system message.
-
-    Args:
-        types: Types of entities, adapted to a domain.
-
-    Returns:
-        The message.
-    """
+    """Return the system message for these types of entities."""
     return SYSTEM.format(types=", ".join(types), predicates=", ".join(PREFERRED))
 
 
 def tidy(text: str) -> str:
-    """Take out of a name or value what is no part of it."""
+    """Return a name or value without punctuation and spaces around it."""
     return " ".join(clean(text)[0].split()).strip(" .,;:!?\"'“”")
 
 
@@ -133,7 +125,7 @@ def tidy(text: str) -> str:
 
 
 class _Seen(Struct, frozen=True):
-    """What an answer is held against."""
+    """What a reply is checked against."""
 
     turns: Sequence[Turn]
     firm: Ground
@@ -149,18 +141,18 @@ def check_reply(
     known: Mapping[str, str] = {},
     types: Sequence[str] = TYPES,
 ) -> dict[int, TurnExtract]:
-    """Keep what can be used of an answer.
+    """Keep what can be used of a reply.
 
     Args:
-        answer: What the LLM wrote.
+        answer: The reply.
         asked: The turns that it was asked about, by log id.
-        seen: All that it saw.
+        seen: All that the LLM saw.
         zone: The user's time zone.
-        known: Types of entities that are known, by their folded names.
-        types: Types that are wanted; others are taken as "topic".
+        known: Types of known entities, by folded name.
+        types: Wanted types; others become "topic".
 
     Returns:
-        What is kept, by log id; a turn of which nothing is kept is not there.
+        By log id; a turn of which nothing is kept is left out.
     """
     own = {
         id: turn for id, turn in asked.items() if turn.role == "user" and not injected(turn.text)
@@ -181,7 +173,7 @@ def check_reply(
 
 
 def _named(entities: Iterable[EntityReply], held: _Seen) -> list[EntityReply]:
-    """Keep the names that were said, with attributes that were said."""
+    """Return the entities whose names were said, with the attributes that were said."""
     agents = {fold(turn.speaker) for turn in held.turns if turn.role != "user"}
     said = " ".join(f"{turn.speaker} {turn.text}" for turn in held.turns)
     kept: dict[str, EntityReply] = {}
@@ -214,7 +206,7 @@ def _nameable(name: str, said: str) -> bool:
 
 
 def _sayable(value: str, said: str, held: _Seen) -> bool:
-    """Tell whether a value was said, in these words or in other forms of them."""
+    """Return whether a value was said, in these words or in other forms of them."""
     if not value or len(value) > MOST_OBJECT or injected(value) or _LINK.search(value):
         return False
     words = [word for word in fingerprint(value).split() if word not in STOP_WORDS]
@@ -225,7 +217,7 @@ def _sayable(value: str, said: str, held: _Seen) -> bool:
 def _statement(
     one: RelationReply, turn: Turn, held: _Seen, kinds: Mapping[str, str]
 ) -> ReadStatement | None:
-    """Hold one relation against the turn that it names."""
+    """Check one relation against the turn that it names; None where it does not hold."""
     quote, object_ = " ".join(clean(one.quote)[0].split()), tidy(one.object)
     predicate, subject = canonical(one.predicate), tidy(one.subject)
     subject = turn.speaker if fold(subject) in _SELF else subject
@@ -258,7 +250,7 @@ def _statement(
 
 
 def _about_another(quote: str, predicate: str, object_: str) -> bool:
-    """Tell whether words are about somebody of the speaker's, and not about the speaker."""
+    """Return whether words are about somebody of the speaker's, not about the speaker."""
     theirs = _THEIRS.search(quote)
     if theirs is None or predicate.startswith(("has_", "married", "friend")):
         return False
@@ -266,7 +258,7 @@ def _about_another(quote: str, predicate: str, object_: str) -> bool:
 
 
 def _moment(words: str | None, turn: Turn, held: _Seen, edge: str) -> datetime | None:
-    """Resolve words for a time, counted from when they were said; None for words nobody said."""
+    """Resolve a time expression from when it was said; None for one that was not said."""
     said = tidy(words or "")
     if not said or strays(said, held.firm):
         return None
@@ -283,7 +275,7 @@ def _read(
     held: _Seen,
     kinds: Mapping[str, str],
 ) -> TurnExtract | None:
-    """Put together what a turn says: the names that it holds or that its statements need."""
+    """Return a turn's statements, and the names that it holds or its statements need."""
     words, mentions = f" {fingerprint(turn.text)} ", dict[str, Mention]()
     for one in named:
         if f" {fingerprint(one.name)} " in words:

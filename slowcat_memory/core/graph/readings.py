@@ -1,9 +1,9 @@
-"""What was read in a turn: whom it mentions, and what it says of them.
+"""What was read in a turn: the names that it mentions, and what it says of them.
 
 A *reading* is all that is kept of one turn for the graph of people and things. Entities and relations
-are made of readings and of nothing else (see `graph`): when a turn is forgotten its reading goes, and
-what the others add up to is what holds. So nothing outlives what it was made from, and what a
-forgotten turn had ended is believed again.
+derive from readings alone (see `build`): when a turn is forgotten its reading goes, and what the
+others say is what holds. So nothing outlives what it was made from, and what a forgotten turn had
+ended is believed again.
 """
 
 import hashlib
@@ -55,8 +55,8 @@ class TurnExtract(Struct, frozen=True):
     """What was read in a turn, its names not resolved.
 
     Attributes:
-        mentions: Whom it mentions.
-        statements: What it says of them, by name.
+        mentions: The names.
+        statements: What is said of them, by name.
         sources: Log ids of the turns that it needs, its own first.
     """
 
@@ -66,17 +66,17 @@ class TurnExtract(Struct, frozen=True):
 
 
 class TurnReading(Struct, frozen=True, kw_only=True):
-    """What one turn says.
+    """What one turn says, its names resolved.
 
     Attributes:
         scope: Its namespace.
         turn: The turn's log id.
-        speaker: Who said it.
+        speaker: The turn's speaker.
         said: When it was said.
-        at: Since when it is believed: when it was said, or when it took the place of another one.
-        made: Which job made it.
-        mentions: Whom it mentions.
-        statements: What it says of them.
+        at: Since when it is believed: when it was said, or when it replaced another reading.
+        made: Which job and model made it.
+        mentions: The names.
+        statements: What is said of them.
         sources: Log ids of all turns that it needs, its own first.
         retired_at: Until when it was believed; None while it is.
     """
@@ -94,13 +94,13 @@ class TurnReading(Struct, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        """Deterministic: one a turn and maker."""
+        """The memory id: one per turn and maker."""
         maker = f"{self.made.version}/{self.made.model}".encode()
         tag = hashlib.blake2b(maker, digest_size=4).hexdigest() if self.made.model else "rule"
         return f"{READING}/{self.turn}/{tag}"
 
     def memory(self) -> Memory:
-        """Return it as it is kept."""
+        """Return it as a memory."""
         facets = {
             "mentions": msgspec.json.encode(self.mentions).decode(),
             "statements": msgspec.json.encode(self.statements).decode(),
@@ -121,16 +121,10 @@ class TurnReading(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, memory: Memory) -> "TurnReading":
-        """Read one as it is kept.
-
-        Args:
-            memory: Of the kind "reading".
-
-        Returns:
-            The reading.
+        """Return the reading that a memory holds.
 
         Raises:
-            ValueError: It is none.
+            ValueError: It holds none.
         """
         try:
             return cls(

@@ -1,8 +1,8 @@
-"""Who stands how to what, since when and until when: relations that change and are never lost.
+"""Relations between people, things and values, with two times: they change, and nothing is lost.
 
 A relation has two times (Snodgrass, "Developing Time-Oriented Database Applications in SQL", 1999,
-chapter 10): it is true in the world from ``valid_from`` until ``valid_to``, and believed by us from
-``recorded_at`` until ``retired_at``. What turns out to have ended, or to have been wrong, is
+chapter 10): it is true in the world from ``valid_from`` until ``valid_to``, and the memory believes it
+from ``recorded_at`` until ``retired_at``. What turns out to have ended, or to have been wrong, is
 retired, and what is known now is put beside it: so "where did she live in May?" and "what did we
 think in May?" both have an answer. Each interval holds its beginning and not its end.
 """
@@ -48,7 +48,7 @@ class Relation(Triple, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        """Deterministic: one statement about one stretch of time, believed since one moment."""
+        """The memory id: one per statement about one interval, believed since one moment."""
         until = self.valid_to.isoformat() if self.valid_to else ""
         times = (self.valid_from.isoformat(), until, self.recorded_at.isoformat())
         parts = (self.subject, self.predicate, fold(self.object), *times)
@@ -56,7 +56,7 @@ class Relation(Triple, frozen=True, kw_only=True):
         return f"{RELATION}/{digest}"
 
     def memory(self) -> Memory:
-        """Return it as it is kept."""
+        """Return it as a memory."""
         facets = {
             "subject": self.subject,
             "predicate": self.predicate,
@@ -81,13 +81,7 @@ class Relation(Triple, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, memory: Memory) -> "Relation":
-        """Read one as it is kept.
-
-        Args:
-            memory: Of the kind "relation/…".
-
-        Returns:
-            The relation.
+        """Return the relation that a memory of kind "relation/…" holds.
 
         Raises:
             KeyError: It has no subject, predicate or object.
@@ -115,15 +109,7 @@ class Relation(Triple, frozen=True, kw_only=True):
 
 
 def believed(relations: Iterable[Relation], known: datetime | None = None) -> list[Relation]:
-    """Keep what is, or was, believed.
-
-    Args:
-        relations: Any.
-        known: As of when; None for now.
-
-    Returns:
-        In their order.
-    """
+    """Return the relations that are believed, or were at ``known``, in their order."""
     if known is None:
         return [one for one in relations if one.retired_at is None]
     return [
@@ -136,16 +122,7 @@ def believed(relations: Iterable[Relation], known: datetime | None = None) -> li
 def as_of(
     relations: Iterable[Relation], true: datetime, known: datetime | None = None
 ) -> list[Relation]:
-    """Tell what held at a moment.
-
-    Args:
-        relations: Any.
-        true: When, in the world.
-        known: By what we believed when; None for now.
-
-    Returns:
-        In their order.
-    """
+    """Return what held at a moment in the world, by what was believed at ``known`` (None: now)."""
     return [
         one
         for one in believed(relations, known)
@@ -154,16 +131,7 @@ def as_of(
 
 
 def history(relations: Iterable[Relation], subject: str, predicate: str = "") -> list[Relation]:
-    """List what is believed of a subject, the earliest first.
-
-    Args:
-        relations: Any.
-        subject: The entity's id.
-        predicate: Of this predicate; "" for all of them.
-
-    Returns:
-        What is over and what holds.
-    """
+    """Return what is believed of a subject, what is over included, the earliest first."""
     wanted = (
         one
         for one in believed(relations)
@@ -178,15 +146,15 @@ def history(relations: Iterable[Relation], subject: str, predicate: str = "") ->
 def assert_relation(
     known: Iterable[Relation], new: Relation, functional: bool | None = None
 ) -> list[Relation]:
-    """Take up a statement.
+    """Assert a statement, whose ``valid_to`` is set where it was said to be over.
 
     Args:
-        known: What there is of its subject and predicate; others are passed over.
-        new: What was said, ``valid_to`` set where it was said to be over.
-        functional: Whether a subject has one at a time; None asks `is_functional`.
+        known: The relations so far; those of other subjects and predicates are ignored.
+        new: The statement.
+        functional: Whether a subject has one object at a time; None asks `is_functional`.
 
     Returns:
-        What to put, those that are retired by it included; empty when it is known already.
+        What to write, those that it retires included; empty when it is known already.
     """
     if functional is None:
         functional = is_functional(new.predicate)
@@ -198,13 +166,13 @@ def assert_relation(
 
 
 def _open_at(relations: Sequence[Relation], at: datetime) -> Relation | None:
-    """Find the one that has not ended and had begun by then."""
+    """Return the relation that had begun by then and has not ended."""
     found = [one for one in relations if one.valid_to is None and one.valid_from <= at]
     return found[-1] if found else None
 
 
 def _ended(open_: Relation, new: Relation) -> list[Relation]:
-    """It has ended: the statement without an end was wrong from now on."""
+    """End a relation: the statement without an end was wrong from now on."""
     sources = _both(open_.sources, new.sources)
     ended = replace(open_, valid_to=new.valid_to, recorded_at=new.recorded_at, sources=sources)
     return [retired(open_, new.recorded_at), ended]
@@ -260,15 +228,7 @@ def _cut(one: Relation, start: datetime, end: datetime | None, at: datetime) -> 
 
 
 def retired(relation: Relation, at: datetime) -> Relation:
-    """Stop believing a statement.
-
-    Args:
-        relation: The statement.
-        at: Since when.
-
-    Returns:
-        The same, retired.
-    """
+    """Return a relation that is believed no longer, since a moment."""
     return replace(relation, retired_at=at)
 
 

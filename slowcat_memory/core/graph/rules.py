@@ -28,11 +28,11 @@ def read_by_rule(turn: Turn, zone: tzinfo, known: Mapping[str, str] = {}) -> Tur
     Args:
         turn: The turn.
         zone: The user's time zone.
-        known: Types of entities that are known, by their folded names.
+        known: Types of known entities, by folded name.
 
     Returns:
-        What a person says in so many words; None where that is nothing, where an agent speaks, and
-        of a turn in which anything reads like an order.
+        What a user states; None where that is nothing, for the agent's turns, and where anything reads
+        like an order.
     """
     if turn.role != "user" or injected(turn.text):
         return None
@@ -74,7 +74,7 @@ def _statement(
 
 
 def _since(quote: str, turn: Turn, zone: tzinfo) -> datetime | None:
-    """Read since when, where it is said right behind the words: "I moved to Rome last May"."""
+    """Return since when, where that is said right behind the words: "I moved to Rome last May"."""
     text = " ".join(turn.text.split())
     _, found, rest = text.partition(" ".join(quote.split()))
     sentence = re.split(r"[.!?;]", rest, maxsplit=1)[0]

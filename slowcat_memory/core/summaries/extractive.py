@@ -1,10 +1,9 @@
-"""A summary without an LLM: the sentences that lie nearest to what all of them are about.
+"""A summary without an LLM: the sentences nearest to the centroid of all.
 
 Centroid summaries (Radev et al., "Centroid-based summarization of multiple documents", 2004): each
-sentence is compared with the mean of all. Vectors serve where there are some, else the words'
-weights (tf-idf over the sentences at hand). Names, numbers and first-person statements count a
-little more, questions and small talk less; near-repetitions are left out; what is chosen keeps its
-order.
+sentence is compared with the mean of all, by vectors where there are any, else by the words' weights
+(tf-idf over the sentences at hand). Names, numbers and first-person statements count a little more,
+questions and small talk less; near-repetitions are left out; the chosen sentences keep their order.
 """
 
 import math
@@ -26,12 +25,12 @@ _MOST_CHARS = 20_000  # of a text
 
 
 class Line(Struct, frozen=True):
-    """A sentence that somebody said.
+    """A sentence of a turn.
 
     Attributes:
-        speaker: Who.
+        speaker: Its speaker.
         text: The sentence.
-        turn: Log id of its turn.
+        turn: Log id of the turn.
         agent: Whether the agent said it.
     """
 
@@ -67,17 +66,14 @@ class ExtractiveOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields
 def lines(
     speaker: str, text: str, turn: int, *, agent: bool = False, language: str = "en"
 ) -> list[Line]:
-    """Cut a turn into sentences.
+    """Split a turn into sentences, without empty ones.
 
     Args:
-        speaker: Who said it.
-        text: What was said.
+        speaker: The turn's speaker.
+        text: The turn's text.
         turn: Its log id.
         agent: Whether the agent said it.
         language: Two letters, for the rules of abbreviations.
-
-    Returns:
-        Its sentences, without empty ones.
     """
     cut = (" ".join(one.split()) for one in sentencex.segment(language, text[:_MOST_CHARS]))
     return [Line(speaker, one, turn, agent) for one in cut if one]
@@ -93,8 +89,8 @@ def chosen(
 
     Args:
         said: Sentences in their order.
-        tokenize: That of the index.
-        vectors: Theirs, shape (n, dim), unit length; None to go by words.
+        tokenize: The index's.
+        vectors: Of the sentences, shape (n, dim), unit length; None to compare words.
         options: How many.
 
     Returns:
@@ -117,14 +113,7 @@ def chosen(
 
 
 def told(kept: Sequence[Line]) -> str:
-    """Write chosen sentences as a text.
-
-    Args:
-        kept: From ``chosen``.
-
-    Returns:
-        Each speaker's sentences behind the name, which is said where it changes.
-    """
+    """Return sentences as a text, each speaker's name in front where it changes."""
     parts = list[str]()
     for place, line in enumerate(kept):
         changed = not place or kept[place - 1].speaker != line.speaker
