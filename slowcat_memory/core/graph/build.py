@@ -6,7 +6,7 @@ then on follows from the others; what was believed before stays in the history.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct
@@ -18,7 +18,7 @@ from slowcat_memory.core.graph.readings import Mention, ReadStatement, TurnReadi
 from slowcat_memory.core.graph.relations import ALWAYS, Relation, assert_relation, believed, retired
 from slowcat_memory.core.memory.kinds import ENTITY
 from slowcat_memory.core.text.normalize import fold
-from slowcat_memory.records import Made, Memory
+from slowcat_memory.records import Memory
 
 SEPARATOR = "; "
 ATTRIBUTE = "attr."
@@ -27,7 +27,7 @@ Group = tuple[str, ...]  # subject and predicate, and the object where there may
 TIMELESS = frozenset({"birthday", "born_in", "gender", "name"})
 
 
-class _Told(Struct, frozen=True):
+class _Stated(Struct, frozen=True):
     statement: ReadStatement
     reading: TurnReading
 
@@ -60,26 +60,19 @@ def entities(readings: Iterable[TurnReading], only: set[str] | None = None) -> d
 
 
 def _entity(id: str, mentions: Sequence[tuple[Mention, TurnReading]]) -> Memory:
+    """Return an entity as its mentions describe it, in the order of the log."""
     first, reading = mentions[0]
-    name, also, attributes, sources = (
-        first.name,
-        dict[str, str](),
-        dict[str, str](),
-        dict[int, None](),
-    )
-    made: Made = reading.made
-    for mention, told in mentions:
-        new = {
-            key: value for key, value in mention.attributes.items() if attributes.get(key) != value
-        }
-        if fold(mention.name) not in also or new:
-            sources |= dict.fromkeys(told.sources or (told.turn,))
-        also.setdefault(fold(mention.name), mention.name)
+    name, aliases, attributes = first.name, dict[str, str](), dict[str, str]()
+    sources, made = dict[int, None](), reading.made
+    for mention, source in mentions:
+        if fold(mention.name) not in aliases or _adds_attributes(mention, attributes):
+            sources |= dict.fromkeys(source.sources or (source.turn,))
+        aliases.setdefault(fold(mention.name), mention.name)
         attributes |= mention.attributes
         if _words(mention) > len(names(name, first.type)[0].words):
             name = mention.name
-        made = told.made if told.made.model else made
-    others = [other for other in also.values() if fold(other) != fold(name)]
+        made = source.made if source.made.model else made
+    others = [alias for key, alias in aliases.items() if key != fold(name)]
     facets = {"name": name, "type": first.type}
     facets |= {"also": SEPARATOR.join(others)} if others else {}
     facets |= {f"{ATTRIBUTE}{key}": value for key, value in sorted(attributes.items())}
@@ -95,6 +88,10 @@ def _entity(id: str, mentions: Sequence[tuple[Mention, TurnReading]]) -> Memory:
         facets=facets,
         made=made,
     )
+
+
+def _adds_attributes(mention: Mention, known: Mapping[str, str]) -> bool:
+    return any(known.get(key) != value for key, value in mention.attributes.items())
 
 
 def _words(mention: Mention) -> int:
@@ -128,29 +125,29 @@ def relations(readings: Iterable[TurnReading], only: set[Group] | None = None) -
         readings: All of a namespace, those that were taken back included, in any order.
         only: The groups that are wanted; None for all.
     """
-    groups: dict[Group, list[_Told]] = defaultdict(list)
+    groups: dict[Group, list[_Stated]] = defaultdict(list)
     for reading in _in_order(readings):
         for statement in reading.statements:
             group = group_of(statement)
             if only is None or group in only:
-                groups[group].append(_Told(statement, reading))
-    return [row for told in groups.values() for row in _history(told)]
+                groups[group].append(_Stated(statement, reading))
+    return [row for said in groups.values() for row in _history(said)]
 
 
 def _in_order(readings: Iterable[TurnReading]) -> list[TurnReading]:
     return sorted(readings, key=lambda one: (one.at, one.turn, one.id))
 
 
-def _history(told: Sequence[_Told]) -> list[Relation]:
+def _history(said: Sequence[_Stated]) -> list[Relation]:
     """Replay one group's statements, moment by moment."""
-    gone = {one.reading.retired_at for one in told if one.reading.retired_at is not None}
+    gone = {one.reading.retired_at for one in said if one.reading.retired_at is not None}
     rows: dict[str, Relation] = {}
-    for at in sorted({one.reading.at for one in told} | gone):
+    for at in sorted({one.reading.at for one in said} | gone):
         if at in gone:
-            stand = [one for one in told if one.reading.at <= at and not _over(one.reading, at)]
-            rows |= _restated(rows, _learned({}, stand), at)
+            stand = [one for one in said if one.reading.at <= at and not _over(one.reading, at)]
+            rows |= _restated(rows, _asserted({}, stand), at)
         else:
-            rows = _learned(rows, [one for one in told if one.reading.at == at])
+            rows = _asserted(rows, [one for one in said if one.reading.at == at])
     return list(rows.values())
 
 
@@ -158,9 +155,9 @@ def _over(reading: TurnReading, at: datetime) -> bool:
     return reading.retired_at is not None and reading.retired_at <= at
 
 
-def _learned(rows: dict[str, Relation], told: Iterable[_Told]) -> dict[str, Relation]:
+def _asserted(rows: dict[str, Relation], said: Iterable[_Stated]) -> dict[str, Relation]:
     rows = dict(rows)
-    for one in told:
+    for one in said:
         new = _relation(one, believed(rows.values()))
         if new is not None:
             made = assert_relation(rows.values(), new)
@@ -183,40 +180,66 @@ def _content(row: Relation) -> tuple[object, ...]:
     return fold(row.object), row.valid_from, row.valid_to, row.sources, row.quote
 
 
-def _relation(told: _Told, known: Sequence[Relation]) -> Relation | None:
-    """Give a statement its times; None for one that says nothing by what is known."""
-    said, reading = told.statement, told.reading
-    others = [row for row in known if fold(row.object) != fold(said.object)]
-    same = [row for row in known if fold(row.object) == fold(said.object)]
-    until = said.until or (reading.said if said.over else None)
-    since = said.since or (ALWAYS if said.predicate in TIMELESS else reading.said)
-    if until is not None and said.since is None:
-        holds = any(row.valid_to is None and row.valid_from <= until for row in same)
-        if others and not holds and said.until is None:
-            return None  # "I no longer work there", after the next one was told
-        ends = (
-            row.valid_to for row in others if row.valid_to is not None and row.valid_to <= until
-        )
-        since = max(ends, default=ALWAYS)
-    elif said.corrects:
-        since = min((row.valid_from for row in others if row.valid_to is None), default=since)
+def _relation(one: _Stated, known: Sequence[Relation]) -> Relation | None:
+    """Give a statement its interval; None for one that is empty by what is known."""
+    statement, reading = one.statement, one.reading
+    if _is_old_news(statement, reading, known):
+        return None
+    since, until = _interval(statement, reading, known)
     if until is not None and until <= since:
         return None
     return Relation(
         scope=reading.scope,
-        subject=said.subject,
-        predicate=said.predicate,
-        object=said.object,
-        text=said.text,
+        subject=statement.subject,
+        predicate=statement.predicate,
+        object=statement.object,
+        text=statement.text,
         valid_from=since,
         valid_to=until,
         recorded_at=reading.at,
         sources=reading.sources or (reading.turn,),
-        quote=said.quote,
-        confidence=said.confidence,
+        quote=statement.quote,
+        confidence=statement.confidence,
         speaker=reading.speaker,
         made=reading.made,
     )
+
+
+def _is_old_news(statement: ReadStatement, reading: TurnReading, known: Sequence[Relation]) -> bool:
+    """Return whether "I no longer work there" comes after the next job was mentioned."""
+    if not statement.over or statement.since is not None or statement.until is not None:
+        return False
+    same, others = _split_by_object(statement, known)
+    still_holds = any(row.valid_to is None and row.valid_from <= reading.said for row in same)
+    return bool(others) and not still_holds
+
+
+def _interval(
+    statement: ReadStatement, reading: TurnReading, known: Sequence[Relation]
+) -> tuple[datetime, datetime | None]:
+    """Return since when and until when a statement is true; what was not said follows from others."""
+    _, others = _split_by_object(statement, known)
+    until = statement.until or (reading.said if statement.over else None)
+    if until is not None and statement.since is None:
+        ends = [row.valid_to for row in others if row.valid_to and row.valid_to <= until]
+        return max(ends, default=ALWAYS), until
+    since = statement.since or (ALWAYS if statement.predicate in TIMELESS else reading.said)
+    if statement.corrects:  # it was so since the wrong one was thought to be
+        since = min((row.valid_from for row in others if row.valid_to is None), default=since)
+    return since, until
+
+
+def _split_by_object(
+    statement: ReadStatement, known: Sequence[Relation]
+) -> tuple[list[Relation], list[Relation]]:
+    """Return the known relations with the statement's object, and the others."""
+    same, others = list[Relation](), list[Relation]()
+    for row in known:
+        (same if fold(row.object) == fold(statement.object) else others).append(row)
+    return same, others
+
+
+# ------------------------------------------------------------------- what is to be written
 
 
 class StoredGraph(Struct, frozen=True):

@@ -11,9 +11,9 @@ says nothing (requirements, 1.6 row 26).
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 from rapidfuzz.distance import Levenshtein
 
 from slowcat_memory.core.graph.names import Name, names, same_given, same_surname
@@ -33,7 +33,7 @@ class DedupOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     Attributes:
         exact: Whether equal names do.
         fuzzy: Whether spellings of one name do.
-        embedding: Whether near vectors do, for what is no person.
+        embedding: Whether near vectors do; never for people.
         rule: Whether the same e-mail, telephone or number does.
         fuzzy_at: Levenshtein similarity of two words from which they are spellings of one.
         embedding_at: Cosine of two names from which they mean the same.
@@ -43,8 +43,8 @@ class DedupOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     fuzzy: bool = True
     embedding: bool = True
     rule: bool = True
-    fuzzy_at: float = 0.83
-    embedding_at: float = 0.8
+    fuzzy_at: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.83
+    embedding_at: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.8
 
 
 class Candidate(Struct, frozen=True):

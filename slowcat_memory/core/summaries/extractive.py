@@ -10,10 +10,11 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import Annotated
 
 import numpy as np
 import sentencex
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from slowcat_memory.core.ranking.fusion import distinct
 
@@ -44,23 +45,23 @@ class ExtractiveOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """How sentences are chosen.
 
     Attributes:
-        words: About how long a summary is, in words, at most.
-        share: And at most this share of the words that were said: 0.3 leaves out 70 %.
-        shortest: Words from which a sentence says something by itself; a shorter one is chosen only
-            where there is no other.
+        words: Most words of a summary.
+        share: Its most share of the words that were said: 0.3 leaves out 70 %.
+        shortest: Words from which a sentence stands alone; a shorter one is chosen only where there
+            is no other.
         alike: Jaccard similarity of words from which two sentences say the same.
-        telling: What a name, a number or a first-person statement adds, each.
+        telling: What a name, a number or a first-person statement adds to the score, each.
         question: What a question loses.
         agent: What the agent's words lose: it mostly repeats what was said.
     """
 
-    words: int = 90
-    share: float = 0.28
-    shortest: int = 4
-    alike: float = 0.5
-    telling: float = 0.12
-    question: float = 0.3
-    agent: float = 0.15
+    words: Annotated[int, Meta(ge=1)] = 90
+    share: Annotated[float, Meta(gt=0.0, le=1.0)] = 0.28
+    shortest: Annotated[int, Meta(ge=0)] = 4
+    alike: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.5
+    telling: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.12
+    question: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.3
+    agent: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.15
 
 
 def lines(

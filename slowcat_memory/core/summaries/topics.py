@@ -9,17 +9,18 @@ same log gives the same topics.
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Annotated
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 
 class ClusterOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """When summaries belong to one topic; see ``TopicsOptions``."""
 
-    join_at: float = 0.45
-    merge_at: float = 0.8
-    most: int = 200
+    join_at: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.45
+    merge_at: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.8
+    most: Annotated[int, Meta(ge=1)] = 200
 
 
 class Topic(Struct, frozen=True):
