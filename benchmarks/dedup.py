@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import common
-from slowcat_memory.core.graph.dedup import Candidate, DedupOptions, Similar, resolve
+from slowcat_memory.core.graph.dedup import Candidate, DedupOptions, Similarity, resolve
 from slowcat_memory.providers import EmbedderOptions, open_query_embedder
 
 FILE = Path(__file__).parent / "data" / "entities.tsv"
@@ -80,7 +80,7 @@ def _candidate(kind: str, told: str) -> Candidate:
 
 
 def judged(
-    tried: Sequence[Pair], similar: Similar | None, options: DedupOptions = DedupOptions()
+    tried: Sequence[Pair], similar: Similarity | None, options: DedupOptions = DedupOptions()
 ) -> tuple[float, float, float, Counter[tuple[str, bool]]]:
     """Tell pairs apart.
 
@@ -106,7 +106,7 @@ def judged(
     return precision, recall, 2 * precision * recall / max(1e-9, precision + recall), stages
 
 
-def measured(tried: Sequence[Pair], similar: Similar | None, on: DedupOptions) -> dict[str, Any]:
+def measured(tried: Sequence[Pair], similar: Similarity | None, on: DedupOptions) -> dict[str, Any]:
     """Tell pairs apart, and how long that takes.
 
     Args:
@@ -136,7 +136,7 @@ def measured(tried: Sequence[Pair], similar: Similar | None, on: DedupOptions) -
     }
 
 
-def cosine() -> tuple[Similar | None, str]:
+def cosine() -> tuple[Similarity | None, str]:
     """Open the embedding model.
 
     Returns:

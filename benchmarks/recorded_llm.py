@@ -181,10 +181,10 @@ class Replier:
         return {
             "turn": turn,
             "context": self._recorded.contexts.get(origin, ""),
-            "questions": self._recorded.questions.get(origin, [])[: descriptions.MOST_QUESTIONS],
+            "questions": self._recorded.questions.get(origin, [])[: descriptions.MAX_QUESTIONS],
             "notes": [
                 _short(text)
-                for text in self._recorded.notes.get(origin, [])[: descriptions.MOST_NOTES]
+                for text in self._recorded.notes.get(origin, [])[: descriptions.MAX_NOTES]
             ],
         }
 

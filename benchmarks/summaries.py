@@ -36,10 +36,10 @@ from slowcat_memory.core.summaries.summary import current, items
 from slowcat_memory.core.text.normalize import STOP_WORDS, Tokenizer
 from slowcat_memory.core.time.periods import week_of
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.idle.jobs.summaries.shared import SUMMING_UP
+from slowcat_memory.idle.jobs.summaries.job import SUMMARY_JOBS
 from slowcat_memory.records import Memory
 
-JOBS = (*SUMMING_UP, "topics")
+JOBS = tuple(SUMMARY_JOBS)
 COVERED = 0.6  # of a fact's stems
 BEST = 5
 

@@ -20,7 +20,7 @@ from msgspec import Struct, field
 
 from slowcat_memory.core.blocks.block import BlocksOptions
 from slowcat_memory.core.blocks.episodes import EpisodesOptions
-from slowcat_memory.core.facts.matching import MergeOptions
+from slowcat_memory.core.facts.merging import MergeOptions
 from slowcat_memory.core.proactive.open_threads import BringUpOptions
 from slowcat_memory.core.proactive.policy import IcebreakerOptions
 from slowcat_memory.core.query.recall_gate import GateOptions
@@ -36,14 +36,14 @@ from slowcat_memory.core.retention.tiering import HOT, TierOptions
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.zones import zone_of
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.idle.jobs.extraction.due import ContextualizeOptions
+from slowcat_memory.idle.jobs.extraction.contextualize import ContextualizeOptions
 from slowcat_memory.idle.jobs.extraction.entities import EntityOptions
 from slowcat_memory.idle.jobs.extraction.facts import FactsOptions
 from slowcat_memory.idle.jobs.feedback.corrections import CorrectionsOptions
 from slowcat_memory.idle.jobs.feedback.rerank import RerankOptions
 from slowcat_memory.idle.jobs.feedback.tune import TuneOptions
 from slowcat_memory.idle.jobs.reflection.profile import ProfileOptions
-from slowcat_memory.idle.jobs.summaries.shared import SummariesOptions
+from slowcat_memory.idle.jobs.summaries.purposes import SummariesOptions
 from slowcat_memory.idle.jobs.summaries.topics import TopicsOptions
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.index import IndexOptions

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from slowcat_memory.core.graph.portrait import Names, Portrait, portrait
+from slowcat_memory.core.graph.portrait import EntityNames, Portrait, portrait
 from slowcat_memory.core.graph.relations import Relation, as_of, believed
 from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.core.memory.kinds import ENTITY, RELATION
@@ -15,7 +15,7 @@ from slowcat_memory.store import Snapshot
 class Knowing(Parts):
     """Tells who and what is known."""
 
-    def entities(self, scope: str, *, local: bool = True) -> Names:
+    def entities(self, scope: str, *, local: bool = True) -> EntityNames:
         """Tell who and what is known. Blocks.
 
         Args:
@@ -27,7 +27,7 @@ class Knowing(Parts):
         """
         with self.store.snapshot() as snapshot:
             every = snapshot.memories(scope, f"{ENTITY}/")
-            return Names(one for one in every if local or not one.local_only)
+            return EntityNames(one for one in every if local or not one.local_only)
 
     def relations(
         self,

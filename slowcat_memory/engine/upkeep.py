@@ -8,7 +8,7 @@ from msgspec.structs import asdict, replace
 from slowcat_memory.core.feedback.tuning import tuning_name
 from slowcat_memory.engine.forget import Forgetting
 from slowcat_memory.idle.context import Parts as IdleParts
-from slowcat_memory.idle.jobs.summaries.shared import SUMMING_UP
+from slowcat_memory.idle.jobs.summaries.job import SHARED_SECTION
 from slowcat_memory.providers import LLM, DocumentEmbedder
 from slowcat_memory.records import Aged, Manifest, WriteBatch
 from slowcat_memory.runtime.namespaces.namespace import Namespace
@@ -32,7 +32,7 @@ class Upkeep(Forgetting):
             space=lambda: self._embedding.space.key,
             token_space=lambda: self._embedding.token_key,
             # A job's section has its name, but that of those that sum up.
-            options=asdict(self.config) | dict.fromkeys(SUMMING_UP, self.config.summaries),
+            options=asdict(self.config) | dict.fromkeys(SHARED_SECTION, self.config.summaries),
         )
 
     def _thinkable(self) -> list[str]:

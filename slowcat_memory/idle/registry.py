@@ -25,11 +25,7 @@ from slowcat_memory.idle.jobs.reflection.blocks import Blocks
 from slowcat_memory.idle.jobs.reflection.episodes import Episodes
 from slowcat_memory.idle.jobs.reflection.open_threads import BringUp
 from slowcat_memory.idle.jobs.reflection.profile import Profile
-from slowcat_memory.idle.jobs.summaries.meta import MetaSummary
-from slowcat_memory.idle.jobs.summaries.rollups import Rollups
-from slowcat_memory.idle.jobs.summaries.session import SessionSummary
-from slowcat_memory.idle.jobs.summaries.topics import Topics
-from slowcat_memory.idle.jobs.summaries.window import WindowSummary
+from slowcat_memory.idle.jobs.summaries.job import SUMMARY_JOBS
 from slowcat_memory.idle.jobs.upkeep.erase import Erase
 from slowcat_memory.idle.jobs.upkeep.reembed import Reembed
 from slowcat_memory.idle.jobs.upkeep.retention import Retention
@@ -37,7 +33,7 @@ from slowcat_memory.idle.jobs.upkeep.seal import Seal
 from slowcat_memory.idle.jobs.upkeep.tiering import Ageing
 
 UPKEEP: tuple[Job, ...] = (Erase(), Retention(), Seal(), Reembed(), Ageing())
-SUMMARIES: tuple[Job, ...] = (SessionSummary(), WindowSummary(), MetaSummary(), Rollups(), Topics())
+SUMMARIES: tuple[Job, ...] = tuple(SUMMARY_JOBS.values())
 LOOKING_BACK: tuple[Job, ...] = (Episodes(), BringUp(), Profile(), Blocks())
 JUDGING: tuple[Job, ...] = (Corrections(), Rerank(), Tune())
 BUILT_IN: tuple[Job, ...] = (

@@ -1,6 +1,6 @@
 """What the LLM's tools do, without Pipecat: plain arguments in, a small plain answer out.
 
-An answer is read by a small model and spoken aloud: a few lines with who and when in words, inside a
+An answer is read by a small model and predicate_in_words aloud: a few lines with who and when in words, inside a
 token budget, harmless as a prompt. Whatever is wrong with the arguments is said to the model in a
 sentence, so that it can ask again.
 """
@@ -16,7 +16,7 @@ from loguru import logger
 from msgspec import Struct
 
 from slowcat_memory.core.extraction.evidence import shared
-from slowcat_memory.core.graph.portrait import spoken
+from slowcat_memory.core.graph.portrait import predicate_in_words
 from slowcat_memory.core.memory.belief import believed
 from slowcat_memory.core.memory.chunk import CHUNK, chunk_id, turn_of
 from slowcat_memory.core.memory.kinds import QUARANTINED
@@ -304,7 +304,7 @@ class ToolCalls:
         names = call.engine.entities(call.scope, local=call.local)
         rows = call.engine.relations(call.scope, true=at, local=call.local)
         told = [
-            (one, f"{names[one.subject]} {spoken(one.predicate)} {names[one.object]}")
+            (one, f"{names[one.subject]} {predicate_in_words(one.predicate)} {names[one.object]}")
             for one in rows
             if one.subject in names and one.object in names
         ]

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from slowcat_memory.cli.app import app
-from slowcat_memory.core.summaries.summary import Subject, Told, summary
+from slowcat_memory.core.summaries.summary import Subject, SummaryText, summary
 from slowcat_memory.records import Made, Turn, WriteBatch
 from slowcat_memory.store import Store
 
@@ -28,7 +28,7 @@ def path(tmp_path):
                 id=f"summary/{name}", kind=kind, scope="anna", start=AT,
                 until=AT + timedelta(hours=1), sources=(id,), digest="d", covers=covers, turns=1,
             )  # fmt: skip
-            told = Told(text=f"Anna moved ({name}).", topics=("moving",), model=model)
+            told = SummaryText(text=f"Anna moved ({name}).", topics=("moving",), model=model)
             made.append(summary(subject, told, Made(job="j"), AT))
         store.apply("test", WriteBatch(memories=tuple(made))).wait()
     return tmp_path / "store"

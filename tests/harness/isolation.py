@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from slowcat_memory import replay
 from slowcat_memory.core.memory.chunk import chunk
-from slowcat_memory.idle.jobs.summaries.session import SessionSummary
+from slowcat_memory.idle.jobs.summaries.job import SummaryJob
 from slowcat_memory.processor.blocks import Blocks
 from slowcat_memory.records import Forget
 from slowcat_memory.runtime.conversation.audience import Audience
@@ -250,16 +250,18 @@ def _unsplit(self: Any, text: str, heard: Any) -> Any:
 @contextmanager
 def nosy() -> Iterator[None]:
     """A job that reads every scope, and keeps what it read in the one that it works for."""
-    told = SessionSummary.step
+    summarise = SummaryJob.step
 
     async def step(self: Any, task: Any, context: Any) -> Any:
-        batch = await told(self, task, context)
+        batch = await summarise(self, task, context)
+        if self.name != "session_summary":
+            return batch
         with context.snapshot() as snapshot:
             every = [turn.text for turn in islice(snapshot.turns(), 50)]
         made = tuple(replace(one, text=" ".join((one.text, *every))) for one in batch.memories)
         return replace(batch, memories=made)
 
-    with mock.patch.object(SessionSummary, "step", step):
+    with mock.patch.object(SummaryJob, "step", step):
         yield
 
 

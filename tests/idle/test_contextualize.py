@@ -15,8 +15,12 @@ from slowcat_memory.core.memory.chunk import chunk, chunk_id
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.idle.context import Contexts, Parts
-from slowcat_memory.idle.jobs.extraction.contextualize import NAME, Contextualize
-from slowcat_memory.idle.jobs.extraction.due import Asked, ContextualizeOptions
+from slowcat_memory.idle.jobs.extraction.contextualize import (
+    NAME,
+    Contextualize,
+    ContextualizeOptions,
+)
+from slowcat_memory.idle.jobs.extraction.session_extractor import Asked
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import (
     Forget,
@@ -285,8 +289,7 @@ def test_another_version_and_a_forgetting_look_at_all_of_it(house, monkeypatch):
     assert [id for task in house.plan() for id in house.asked(task)] == [ids[0], *ids[2:]]
     house.work()
     assert not any(GARDEN[1] in p.user for p in house.llm.prompts[1:])
-    for module in ("due", "contextualize"):
-        monkeypatch.setattr(f"slowcat_memory.idle.jobs.extraction.{module}.VERSION", 99)
+    monkeypatch.setattr(Contextualize, "version", 99)
     assert [id for task in house.plan() for id in house.asked(task)] == [ids[0], *ids[2:]]
 
 

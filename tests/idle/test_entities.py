@@ -11,9 +11,10 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.graph.build import names_of
-from slowcat_memory.core.graph.portrait import Names
+from slowcat_memory.core.graph.portrait import EntityNames
 from slowcat_memory.core.graph.relations import Relation, as_of, believed, history
 from slowcat_memory.idle.jobs.extraction.entities import NAME, Entities, EntityOptions
+from slowcat_memory.idle.jobs.extraction.session_extractor import Asked
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Forget, Memory, SessionEdge, Turn
 from slowcat_memory.store import Store, StoreOptions
@@ -95,8 +96,8 @@ class House:
     def entities(self) -> dict[str, Memory]:
         return {one.id: one for one in self.memories("entity/") if not one.retired_at}
 
-    def names(self) -> Names:
-        return Names(self.memories("entity/"))
+    def names(self) -> EntityNames:
+        return EntityNames(self.memories("entity/"))
 
     def told(self, rows: list[Relation]) -> list[tuple[str, str, str]]:
         names = self.names()
@@ -444,9 +445,7 @@ def test_a_prompt_that_is_too_long_is_halved(house: House) -> None:
     house.say(*[f"I like the number {n} and hiking a lot." for n in range(8)])
     with house.store.snapshot() as snapshot:
         ids = [turn.id for turn in snapshot.turns("anna")]
-    from slowcat_memory.idle.jobs.extraction.entities import _task
-
-    task = _task("anna", "s1:x", ids[:4], ids, T1)
+    task = JOB.task("anna", "s1", Asked(ids[:4]), ids, T1, 60)
     first, second = JOB.split(task)
     assert set(first.sources) < set(ids) and set(second.sources) < set(ids)
     alone = replace(first, note=f"[{ids[0]}]", sources=(ids[0],))

@@ -132,12 +132,6 @@ def test_rules_find_facts_and_lead_to_the_turn(house: House) -> None:
         assert snapshot.vector(house.embedder.key, "anna", key_id(fact)) is not None
 
 
-def test_the_knob_makes_a_fact_findable_itself(house: House) -> None:
-    house.say("I live in Lisbon now.")
-    house.think(recalled=True)
-    assert findable(house.every()[0])
-
-
 def test_what_an_agent_says_is_no_fact_of_anybody(house: House) -> None:
     turn = house.say("I live in Lisbon now.", speaker="Assistant", role="assistant")[0]
     house.think()

@@ -8,12 +8,8 @@ from typing import Any
 
 from slowcat_memory.core.summaries.summary import current
 from slowcat_memory.idle.context import Contexts, Parts
-from slowcat_memory.idle.jobs.summaries.meta import MetaSummary
-from slowcat_memory.idle.jobs.summaries.rollups import Rollups
-from slowcat_memory.idle.jobs.summaries.session import SessionSummary
-from slowcat_memory.idle.jobs.summaries.shared import SUMMING_UP, SummariesOptions
-from slowcat_memory.idle.jobs.summaries.topics import Topics
-from slowcat_memory.idle.jobs.summaries.window import WindowSummary
+from slowcat_memory.idle.jobs.summaries.job import SHARED_SECTION, SUMMARY_JOBS
+from slowcat_memory.idle.jobs.summaries.purposes import SummariesOptions
 from slowcat_memory.idle.scheduler.idle_gate import GateOptions, IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.idle.scheduler.options import IdleOptions
@@ -25,7 +21,7 @@ from slowcat_memory.testing import FixedClock, HashEmbedder
 MONDAY = datetime(2026, 5, 11, 9, tzinfo=UTC)
 SMALL = StoreOptions(map_size_gib=1 / 16)
 AT_ONCE = IdleOptions(grace_s=0.0, rest_s=0.01, backoff_s=0.01)
-JOBS = (SessionSummary(), WindowSummary(), MetaSummary(), Rollups(), Topics())
+JOBS = tuple(SUMMARY_JOBS.values())
 
 
 def reflection(prompt: Prompt) -> dict[str, Any]:
@@ -57,7 +53,7 @@ class House:
         given = {
             "store": self.store, "upkeep": None, "clock": self.clock, "zone": self.zone,
             "scopes": self.scopes, "llm": self.llm,
-            "options": dict.fromkeys(SUMMING_UP, self.options),
+            "options": dict.fromkeys(SHARED_SECTION, self.options),
         }  # fmt: skip
         if self.model:
             given |= {

@@ -69,7 +69,7 @@ def _nothing(engine: "MemoryEngine", scope: str) -> str:
 def _held(
     engine: "MemoryEngine", scope: str, held: "list[Relation]", at: datetime, known: bool
 ) -> Any:
-    from slowcat_memory.core.graph.portrait import spoken
+    from slowcat_memory.core.graph.portrait import predicate_in_words
 
     names = engine.entities(scope)
     on = day(at, engine.zone)
@@ -79,7 +79,7 @@ def _held(
         row(
             made,
             names[one.subject],
-            spoken(one.predicate),
+            predicate_in_words(one.predicate),
             names[one.object],
             day(one.valid_from, engine.zone),
             day(one.valid_to, engine.zone),

@@ -40,7 +40,7 @@ def timeline(
 
 def _about(engine: "MemoryEngine", scope: str, about: str) -> "list[Relation]":
     """Find what was true of those who are called so; else what holds these words."""
-    from slowcat_memory.core.graph.relations import fold
+    from slowcat_memory.core.text.normalize import fold
 
     every = engine.relations(scope)
     ids = {one.id for one in engine.entities(scope).find(about)}
@@ -55,12 +55,12 @@ def _about(engine: "MemoryEngine", scope: str, about: str) -> "list[Relation]":
 
 
 def _table(engine: "MemoryEngine", scope: str, found: "list[Relation]") -> Any:
-    from slowcat_memory.core.graph.portrait import spoken
+    from slowcat_memory.core.graph.portrait import predicate_in_words
 
     names = engine.entities(scope)
     made = table("since", "until", "what*", "who said it", "in these words*", ">turn")
     for one in found:
-        told = f"{names[one.subject]} {spoken(one.predicate)} {names[one.object]}"
+        told = f"{names[one.subject]} {predicate_in_words(one.predicate)} {names[one.object]}"
         row(
             made,
             day(one.valid_from, engine.zone),

@@ -1,1 +1,1 @@
-"""What is read out of a conversation, by rule or by an LLM, and the checks it must pass."""
+"""Reads statements out of a conversation, by rule or by an LLM, and checks what an LLM wrote."""

@@ -1,14 +1,14 @@
-"""What an LLM is asked about chunks, and what of its answer is kept.
+"""Descriptions of chunks: the prompt, and the check of the LLM's reply.
 
-A turn says "she loved it there": found by nobody. A *context* places it (who says what to whom, when,
-and what it refers to), and *questions* that it answers, in other words than its own, are short keys
-to it. Together they are worth 5 points R@10 on LoCoMo, 8 on paraphrases (measured on three chats). A
-long turn says many things, and no one vector is near to all of them: *notes*, each a statement of its
-own, are keys to it as well (worth 12 points R@10 on RealMem).
-Text about a whole session in front of each of its turns makes recall worse: so each turn has its own.
+Nobody finds the turn "she loved it there". A *context* says who said it to whom, when, and what it
+refers to; *questions* that it answers, in other words than its own, are short index keys to it.
+Together they are worth 5 points R@10 on LoCoMo, 8 on paraphrases (measured on three chats). A long
+turn says many things, and no one vector is near to all of them: *notes*, each a statement of its own,
+are index keys as well (worth 12 points R@10 on RealMem). Text about a whole session in front of each
+of its turns makes recall worse, so each turn has its own.
 
-An answer is worth what can be checked of it: only turns that were asked about, in few words, and
-without names, numbers and dates that nobody said (see `grounding`).
+Only what can be checked of a reply is kept: turns that were asked about, in few words, without names,
+numbers and dates that were not said (see `grounding`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,8 +28,8 @@ VERSION = 2  # of the words below; raise it with any change of them: everything 
 CONTEXT_WORDS = 35
 QUESTION_WORDS = 25
 NOTE_WORDS = 40
-MOST_QUESTIONS = 3
-MOST_NOTES = 3
+MAX_QUESTIONS = 3
+MAX_NOTES = 3
 LONG_WORDS = 60  # of a turn that is worth notes
 SYSTEM = f"""\
 You write an index for the memory of a voice assistant. You are given the record of a conversation, \
@@ -52,15 +52,8 @@ Answer with JSON alone, one entry for each number you were asked about:
 {{"turns": [{{"turn": 7, "context": "...", "questions": ["..."], "notes": []}}]}}"""
 
 
-class Described(Struct, frozen=True, forbid_unknown_fields=True):
-    """What an LLM wrote about one turn.
-
-    Attributes:
-        turn: Its number in the record.
-        context: What places it.
-        questions: What it answers.
-        notes: What it tells, statement by statement.
-    """
+class DescribedTurn(Struct, frozen=True, forbid_unknown_fields=True):
+    """The LLM's reply about one turn; see ``SYSTEM``."""
 
     turn: int
     context: Annotated[str, Meta(max_length=600)]
@@ -68,31 +61,27 @@ class Described(Struct, frozen=True, forbid_unknown_fields=True):
     notes: Annotated[list[Annotated[str, Meta(max_length=600)]], Meta(max_length=6)] = []
 
 
-class Descriptions(Struct, frozen=True, forbid_unknown_fields=True):
-    """The answer that is asked for.
+class DescriptionsReply(Struct, frozen=True, forbid_unknown_fields=True):
+    """The reply that is asked for: an entry per turn."""
 
-    Attributes:
-        turns: An entry a turn.
-    """
-
-    turns: Annotated[list[Described], Meta(max_length=32)]
+    turns: Annotated[list[DescribedTurn], Meta(max_length=32)]
 
 
 class Description(Struct, frozen=True):
-    """What is kept of what was written about a turn; any of it may be empty."""
+    """What is kept of a reply about one turn; any of it may be empty."""
 
     context: str
     questions: tuple[str, ...]
     notes: tuple[str, ...] = ()
 
 
-class Checked(Struct, frozen=True):
-    """What is kept of an answer.
+class CheckedReply(Struct, frozen=True):
+    """What is kept of a reply.
 
     Attributes:
         found: By log id.
-        missing: Log ids of the turns without anything that can be used, in the order asked.
-        dropped: How many texts were thrown away.
+        missing: Log ids of the turns without anything usable, in the order asked.
+        dropped: How many texts were dropped.
     """
 
     found: dict[int, Description]
@@ -100,23 +89,20 @@ class Checked(Struct, frozen=True):
     dropped: int
 
 
-# ------------------------------------------------------------------- asking
+# ------------------------------------------------------------------- the prompt
 
 
-def asking(turns: Sequence[Turn], asked: Iterable[int], zone: tzinfo, turn_chars: int) -> str:
-    """Write the question about some turns of a conversation.
+def build_prompt(turns: Sequence[Turn], asked: Iterable[int], zone: tzinfo, turn_chars: int) -> str:
+    """Return the user message that asks about some turns of a conversation.
 
-    What stands before the numbers is the same for every question about the same turns, so that a
-    local server reads it once.
+    What stands before the numbers is the same for every call about the same turns, so that a local
+    server processes it once.
 
     Args:
         turns: What the LLM sees of the conversation, in order, at least one.
         asked: Log ids of the turns that are asked about.
         zone: The user's time zone.
-        turn_chars: Characters of one turn; of a longer one both ends stay.
-
-    Returns:
-        The user message.
+        turn_chars: As in ``prompt_record.fenced``.
     """
     numbers = ", ".join(str(id) for id in asked)
     return f"{fenced(turns, zone, turn_chars)}\nWrite about the turns {numbers}."
@@ -125,24 +111,21 @@ def asking(turns: Sequence[Turn], asked: Iterable[int], zone: tzinfo, turn_chars
 # ------------------------------------------------------------------- checking
 
 
-def checked(
-    answer: Descriptions,
+def check_reply(
+    answer: DescriptionsReply,
     asked: Mapping[int, Turn],
     ground: Ground,
-    most: int = MOST_QUESTIONS,
-    notes_kept: int = MOST_NOTES,
-) -> Checked:
-    """Keep what can be used of an answer.
+    most: int = MAX_QUESTIONS,
+    notes_kept: int = MAX_NOTES,
+) -> CheckedReply:
+    """Keep what can be used of a reply.
 
     Args:
-        answer: What the LLM wrote.
+        answer: The reply.
         asked: The turns that it was asked about, by log id.
-        ground: What it saw of the conversation.
-        most: How many questions are kept of a turn.
-        notes_kept: How many notes are.
-
-    Returns:
-        What is kept, and what is missing.
+        ground: Of what the LLM saw.
+        most: Questions kept per turn.
+        notes_kept: Notes kept per turn.
     """
     found: dict[int, Description] = {}
     answered, dropped = set[int](), 0
@@ -158,11 +141,11 @@ def checked(
         if context or questions or notes:
             answered.add(one.turn)
             found[one.turn] = Description(context, questions, notes)
-    return Checked(found, tuple(id for id in asked if id not in found), dropped)
+    return CheckedReply(found, tuple(id for id in asked if id not in found), dropped)
 
 
 def _held(text: str, ground: Ground, most: int) -> tuple[str, int]:
-    """Keep the sentences that hold, as many words as there is room for."""
+    """Return the sentences that hold, up to ``most`` words, and how many were dropped."""
     written = sentences(text)
     held = [one for one in written if holds(one, ground) and not injected(one)]
     words = " ".join(held).split()

@@ -1,4 +1,4 @@
-"""What of a conversation bears a statement: the words quoted, the day meant, the turns needed."""
+"""Evidence for a statement: is it quoted, does it ask, which day does it mean, which turns does it need?"""
 
 import re
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ class Dated(Struct, frozen=True):
     """When something is true.
 
     Attributes:
-        day: As it is told: "2026-05-12", "2026-05", "2026"; "" where no day is named.
+        day: As it was said: "2026-05-12", "2026-05", "2026"; "" where no day is named.
         since: Since when it holds.
     """
 
@@ -30,14 +30,9 @@ class Dated(Struct, frozen=True):
 
 
 def quoted(quote: str, text: str) -> bool:
-    """Tell whether words stand in a text, one after the other.
+    """Return whether a quote stands in a text word for word, and is long enough to be evidence.
 
-    Args:
-        quote: The words; case and punctuation do not count.
-        text: The text.
-
-    Returns:
-        Whether they do, and are enough to be evidence.
+    Case and punctuation do not count.
     """
     words = fingerprint(quote)
     enough = len(words.split()) >= LEAST_WORDS and len(words) >= LEAST_CHARS
@@ -45,15 +40,7 @@ def quoted(quote: str, text: str) -> bool:
 
 
 def asks(quote: str, text: str) -> bool:
-    """Tell whether the sentence in which a quote ends is a question.
-
-    Args:
-        quote: Words of the text.
-        text: The text.
-
-    Returns:
-        Whether it is; a question states nothing.
-    """
+    """Return whether the sentence of a text in which a quote ends is a question, which states nothing."""
     words = fingerprint(quote)
     read = ""
     for sentence in _SENTENCES.findall(text):
@@ -64,10 +51,10 @@ def asks(quote: str, text: str) -> bool:
 
 
 def dated(quote: str, turn: Turn, told: str, ground: Ground, zone: tzinfo) -> Dated:
-    """Find the day that a statement speaks of.
+    """Return the day that a statement speaks of.
 
-    What the quote itself says counts most, then the day that an extractor told, if it lies near
-    one that was spoken of.
+    A day in the quote counts first, then the day that the extractor wrote, if it lies near one that was
+    spoken of. A statement holds since that day when it is over, else since it was said.
 
     Args:
         quote: The words that say it.
@@ -75,9 +62,6 @@ def dated(quote: str, turn: Turn, told: str, ground: Ground, zone: tzinfo) -> Da
         told: What the extractor wrote; "" for nothing.
         ground: Of what the extractor saw.
         zone: The user's time zone.
-
-    Returns:
-        The day. A statement holds since that day when it is over, else since it was said.
     """
     said = next((one for one in mentions(quote, turn.at, zone) if not one.vague), None)
     if said is not None:
@@ -101,44 +85,25 @@ def dated(quote: str, turn: Turn, told: str, ground: Ground, zone: tzinfo) -> Da
 
 
 def words_of(text: str) -> dict[str, str]:
-    """Take the words of a text that mean something.
-
-    Args:
-        text: The text.
-
-    Returns:
-        Them, by what their forms have in common.
-    """
+    """Return the content words of a text, by the stem that their forms have in common."""
     return {word[:STEM]: word for word in fingerprint(text).split() if word not in STOP_WORDS}
 
 
 def shared(content: str, text: str, subject: str) -> bool:
-    """Tell whether a statement and the turn that is said to make it have anything in common.
-
-    Args:
-        content: The statement.
-        text: The turn's text.
-        subject: Whom it is about, which does not count.
-
-    Returns:
-        Whether one word of weight stands in both, whatever its ending.
-    """
+    """Return whether a statement shares a content word with its turn, apart from its subject."""
     own = words_of(content).keys() - words_of(subject).keys()
     return bool(own & words_of(text).keys())
 
 
 def needed(content: str, turn: Turn, seen: Sequence[Turn]) -> tuple[int, ...]:
-    """Name the turns that a statement was made from.
+    """Return the log ids of the turns that a statement was made from, its own turn first.
 
-    Its words that its own turn does not hold come from others, and it must not outlive these.
+    Words that its own turn does not hold come from others, and it must not outlive these.
 
     Args:
         content: The statement.
         turn: The turn that says it.
         seen: All that the extractor saw.
-
-    Returns:
-        Log ids, the turn's own first.
     """
     missing = words_of(content).keys() - words_of(f"{turn.speaker} {turn.text}").keys()
     found = [turn.id]

@@ -1,10 +1,9 @@
-"""Does a text say only what a conversation said? Its names, numbers and dates, that is.
+"""Grounding: does a text name only people, numbers and dates that a conversation holds?
 
-An LLM that describes a conversation invents now and then, and a weak one often. What it invents is
-hardly told from a paraphrase by words alone; but a *name*, a *number* or a *date* that nobody said,
-and that does not follow from the day of the conversation, gives it away. The check is on the safe
-side for the text: what cannot be judged (names in a language that writes every noun with a capital)
-passes. Of 2,601 contexts and questions that a
+An LLM that describes a conversation invents now and then, and a weak one often. Words alone hardly
+tell an invention from a paraphrase; but a *name*, a *number* or a *date* that was not said, and does
+not follow from the day of the conversation, gives it away. In doubt the text passes: names cannot be
+judged in a language that writes every noun with a capital. Of 2,601 contexts and questions that a
 careful reader wrote about LoCoMo it stops 14; of contexts from another session 41 %.
 """
 
@@ -62,12 +61,12 @@ _NUMBERS |= {"couple": "2", "both": "2", "dozen": "12"}
 
 
 class Ground(Struct, frozen=True):
-    """What a conversation gives to hold on to.
+    """What a text about a conversation may name.
 
     Attributes:
         words: Its words in lower case, the speakers' names among them.
         numbers: Its numbers, in digits.
-        spans: Days that its words name, and its own: first and last of each.
+        spans: The days that it names, and its own: first and last of each.
     """
 
     words: frozenset[str]
@@ -79,15 +78,7 @@ _WHOLE = re.compile(r"[^.!?\n]+[.!?\n]*")  # a sentence
 
 
 def ground(turns: Iterable[Turn], zone: tzinfo) -> Ground:
-    """Collect what a text about turns may name.
-
-    Args:
-        turns: The turns that its writer saw.
-        zone: The user's time zone.
-
-    Returns:
-        What there is to hold on to.
-    """
+    """Return what a text may name whose writer saw these turns."""
     words, numbers, spans = set[str](), set[str](), set[tuple[date, date]]()
     for turn in turns:
         if injected(turn.text):  # what only an order names is not to be told on as known
@@ -109,15 +100,7 @@ def _unordered(sentence: "re.Match[str]") -> str:
 
 
 def strays(text: str, ground: Ground) -> list[str]:
-    """Find the names, numbers and dates of a text that its ground does not hold.
-
-    Args:
-        text: What was written about a conversation.
-        ground: Of that conversation.
-
-    Returns:
-        Them, as written; none when the text says nothing that was not said.
-    """
+    """Return the names, numbers and dates of a text, as written, that its ground does not hold."""
     dates = [match for match in _DATE.finditer(text)]
     found = [match[0] for match in dates if not _dated(match, ground)]
     rest = _DATE.sub(" ", text)
@@ -129,7 +112,7 @@ def strays(text: str, ground: Ground) -> list[str]:
 
 
 def _unknown(text: str, ground: Ground) -> list[str]:
-    """List the names that nobody said; the long form of letters that were said is known (UK)."""
+    """Return the names that were not said; the long form of letters that were said is known (UK)."""
     names = list(_names(text))
     initials = {"".join(n[0] for n in pair).lower() for pair in pairwise(names)} & ground.words
     said = {
@@ -142,7 +125,7 @@ def _unknown(text: str, ground: Ground) -> list[str]:
 
 
 def _names(text: str) -> Iterator[str]:
-    """Yield the words that are written as names; none where capitals tell nothing."""
+    """Yield the words that are written as names; none where capital letters do not mark names."""
     words = [match[0].lower() for match in _WORD.finditer(text)]
     if sum(word in STOP_WORDS for word in words) < ENGLISH * len(words) or text.isupper():
         return
@@ -178,7 +161,7 @@ def _digits(number: str) -> str:
 
 
 def _dated(match: re.Match[str], ground: Ground) -> bool:
-    """Tell whether a date lies near a day that was named, or is made of numbers that were said."""
+    """Return whether a date lies near a day that was named, or consists of numbers that were said."""
     if all(_digits(n) in ground.numbers for n in _NUMBER.findall(match[0])):
         return True
     slack = timedelta(days=NEAR_DAYS)
@@ -192,14 +175,14 @@ def _dated(match: re.Match[str], ground: Ground) -> bool:
 
 
 def _counted(one: date, other: date, ground: Ground) -> bool:
-    """Tell whether two dates lie as many years or months apart as somebody said."""
+    """Return whether two dates lie as many years or months apart as was said."""
     years = abs(other.year - one.year)
     months = abs(12 * (other.year - one.year) + other.month - one.month)
     return str(years) in ground.numbers or str(months) in ground.numbers
 
 
 def _said(match: re.Match[str], day: date) -> tuple[date, date] | None:
-    """Read a date; one without a year lies in the year of ``day``."""
+    """Parse a date; one without a year lies in the year of ``day``."""
     part = match.groupdict()
     year = int(next((part[k] for k in ("y", "y2", "y3", "y4", "y5") if part[k]), day.year))
     named = next((part[k] for k in ("m", "m2", "m3", "m4") if part[k]), "")

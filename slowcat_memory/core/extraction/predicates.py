@@ -1,7 +1,39 @@
-"""How things stand to one another, in words: the predicates that are preferred, and what they join."""
+"""Triples and their predicates: which are preferred, which have one object at a time, what they join."""
 
 import re
+from typing import Literal
 
+from msgspec import Struct
+
+Confidence = Literal["high", "medium", "low"]
+
+
+class Triple(Struct, frozen=True, kw_only=True):
+    """Subject, predicate and object, with the words that say it.
+
+    The shapes of a fact on its way from a turn to the store extend it: they are stored flat.
+
+    Attributes:
+        subject: A name; an entity's id once it is resolved.
+        predicate: In snake_case; "" where none was said.
+        object: A name or value, an entity's id once it is resolved; "" where none was said.
+        quote: Words of the turn that say it.
+        confidence: How sure the extractor was.
+    """
+
+    subject: str
+    predicate: str
+    object: str
+    quote: str = ""
+    confidence: Confidence = "high"
+
+
+# A subject has one of each at a time; of any other predicate it may have several.
+FUNCTIONAL = frozenset(
+    """address age birthday born_in citizen_of city email employer favourite_colour gender
+    height job language lives_in married_to name phone relationship_status status studies_at
+    time_zone weight works_at works_as""".split()
+)
 # What an LLM is shown. Others are taken as well: a domain has its own.
 PREFERRED = (
     "lives_in", "address", "works_at", "works_as", "studies", "studies_at", "born_in", "age",
@@ -33,45 +65,27 @@ _FORM = re.compile(r"[a-z][a-z_0-9äöüß]{1,39}")
 
 
 def canonical(predicate: str) -> str:
-    """Write a predicate as it is kept.
-
-    Args:
-        predicate: As somebody wrote it.
-
-    Returns:
-        In snake_case, one word for what means the same; "" for none.
-    """
+    """Return a predicate in snake_case, one word for all that mean the same; "" for none."""
     name = _NOT_ONE_WORD.sub("_", predicate.casefold()).strip("_")
     name = name.replace("favorite", "favourite")
     name = _SAME.get(name, name)
     return name if _FORM.fullmatch(name) else ""
 
 
+def is_functional(predicate: str) -> bool:
+    """Return whether a subject has one object of a predicate at a time."""
+    return predicate in FUNCTIONAL or predicate.startswith(("favourite_", "favourite "))
+
+
 def object_type(predicate: str) -> str:
-    """Tell what the object of a predicate is.
-
-    Args:
-        predicate: In snake_case.
-
-    Returns:
-        A type of entities; "" for a value.
-    """
+    """Return the entity type of a predicate's object; "" for a plain value."""
     if predicate in _OBJECTS:
         return _OBJECTS[predicate]
     return "person" if predicate.startswith("has_") and predicate != "has_to" else ""
 
 
 def sentence(subject: str, predicate: str, object: str) -> str:
-    """Say a relation.
-
-    Args:
-        subject: A name.
-        predicate: In snake_case.
-        object: A name or a value.
-
-    Returns:
-        A plain sentence, of these words alone.
-    """
+    """Return a triple as a plain sentence that holds only these words."""
     if predicate == "age":
         return f"{subject} is {object} years old."
     if predicate in ("name", "address", "birthday", "email", "phone"):

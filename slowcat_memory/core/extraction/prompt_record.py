@@ -1,4 +1,4 @@
-"""A conversation as a prompt holds it: one line a turn, behind a fence that nobody can close."""
+"""A conversation as a prompt holds it: one line per turn, behind a fence that no speaker can close."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -12,17 +12,14 @@ _WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 
 
 def fenced(turns: Sequence[Turn], zone: tzinfo, turn_chars: int) -> str:
-    """Write turns as a record.
+    """Return turns as a record: when it was and who speaks, then the lines between two fences.
 
-    The fence holds a mark that nobody who speaks can know: it follows from all that was said.
+    The fences hold a mark that no speaker can know, because it follows from all that was said.
 
     Args:
         turns: What the LLM sees of the conversation, in order, at least one.
-        zone: The user's time zone.
-        turn_chars: Characters of one turn; of a longer one both ends stay.
-
-    Returns:
-        When it was and who speaks, and the lines between two fences.
+        zone: Of the times.
+        turn_chars: Characters of one turn; of a longer one the beginning and the end stay.
     """
     began = turns[0].at.astimezone(zone)
     lines = list(_lines(turns, zone, turn_chars))
@@ -40,15 +37,7 @@ def fenced(turns: Sequence[Turn], zone: tzinfo, turn_chars: int) -> str:
 
 
 def line(turn: Turn, turn_chars: int) -> str:
-    """Write a turn as it stands in the record.
-
-    Args:
-        turn: The turn.
-        turn_chars: Characters of its text; of a longer one both ends stay.
-
-    Returns:
-        One line, neutralised.
-    """
+    """Return a turn as it stands in the record: one neutralised line."""
     text = neutralise(turn.text)
     if len(text) > turn_chars:
         text = f"{text[: turn_chars * 2 // 3]} … {text[-turn_chars // 3 :]}"
@@ -56,15 +45,9 @@ def line(turn: Turn, turn_chars: int) -> str:
 
 
 def fitting(turns: Sequence[Turn], room: int, most: int) -> int:
-    """Find how many characters each turn may have so that all of them fit.
+    """Return how many characters each turn may have so that all fit ``room`` tokens.
 
-    Args:
-        turns: What is to be written.
-        room: Tokens that there are.
-        most: Characters of one turn at most.
-
-    Returns:
-        Characters of a turn, not fewer than ``FEWEST_CHARS``, whether or not that fits.
+    At least ``FEWEST_CHARS``, whether or not that fits, and at most ``most``.
     """
     chars = most
     while chars > FEWEST_CHARS and sum(estimate_tokens(line(t, chars)) + 1 for t in turns) > room:
@@ -73,12 +56,12 @@ def fitting(turns: Sequence[Turn], room: int, most: int) -> int:
 
 
 def day_name(day: date) -> str:
-    """Name a day so that nobody has to count: "Tuesday 2026-05-12"."""
+    """Return a day with its weekday, so that the LLM need not count: "Tuesday 2026-05-12"."""
     return f"{_WEEKDAYS[day.weekday()]} {day.isoformat()}"
 
 
 def _lines(turns: Sequence[Turn], zone: tzinfo, turn_chars: int) -> Iterator[str]:
-    """Yield a line a turn, and one where another day begins."""
+    """Yield a line per turn, and one wherever another day begins."""
     day = turns[0].at.astimezone(zone).date()
     for turn in turns:
         if (said := turn.at.astimezone(zone).date()) != day:

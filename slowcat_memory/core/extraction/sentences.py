@@ -19,50 +19,20 @@ _TO_THE_READER = re.compile(  # what no description says, and an injected instru
 
 
 def holds(text: str, ground: Ground) -> bool:
-    """Tell whether a sentence may be kept.
-
-    Args:
-        text: The sentence, tidy.
-        ground: What the conversation gives to hold on to.
-
-    Returns:
-        False for a link, for what speaks to the reader, and for a name, number or date that nobody
-        said.
-    """
+    """Return whether a tidy sentence may be kept: harmless, with no name, number or date that was not said."""
     return harmless(text) and not strays(text, ground)
 
 
 def harmless(text: str) -> bool:
-    """Tell whether a text neither links nor gives orders.
-
-    Args:
-        text: A tidy text.
-
-    Returns:
-        Whether it does neither.
-    """
+    """Return whether a tidy text holds neither a link nor an order to the reader."""
     return not (_LINK.search(text) or _TO_THE_READER.search(text))
 
 
 def sentences(text: str) -> list[str]:
-    """Cut what an LLM wrote into sentences.
-
-    Args:
-        text: Anything.
-
-    Returns:
-        Tidy sentences, at least one, which may be empty.
-    """
+    """Split what an LLM wrote into tidy sentences: at least one, which may be empty."""
     return _SENTENCE.split(tidy(text))
 
 
 def tidy(text: str) -> str:
-    """Make one clean line of a text, without a label that the LLM put in front.
-
-    Args:
-        text: Anything.
-
-    Returns:
-        The line.
-    """
+    """Return a text as one clean line, without a label that the LLM put in front."""
     return _LABEL.sub("", " ".join(clean(text)[0].split()))

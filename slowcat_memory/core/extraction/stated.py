@@ -13,6 +13,7 @@ from functools import cache
 import sentencex
 from msgspec import Struct
 
+from slowcat_memory.core.extraction.predicates import Triple
 from slowcat_memory.core.text.normalize import clean
 
 MOST_CHARS = 4000  # of a turn
@@ -20,25 +21,17 @@ MOST_WORDS = 60  # of a sentence: what is longer tells a story
 MOST_OBJECT = 60  # characters of an object
 
 
-class Stated(Struct, frozen=True):
+class Stated(Triple, frozen=True, kw_only=True):
     """Something that a person said about themselves or theirs.
 
     Attributes:
         type: "person", "preference", "event", "decision", "task_completed", "open_thread".
-        subject: Whom or what it is about: the speaker's name, or a name that was said.
-        predicate: In snake_case.
-        object: What of them.
         content: The same as a sentence in the third person.
-        quote: The words that say it, as they stand in the turn.
         over: Whether it is said to be over ("I no longer work at Acme").
     """
 
     type: str
-    subject: str
-    predicate: str
-    object: str
     content: str
-    quote: str
     over: bool = False
 
 

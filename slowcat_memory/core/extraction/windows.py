@@ -1,4 +1,4 @@
-"""Which turns are described together, and which of them must be described anew."""
+"""How a session is divided into calls of an LLM, and when a turn must be described again."""
 
 import hashlib
 import re
@@ -20,16 +20,13 @@ _PLEASANTRIES = EMPTY | frozenset(
 
 
 def digest(version: int, turns: Sequence[Turn], place: int, zone: tzinfo) -> str:
-    """Reduce a turn, its neighbours and its day to what tells whether anything has changed.
+    """Return 16 characters that change with the prompt, a turn, its neighbours or its day.
 
     Args:
         version: Of the prompt.
         turns: A session's turns, in order.
-        place: Which of them.
+        place: Of the turn among them.
         zone: The user's time zone.
-
-    Returns:
-        16 characters.
     """
     near = turns[max(0, place - BEFORE) : place + AFTER + 1]
     said = [f"{turn.speaker}: {turn.text}" for turn in near]
@@ -38,14 +35,7 @@ def digest(version: int, turns: Sequence[Turn], place: int, zone: tzinfo) -> str
 
 
 def small_talk(text: str) -> bool:
-    """Tell whether a turn is so small that nothing is to be said about it.
-
-    Args:
-        text: What was said.
-
-    Returns:
-        True for a few words without a name, a number or anything else that has a meaning.
-    """
+    """Return whether a turn is a few words without a name, a number or any other content."""
     words = [word.lower() for word in _WORD.findall(text)]
     if len(words) > SMALL_TALK_WORDS or any(word.isdecimal() for word in words):
         return False
@@ -55,15 +45,15 @@ def small_talk(text: str) -> bool:
 
 
 def windows(sizes: Sequence[int], room: int, shared: int) -> Iterator[range]:
-    """Cut a conversation into stretches that fit a prompt, each beginning within the one before.
+    """Divide a conversation into spans that fit a prompt, each beginning within the one before.
 
     Args:
-        sizes: What each turn takes, in tokens.
-        room: What a stretch may take.
-        shared: How many turns two stretches have in common.
+        sizes: Tokens of each turn.
+        room: Tokens that a span may have.
+        shared: How many turns two spans have in common.
 
     Yields:
-        Places of turns, in order. A single turn that does not fit is a stretch of its own.
+        Places of turns, in order. A single turn that does not fit is a span of its own.
     """
     start = 0
     while start < len(sizes):
@@ -80,15 +70,11 @@ def windows(sizes: Sequence[int], room: int, shared: int) -> Iterator[range]:
 def groups(
     wanted: Iterable[int], stretches: Sequence[range], most: int
 ) -> Iterator[tuple[range, list[int]]]:
-    """Share out turns among stretches, a few a question.
-
-    Args:
-        wanted: Places of the turns that are asked about, in order.
-        stretches: From `windows`.
-        most: How many turns a question asks about.
+    """Assign the turns that are asked about to spans, at most ``most`` per call.
 
     Yields:
-        A stretch, and which of its places are asked about.
+        A span from `windows`, and the places in it that are asked about. Of several spans a turn goes to
+        the one with the most of its neighbours.
     """
     shared: dict[range, list[int]] = {}
     for place in wanted:
@@ -100,5 +86,5 @@ def groups(
 
 
 def _neighbours(place: int, stretch: range) -> int:
-    """Count the neighbours that matter to a turn and lie in its stretch."""
+    """Return how many of the neighbours that matter to a turn lie in its span."""
     return min(place - stretch.start, BEFORE) + min(stretch.stop - 1 - place, AFTER)

@@ -1,1 +1,1 @@
-"""Facts: their shape, prompt, durability, and which two say the same."""
+"""Facts: what becomes one, how it is kept, and which known fact it repeats or replaces."""

@@ -1,8 +1,8 @@
-"""Which statements become facts: what will still hold, not what happens to be going on.
+"""Durability: which statements will still hold later, and so may become facts.
 
 The gate of requirements V05 and F10: nothing time-bound, no one-off action, no question about what
 the agent can do. An event with a date, and a thing that is left to do, are facts of their own types
-and may pass; so is anything that a person asked to be kept.
+and may pass; so is anything that a user asked to be kept.
 """
 
 import re
@@ -44,7 +44,7 @@ class Kept(Struct, frozen=True):
 
     Attributes:
         keep: Whether.
-        why: A word for why not: "meta", "passing", "order", "length"; "" when it may.
+        why: The reason why not: "meta", "passing", "order", "length"; "" when it may.
     """
 
     keep: bool
@@ -52,15 +52,7 @@ class Kept(Struct, frozen=True):
 
 
 def keepable(type_: str, content: str) -> Kept:
-    """Decide whether a statement becomes a fact.
-
-    Args:
-        type_: Its type.
-        content: The sentence, in the third person.
-
-    Returns:
-        The decision.
-    """
+    """Decide whether a sentence in the third person becomes a fact of a type."""
     words = len(content.split())
     if not MIN_WORDS <= words <= MAX_WORDS:
         return Kept(False, "length")

@@ -1,24 +1,21 @@
 """A fact as it is kept: a plain sentence about somebody, with the words that say it.
 
-It is a memory of its own, and a key to the chunk of the turn that says it: what is offered to the
-conversation is then the person's own words (see ``FactsOptions.recalled`` for the other way).
+It is a memory that recall never offers by itself, and an index key to the chunk of the turn that says
+it: the conversation is offered the user's own words.
 """
 
 import hashlib
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Literal
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.facts.matching import Claim
-from slowcat_memory.core.graph.relations import fold
+from slowcat_memory.core.extraction.predicates import Triple
 from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.core.memory.kinds import FACT, QUARANTINED, family
+from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Key, Made, Memory, Turn
 
-Confidence = Literal["high", "medium", "low"]
 TYPES = (
     "preference", "decision", "task_completed", "open_thread", "person", "event",
     "work", "health", "plan", "possession", "opinion", "other",
@@ -26,67 +23,44 @@ TYPES = (
 IMPORTANCE: dict[str, float] = {"high": 0.5, "medium": 0.45, "low": 0.2}
 
 
-class Drawn(Struct, frozen=True, kw_only=True):
-    """A fact that was drawn from a turn, and held against it.
+class ExtractedFact(Triple, frozen=True, kw_only=True):
+    """A fact that was extracted from a turn, and checked against it.
 
     Attributes:
         turn: The turn that says it.
         type: One of ``TYPES``, or a word of the extractor's own.
-        subject: Whom or what it is about.
         content: A plain sentence in the third person.
-        quote: The words of the turn that say it.
-        confidence: How sure the extractor is.
         date: The day it speaks of, "2026-05-12", "2026-05" or "2026"; "" where it names none.
         since: Since when it is true.
         sources: Log ids of the turns that it was made from, the turn's own first.
-        predicate: In snake_case; "" where nobody said.
-        object: What of the subject; "" where nobody said.
         why: Why it is quarantined; "" for a fact.
     """
 
     turn: Turn
     type: str
-    subject: str
     content: str
-    quote: str
-    confidence: Confidence
     date: str
     since: datetime
     sources: tuple[int, ...]
-    predicate: str = ""
-    object: str = ""
     why: str = ""
 
 
 def fact_id(scope: str, content: str, source: int) -> str:
-    """Name a fact: the same words of the same turn are the same fact.
-
-    Args:
-        scope: Its namespace.
-        content: Its sentence.
-        source: Log id of the turn that says it.
-
-    Returns:
-        The memory id.
-    """
+    """Return the memory id of a fact: the same words of the same turn are the same fact."""
     parts = "\0".join((scope, fold(content), str(source)))
     return f"{FACT}/{hashlib.blake2b(parts.encode(), digest_size=8).hexdigest()}"
 
 
 def fact_memory(
-    drawn: Drawn, now: datetime, made: Made, *, recalled: bool = False, local_only: bool = False
+    drawn: ExtractedFact, now: datetime, made: Made, *, local_only: bool = False
 ) -> Memory:
-    """Write a fact down.
+    """Return a fact as a memory.
 
     Args:
         drawn: The fact.
-        now: When it was drawn.
-        made: Who drew it.
-        recalled: Whether recall may find it by itself.
-        local_only: Whether one of its turns stays on this machine.
-
-    Returns:
-        The memory.
+        now: When it was extracted.
+        made: Which job and model extracted it.
+        local_only: Whether one of its turns must not leave this machine.
     """
     facets = {
         "subject": drawn.subject,
@@ -96,7 +70,7 @@ def fact_memory(
         "confidence": drawn.confidence,
         "date": drawn.date,
         "why": drawn.why,
-        "recalled": "" if recalled and drawn.confidence != "low" else "no",
+        "recalled": "no",
     }
     scope = drawn.turn.scope
     return Memory(
@@ -116,14 +90,9 @@ def fact_memory(
 
 
 def fact_key(fact: Memory) -> Key | None:
-    """Make the key by which a fact leads to the turn that says it.
+    """Return the index key from a fact to the turn that says it.
 
-    Args:
-        fact: The fact.
-
-    Returns:
-        The key; None for what leads nowhere: what is doubtful, quarantined, superseded or without
-        a turn.
+    None for a fact that is doubtful, quarantined, superseded or without a turn.
     """
     held = is_fact(fact) and fact.retired_at is None and fact.sources
     if not held or fact.facets.get("confidence") == "low":
@@ -140,77 +109,46 @@ def fact_key(fact: Memory) -> Key | None:
 
 
 def key_id(fact: Memory) -> str:
-    """Name the key of a fact, whether it has one or not."""
+    """Return the id of a fact's key, whether it has one or not."""
     source = fact.sources[0] if fact.sources else 0
     return f"{chunk_id(source)}?f{fact.id.partition('/')[2]}"
 
 
 def is_fact(memory: Memory) -> bool:
-    """Tell whether a memory is a fact, and not one that is quarantined."""
+    """Return whether a memory is a fact, and not a quarantined one."""
     return family(memory.kind) == FACT and memory.kind != QUARANTINED
 
 
 def type_of(fact: Memory) -> str:
-    """Name the type of a fact: "preference" of "fact/preference"."""
+    """Return the type of a fact: "preference" of "fact/preference"."""
     return fact.kind.partition("/")[2]
-
-
-def claim_of(fact: Memory) -> Claim:
-    """Say what of a fact is compared with others; see ``core.same_fact``."""
-    facets = fact.facets
-    return Claim(
-        type=type_of(fact),
-        content=fact.text,
-        subject=facets.get("subject", ""),
-        predicate=facets.get("predicate", ""),
-        object=facets.get("object", ""),
-    )
 
 
 # ------------------------------------------------------------------- what becomes of a fact
 
 
-def proven(fact: Memory, by: Memory) -> Memory:
-    """Add the sources of a fact that says the same.
-
-    Args:
-        fact: The one that stays.
-        by: The other.
-
-    Returns:
-        The fact, with a count of the turns that say it.
-    """
+def add_sources(fact: Memory, by: Memory) -> Memory:
+    """Return a fact with the sources of another that says the same, and their count."""
     said = tuple(dict.fromkeys((*fact.sources, *by.sources)))
     return replace(fact, sources=said, facets=fact.facets | {"sources": str(len(said))})
 
 
-def superseded(fact: Memory, by: Memory, now: datetime, *, same: bool = False) -> Memory:
-    """Take a fact out of use for another; it is never lost.
+def supersede(fact: Memory, by: Memory, now: datetime, *, same: bool = False) -> Memory:
+    """Return a fact as retired by another; it stays in the store.
 
     Args:
         fact: The one that goes.
         by: The one that stays.
         now: When that was found out.
         same: Whether they say the same: else this one was true until the other began to be.
-
-    Returns:
-        The fact as it is kept.
     """
     over = None if same else max(fact.valid_from, by.valid_from)
     facets = fact.facets | {"superseded_by": by.id} | ({"why": "same"} if same else {})
     return replace(fact, valid_to=over or fact.valid_to, retired_at=now, facets=facets)
 
 
-def revived(facts: Iterable[Memory], gone: frozenset[str]) -> list[Memory]:
-    """Bring back what was superseded by facts that turn out not to be any.
-
-    Args:
-        facts: All facts.
-        gone: Ids of those that are none.
-
-    Returns:
-        The facts that hold again.
-    """
+def revive(facts: Iterable[Memory], gone: frozenset[str]) -> list[Memory]:
+    """Return the facts that hold again because what superseded them, ``gone``, was no fact."""
     found = [one for one in facts if one.facets.get("superseded_by") in gone and one.id not in gone]
     dropped = ("superseded_by", "why")
     return [

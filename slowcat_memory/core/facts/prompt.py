@@ -1,9 +1,9 @@
-"""What an LLM is asked about facts, and what of its answer is kept.
+"""Facts by an LLM: the prompt, and the check of its reply; and facts by rule.
 
-It may only write down what people said in so many words, and must quote them. Nothing is taken on
-trust: a fact is kept when its quote stands in the very turn that it names, a person said that turn,
-its names, numbers and dates were said (see `grounding`), and it will still hold tomorrow (see
-`keepable`). What reads like an order or a link is put into quarantine, where only the audit sees it.
+The LLM may only write down what users said in so many words, and must quote them. A fact is kept when
+its quote stands in the very turn that it names, a user said that turn, its names, numbers and dates
+were said (see `grounding`), and it will still hold tomorrow (see `durability`). What reads like an
+order or a link is quarantined, where only the audit sees it.
 """
 
 import re
@@ -16,13 +16,13 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.core.extraction.evidence import asks, dated, needed, quoted, shared, words_of
 from slowcat_memory.core.extraction.grounding import Ground, ground, strays
+from slowcat_memory.core.extraction.predicates import Confidence
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.prompt_record import fenced
 from slowcat_memory.core.extraction.stated import LANGUAGES, Stated, stated
 from slowcat_memory.core.facts.durability import keepable
-from slowcat_memory.core.facts.fact import TYPES, Confidence, Drawn
-from slowcat_memory.core.graph.relations import fold
-from slowcat_memory.core.text.normalize import clean, fingerprint, neutralise
+from slowcat_memory.core.facts.fact import TYPES, ExtractedFact
+from slowcat_memory.core.text.normalize import clean, fingerprint, fold, neutralise
 from slowcat_memory.records import Memory, Turn
 
 VERSION = 1  # of the words below, and of the rules; raise it with any change of them
@@ -65,7 +65,7 @@ LINK = re.compile(
 _TYPE = re.compile(r"[a-z][a-z_]{1,29}")
 
 
-class Written(Struct, frozen=True, forbid_unknown_fields=True):
+class FactReply(Struct, frozen=True, forbid_unknown_fields=True):
     """A fact as an LLM wrote it; see ``SYSTEM``."""
 
     turn: int
@@ -77,10 +77,10 @@ class Written(Struct, frozen=True, forbid_unknown_fields=True):
     date: Annotated[str, Meta(max_length=40)] | None = None
 
 
-class Facts(Struct, frozen=True, forbid_unknown_fields=True):
-    """The answer that is asked for."""
+class FactsReply(Struct, frozen=True, forbid_unknown_fields=True):
+    """The reply that is asked for."""
 
-    facts: Annotated[list[Written], Meta(max_length=40)]
+    facts: Annotated[list[FactReply], Meta(max_length=40)]
 
 
 Reason = Literal[
@@ -90,38 +90,35 @@ Reason = Literal[
 
 
 class Checked(Struct, frozen=True):
-    """What is kept of an answer.
+    """What is kept of a reply.
 
     Attributes:
-        kept: Facts, and what is quarantined: it has a ``why``.
-        rejected: How many were thrown away, by `Reason`.
+        kept: Facts, and quarantined ones: these have a ``why``.
+        rejected: How many were rejected, by `Reason`.
     """
 
-    kept: tuple[Drawn, ...]
+    kept: tuple[ExtractedFact, ...]
     rejected: dict[str, int]
 
 
-# ------------------------------------------------------------------- asking
+# ------------------------------------------------------------------- build_prompt
 
 
-def asking(
+def build_prompt(
     turns: Sequence[Turn],
     asked: Iterable[int],
     known: Iterable[Memory],
     zone: tzinfo,
     turn_chars: int,
 ) -> str:
-    """Write the question about some turns of a conversation.
+    """Return the user message that asks about some turns of a conversation.
 
     Args:
         turns: What the LLM sees of the conversation, in order, at least one.
         asked: Log ids of the turns that are asked about.
-        known: Facts that are known.
+        known: Known facts, which the LLM shall not write again.
         zone: The user's time zone.
-        turn_chars: As in ``record.fenced``.
-
-    Returns:
-        The user message.
+        turn_chars: As in ``prompt_record.fenced``.
     """
     lines = [f"- {neutralise(one.text)[:KNOWN_CHARS]}" for one in known]
     numbers = ", ".join(str(id) for id in asked)
@@ -137,30 +134,27 @@ def asking(
 # ------------------------------------------------------------------- checking
 
 
-def checked(
-    answer: Facts,
+def check_reply(
+    answer: FactsReply,
     asked: Mapping[int, Turn],
     seen: Sequence[Turn],
     zone: tzinfo,
     known: Iterable[str] = (),
 ) -> Checked:
-    """Keep what can be used of an answer.
+    """Keep what can be used of a reply.
 
     Args:
-        answer: What the LLM wrote.
+        answer: The reply.
         asked: The turns that it was asked about, by log id.
-        seen: All that it saw.
+        seen: All that the LLM saw.
         zone: The user's time zone.
         known: Sentences of the known facts.
-
-    Returns:
-        What is kept, and why the rest is not.
     """
-    firm, kept, rejected = ground(seen, zone), list[Drawn](), Counter[str]()
+    firm, kept, rejected = ground(seen, zone), list[ExtractedFact](), Counter[str]()
     said, there = {fold(one) for one in known}, set[tuple[int, str]]()
     for one in answer.facts:
-        made = _checked(one, asked, seen, firm, zone)
-        if isinstance(made, Drawn):
+        made = _check(one, asked, seen, firm, zone)
+        if isinstance(made, ExtractedFact):
             name = made.turn.id, fold(made.content)
             reason = "known" if name[1] in said else "twice" if name in there else ""
             if not reason:
@@ -173,10 +167,10 @@ def checked(
     return Checked(tuple(kept), dict(rejected))
 
 
-def _checked(
-    one: Written, asked: Mapping[int, Turn], seen: Sequence[Turn], firm: Ground, zone: tzinfo
-) -> Drawn | Reason:
-    """Hold one fact against the turn that it names."""
+def _check(
+    one: FactReply, asked: Mapping[int, Turn], seen: Sequence[Turn], firm: Ground, zone: tzinfo
+) -> ExtractedFact | Reason:
+    """Check one fact against the turn that it names."""
     turn = asked.get(one.turn)
     if turn is None:
         return "turn"
@@ -193,7 +187,7 @@ def _checked(
             return reason
     when = dated(quote, turn, one.date or "", firm, zone)
     like = _rule(quote, content, turn)
-    return Drawn(
+    return ExtractedFact(
         turn=turn,
         type=_type(one.type),
         subject=subject,
@@ -210,7 +204,7 @@ def _checked(
 
 
 def _suspect(type_: str, content: str, quote: str, turn: Turn) -> str:
-    """Say why a fact must not be believed: it orders something, or leads somewhere."""
+    """Return why a fact is quarantined: it orders something, or links somewhere; "" for no reason."""
     if LINK.search(content) or LINK.search(quote):
         return "link"
     if keepable(type_, content).why == "order" or injected(content) or injected(quote):
@@ -221,7 +215,7 @@ def _suspect(type_: str, content: str, quote: str, turn: Turn) -> str:
 def _unfit(
     type_: str, content: str, subject: str, turn: Turn, seen: Sequence[Turn], firm: Ground
 ) -> Reason | None:
-    """Say why a fact is none."""
+    """Return why a statement is no fact; None for a fact."""
     gate = keepable(type_, content)
     if not gate.keep:
         return gate.why  # type: ignore[return-value]  # one of its words
@@ -235,7 +229,7 @@ def _unfit(
 
 
 def _rule(quote: str, content: str, turn: Turn) -> Stated | None:
-    """Find the rule that reads the same in the turn: it names predicate and object."""
+    """Return the rule's statement that says the same, which has the predicate and object."""
     for one in ruled(turn):
         same = fingerprint(one.quote) in fingerprint(quote) or quoted(quote, one.quote)
         if same and words_of(one.content).keys() <= words_of(content).keys():
@@ -256,40 +250,25 @@ def _tidy(text: str) -> str:
 
 
 def ruled(turn: Turn) -> list[Stated]:
-    """Read a turn by the rules of every language there are rules of.
-
-    Args:
-        turn: The turn.
-
-    Returns:
-        What a person says in it in so many words; nothing of an agent's.
-    """
+    """Return what a user says in a turn in so many words, by the rules of every language."""
     if turn.role != "user":
         return []
     found = [one for name in LANGUAGES for one in stated(turn.text, turn.speaker, name)]
     return list(dict.fromkeys(found))
 
 
-def drawn_by_rule(turn: Turn, zone: tzinfo) -> list[Drawn]:
-    """Draw facts from a turn without an LLM.
-
-    Args:
-        turn: The turn.
-        zone: The user's time zone.
-
-    Returns:
-        The facts; none of a turn in which anything reads like an order.
-    """
+def facts_by_rule(turn: Turn, zone: tzinfo) -> list[ExtractedFact]:
+    """Return the facts of a turn without an LLM; none where anything reads like an order."""
     if injected(turn.text):
         return []
-    firm, found = ground((turn,), zone), list[Drawn]()
+    firm, found = ground((turn,), zone), list[ExtractedFact]()
     for one in ruled(turn):
         links = LINK.search(one.content) and one.predicate != "email"
         if links or injected(one.content) or not keepable(one.type, one.content).keep:
             continue
         when = dated(one.quote, turn, "", firm, zone)
         found.append(
-            Drawn(
+            ExtractedFact(
                 turn=turn,
                 type=one.type,
                 subject=one.subject,

@@ -1,1 +1,1 @@
-"""Entities and bi-temporal relations, derived from the readings of turns."""
+"""People and things: who is mentioned, whether two names mean one, and how they relate over time."""

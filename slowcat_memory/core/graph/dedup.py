@@ -1,28 +1,27 @@
 """Whether two names mean one thing: four stages, the cheapest first, the first match decides.
 
-1. *exact*: the reduced names are equal (see ``entity_names``), microseconds.
+1. *exact*: the reduced names are equal (see `names`), microseconds.
 2. *fuzzy*: spellings of one name, by rapidfuzz and by sound.
-3. *embedding*: another way to say it, for things; never for people, whose names do not mean.
-4. *rule*: a person, or an order, by what identifies them: e-mail, telephone, number.
+3. *embedding*: another way to say it, for things; never for people, whose names have no meaning.
+4. *rule*: a person or an order, by what identifies them: e-mail, telephone, number.
 
-What identifies is asked first for a *veto*: two Johns with two addresses are two. A value that is
-missing says nothing (requirements, 1.6 row 26).
+What identifies is asked first for a *veto*: two Johns with two addresses are two. A missing value
+says nothing (requirements, 1.6 row 26).
 """
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 from rapidfuzz.distance import Levenshtein
 
-from slowcat_memory.core.graph.given_names import same_given, same_surname
-from slowcat_memory.core.graph.names import Name, names
+from slowcat_memory.core.graph.names import Name, names, same_given, same_surname
 from slowcat_memory.core.text.common_words import is_common
 from slowcat_memory.core.text.contrasts import contrast
 
 Stage = Literal["exact", "fuzzy", "embedding", "rule"]
-Similar = Callable[[str, str], float]
+Similarity = Callable[[str, str], float]
 IDENTIFYING = ("email", "phone", "order_id", "sku", "serial", "iban", "id")
 _NOT_DIGITS = re.compile(r"\D+")
 _LAST_DIGITS = 8  # of a telephone number, with or without its country
@@ -34,7 +33,7 @@ class DedupOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     Attributes:
         exact: Whether equal names do.
         fuzzy: Whether spellings of one name do.
-        embedding: Whether near vectors do, for what is no person.
+        embedding: Whether near vectors do; never for people.
         rule: Whether the same e-mail, telephone or number does.
         fuzzy_at: Levenshtein similarity of two words from which they are spellings of one.
         embedding_at: Cosine of two names from which they mean the same.
@@ -44,8 +43,8 @@ class DedupOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     fuzzy: bool = True
     embedding: bool = True
     rule: bool = True
-    fuzzy_at: float = 0.83
-    embedding_at: float = 0.8
+    fuzzy_at: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.83
+    embedding_at: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.8
 
 
 class Candidate(Struct, frozen=True):
@@ -53,9 +52,9 @@ class Candidate(Struct, frozen=True):
 
     Attributes:
         name: As it was said.
-        kind: Its type.
+        kind: The entity's type.
         attributes: What else is known: "email", "phone", …
-        also: Other names that it goes by.
+        also: Other names of the same entity.
     """
 
     name: str
@@ -67,19 +66,16 @@ class Candidate(Struct, frozen=True):
 def same(
     one: Candidate,
     other: Candidate,
-    similar: Similar | None = None,
+    similar: Similarity | None = None,
     options: DedupOptions = DedupOptions(),
 ) -> Stage | None:
-    """Decide whether two names mean one entity.
+    """Return the stage that finds that two names mean one entity; None when none does.
 
     Args:
         one: A name.
         other: Another.
         similar: Cosine of two texts' vectors; None without a model.
-        options: Which stages, and how near is near enough.
-
-    Returns:
-        The stage that says so; None when none does.
+        options: Which stages, and their thresholds.
     """
     if one.kind != other.kind:
         return None
@@ -105,7 +101,7 @@ def _pairs(one: Candidate, other: Candidate) -> list[tuple[Name, Name]]:
 
 
 def _identified(one: Mapping[str, str], other: Mapping[str, str]) -> bool | None:
-    """Compare what identifies: True for a match, False for a conflict, None where nothing says."""
+    """Compare identifying attributes: True for a match, False for a conflict, None for neither."""
     found = None
     for name in IDENTIFYING:
         mine, theirs = _value(name, one), _value(name, other)
@@ -148,7 +144,7 @@ def _stems(name: Name) -> list[str]:
 
 
 def _same_person(one: Name, other: Name, at: float) -> bool:
-    """Compare given name with given name, surname with surname; a lone one with the first."""
+    """Compare given names and surnames; a lone name with the other's given name."""
     first, second = _without_initials(one), _without_initials(other)
     if "of" in first or "of" in second or not first or not second:
         return False
@@ -162,13 +158,13 @@ def _same_person(one: Name, other: Name, at: float) -> bool:
 
 
 def _without_initials(name: Name) -> tuple[str, ...]:
-    """Leave out the letters between given name and surname."""
+    """Return the words of a name without initials between given name and surname."""
     words = name.words
     return (*words[:1], *(word for word in words[1:-1] if len(word) > 1), *words[1:][-1:])
 
 
 def _same_thing(one: Name, other: Name, at: float) -> bool:
-    """Compare word with word: a word may be misspelt that is no everyday word."""
+    """Compare word with word; a word may be misspelt unless it is an everyday word."""
     mine, theirs = _stems(one), _stems(other)
     if one.numbers != other.numbers or len(mine) != len(theirs):
         return False
@@ -187,7 +183,7 @@ def _misspelt(one: str, other: str, at: float) -> bool:
 
 
 def _by_vector(
-    one: Candidate, other: Candidate, similar: Similar | None, options: DedupOptions
+    one: Candidate, other: Candidate, similar: Similarity | None, options: DedupOptions
 ) -> bool:
     if similar is None or not options.embedding or one.kind in ("person", "pet", "order", "place"):
         return False
@@ -200,21 +196,13 @@ def _by_vector(
 def resolve(
     new: Candidate,
     known: Sequence[Candidate],
-    similar: Similar | None = None,
+    similar: Similarity | None = None,
     options: DedupOptions = DedupOptions(),
 ) -> tuple[int, Stage] | None:
-    """Find whom a name means among those that are known.
+    """Return the position in ``known`` of the entity that a name means, and the stage.
 
-    A given name alone means somebody only where nobody else is called so.
-
-    Args:
-        new: The name.
-        known: The entities.
-        similar: As in ``same``.
-        options: As in ``same``.
-
-    Returns:
-        The position in ``known`` and the stage; None for somebody new, or when two could be meant.
+    A given name alone means somebody only where no other entity has it. None for a new entity, and where
+    two could be meant.
     """
     for wanted in ("exact", "rule", "fuzzy", "embedding"):
         found = [
@@ -233,7 +221,7 @@ def resolve(
 
 
 def _calls(new: Candidate, one: Candidate) -> bool:
-    """Tell whether a lone given name may be short for a full one, or the other way round."""
+    """Return whether a lone given name may be short for a full one, or the other way round."""
     if one.kind != "person" or _identified(new.attributes, one.attributes) is False:
         return False
     first, second = names(new.name, new.kind)[0], names(one.name, one.kind)[0]

@@ -1,7 +1,7 @@
-"""Who is known by which names: the entities of a namespace, to find whom a new name means.
+"""The entities of a namespace, indexed by name: which one does a new name mean?
 
 A name that reduces to a known one is found in microseconds; any other is compared with all entities
-of its type, cheapest stage first (see `same_entity`).
+of its type, cheapest stage first (see `dedup`).
 """
 
 import hashlib
@@ -10,35 +10,29 @@ from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
+from slowcat_memory.core.extraction.predicates import object_type
 from slowcat_memory.core.graph.build import attributes_of, names_of
 from slowcat_memory.core.graph.dedup import (
     IDENTIFYING,
     Candidate,
     DedupOptions,
-    Similar,
+    Similarity,
     Stage,
     resolve,
     same,
 )
-from slowcat_memory.core.graph.given_names import same_given
-from slowcat_memory.core.graph.names import names
-from slowcat_memory.core.graph.readings import Mention
-from slowcat_memory.core.graph.relations import fold
+from slowcat_memory.core.graph.names import names, same_given
+from slowcat_memory.core.graph.readings import Mention, ReadStatement, TurnExtract, TurnReading
 from slowcat_memory.core.memory.kinds import ENTITY
-from slowcat_memory.records import Memory
+from slowcat_memory.core.text.normalize import fold
+from slowcat_memory.records import Made, Memory, Turn
 
 
 class EntityIndex:
     """Finds entities by name. Not safe for several threads."""
 
     def __init__(self, scope: str, known: Iterable[Memory], options: DedupOptions) -> None:
-        """Take up who is known.
-
-        Args:
-            scope: The namespace.
-            known: Its entities, as they are kept.
-            options: When two names mean one.
-        """
+        """Index the known entities, as they are stored."""
         self._scope, self._options = scope, options
         self._known: dict[str, Candidate] = {}
         self._by_name: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
@@ -49,17 +43,13 @@ class EntityIndex:
             self._put(entity.id, Candidate(first, kind, attributes_of(entity), tuple(also)))
 
     def meet(
-        self, mention: Mention, similar: Similar | None = None
+        self, mention: Mention, similar: Similarity | None = None
     ) -> tuple[Mention, Stage | None]:
-        """Find whom a name means, or take up somebody new.
-
-        Args:
-            mention: The name.
-            similar: As in ``same_entity.same``.
+        """Find the entity that a name means, or add a new one.
 
         Returns:
-            The mention with its entity, and the stage that found it; None for somebody new. Where
-            two could be meant, it has no entity.
+            The mention with its entity's id, "" where two could be meant; and the stage that found it, None
+            for a new one.
         """
         new = Candidate(mention.name, mention.type, mention.attributes)
         found = self._find(new, similar)
@@ -74,33 +64,22 @@ class EntityIndex:
         return replace(mention, entity=id), stage
 
     def named(self, name: str) -> tuple[str, str] | None:
-        """Find somebody by name alone, of whatever type.
-
-        Args:
-            name: A name.
-
-        Returns:
-            Id and type; None where nobody is called so, or two are.
-        """
+        """Return id and type of the one entity with a name; None for none or several."""
         types = list(self._types[fold(name)]) if fold(name) in self._types else []
         ids = {id: kind for kind in types for id in self._by_name.get((kind, _key(name, kind)), ())}
         return next(iter(ids.items())) if len(ids) == 1 else None
 
-    def unsure(self, mention: Mention) -> list[str]:
-        """List the names that only a vector could tell to mean the same.
+    def only_by_vector(self, mention: Mention) -> list[str]:
+        """Return the known names that only a vector could match to a mention.
 
-        Args:
-            mention: A name.
-
-        Returns:
-            Names of the known of its type; none for whom another stage finds, or no vector may join.
+        None where another stage finds its entity, or its type allows no vector.
         """
         new = Candidate(mention.name, mention.type, mention.attributes)
         if mention.type in ("person", "pet", "order", "place") or self._find(new, None):
             return []
         return [one.name for one in self._known.values() if one.kind == mention.type]
 
-    def _find(self, new: Candidate, similar: Similar | None) -> tuple[str, Stage] | None:
+    def _find(self, new: Candidate, similar: Similarity | None) -> tuple[str, Stage] | None:
         if self._options.exact:
             exact = list(self._by_name.get((new.kind, _key(new.name, new.kind)), ()))
             fits = [id for id in exact if same(new, self._known[id], None, self._options)]
@@ -111,7 +90,7 @@ class EntityIndex:
         return (ids[found[0]], found[1]) if found else None
 
     def _could_be_two(self, new: Candidate) -> bool:
-        """Tell whether a given name alone is that of several people."""
+        """Return whether a lone given name is that of several people."""
         said = names(new.name, new.kind)[0]
         if new.kind != "person" or len(said.words) != 1 or said.roles or new.attributes:
             return False
@@ -148,15 +127,75 @@ def _key(name: str, kind: str) -> str:
 
 
 def entity_id(scope: str, kind: str, name: str) -> str:
-    """Name an entity.
-
-    Args:
-        scope: Its namespace.
-        kind: Its type.
-        name: Its first name.
-
-    Returns:
-        Deterministic.
-    """
+    """Return the id of an entity, which follows from its type and first name."""
     digest = hashlib.blake2b(f"{scope}\0{kind}\0{_key(name, kind)}".encode(), digest_size=8)
     return f"{ENTITY}/{digest.hexdigest()}"
+
+
+def resolve_turn(
+    read: TurnExtract, turn: Turn, index: EntityIndex, made: Made, similar: Similarity | None = None
+) -> TurnReading | None:
+    """Replace the names in what a turn says by ids of entities.
+
+    Args:
+        read: What was read in the turn.
+        turn: The turn.
+        index: The known entities; new ones are added.
+        made: Which job and model read it.
+        similar: As in ``dedup.same``.
+
+    Returns:
+        The reading, without what could mean two entities; None when nothing is left.
+    """
+    mentions, ids = list[Mention](), dict[str, str]()
+    for one in read.mentions:
+        met, _ = index.meet(_identified(one, read.statements), similar)
+        if met.entity:
+            mentions.append(met)
+            ids[fold(one.name)] = met.entity
+    statements = [made_ for one in read.statements if (made_ := _resolved(one, ids, index))]
+    for statement in statements:
+        if statement.predicate == "name":  # "my name is Anna", says who was "User" so far
+            mentions.append(Mention(statement.object, "person", entity=statement.subject))
+    if not mentions:
+        return None
+    return TurnReading(
+        scope=turn.scope,
+        turn=turn.id,
+        speaker=turn.speaker,
+        said=turn.at,
+        at=turn.at,
+        made=made,
+        mentions=tuple(mentions),
+        statements=tuple(statements),
+        sources=read.sources,
+    )
+
+
+def _identified(mention: Mention, told: Iterable[ReadStatement]) -> Mention:
+    """Add to a mention what the same turn says that identifies it: an e-mail address."""
+    own: Mapping[str, str] = {
+        one.predicate: one.object
+        for one in told
+        if one.predicate in IDENTIFYING and fold(one.subject) == fold(mention.name) and not one.over
+    }
+    return replace(mention, attributes={**mention.attributes, **own}) if own else mention
+
+
+def _resolved(
+    one: ReadStatement, ids: Mapping[str, str], index: EntityIndex
+) -> ReadStatement | None:
+    subject = ids.get(fold(one.subject)) or _known(one.subject, index)
+    if not subject:
+        return None
+    object_ = "" if one.predicate == "name" else ids.get(fold(one.object), "")
+    if not object_ and object_type(one.predicate):
+        object_ = _known(one.object, index)
+    if object_ == subject:
+        return None
+    return replace(one, subject=subject, object=object_ or one.object)
+
+
+def _known(name: str, index: EntityIndex) -> str:
+    found = index.named(name)
+    return found[0] if found else ""

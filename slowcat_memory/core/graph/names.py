@@ -1,14 +1,23 @@
-"""Names of people and things, reduced to what tells one from another.
+"""Names of people and things, reduced to what distinguishes them; and which given names are alike.
 
 Two names that reduce to the same are the same name: case, accents, punctuation, articles, titles,
 legal forms and the role in front of a name ("my boss Linda") are left out; usual abbreviations are
-written out. What a name is about is kept: a number, a generation ("Jr"), whose mother it is.
+written out. What distinguishes is kept: a number, a generation ("Jr"), whose mother it is.
+
+Kate and Katherine are forms of one name, Tom and Tim are not. Short forms are looked up (the
+``nicknames`` package), spellings compared by sound and letters. The last letters distinguish Paul
+from Paula however much alike the rest is.
 """
 
 import re
 import unicodedata
+from functools import cache
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from rapidfuzz.distance import Levenshtein
+
+from slowcat_memory.core.text.phonetics import sound
 
 _UMLAUTS = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "ø": "oe", "å": "aa", "æ": "ae"}
 _POSSESSIVE = re.compile(r"(?:'s|s')(?=\s)")
@@ -43,7 +52,7 @@ class Name(Struct, frozen=True):
     """A name, reduced.
 
     Attributes:
-        words: What tells it from others, in order.
+        words: What distinguishes it, in order.
         numbers: Numbers, and single letters of a model or flat, in order.
         roles: Roles and titles that stood in front of it.
         suffix: The generation: "jr", "iii"; "" for none.
@@ -61,14 +70,7 @@ class Name(Struct, frozen=True):
 
 
 def folded(text: str) -> tuple[str, str]:
-    """Take case and accents out of a text, in both ways of writing an umlaut.
-
-    Args:
-        text: Any text.
-
-    Returns:
-        With "ü" as "u", and with "ü" as "ue"; the same twice for most texts.
-    """
+    """Return a text without case and accents: with "ü" as "u", and with "ü" as "ue"."""
     low = unicodedata.normalize("NFC", text).casefold()
     spelt = "".join(_UMLAUTS.get(letter, letter) for letter in low)
     return _plain(low), _plain(spelt)
@@ -80,14 +82,11 @@ def _plain(text: str) -> str:
 
 
 def names(text: str, kind: str) -> tuple[Name, ...]:
-    """Reduce a name.
+    """Return the reduced forms of a name: one, or two where it has an umlaut.
 
     Args:
         text: As it was said.
-        kind: "person", "pet", "order", "product", "organisation", "place", …
-
-    Returns:
-        One reading, or two where it has an umlaut.
+        kind: The entity's type: "person", "pet", "order", "product", "organisation", "place", …
     """
     if kind == "person" and (swapped := _LAST_FIRST.match(text)):
         text = f"{swapped[2]} {swapped[1]}"
@@ -98,13 +97,9 @@ def names(text: str, kind: str) -> tuple[Name, ...]:
 
 
 def person(text: str) -> Name:
-    """Reduce the folded name of a person or a pet.
+    """Reduce the folded name of a person or a pet: "my boss linda", "anna's mother".
 
-    Args:
-        text: For example "my boss linda", "anna's mother".
-
-    Returns:
-        The name. A bare role is its own name; "anna's mother" is not Anna.
+    A bare role is its own name; "anna's mother" is not Anna.
     """
     owner = _POSSESSIVE.search(text)
     if owner:
@@ -121,14 +116,7 @@ def person(text: str) -> Name:
 
 
 def thing(text: str) -> Name:
-    """Reduce the folded name of a thing, a place, an organisation or a topic.
-
-    Args:
-        text: For example "the sony wh-1000xm5", "123 main st".
-
-    Returns:
-        The name.
-    """
+    """Reduce the folded name of anything else: "the sony wh-1000xm5", "123 main st"."""
     words, numbers = list[str](), list[str]()
     parts = _words(text)
     for place, part in enumerate(parts):
@@ -141,7 +129,7 @@ def thing(text: str) -> Name:
 
 
 def _long(part: str, place: int, parts: list[str]) -> str:
-    """Write an abbreviation out; an ordinal's ending goes with its number."""
+    """Write an abbreviation out; an ordinal's ending belongs to its number."""
     if place and part in _ORDINAL and parts[place - 1].isdigit():
         return "no"
     if part == "st":  # "St. Louis", "Main St"
@@ -151,3 +139,77 @@ def _long(part: str, place: int, parts: list[str]) -> str:
 
 def _words(text: str) -> list[str]:
     return _PARTS.findall(_APOSTROPHES.sub("", text.replace("'s ", " s ").replace(" s ", "s ")))
+
+
+if TYPE_CHECKING:
+    from nicknames import NickNamer
+
+ALIKE = 0.8  # letters in common of two spellings that sound the same
+SPELT = 0.87  # of two that do not: "Nicolas", "Nicholas"
+_SHORT_FORM_ALIKE = 0.5  # of two long forms that share a short one: "Catherine", "Kathryn"
+# What a woman's name has at its end and a man's has not, or has instead.
+_ENDINGS = (
+    ("", "a"), ("o", "a"), ("e", "a"), ("", "le"), ("s", "se"), ("", "e"), ("", "ia"), ("er", "ra"),
+    ("e", "ia"), ("", "ine"), ("ew", "ea"), ("", "ne"), ("is", "es"), ("", "ina"), ("h", "hine"),
+    ("ael", "elle"), ("en", "anie"), ("k", "cia"),
+)  # fmt: skip
+# What the package takes for forms of one name, and people do not.
+_APART = frozenset({("aaron", "erin"), ("anna", "hannah"), ("ann", "hannah"), ("alice", "alicia")})
+_SILENT = frozenset({"ann", "sara", "carolin", "clair", "josephin", "kathrin", "zo"})
+
+
+@cache
+def _known() -> "NickNamer":
+    from nicknames import NickNamer  # reads a table of names; most processes compare none
+
+    return NickNamer()
+
+
+def same_given(one: str, other: str) -> bool:
+    """Return whether two folded given names are forms of one."""
+    if one == other:
+        return True
+    if len(one) == 1 or len(other) == 1:
+        return one[0] == other[0]
+    if differ_by_gender(one, other) or tuple(sorted((one, other))) in _APART:
+        return False
+    known = _known()
+    if other in known.nicknames_of(one) or one in known.nicknames_of(other):
+        return True
+    alike = Levenshtein.normalized_similarity(one, other)
+    heard, also = sound(one), sound(other)
+    if heard is None or also is None:
+        return alike >= SPELT
+    if heard.spelling == also.spelling:
+        return True
+    sounds_same = heard.rough == also.rough
+    if sounds_same and alike >= _SHORT_FORM_ALIKE and _share_short_form(one, other):
+        return True
+    return alike >= (ALIKE if sounds_same else SPELT)
+
+
+def _share_short_form(one: str, other: str) -> bool:
+    known = _known()
+    return not known.nicknames_of(one).isdisjoint(known.nicknames_of(other))
+
+
+def differ_by_gender(one: str, other: str) -> bool:
+    """Return whether two names differ by an ending that marks gender.
+
+    "Paul" and "Paula", "Mario" and "Maria" do; "Ann" and "Anne" do not.
+    """
+    for short, long in ((one, other), (other, one)):
+        for his, hers in _ENDINGS:
+            stem = short.removesuffix(his) if his else short
+            if short.endswith(his) and len(stem) > 1 and long == stem + hers:
+                return not (hers == "e" and stem in _SILENT)
+    return False
+
+
+def same_surname(one: str, other: str) -> bool:
+    """Return whether two folded surnames are spellings of one: "O'Neil", "O'Neill"."""
+    if one == other or one.replace("w", "v") == other.replace("w", "v"):
+        return True
+    heard, also = sound(one), sound(other)
+    alike = Levenshtein.normalized_similarity(one, other)
+    return bool(heard and also and heard.exact == also.exact and alike >= ALIKE + 0.05)

@@ -1,30 +1,25 @@
-"""What is known of somebody, for people to read: what holds, what held before, and who says so."""
+"""A portrait of somebody for people to read: what holds, what held before, and which turn says so."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, tzinfo
+from datetime import datetime
 
 from msgspec import Struct
 
 from slowcat_memory.core.graph.build import attributes_of, names_of
-from slowcat_memory.core.graph.relations import ALWAYS, Relation, as_of, believed, fold
+from slowcat_memory.core.graph.relations import ALWAYS, Relation, as_of, believed
 from slowcat_memory.core.memory.kinds import ENTITY
-from slowcat_memory.core.text.normalize import neutralise
+from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory
 
 
-class Names:
-    """What entities are called."""
+class EntityNames:
+    """The names of entities, by id."""
 
     def __init__(self, entities: Iterable[Memory]) -> None:
-        """Take up the entities.
-
-        Args:
-            entities: As they are kept; those that nothing speaks of any more are called so still.
-        """
+        """Index entities, those included that are no longer mentioned."""
         self._entities = {one.id: one for one in entities}
 
     def __iter__(self) -> Iterator[Memory]:
-        """Walk those that are spoken of."""
         return (one for one in self._entities.values() if one.retired_at is None)
 
     def __getitem__(self, id: str) -> str:
@@ -33,18 +28,11 @@ class Names:
         return names_of(entity)[0] if entity else id
 
     def __contains__(self, id: str) -> bool:
-        """Tell whether an id is that of an entity that may be named; a value is no id."""
+        """Return whether an id may be named; a value is no id."""
         return id in self._entities or not id.startswith(f"{ENTITY}/")
 
     def find(self, name: str) -> list[Memory]:
-        """Find entities by name.
-
-        Args:
-            name: A name, or a part of one.
-
-        Returns:
-            Those called exactly so; else those of whose names it is a part.
-        """
+        """Return the entities with exactly this name, else those of whose names it is a part."""
         wanted = fold(name)
         exact = [one for one in self if wanted in map(fold, names_of(one))]
         if exact or not wanted:
@@ -60,8 +48,8 @@ class Line(Struct, frozen=True):
 
     Attributes:
         what: The predicate, in words.
-        value: What of them.
-        since: Since when, None where nobody said.
+        value: Its object.
+        since: Since when, None where that was not said.
         until: Until when, None while it holds.
         quote: Words that say so.
         turn: Log id of the turn that says so.
@@ -76,17 +64,17 @@ class Line(Struct, frozen=True):
 
 
 class Portrait(Struct, frozen=True):
-    """What is known of somebody or something.
+    """What is known of a person or thing.
 
     Attributes:
         id: The entity's.
-        name: Their name.
-        type: What they are.
+        name: Its name.
+        type: Its type.
         also: Other names.
         attributes: "email", "breed", …
         holds: What holds now.
         before: What is over, the latest first.
-        others: How others stand to them: who, how, since when.
+        others: How others relate to it: who, how, since when.
     """
 
     id: str
@@ -100,18 +88,15 @@ class Portrait(Struct, frozen=True):
 
 
 def portrait(
-    entity: Memory, relations: Sequence[Relation], known: Names, now: datetime
+    entity: Memory, relations: Sequence[Relation], known: EntityNames, now: datetime
 ) -> Portrait:
-    """Say what is known of an entity.
+    """Return what is known of an entity.
 
     Args:
-        entity: As it is kept.
+        entity: Its memory.
         relations: All of its namespace.
-        known: What entities are called.
+        known: Names of the entities.
         now: The time.
-
-    Returns:
-        Its portrait.
     """
     first, *also = names_of(entity)
     own = [one for one in believed(relations) if one.subject == entity.id]
@@ -138,7 +123,7 @@ def _order(one: Relation) -> tuple[datetime, str, str]:
 
 def _line(one: Relation, value: str) -> Line:
     return Line(
-        what=spoken(one.predicate),
+        what=predicate_in_words(one.predicate),
         value=value,
         since=None if one.valid_from == ALWAYS else one.valid_from,
         until=one.valid_to,
@@ -147,37 +132,6 @@ def _line(one: Relation, value: str) -> Line:
     )
 
 
-def spoken(predicate: str) -> str:
-    """Write a predicate in words.
-
-    Args:
-        predicate: In snake_case.
-
-    Returns:
-        For example "lives in".
-    """
+def predicate_in_words(predicate: str) -> str:
+    """Return a predicate in words: "lives in"."""
     return "is called" if predicate == "name" else predicate.replace("_", " ")
-
-
-def words(one: Portrait, zone: tzinfo, before: bool = True) -> str:
-    """Write a portrait in a few sentences, for an LLM or a block.
-
-    Args:
-        one: The portrait.
-        zone: The user's time zone.
-        before: Whether what is over is told too.
-
-    Returns:
-        A line; "" when there is nothing to say.
-    """
-    told = [_told(line, zone) for line in one.holds]
-    told += [f"before: {_told(line, zone)}" for line in one.before] if before else []
-    told += [f"{name} {value}" for name, value in one.attributes.items()]
-    return neutralise(f"{one.name}: {'; '.join(told)}.") if told else ""
-
-
-def _told(line: Line, zone: tzinfo) -> str:
-    since = f"since {line.since.astimezone(zone):%Y-%m-%d}" if line.since else ""
-    until = f"until {line.until.astimezone(zone):%Y-%m-%d}" if line.until else ""
-    span = " ".join(part for part in (since, until) if part)
-    return f"{line.what} {line.value}" + (f" ({span})" if span else "")

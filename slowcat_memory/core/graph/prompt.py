@@ -1,9 +1,8 @@
-"""What an LLM is asked about people and things, and what of its answer is kept.
+"""People and things by an LLM: the prompt, and the check of its reply.
 
-It names whom a record mentions and how they stand to one another, each with the words that say so.
-Nothing of what it writes is kept word for word but names and values that were said: the sentence of a
-relation is written by us. A relation stands when a person's turn holds its quote, when its subject is
-one of those who were named, and when its object was said there.
+The LLM names who is mentioned and how they relate, each with the words that say so. Only names and
+values that were said are kept word for word; the sentence of a relation is our own. A relation is kept
+when a user's turn holds its quote, its subject was named, and its object was said there.
 """
 
 import re
@@ -15,11 +14,16 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.core.extraction.evidence import asks, needed, quoted
 from slowcat_memory.core.extraction.grounding import Ground, ground, strays
-from slowcat_memory.core.extraction.predicates import PREFERRED, canonical, object_type, sentence
+from slowcat_memory.core.extraction.predicates import (
+    PREFERRED,
+    Confidence,
+    canonical,
+    object_type,
+    sentence,
+)
 from slowcat_memory.core.extraction.prompt_injection import injected
-from slowcat_memory.core.graph.readings import Mention, Statement
-from slowcat_memory.core.graph.relations import Confidence, fold
-from slowcat_memory.core.text.normalize import STOP_WORDS, clean, fingerprint
+from slowcat_memory.core.graph.readings import Mention, ReadStatement, TurnExtract
+from slowcat_memory.core.text.normalize import STOP_WORDS, clean, fingerprint, fold
 from slowcat_memory.core.time import expressions
 from slowcat_memory.records import Turn
 
@@ -76,8 +80,8 @@ _SUPPOSED = re.compile(
 )
 
 
-class Named(Struct, frozen=True, forbid_unknown_fields=True):
-    """Whom or what an LLM names; see ``SYSTEM``."""
+class EntityReply(Struct, frozen=True, forbid_unknown_fields=True):
+    """A person or thing that an LLM names; see ``SYSTEM``."""
 
     name: Annotated[str, Meta(max_length=80)]
     type: Annotated[str, Meta(max_length=40)]
@@ -85,8 +89,8 @@ class Named(Struct, frozen=True, forbid_unknown_fields=True):
     confidence: Confidence = "medium"
 
 
-class Related(Struct, frozen=True, forbid_unknown_fields=True):
-    """How somebody stands to something, as an LLM wrote it; see ``SYSTEM``."""
+class RelationReply(Struct, frozen=True, forbid_unknown_fields=True):
+    """How somebody relates to something, as an LLM wrote it; see ``SYSTEM``."""
 
     turn: int
     subject: Annotated[str, Meta(max_length=80)]
@@ -100,41 +104,20 @@ class Related(Struct, frozen=True, forbid_unknown_fields=True):
     confidence: Confidence = "medium"
 
 
-class Register(Struct, frozen=True, forbid_unknown_fields=True):
-    """The answer that is asked for."""
+class RegisterReply(Struct, frozen=True, forbid_unknown_fields=True):
+    """The reply that is asked for."""
 
-    entities: Annotated[list[Named], Meta(max_length=60)] = []
-    relations: Annotated[list[Related], Meta(max_length=60)] = []
-
-
-class Read(Struct, frozen=True):
-    """What was read in a turn, its names not resolved.
-
-    Attributes:
-        mentions: Whom it mentions.
-        statements: What it says of them, by name.
-        sources: Log ids of the turns that it needs, its own first.
-    """
-
-    mentions: tuple[Mention, ...]
-    statements: tuple[Statement, ...]
-    sources: tuple[int, ...]
+    entities: Annotated[list[EntityReply], Meta(max_length=60)] = []
+    relations: Annotated[list[RelationReply], Meta(max_length=60)] = []
 
 
 def system(types: Sequence[str] = TYPES) -> str:
-    """Write the system message.
-
-    Args:
-        types: Types of entities, adapted to a domain.
-
-    Returns:
-        The message.
-    """
+    """Return the system message for these types of entities."""
     return SYSTEM.format(types=", ".join(types), predicates=", ".join(PREFERRED))
 
 
 def tidy(text: str) -> str:
-    """Take out of a name or value what is no part of it."""
+    """Return a name or value without punctuation and spaces around it."""
     return " ".join(clean(text)[0].split()).strip(" .,;:!?\"'“”")
 
 
@@ -142,7 +125,7 @@ def tidy(text: str) -> str:
 
 
 class _Seen(Struct, frozen=True):
-    """What an answer is held against."""
+    """What a reply is checked against."""
 
     turns: Sequence[Turn]
     firm: Ground
@@ -150,26 +133,26 @@ class _Seen(Struct, frozen=True):
     types: Sequence[str]
 
 
-def checked(
-    answer: Register,
+def check_reply(
+    answer: RegisterReply,
     asked: Mapping[int, Turn],
     seen: Sequence[Turn],
     zone: tzinfo,
     known: Mapping[str, str] = {},
     types: Sequence[str] = TYPES,
-) -> dict[int, Read]:
-    """Keep what can be used of an answer.
+) -> dict[int, TurnExtract]:
+    """Keep what can be used of a reply.
 
     Args:
-        answer: What the LLM wrote.
+        answer: The reply.
         asked: The turns that it was asked about, by log id.
-        seen: All that it saw.
+        seen: All that the LLM saw.
         zone: The user's time zone.
-        known: Types of entities that are known, by their folded names.
-        types: Types that are wanted; others are taken as "topic".
+        known: Types of known entities, by folded name.
+        types: Wanted types; others become "topic".
 
     Returns:
-        What is kept, by log id; a turn of which nothing is kept is not there.
+        By log id; a turn of which nothing is kept is left out.
     """
     own = {
         id: turn for id, turn in asked.items() if turn.role == "user" and not injected(turn.text)
@@ -178,7 +161,7 @@ def checked(
     named = _named(answer.entities, held)
     kinds = {**known, **{fold(one.name): one.type for one in named}}
     kinds |= {fold(turn.speaker): "person" for turn in seen if turn.role == "user"}
-    told: dict[int, list[Statement]] = {}
+    told: dict[int, list[ReadStatement]] = {}
     for one in answer.relations:
         if one.turn in own and (made := _statement(one, own[one.turn], held, kinds)):
             told.setdefault(one.turn, []).append(made)
@@ -189,11 +172,11 @@ def checked(
     }
 
 
-def _named(entities: Iterable[Named], held: _Seen) -> list[Named]:
-    """Keep the names that were said, with attributes that were said."""
+def _named(entities: Iterable[EntityReply], held: _Seen) -> list[EntityReply]:
+    """Return the entities whose names were said, with the attributes that were said."""
     agents = {fold(turn.speaker) for turn in held.turns if turn.role != "user"}
     said = " ".join(f"{turn.speaker} {turn.text}" for turn in held.turns)
-    kept: dict[str, Named] = {}
+    kept: dict[str, EntityReply] = {}
     for one in entities:
         name, kind = tidy(one.name), _kind(one.type, held.types)
         if one.confidence == "low" or not _nameable(name, said) or fold(name) in agents:
@@ -203,7 +186,7 @@ def _named(entities: Iterable[Named], held: _Seen) -> list[Named]:
             for key, value in one.attributes.items()
             if canonical(key) and _sayable(tidy(value), said, held)
         }
-        kept.setdefault(fold(name), Named(name, kind, attributes, one.confidence))
+        kept.setdefault(fold(name), EntityReply(name, kind, attributes, one.confidence))
     return list(kept.values())
 
 
@@ -223,7 +206,7 @@ def _nameable(name: str, said: str) -> bool:
 
 
 def _sayable(value: str, said: str, held: _Seen) -> bool:
-    """Tell whether a value was said, in these words or in other forms of them."""
+    """Return whether a value was said, in these words or in other forms of them."""
     if not value or len(value) > MOST_OBJECT or injected(value) or _LINK.search(value):
         return False
     words = [word for word in fingerprint(value).split() if word not in STOP_WORDS]
@@ -231,8 +214,10 @@ def _sayable(value: str, said: str, held: _Seen) -> bool:
     return bool(words) and all(word[:4] in there for word in words) and not strays(value, held.firm)
 
 
-def _statement(one: Related, turn: Turn, held: _Seen, kinds: Mapping[str, str]) -> Statement | None:
-    """Hold one relation against the turn that it names."""
+def _statement(
+    one: RelationReply, turn: Turn, held: _Seen, kinds: Mapping[str, str]
+) -> ReadStatement | None:
+    """Check one relation against the turn that it names; None where it does not hold."""
     quote, object_ = " ".join(clean(one.quote)[0].split()), tidy(one.object)
     predicate, subject = canonical(one.predicate), tidy(one.subject)
     subject = turn.speaker if fold(subject) in _SELF else subject
@@ -250,7 +235,7 @@ def _statement(one: Related, turn: Turn, held: _Seen, kinds: Mapping[str, str]) 
     if not (by_name and _nameable(object_, window)) and not _sayable(object_, turn.text, held):
         return None
     since, until = _moment(one.since, turn, held, "start"), _moment(one.until, turn, held, "end")
-    return Statement(
+    return ReadStatement(
         subject=subject,
         predicate=predicate,
         object=object_,
@@ -265,7 +250,7 @@ def _statement(one: Related, turn: Turn, held: _Seen, kinds: Mapping[str, str]) 
 
 
 def _about_another(quote: str, predicate: str, object_: str) -> bool:
-    """Tell whether words are about somebody of the speaker's, and not about the speaker."""
+    """Return whether words are about somebody of the speaker's, not about the speaker."""
     theirs = _THEIRS.search(quote)
     if theirs is None or predicate.startswith(("has_", "married", "friend")):
         return False
@@ -273,7 +258,7 @@ def _about_another(quote: str, predicate: str, object_: str) -> bool:
 
 
 def _moment(words: str | None, turn: Turn, held: _Seen, edge: str) -> datetime | None:
-    """Resolve words for a time, counted from when they were said; None for words nobody said."""
+    """Resolve a time expression from when it was said; None for one that was not said."""
     said = tidy(words or "")
     if not said or strays(said, held.firm):
         return None
@@ -285,12 +270,12 @@ def _moment(words: str | None, turn: Turn, held: _Seen, edge: str) -> datetime |
 
 def _read(
     turn: Turn,
-    named: Sequence[Named],
-    told: Sequence[Statement],
+    named: Sequence[EntityReply],
+    told: Sequence[ReadStatement],
     held: _Seen,
     kinds: Mapping[str, str],
-) -> Read | None:
-    """Put together what a turn says: the names that it holds or that its statements need."""
+) -> TurnExtract | None:
+    """Return a turn's statements, and the names that it holds or its statements need."""
     words, mentions = f" {fingerprint(turn.text)} ", dict[str, Mention]()
     for one in named:
         if f" {fingerprint(one.name)} " in words:
@@ -310,4 +295,4 @@ def _read(
     if not mentions:
         return None
     content = " ".join(one.name for one in mentions.values())
-    return Read(tuple(mentions.values()), tuple(told), needed(content, turn, held.turns))
+    return TurnExtract(tuple(mentions.values()), tuple(told), needed(content, turn, held.turns))

@@ -1,9 +1,9 @@
-"""What was read in a turn: whom it mentions, and what it says of them.
+"""What was read in a turn: the names that it mentions, and what it says of them.
 
 A *reading* is all that is kept of one turn for the graph of people and things. Entities and relations
-are made of readings and of nothing else (see `graph`): when a turn is forgotten its reading goes, and
-what the others add up to is what holds. So nothing outlives what it was made from, and what a
-forgotten turn had ended is believed again.
+derive from readings alone (see `build`): when a turn is forgotten its reading goes, and what the
+others say is what holds. So nothing outlives what it was made from, and what a forgotten turn had
+ended is believed again.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ from datetime import datetime
 import msgspec
 from msgspec import Struct
 
-from slowcat_memory.core.graph.relations import Confidence
+from slowcat_memory.core.extraction.predicates import Triple
 from slowcat_memory.core.memory.kinds import READING
 from slowcat_memory.records import Made, Memory
 
@@ -33,46 +33,50 @@ class Mention(Struct, frozen=True, omit_defaults=True):
     entity: str = ""
 
 
-class Statement(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ReadStatement(Triple, frozen=True, kw_only=True, omit_defaults=True):
     """What a turn says of somebody or something.
 
     Attributes:
-        subject: A name; once it is resolved, an entity's id.
-        predicate: In snake_case.
-        object: A name or a value; once it is resolved, an entity's id or a value.
         text: The same as a sentence.
-        quote: Words of the turn that say it.
-        since: Since when, None where nobody said.
-        until: Until when, None where nobody said.
+        since: Since when, None where that was not said.
+        until: Until when, None where that was not said.
         over: Whether it is said to be over.
         corrects: Whether it takes back what was said before, rather than that things have changed.
-        confidence: How sure its extractor was.
     """
 
-    subject: str
-    predicate: str
-    object: str
     text: str
-    quote: str
     since: datetime | None = None
     until: datetime | None = None
     over: bool = False
     corrects: bool = False
-    confidence: Confidence = "high"
 
 
-class Reading(Struct, frozen=True, kw_only=True):
-    """What one turn says.
+class TurnExtract(Struct, frozen=True):
+    """What was read in a turn, its names not resolved.
+
+    Attributes:
+        mentions: The names.
+        statements: What is said of them, by name.
+        sources: Log ids of the turns that it needs, its own first.
+    """
+
+    mentions: tuple[Mention, ...]
+    statements: tuple[ReadStatement, ...]
+    sources: tuple[int, ...]
+
+
+class TurnReading(Struct, frozen=True, kw_only=True):
+    """What one turn says, its names resolved.
 
     Attributes:
         scope: Its namespace.
         turn: The turn's log id.
-        speaker: Who said it.
+        speaker: The turn's speaker.
         said: When it was said.
-        at: Since when it is believed: when it was said, or when it took the place of another one.
-        made: Which job made it.
-        mentions: Whom it mentions.
-        statements: What it says of them.
+        at: Since when it is believed: when it was said, or when it replaced another reading.
+        made: Which job and model made it.
+        mentions: The names.
+        statements: What is said of them.
         sources: Log ids of all turns that it needs, its own first.
         retired_at: Until when it was believed; None while it is.
     """
@@ -84,19 +88,19 @@ class Reading(Struct, frozen=True, kw_only=True):
     at: datetime
     made: Made
     mentions: tuple[Mention, ...] = ()
-    statements: tuple[Statement, ...] = ()
+    statements: tuple[ReadStatement, ...] = ()
     sources: tuple[int, ...] = ()
     retired_at: datetime | None = None
 
     @property
     def id(self) -> str:
-        """Deterministic: one a turn and maker."""
+        """The memory id: one per turn and maker."""
         maker = f"{self.made.version}/{self.made.model}".encode()
         tag = hashlib.blake2b(maker, digest_size=4).hexdigest() if self.made.model else "rule"
         return f"{READING}/{self.turn}/{tag}"
 
     def memory(self) -> Memory:
-        """Return it as it is kept."""
+        """Return it as a memory."""
         facets = {
             "mentions": msgspec.json.encode(self.mentions).decode(),
             "statements": msgspec.json.encode(self.statements).decode(),
@@ -116,17 +120,11 @@ class Reading(Struct, frozen=True, kw_only=True):
         )
 
     @classmethod
-    def of(cls, memory: Memory) -> "Reading":
-        """Read one as it is kept.
-
-        Args:
-            memory: Of the kind "reading".
-
-        Returns:
-            The reading.
+    def of(cls, memory: Memory) -> "TurnReading":
+        """Return the reading that a memory holds.
 
         Raises:
-            ValueError: It is none.
+            ValueError: It holds none.
         """
         try:
             return cls(
@@ -138,7 +136,7 @@ class Reading(Struct, frozen=True, kw_only=True):
                 made=memory.made or Made(job=""),
                 mentions=msgspec.json.decode(memory.facets["mentions"], type=tuple[Mention, ...]),
                 statements=msgspec.json.decode(
-                    memory.facets["statements"], type=tuple[Statement, ...]
+                    memory.facets["statements"], type=tuple[ReadStatement, ...]
                 ),
                 sources=memory.sources,
                 retired_at=memory.retired_at,

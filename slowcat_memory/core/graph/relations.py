@@ -1,8 +1,8 @@
-"""Who stands how to what, since when and until when: relations that change and are never lost.
+"""Relations between people, things and values, with two times: they change, and nothing is lost.
 
 A relation has two times (Snodgrass, "Developing Time-Oriented Database Applications in SQL", 1999,
-chapter 10): it is true in the world from ``valid_from`` until ``valid_to``, and believed by us from
-``recorded_at`` until ``retired_at``. What turns out to have ended, or to have been wrong, is
+chapter 10): it is true in the world from ``valid_from`` until ``valid_to``, and the memory believes it
+from ``recorded_at`` until ``retired_at``. What turns out to have ended, or to have been wrong, is
 retired, and what is known now is put beside it: so "where did she live in May?" and "what did we
 think in May?" both have an answer. Each interval holds its beginning and not its end.
 """
@@ -10,86 +10,45 @@ think in May?" both have an answer. Each interval holds its beginning and not it
 import hashlib
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Literal
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.extraction.predicates import Triple, is_functional
+from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Made, Memory
 
 RELATION = "relation"
 ALWAYS = datetime(1, 1, 1, tzinfo=UTC)  # since when, where nobody said
-# A subject has one of each at a time; of any other predicate it may have several.
-FUNCTIONAL = frozenset(
-    {
-        "address",
-        "age",
-        "birthday",
-        "born_in",
-        "citizen_of",
-        "city",
-        "email",
-        "employer",
-        "favourite_colour",
-        "gender",
-        "height",
-        "job",
-        "language",
-        "lives_in",
-        "married_to",
-        "name",
-        "phone",
-        "relationship_status",
-        "status",
-        "studies_at",
-        "time_zone",
-        "weight",
-        "works_at",
-        "works_as",
-    }
-)
-
-Confidence = Literal["high", "medium", "low"]
 
 
-class Relation(Struct, frozen=True, kw_only=True):
-    """A subject, a predicate and an object, with both times.
+class Relation(Triple, frozen=True, kw_only=True):
+    """A triple of entities or values, with both times.
 
     Attributes:
         scope: Its namespace.
-        subject: An entity's id.
-        predicate: In snake_case: "lives_in".
-        object: An entity's id, or a value.
         text: The same as a sentence.
-        valid_from: Since when it is true; ``ALWAYS`` where nobody said.
+        valid_from: Since when it is true; ``ALWAYS`` where that was not said.
         valid_to: Until when; None while true.
-        recorded_at: Since when we believe it.
-        retired_at: Until when we did; None while we do.
+        recorded_at: Since when the memory believes it.
+        retired_at: Until when it did; None while it does.
         sources: Log ids of the turns that say so.
-        quote: Words of one of them that say so.
-        confidence: How sure its extractor was.
-        speaker: Who said it.
+        speaker: The user who said it.
         made: Which job made it.
     """
 
     scope: str
-    subject: str
-    predicate: str
-    object: str
     text: str
     valid_from: datetime
     recorded_at: datetime
     valid_to: datetime | None = None
     retired_at: datetime | None = None
     sources: tuple[int, ...] = ()
-    quote: str = ""
-    confidence: Confidence = "high"
     speaker: str = ""
     made: Made | None = None
 
     @property
     def id(self) -> str:
-        """Deterministic: one statement about one stretch of time, believed since one moment."""
+        """The memory id: one per statement about one interval, believed since one moment."""
         until = self.valid_to.isoformat() if self.valid_to else ""
         times = (self.valid_from.isoformat(), until, self.recorded_at.isoformat())
         parts = (self.subject, self.predicate, fold(self.object), *times)
@@ -97,7 +56,7 @@ class Relation(Struct, frozen=True, kw_only=True):
         return f"{RELATION}/{digest}"
 
     def memory(self) -> Memory:
-        """Return it as it is kept."""
+        """Return it as a memory."""
         facets = {
             "subject": self.subject,
             "predicate": self.predicate,
@@ -122,13 +81,7 @@ class Relation(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, memory: Memory) -> "Relation":
-        """Read one as it is kept.
-
-        Args:
-            memory: Of the kind "relation/…".
-
-        Returns:
-            The relation.
+        """Return the relation that a memory of kind "relation/…" holds.
 
         Raises:
             KeyError: It has no subject, predicate or object.
@@ -152,31 +105,11 @@ class Relation(Struct, frozen=True, kw_only=True):
         )
 
 
-def fold(value: str) -> str:
-    """Reduce a value to what tells it from others.
-
-    Args:
-        value: An object.
-
-    Returns:
-        Without case, outer punctuation and double spaces.
-    """
-    return " ".join(value.casefold().split()).strip(" .,;!?\"'")
-
-
 # ------------------------------------------------------------------- asking
 
 
 def believed(relations: Iterable[Relation], known: datetime | None = None) -> list[Relation]:
-    """Keep what is, or was, believed.
-
-    Args:
-        relations: Any.
-        known: As of when; None for now.
-
-    Returns:
-        In their order.
-    """
+    """Return the relations that are believed, or were at ``known``, in their order."""
     if known is None:
         return [one for one in relations if one.retired_at is None]
     return [
@@ -189,16 +122,7 @@ def believed(relations: Iterable[Relation], known: datetime | None = None) -> li
 def as_of(
     relations: Iterable[Relation], true: datetime, known: datetime | None = None
 ) -> list[Relation]:
-    """Tell what held at a moment.
-
-    Args:
-        relations: Any.
-        true: When, in the world.
-        known: By what we believed when; None for now.
-
-    Returns:
-        In their order.
-    """
+    """Return what held at a moment in the world, by what was believed at ``known`` (None: now)."""
     return [
         one
         for one in believed(relations, known)
@@ -207,16 +131,7 @@ def as_of(
 
 
 def history(relations: Iterable[Relation], subject: str, predicate: str = "") -> list[Relation]:
-    """List what is believed of a subject, the earliest first.
-
-    Args:
-        relations: Any.
-        subject: The entity's id.
-        predicate: Of this predicate; "" for all of them.
-
-    Returns:
-        What is over and what holds.
-    """
+    """Return what is believed of a subject, what is over included, the earliest first."""
     wanted = (
         one
         for one in believed(relations)
@@ -228,21 +143,21 @@ def history(relations: Iterable[Relation], subject: str, predicate: str = "") ->
 # ------------------------------------------------------------------- learning
 
 
-def learn(
+def assert_relation(
     known: Iterable[Relation], new: Relation, functional: bool | None = None
 ) -> list[Relation]:
-    """Take up a statement.
+    """Assert a statement, whose ``valid_to`` is set where it was said to be over.
 
     Args:
-        known: What there is of its subject and predicate; others are passed over.
-        new: What was said, ``valid_to`` set where it was said to be over.
-        functional: Whether a subject has one at a time; None asks ``FUNCTIONAL``.
+        known: The relations so far; those of other subjects and predicates are ignored.
+        new: The statement.
+        functional: Whether a subject has one object at a time; None asks `is_functional`.
 
     Returns:
-        What to put, those that are retired by it included; empty when it is known already.
+        What to write, those that it retires included; empty when it is known already.
     """
     if functional is None:
-        functional = new.predicate in FUNCTIONAL
+        functional = is_functional(new.predicate)
     own = [one for one in history(known, new.subject, new.predicate) if one.scope == new.scope]
     same = [one for one in own if fold(one.object) == fold(new.object)]
     if new.valid_to is not None and (open_ := _open_at(same, new.valid_to)):
@@ -251,13 +166,13 @@ def learn(
 
 
 def _open_at(relations: Sequence[Relation], at: datetime) -> Relation | None:
-    """Find the one that has not ended and had begun by then."""
+    """Return the relation that had begun by then and has not ended."""
     found = [one for one in relations if one.valid_to is None and one.valid_from <= at]
     return found[-1] if found else None
 
 
 def _ended(open_: Relation, new: Relation) -> list[Relation]:
-    """It has ended: the statement without an end was wrong from now on."""
+    """End a relation: the statement without an end was wrong from now on."""
     sources = _both(open_.sources, new.sources)
     ended = replace(open_, valid_to=new.valid_to, recorded_at=new.recorded_at, sources=sources)
     return [retired(open_, new.recorded_at), ended]
@@ -313,15 +228,7 @@ def _cut(one: Relation, start: datetime, end: datetime | None, at: datetime) -> 
 
 
 def retired(relation: Relation, at: datetime) -> Relation:
-    """Stop believing a statement.
-
-    Args:
-        relation: The statement.
-        at: Since when.
-
-    Returns:
-        The same, retired.
-    """
+    """Return a relation that is believed no longer, since a moment."""
     return replace(relation, retired_at=at)
 
 

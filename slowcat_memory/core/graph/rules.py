@@ -7,9 +7,9 @@ from datetime import datetime, tzinfo
 from slowcat_memory.core.extraction.predicates import canonical, object_type
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.stated import LANGUAGES, Stated, stated
-from slowcat_memory.core.graph.prompt import Read, tidy
-from slowcat_memory.core.graph.readings import Mention, Statement
-from slowcat_memory.core.graph.relations import fold
+from slowcat_memory.core.graph.prompt import tidy
+from slowcat_memory.core.graph.readings import Mention, ReadStatement, TurnExtract
+from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.core.time import expressions
 from slowcat_memory.records import Turn
 
@@ -22,24 +22,24 @@ _CORRECTS = re.compile(
 _NEXT = re.compile(r"^[\s,]*(?:since|in|on|at|from|back|ago|seit|im|am|the|a|about)?[\s,]*$", re.I)
 
 
-def read_by_rule(turn: Turn, zone: tzinfo, known: Mapping[str, str] = {}) -> Read | None:
+def read_by_rule(turn: Turn, zone: tzinfo, known: Mapping[str, str] = {}) -> TurnExtract | None:
     """Read a turn without an LLM.
 
     Args:
         turn: The turn.
         zone: The user's time zone.
-        known: Types of entities that are known, by their folded names.
+        known: Types of known entities, by folded name.
 
     Returns:
-        What a person says in so many words; None where that is nothing, where an agent speaks, and
-        of a turn in which anything reads like an order.
+        What a user states; None where that is nothing, for the agent's turns, and where anything reads
+        like an order.
     """
     if turn.role != "user" or injected(turn.text):
         return None
     found = {one: None for name in LANGUAGES for one in stated(turn.text, turn.speaker, name)}
     kinds = {**known, fold(turn.speaker): "person"}
     mentions = {fold(turn.speaker): Mention(turn.speaker, "person")}
-    told = list[Statement]()
+    told = list[ReadStatement]()
     for one in found:
         predicate = canonical(one.predicate)
         if not predicate or predicate in PASSING or injected(one.content):
@@ -52,12 +52,14 @@ def read_by_rule(turn: Turn, zone: tzinfo, known: Mapping[str, str] = {}) -> Rea
     for statement in told:
         name = statement.subject
         mentions.setdefault(fold(name), Mention(name, kinds.get(fold(name), "person")))
-    return Read(tuple(mentions.values()), tuple(told), (turn.id,)) if told else None
+    return TurnExtract(tuple(mentions.values()), tuple(told), (turn.id,)) if told else None
 
 
-def _statement(one: Stated, predicate: str, object_: str, turn: Turn, zone: tzinfo) -> Statement:
+def _statement(
+    one: Stated, predicate: str, object_: str, turn: Turn, zone: tzinfo
+) -> ReadStatement:
     since = _since(one.quote, turn, zone)
-    return Statement(
+    return ReadStatement(
         subject=tidy(one.subject),
         predicate=predicate,
         object=object_,
@@ -72,7 +74,7 @@ def _statement(one: Stated, predicate: str, object_: str, turn: Turn, zone: tzin
 
 
 def _since(quote: str, turn: Turn, zone: tzinfo) -> datetime | None:
-    """Read since when, where it is said right behind the words: "I moved to Rome last May"."""
+    """Return since when, where that is said right behind the words: "I moved to Rome last May"."""
     text = " ".join(turn.text.split())
     _, found, rest = text.partition(" ".join(quote.split()))
     sentence = re.split(r"[.!?;]", rest, maxsplit=1)[0]

@@ -8,9 +8,8 @@ from datetime import datetime, tzinfo
 
 from msgspec import Struct
 
-from slowcat_memory.core.graph.relations import fold
 from slowcat_memory.core.memory.kinds import BLOCK, FACT, NOTE, family, findable
-from slowcat_memory.core.text.normalize import neutralise
+from slowcat_memory.core.text.normalize import fold, neutralise
 from slowcat_memory.records import Memory
 
 NOTED = "What follows was noted after earlier conversations; it may be wrong."

@@ -1,1 +1,1 @@
-"""Summaries and topics: prompts, extractive fallback, records."""
+"""Summaries and topics: the prompts, the rules without an LLM, the stored form."""

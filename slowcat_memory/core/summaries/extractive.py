@@ -1,20 +1,20 @@
-"""A summary without an LLM: the sentences that lie nearest to what all of them are about.
+"""A summary without an LLM: the sentences nearest to the centroid of all.
 
 Centroid summaries (Radev et al., "Centroid-based summarization of multiple documents", 2004): each
-sentence is compared with the mean of all. Vectors serve where there are some, else the words'
-weights (tf-idf over the sentences at hand). Names, numbers and first-person statements count a
-little more, questions and small talk less; near-repetitions are left out; what is chosen keeps its
-order.
+sentence is compared with the mean of all, by vectors where there are any, else by the words' weights
+(tf-idf over the sentences at hand). Names, numbers and first-person statements count a little more,
+questions and small talk less; near-repetitions are left out; the chosen sentences keep their order.
 """
 
 import math
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import Annotated
 
 import numpy as np
 import sentencex
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from slowcat_memory.core.ranking.fusion import distinct
 
@@ -26,12 +26,12 @@ _MOST_CHARS = 20_000  # of a text
 
 
 class Line(Struct, frozen=True):
-    """A sentence that somebody said.
+    """A sentence of a turn.
 
     Attributes:
-        speaker: Who.
+        speaker: Its speaker.
         text: The sentence.
-        turn: Log id of its turn.
+        turn: Log id of the turn.
         agent: Whether the agent said it.
     """
 
@@ -45,39 +45,36 @@ class ExtractiveOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """How sentences are chosen.
 
     Attributes:
-        words: About how long a summary is, in words, at most.
-        share: And at most this share of the words that were said: 0.3 leaves out 70 %.
-        shortest: Words from which a sentence says something by itself; a shorter one is chosen only
-            where there is no other.
+        words: Most words of a summary.
+        share: Its most share of the words that were said: 0.3 leaves out 70 %.
+        shortest: Words from which a sentence stands alone; a shorter one is chosen only where there
+            is no other.
         alike: Jaccard similarity of words from which two sentences say the same.
-        telling: What a name, a number or a first-person statement adds, each.
+        telling: What a name, a number or a first-person statement adds to the score, each.
         question: What a question loses.
         agent: What the agent's words lose: it mostly repeats what was said.
     """
 
-    words: int = 90
-    share: float = 0.28
-    shortest: int = 4
-    alike: float = 0.5
-    telling: float = 0.12
-    question: float = 0.3
-    agent: float = 0.15
+    words: Annotated[int, Meta(ge=1)] = 90
+    share: Annotated[float, Meta(gt=0.0, le=1.0)] = 0.28
+    shortest: Annotated[int, Meta(ge=0)] = 4
+    alike: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.5
+    telling: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.12
+    question: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.3
+    agent: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.15
 
 
 def lines(
     speaker: str, text: str, turn: int, *, agent: bool = False, language: str = "en"
 ) -> list[Line]:
-    """Cut a turn into sentences.
+    """Split a turn into sentences, without empty ones.
 
     Args:
-        speaker: Who said it.
-        text: What was said.
+        speaker: The turn's speaker.
+        text: The turn's text.
         turn: Its log id.
         agent: Whether the agent said it.
         language: Two letters, for the rules of abbreviations.
-
-    Returns:
-        Its sentences, without empty ones.
     """
     cut = (" ".join(one.split()) for one in sentencex.segment(language, text[:_MOST_CHARS]))
     return [Line(speaker, one, turn, agent) for one in cut if one]
@@ -93,8 +90,8 @@ def chosen(
 
     Args:
         said: Sentences in their order.
-        tokenize: That of the index.
-        vectors: Theirs, shape (n, dim), unit length; None to go by words.
+        tokenize: The index's.
+        vectors: Of the sentences, shape (n, dim), unit length; None to compare words.
         options: How many.
 
     Returns:
@@ -117,14 +114,7 @@ def chosen(
 
 
 def told(kept: Sequence[Line]) -> str:
-    """Write chosen sentences as a text.
-
-    Args:
-        kept: From ``chosen``.
-
-    Returns:
-        Each speaker's sentences behind the name, which is said where it changes.
-    """
+    """Return sentences as a text, each speaker's name in front where it changes."""
     parts = list[str]()
     for place, line in enumerate(kept):
         changed = not place or kept[place - 1].speaker != line.speaker

@@ -1,10 +1,9 @@
-"""What an LLM is asked about a conversation as a whole, and what of its answer is kept.
+"""Summaries by an LLM: the instruction, and the check of its reply; and summaries by rule.
 
-The one who sums up is the agent itself: its own persona stands in the instruction, and behind it
-that it looks back. So a summary is in its voice, and what it noted of the relationship is its own.
-An answer is worth what can be checked of it: few sentences, no link, no order to the reader, and no
-name, number or date that nobody said (see `grounding`). What a rule makes without an LLM is
-sentences that were said, so nothing of it needs a check.
+The agent itself summarises: its own persona stands in the instruction, and that it looks back. So a
+summary is in its voice, and what it notes of the relationship is its own. Only what can be checked of
+a reply is kept: few sentences, no link, no order to the reader, and no name, number or date that was
+not said (see `grounding`). A summary by rule consists of sentences that were said, so it needs no check.
 """
 
 import re
@@ -27,7 +26,7 @@ from slowcat_memory.core.summaries.extractive import (
     lines,
     told,
 )
-from slowcat_memory.core.summaries.summary import Told
+from slowcat_memory.core.summaries.summary import SummaryText
 from slowcat_memory.core.summaries.topics import name
 from slowcat_memory.core.text.normalize import STOP_WORDS, fingerprint, neutralise
 from slowcat_memory.core.text.rare_words import worth_knowing
@@ -57,14 +56,14 @@ Answer with JSON alone:
 
 
 class Purpose(Struct, frozen=True, kw_only=True):
-    """One way to sum up.
+    """One way to summarise.
 
     Attributes:
-        name: What it is called.
+        name: Its name.
         asks: What the LLM is asked for.
-        sentences: How many are kept.
-        words: How long the summary may be.
-        max_tokens: Of the answer.
+        sentences: Most sentences.
+        words: Most words.
+        max_tokens: Of the reply.
         temperature: 0 to 1.
     """
 
@@ -136,15 +135,7 @@ TOPIC = Purpose(
 
 
 class Reflection(Struct, frozen=True, forbid_unknown_fields=True):
-    """The answer that is asked for.
-
-    Attributes:
-        summary: A few sentences.
-        topics: What it was about.
-        entities: Who and what was named.
-        tone: How it felt.
-        relationship: What happened between those who spoke.
-    """
+    """The reply that is asked for; see ``_FIELDS``."""
 
     summary: Annotated[str, Meta(max_length=3000)]
     topics: Annotated[list[Annotated[str, Meta(max_length=200)]], Meta(max_length=30)] = []
@@ -154,30 +145,24 @@ class Reflection(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def instruction(purpose: Purpose, persona: str = "") -> str:
-    """Write the instruction.
+    """Return the system message.
 
     Args:
-        purpose: How to sum up.
-        persona: Who the agent is, in its own words; "" when nobody wrote that down.
-
-    Returns:
-        The system message.
+        purpose: How to summarise.
+        persona: Of the agent, in its own words; "" when there is none.
     """
     who = neutralise(persona)[:PERSONA_CHARS].strip()
     opening = f"Who you are: {who}\n{_INTROSPECTIVE}" if who else _INTROSPECTIVE
     return f"{opening}\n\nYou are given a record. Write:\n\n{purpose.asks}\n\n{_RULES}"
 
 
-def kept(answer: Reflection, purpose: Purpose, ground: Ground) -> Told | None:
-    """Keep what can be used of an answer.
+def check_reply(answer: Reflection, purpose: Purpose, ground: Ground) -> SummaryText | None:
+    """Keep what can be used of a reply; None when nothing is left of the summary.
 
     Args:
-        answer: What the LLM wrote.
-        purpose: What it was asked.
-        ground: What the record gives to hold on to.
-
-    Returns:
-        What is kept, without a model's name; None when nothing is left of the summary.
+        answer: The reply.
+        purpose: What was asked.
+        ground: Of the record.
     """
     held = [one for one in sentences(answer.summary) if _true(one, ground) and not injected(one)]
     text = _within(held[: purpose.sentences], purpose.words)
@@ -186,7 +171,7 @@ def kept(answer: Reflection, purpose: Purpose, ground: Ground) -> Told | None:
     relationship = [
         one for one in sentences(answer.relationship) if _true(one, ground) and not injected(one)
     ]
-    return Told(
+    return SummaryText(
         text=text,
         topics=_few(answer.topics, MOST_TOPICS, TOPIC_WORDS, ground),
         entities=_few(
@@ -201,7 +186,7 @@ def kept(answer: Reflection, purpose: Purpose, ground: Ground) -> Told | None:
 
 
 def said_lines(turns: Iterable[Turn], language: str = "en") -> list[Line]:
-    """Cut turns into sentences, for a summary by rule; orders to an LLM are left out."""
+    """Split turns into sentences for a summary by rule; orders to an LLM are left out."""
     return [
         one
         for turn in turns
@@ -218,25 +203,22 @@ def by_rule(
     vectors: np.ndarray | None,
     tokenize: Tokenize,
     options: ExtractiveOptions = ExtractiveOptions(),
-) -> Told:
-    """Sum up without an LLM: by sentences that were said, telling words, and names.
+) -> SummaryText:
+    """Summarise without an LLM: by sentences that were said, salient words, and names.
 
     Args:
-        turns: What was said.
-        said: Its sentences, from `said_lines`.
-        vectors: Theirs, shape (n, dim); None to go by words.
-        tokenize: That of the index.
+        turns: The turns, or summaries in their form.
+        said: Their sentences, from `said_lines`.
+        vectors: Of the sentences, shape (n, dim); None to compare words.
+        tokenize: The index's.
         options: How many sentences.
-
-    Returns:
-        What it says; an empty text where nothing was said.
     """
     summaries = all(not turn.session for turn in turns)
     if summaries:  # they leave out most of it already
         options = replace(options, share=1.0)
     picked = chosen(said, tokenize, vectors, options)
     text = " ".join(line.text for line in picked) if summaries else told(picked)
-    return Told(
+    return SummaryText(
         text=text,
         topics=_telling([_LABEL.sub("", turn.text) for turn in turns]),
         entities=_entities(turns),
@@ -288,13 +270,13 @@ def _few(texts: Iterable[str], most: int, words: int, ground: Ground) -> tuple[s
 
 
 def _true(text: str, ground: Ground) -> bool:
-    """Tell whether a few words may be kept; a sentence shows which capital letters mean names."""
+    """Return whether a few words may be kept; a sentence shows which capital letters mark names."""
     english = bool(_ENGLISH & ground.words)
     return harmless(text) and not strays(f"{text}{_AS_TOLD if english else ''}", ground)
 
 
 def _named(entity: str, ground: Ground) -> bool:
-    """Tell whether a word of an entity was said, or it is a date that holds."""
+    """Return whether a word of an entity was said, or it is a date that holds."""
     words = fingerprint(entity).replace("'s", "").split()
     return any(word in ground.words for word in words) or any(map(str.isdigit, words))
 

@@ -1,8 +1,8 @@
-"""What a summary is: its kinds and names, what it keeps beside its text, and how it is superseded.
+"""The stored form of a summary: its kinds and ids, its facets, and how it is replaced.
 
-A summary's id follows from what it covers, so that there is one of each. When it is made anew (a
+A summary's id follows from what it covers, so that there is one of each. When it is made again (a
 session went on, a late one came, an LLM took over from a rule), the one before stays as history: its
-id grows by its digest, and it is retired. Only forgetting takes it away.
+id grows by its digest, and it is retired. Only forgetting deletes it.
 """
 
 import hashlib
@@ -20,13 +20,13 @@ WINDOW, META = "summary/window", "summary/meta"
 DAY, WEEK, TOPIC = "summary/day", "summary/week", "summary/topic"
 KINDS = (SESSION_SUMMARY, WINDOW, META, DAY, WEEK, TOPIC)
 SPEAKER = "Summary"  # where a line of dialogue has a name
-HISTORY = "~"  # between the id of a summary and the digest, once it is superseded
+HISTORY = "~"  # between the id of a summary and the digest, once it is archived
 IMPORTANCE = 0.5
 BETWEEN = "; "  # items of a list in a facet
 ARCHIVED = {SESSION_SUMMARY: "SESSION", DAY: "DAILY", WEEK: "WEEKLY", TOPIC: "TOPIC"}
 
 
-class Told(Struct, frozen=True, kw_only=True):
+class SummaryText(Struct, frozen=True, kw_only=True):
     """What a summary says.
 
     Attributes:
@@ -34,7 +34,7 @@ class Told(Struct, frozen=True, kw_only=True):
         topics: What it was about.
         entities: People, companies, places, dates.
         tone: How it felt.
-        relationship: What happened between those who spoke.
+        relationship: What happened between the speakers.
         model: Fingerprint of the LLM, "" when a rule made it.
     """
 
@@ -57,7 +57,7 @@ class Subject(Struct, frozen=True, kw_only=True):
         until: When it ended.
         sources: Log ids of all turns behind it.
         digest: Of all that it is made from; see `digest_of`.
-        covers: Ids of the summaries that it sums up.
+        covers: Ids of the summaries that it summarises.
         turns: How many turns that was.
         name: Of a topic.
         local_only: Whether any of it must not leave this machine.
@@ -76,18 +76,8 @@ class Subject(Struct, frozen=True, kw_only=True):
     local_only: bool = False
 
 
-def summary(subject: Subject, told: Told, made: Made, now: datetime) -> Memory:
-    """Make the memory.
-
-    Args:
-        subject: What it is about.
-        told: What it says.
-        made: Who made it; the model is taken from ``told``.
-        now: The time.
-
-    Returns:
-        The summary.
-    """
+def summary(subject: Subject, told: SummaryText, made: Made, now: datetime) -> Memory:
+    """Return a summary as a memory; the model in ``made`` is taken from its text."""
     facets = {
         "from": subject.start.isoformat(),
         "until": subject.until.isoformat(),
@@ -117,30 +107,13 @@ def summary(subject: Subject, told: Told, made: Made, now: datetime) -> Memory:
     )
 
 
-def superseding(new: Memory, old: Memory | None, now: datetime) -> tuple[Memory, ...]:
-    """Put a summary in the place of the one before.
-
-    Args:
-        new: The summary.
-        old: What has its id by now.
-        now: The time.
-
-    Returns:
-        What is to be written: the new one, and the old one as history.
-    """
-    return (new,) if old is None else (new, *superseded(old, now))
+def replacing(new: Memory, old: Memory | None, now: datetime) -> tuple[Memory, ...]:
+    """Return what to write to replace the summary with the same id: the new one, the old as history."""
+    return (new,) if old is None else (new, *archived(old, now))
 
 
-def superseded(old: Memory, now: datetime) -> tuple[Memory, ...]:
-    """Keep a summary as history, under another id.
-
-    Args:
-        old: The summary; nothing is kept of one that is retired.
-        now: The time.
-
-    Returns:
-        What is to be written.
-    """
+def archived(old: Memory, now: datetime) -> tuple[Memory, ...]:
+    """Return a summary as history, under another id; nothing of one that is retired."""
     if old.retired_at is not None:
         return ()
     model = hashlib.blake2b(_model(old).encode(), digest_size=2).hexdigest()
@@ -149,27 +122,17 @@ def superseded(old: Memory, now: datetime) -> tuple[Memory, ...]:
 
 
 def current(memories: Iterable[Memory]) -> Iterator[Memory]:
-    """Leave out what was superseded.
-
-    Args:
-        memories: Summaries.
-
-    Yields:
-        Those that count.
-    """
+    """Yield the summaries that are not history."""
     return (m for m in memories if m.retired_at is None and HISTORY not in m.id)
 
 
-def stale(old: Memory | None, digest: str, *, llm: bool) -> bool:
-    """Tell whether a summary is missing, made of something else, or could be made by an LLM.
+def is_stale(old: Memory | None, digest: str, *, llm: bool) -> bool:
+    """Return whether a summary is missing, made from something else, or only made by rule with an LLM there.
 
     Args:
-        old: What there is.
-        digest: What it would be made from now.
+        old: The summary that there is.
+        digest: Of what it would be made from now.
         llm: Whether there is an LLM.
-
-    Returns:
-        Whether it is.
     """
     if old is None or old.retired_at is not None or old.facets.get("digest") != digest:
         return True
@@ -177,15 +140,7 @@ def stale(old: Memory | None, digest: str, *, llm: bool) -> bool:
 
 
 def digest_of(version: int, parts: Iterable[str]) -> str:
-    """Reduce all that a summary is made from to what tells whether anything has changed.
-
-    Args:
-        version: Of the prompts and rules.
-        parts: Texts, in order.
-
-    Returns:
-        16 characters.
-    """
+    """Return 16 characters that change with the version of the prompts, or any of the texts."""
     whole = "\n".join((str(version), *parts))
     return hashlib.blake2b(whole.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
@@ -201,25 +156,17 @@ def of_summaries(memories: Iterable[Memory]) -> Iterator[str]:
 
 
 def until(memory: Memory) -> datetime:
-    """Tell when what a summary is about ended."""
+    """Return when what a summary is about ended."""
     return _time(memory, "until")
 
 
 def items(memory: Memory, facet: str) -> tuple[str, ...]:
-    """List what a facet holds: "topics", "entities", "covers"."""
+    """Return the items of a facet: "topics", "entities", "covers"."""
     return tuple(one for one in memory.facets.get(facet, "").split(BETWEEN) if one)
 
 
 def as_turn(memory: Memory, number: int) -> Turn:
-    """Let a summary stand in a record, to be summed up itself.
-
-    Args:
-        memory: The summary.
-        number: Its number in the record.
-
-    Returns:
-        A turn of no session.
-    """
+    """Return a summary in the form of a turn of no session, to be summarised itself."""
     return Turn(
         id=number, session="", scope=memory.scope, speaker=SPEAKER, role="user", text=memory.text,
         at=memory.valid_from,
@@ -227,14 +174,10 @@ def as_turn(memory: Memory, number: int) -> Turn:
 
 
 def conversations(memories: Sequence[Memory], gap: timedelta) -> list[list[Memory]]:
-    """Put sessions together that were one conversation: the line broke, and they went on.
-
-    Args:
-        memories: Session summaries.
-        gap: Silence between two sessions below which they are one conversation.
+    """Group session summaries by conversation: less than ``gap`` of silence between two sessions.
 
     Returns:
-        Conversations in the order of time, and so the sessions in each.
+        In the order of time, and so the sessions in each.
     """
     healed: list[list[Memory]] = []
     for memory in sorted(memories, key=lambda m: (m.valid_from, m.id)):
@@ -246,14 +189,7 @@ def conversations(memories: Sequence[Memory], gap: timedelta) -> list[list[Memor
 
 
 def archival(memory: Memory) -> str:
-    """Write a summary as text that stands alone, as the sources render it.
-
-    Args:
-        memory: The summary.
-
-    Returns:
-        Lines between ``[SUMMARY:TYPE]`` and ``[/SUMMARY:TYPE]``.
-    """
+    """Return a summary as text that stands alone: ``[SUMMARY:TYPE]`` … ``[/SUMMARY:TYPE]``."""
     name = ARCHIVED.get(memory.kind, memory.kind.partition("/")[2].upper())
     period = f"Period: {memory.valid_from.isoformat()} to {until(memory).isoformat()}"
     fields = (
@@ -274,3 +210,8 @@ def _model(memory: Memory) -> str:
 def _time(memory: Memory, facet: str) -> datetime:
     told = memory.facets.get(facet)
     return datetime.fromisoformat(told) if told else memory.valid_from
+
+
+def topic_name(text: SummaryText) -> str:
+    """Return a topic's name: the LLM's first topic, or up to three words of a rule."""
+    return text.topics[0] if text.model and text.topics else ", ".join(text.topics[:3])

@@ -1,38 +1,30 @@
-"""Topics: what belongs together, found as it comes, without knowing how many there will be.
+"""Topics: clusters of session summaries, found as they come, without a given number.
 
 Single-pass clustering (Hartigan, "Clustering Algorithms", 1975, the leader algorithm) with moving
 centroids: a vector joins the nearest topic if that is near enough, else it begins one; topics whose
-centroids have come close are joined. The outcome depends on the order, which is that of time, so
-the same log gives the same topics.
+centroids have come close are merged. The outcome depends on the order, which is that of time, so the
+same log gives the same topics.
 """
 
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Annotated
 
 import numpy as np
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Meta, Struct
 
 
 class ClusterOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """When things belong to one topic.
+    """When summaries belong to one topic; see ``TopicsOptions``."""
 
-    Attributes:
-        join_at: Cosine with a topic's centroid from which a memory joins it.
-        merge_at: Cosine of two centroids from which two topics become one.
-        least: Members from which a topic is worth telling.
-        most: How many topics are kept apart; beyond it the nearest two are joined.
-    """
-
-    join_at: float = 0.45
-    merge_at: float = 0.8
-    least: int = 3
-    most: int = 200
+    join_at: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.45
+    merge_at: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.8
+    most: Annotated[int, Meta(ge=1)] = 200
 
 
 class Topic(Struct, frozen=True):
-    """Memories that belong together.
+    """Summaries that belong together.
 
     Attributes:
         members: Their ids, in the order in which they came.
@@ -48,17 +40,17 @@ class Topic(Struct, frozen=True):
         return self.total / max(float(np.linalg.norm(self.total)), 1e-9)
 
 
-def added(
+def grow_topics(
     topics: Sequence[Topic],
     ids: Sequence[str],
     vectors: np.ndarray,
     options: ClusterOptions = ClusterOptions(),
 ) -> list[Topic]:
-    """Take up memories.
+    """Add summaries to topics.
 
     Args:
-        topics: What there is.
-        ids: Of the new ones, in the order of time; those that are members already are passed over.
+        topics: The topics so far.
+        ids: Of the summaries, in the order of time; those that are members already are skipped.
         vectors: Theirs, shape (n, dim), unit length.
         options: When they belong together.
 
@@ -82,39 +74,14 @@ def added(
     return grown
 
 
-def without(topics: Sequence[Topic], gone: Mapping[str, np.ndarray]) -> list[Topic]:
-    """Take memories out, as when they are forgotten.
-
-    Args:
-        topics: What there is.
-        gone: Their vectors by id.
-
-    Returns:
-        The topics that are left.
-    """
-    left = list[Topic]()
-    for topic in topics:
-        lost = [id_ for id_ in topic.members if id_ in gone]
-        if not lost:
-            left.append(topic)
-        elif len(lost) < len(topic.members):
-            total = topic.total - np.sum([gone[id_] for id_ in lost], axis=0)
-            kept = tuple(id_ for id_ in topic.members if id_ not in gone)
-            left.append(replace(topic, members=kept, total=total))
-    return left
-
-
 def name(texts: Sequence[str], others: Mapping[str, int], total: int, words: int = 3) -> str:
-    """Name a topic by the words that are frequent in it and rare elsewhere.
+    """Return a topic's name: words that are frequent in it and rare elsewhere, "" for none.
 
     Args:
-        texts: What its members say, a sequence of words each, lower case.
-        others: In how many memories of all topics each word occurs.
-        total: How many memories there are.
+        texts: The words of each member, lower case, separated by spaces.
+        others: In how many summaries of all topics each word occurs.
+        total: How many summaries there are.
         words: How many words make a name.
-
-    Returns:
-        The words, the most telling first; "" when there are none.
     """
     held = Counter(word for text in texts for word in set(text.split()) if len(word) > 2)
     scored = sorted(
@@ -136,7 +103,7 @@ def _nearest(topics: Sequence[Topic], vector: np.ndarray, least: float) -> int |
 
 
 def _merged(topics: list[Topic], place: int, least: float) -> list[Topic]:
-    """Join a topic with the nearest other one, if that is near enough; the older one stays."""
+    """Merge a topic with the nearest other one, if that is near enough; the older one stays."""
     others = [n for n in range(len(topics)) if n != place]
     if not others:
         return topics

@@ -249,3 +249,8 @@ def _bigrams(run: str) -> list[str]:
         return [run]
     pairs = [run[i : i + 2] for i in range(len(run) - 1)]
     return [*pairs, *_IDEOGRAM.findall(run)]
+
+
+def fold(value: str) -> str:
+    """Return a name or value without case, outer punctuation and double spaces, to compare it."""
+    return " ".join(value.casefold().split()).strip(" .,;!?\"'")

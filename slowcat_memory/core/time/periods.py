@@ -4,7 +4,6 @@ Who talks at one in the morning still speaks of the same day, so a day ends in t
 has 23 or 25 hours when the clocks change. Weeks begin on Monday and have the numbers of ISO 8601.
 """
 
-from collections.abc import Iterable
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Literal
 
@@ -78,23 +77,6 @@ def period_of(kind: PeriodKind, at: datetime, zone: tzinfo, begins: int = DAY_BE
         The period.
     """
     return (day_of if kind == "day" else week_of)(at, zone, begins)
-
-
-def periods(
-    kind: PeriodKind, moments: Iterable[datetime], zone: tzinfo, begins: int = DAY_BEGINS
-) -> list[Period]:
-    """List the periods in which anything happened.
-
-    Args:
-        kind: Which.
-        moments: When things happened, aware.
-        zone: The user's time zone.
-        begins: As in ``day_of``.
-
-    Returns:
-        Each once, the earliest first.
-    """
-    return sorted({period_of(kind, at, zone, begins) for at in moments})
 
 
 def _day(day: date, zone: tzinfo, begins: int) -> Period:

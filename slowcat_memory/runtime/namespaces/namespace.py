@@ -17,7 +17,7 @@ from loguru import logger
 from msgspec import Struct
 
 from slowcat_memory.core.feedback.tuning import Tuning, tuning_name
-from slowcat_memory.core.graph.readings import Reading as Read
+from slowcat_memory.core.graph.readings import TurnReading
 from slowcat_memory.core.memory.chunk import chunk, chunk_id, spoken
 from slowcat_memory.core.memory.kinds import READING, findable
 from slowcat_memory.core.ranking.entity_hop import Links
@@ -514,7 +514,7 @@ def _link(links: Links, memory: Memory) -> None:
         links.drop(memory.id)
         return
     try:
-        read = Read.of(memory)
+        read = TurnReading.of(memory)
     except ValueError:  # of another version: it is read anew
         return
     links.put(read.id, read.turn, (one.entity for one in read.mentions))

@@ -4,8 +4,7 @@ import pytest
 
 from benchmarks.dedup import cosine, judged, pairs
 from slowcat_memory.core.graph.dedup import Candidate, DedupOptions, resolve, same
-from slowcat_memory.core.graph.given_names import same_given
-from slowcat_memory.core.graph.names import names
+from slowcat_memory.core.graph.names import names, same_given
 
 
 def person(name: str, **attributes: str) -> Candidate:

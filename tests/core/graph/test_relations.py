@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from slowcat_memory.core.graph.relations import Relation, as_of, believed, history, learn
+from slowcat_memory.core.graph.relations import Relation, as_of, assert_relation, believed, history
 
 DAY = [datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=n) for n in range(400)]
 
@@ -25,7 +25,7 @@ def after(*said: Relation) -> list[Relation]:
     """Take up statements one after the other, as a store would keep them: by id, the last wins."""
     rows: dict[str, Relation] = {}
     for one in said:
-        rows |= {changed.id: changed for changed in learn(rows.values(), one)}
+        rows |= {changed.id: changed for changed in assert_relation(rows.values(), one)}
     return list(rows.values())
 
 
@@ -62,7 +62,7 @@ def test_news_about_the_past_does_not_undo_the_present() -> None:
 
 def test_what_is_said_again_changes_nothing() -> None:
     rows = after(lives("Main St", 1))
-    assert learn(rows, lives("main st.", 30)) == []
+    assert assert_relation(rows, lives("main st.", 30)) == []
 
 
 def test_it_began_earlier_than_was_believed() -> None:
@@ -93,9 +93,9 @@ def test_an_end_that_is_told_ends_it() -> None:
 
 def test_other_scopes_and_subjects_are_left_alone() -> None:
     rows = after(lives("Rome", 1))
-    assert learn(rows, lives("Oslo", 5, scope="ben")) == [lives("Oslo", 5, scope="ben")]
+    assert assert_relation(rows, lives("Oslo", 5, scope="ben")) == [lives("Oslo", 5, scope="ben")]
     other = lives("Oslo", 5, subject="entity/ben")
-    assert learn(rows, other) == [other]
+    assert assert_relation(rows, other) == [other]
 
 
 def test_kept_and_read_back() -> None:
@@ -115,7 +115,7 @@ def test_one_at_a_time_and_nothing_is_lost(statements: list[tuple[str, int, int]
     for place, (object_, since, told) in enumerate(statements):
         new = lives(object_, since, told=min(399, 100 + place), quote=str(told))
         before = dict(rows)
-        rows |= {one.id: one for one in learn(rows.values(), new)}
+        rows |= {one.id: one for one in assert_relation(rows.values(), new)}
         assert rows.keys() >= before.keys(), "superseded, never deleted"
         assert where(list(rows.values()), since) == [object_], "the last word counts"
     for day in range(0, 61, 3):
@@ -130,7 +130,8 @@ def test_what_was_believed_does_not_change_afterwards(
     seen: list[list[str]] = []
     for place, (object_, since, _) in enumerate(statements):
         rows |= {
-            one.id: one for one in learn(rows.values(), lives(object_, since, told=100 + place))
+            one.id: one
+            for one in assert_relation(rows.values(), lives(object_, since, told=100 + place))
         }
         seen.append(where(list(rows.values()), asked, known=100 + place))
     assert [where(list(rows.values()), asked, 100 + n) for n in range(len(seen))] == seen

@@ -1,4 +1,4 @@
-"""What is kept of an answer about a conversation, and what a summary is."""
+"""What is check_reply of an answer about a conversation, and what a summary is."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -16,20 +16,20 @@ from slowcat_memory.core.summaries.prompt import (
     WINDOW,
     Reflection,
     by_rule,
+    check_reply,
     instruction,
-    kept,
     said_lines,
 )
 from slowcat_memory.core.summaries.summary import (
     Subject,
-    Told,
+    SummaryText,
     archival,
     as_turn,
     conversations,
     current,
-    stale,
+    is_stale,
+    replacing,
     summary,
-    superseding,
 )
 from slowcat_memory.core.text.bag_of_words import bags
 from slowcat_memory.core.text.normalize import Tokenizer
@@ -76,7 +76,7 @@ GROUND = ground(TURNS, UTC)
     ],
 )
 def test_sentences_are_kept_that_hold(written, is_kept):
-    told = kept(Reflection(summary=written), SESSION, GROUND)
+    told = check_reply(Reflection(summary=written), SESSION, GROUND)
     assert (told is not None and told.text == written) == is_kept
 
 
@@ -88,7 +88,7 @@ def test_fields_are_short_few_and_said():
         tone="one " * 20,
         relationship="Anna trusts Nora with it. Anna met Zoe.",
     )
-    told = kept(answer, SESSION, GROUND)
+    told = check_reply(answer, SESSION, GROUND)
     assert told.text.count("Lisbon") == SESSION.sentences
     assert told.topics == ("moving", "rent", "x") or told.topics == ("moving", "rent")
     assert told.entities == ("Lisbon", "Max") and told.tone == ""
@@ -119,19 +119,21 @@ def _summary(id: str = "summary/session/s", minutes: int = 0, model: str = "m", 
         id=id, kind="summary/session", scope="anna", start=begun, until=begun + timedelta(minutes=5),
         sources=(1, 2), digest=digest, turns=2,
     )  # fmt: skip
-    told = Told(text="Anna moved.", topics=("moving",), entities=("Anna", "Lisbon"), model=model)
+    told = SummaryText(
+        text="Anna moved.", topics=("moving",), entities=("Anna", "Lisbon"), model=model
+    )
     return summary(subject, told, Made(job="j"), AT)
 
 
 def test_superseding_keeps_one_that_counts_and_its_history():
     old, new = _summary(model=""), _summary()
-    written = {m.id: m for m in superseding(new, old, AT)}
+    written = {m.id: m for m in replacing(new, old, AT)}
     assert [m.id for m in current(written.values())] == ["summary/session/s"] and len(written) == 2
-    assert len({m.id for m in superseding(new, replace(old, retired_at=AT), AT)}) == 1
+    assert len({m.id for m in replacing(new, replace(old, retired_at=AT), AT)}) == 1
 
 
 @pytest.mark.parametrize(
-    ("model", "digest", "llm", "is_stale"),
+    ("model", "digest", "llm", "expected"),
     [
         ("m", "d", True, False),
         ("m", "e", True, True),
@@ -139,9 +141,9 @@ def test_superseding_keeps_one_that_counts_and_its_history():
         ("", "d", False, False),
     ],
 )
-def test_what_is_stale(model, digest, llm, is_stale):
-    assert stale(_summary(model=model), digest, llm=llm) == is_stale
-    assert stale(None, digest, llm=llm)
+def test_is_stale(model, digest, llm, expected):
+    assert is_stale(_summary(model=model), digest, llm=llm) == expected
+    assert is_stale(None, digest, llm=llm)
 
 
 def test_the_archival_text_has_its_fields_and_cannot_be_closed_from_inside():

@@ -1,198 +1,207 @@
-"""Places each chunk by a sentence or two, and writes down what it answers: an LLM, a few a call.
+"""Descriptions of chunks: a context sentence, questions and notes for each, written by an LLM.
 
-See ``core.describe`` for what is asked and what is kept of an answer, `describable` for what is due.
-A context keeps the digest of what it was made from: the same words in the same place are never asked
-about twice, and a session that goes on costs what it adds.
+``core.extraction.descriptions`` has the prompt and the check of the reply. A description keeps the
+digest of what it was made from: the same words in the same place are never asked about twice, and a
+session that goes on costs only what is new in it.
 """
 
+from collections import Counter
 from collections.abc import Sequence
+from datetime import timedelta
+from typing import Annotated
 
-import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.descriptions import (
     LONG_WORDS,
-    MOST_NOTES,
-    MOST_QUESTIONS,
+    MAX_NOTES,
+    MAX_QUESTIONS,
     SYSTEM,
     VERSION,
-    Checked,
-    Descriptions,
-    asking,
-    checked,
+    CheckedReply,
+    DescriptionsReply,
+    build_prompt,
+    check_reply,
 )
 from slowcat_memory.core.extraction.grounding import ground
-from slowcat_memory.core.extraction.windows import digest
+from slowcat_memory.core.extraction.windows import AFTER, BEFORE, digest, small_talk
 from slowcat_memory.core.memory.chunk import chunk, chunk_id, spoken
 from slowcat_memory.core.text.digest import digest as text_digest
+from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError
-from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
-from slowcat_memory.idle.jobs.extraction.due import (
-    NAME,
+from slowcat_memory.idle.job import JobContext, Needs
+from slowcat_memory.idle.jobs.extraction.session_extractor import (
     Asked,
-    ContextualizeOptions,
-    Looked,
-    goes_on,
-    news,
-    recalls,
-    stale,
-    task_of,
-    tasks,
-    visible,
+    Rank,
+    Request,
+    SessionExtractor,
 )
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import (
     Context,
-    Cursor,
     Key,
     Made,
-    Task,
+    Session,
     TokenVectors,
     Turn,
     Vector,
     WriteBatch,
 )
+from slowcat_memory.store import Snapshot
 
-ANSWER_TOKENS = 160  # for what is written about one turn, its JSON included
-NOTES_TOKENS = 180  # for the notes on a long one
+NAME = "contextualize"
+ANSWER_TOKENS = 160  # for the description of one turn, its JSON included
+NOTES_TOKENS = 180  # for the notes on a long turn
+LEDGER_TURNS = 500  # of the ledger, to find out what is recalled often
+RANK, FRESH_RANK = 50, 40  # of tasks; sessions that are recalled often come in between
 
 
-class Contextualize:
+class ContextualizeOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How an LLM describes chunks.
+
+    Attributes:
+        enabled: Whether it does.
+        chunks: Chunks per call. More cost fewer tokens in all; fewer lose less when the user speaks,
+            and a weak model leaves fewer out.
+        questions: Questions kept per chunk, 0 for none.
+        notes: Notes kept per chunk, 0 for none.
+        chunk_chars: Characters of a chunk that the LLM sees; of a longer one its beginning and end.
+        record_tokens: Most tokens of conversation in one prompt, 0 for as many as the LLM reads.
+            A small model understands a short one better.
+        rest_s: Seconds of silence after which a session that has not ended is described.
+        fresh_h: Hours for which a session comes before older ones that are recalled often.
+    """
+
+    enabled: bool = True
+    chunks: Annotated[int, Meta(ge=1, le=32)] = 8
+    questions: Annotated[int, Meta(ge=0, le=MAX_QUESTIONS)] = 3
+    notes: Annotated[int, Meta(ge=0, le=MAX_NOTES)] = 3
+    chunk_chars: Annotated[int, Meta(ge=80, le=20_000)] = 800
+    record_tokens: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
+    rest_s: Annotated[float, Meta(ge=0.0, le=86_400.0)] = 300.0
+    fresh_h: Annotated[float, Meta(ge=0.0, le=8_760.0)] = 24.0
+
+    @property
+    def turns(self) -> int:
+        """Chunks per call, under the name that `SessionExtractor` reads."""
+        return self.chunks
+
+    @property
+    def turn_chars(self) -> int:
+        """Characters of a chunk, under the name that `SessionExtractor` reads."""
+        return self.chunk_chars
+
+
+class Contextualize(SessionExtractor):
     """The job; see ``idle.job.Job``."""
 
     name = NAME
     version = VERSION
     needs: Needs = "llm"
-    trigger = Trigger(session_end=True, every_s=300.0)
     Options: type[Struct] = ContextualizeOptions
 
-    def plan(self, context: JobContext) -> Plan | None:
-        """Say which chunks want a description; see ``idle.job.Job``."""
-        if not context.options.enabled:
-            return None
-        with context.snapshot() as snapshot:
-            before = snapshot.cursor(NAME)
-            version = f"{VERSION}.{snapshot.forget_epoch()}"
-            looked = _looked(before)
-            anew = looked.version != version
-            after = 0 if before is None or anew else before.position
-            scopes = set(context.scopes())
-            upto, first = news(snapshot, after, {} if anew else looked.open, scopes)
-            often, due, still = recalls(snapshot), list[Task](), dict[str, int]()
-            for id, turn in first.items():
-                session = snapshot.session(id)
-                if session is not None and goes_on(session, context):
-                    still[id] = turn
-                elif session is not None:
-                    due += tasks(snapshot, session, range(turn, upto + 1), often, context)
-        cursor = Cursor(name=NAME, position=upto, note=_note(Looked(version, still)))
-        return None if cursor == before else Plan(tasks=tuple(due), cursor=cursor)
+    def cursor_version(self, snapshot: Snapshot, context: JobContext) -> str:
+        """Describe everything again with another prompt, and after something was forgotten."""
+        return f"{self.version}.{snapshot.forget_epoch()}"
 
-    async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        """Ask about a few chunks of a session; see ``idle.job.Job``."""
-        asked = msgspec.json.decode(task.note, type=Asked)
-        seen, due, digests = _reread(task, asked, context)
-        if not due:
-            return WriteBatch()
+    def prompt_overhead(self, context: JobContext) -> int:
+        """Return the tokens of the system message."""
+        return estimate_tokens(SYSTEM)
+
+    def wanted(
+        self, snapshot: Snapshot, turns: Sequence[Turn], new: range, context: JobContext
+    ) -> list[int]:
+        """Return what is new in a session, and the neighbours whose description that changes."""
+        fresh = [place for place, turn in enumerate(turns) if turn.id in new]
+        if not fresh:
+            return []
+        return [
+            place
+            for place in range(max(0, fresh[0] - AFTER), min(len(turns), fresh[-1] + BEFORE + 1))
+            if not small_talk(turns[place].text) and self.is_due(snapshot, turns, place, context)
+        ]
+
+    def is_due(
+        self, snapshot: Snapshot, turns: Sequence[Turn], place: int, context: JobContext
+    ) -> bool:
+        """Return whether a turn has no description, or one that was made from other words."""
+        made = snapshot.context(turns[place].scope, chunk_id(turns[place].id))
+        return made is None or made.digest != digest(self.version, turns, place, context.zone)
+
+    def ranking(self, snapshot: Snapshot, context: JobContext) -> Rank:
+        """Rank fresh sessions first, then those that were recalled often."""
+        recalled = Counter(
+            (offer.scope or row.scope, offer.memory)
+            for row in snapshot.ledger_tail(LEDGER_TURNS)
+            for offer in row.offers
+        )
+
+        def rank(session: Session, asked: Sequence[int]) -> int:
+            if context.now - session.last < timedelta(hours=context.options.fresh_h):
+                return FRESH_RANK
+            often = max(recalled[session.scope, chunk_id(turn)] for turn in asked)
+            return max(FRESH_RANK + 1, RANK - often)
+
+        return rank
+
+    async def read_by_llm(self, request: Request, context: JobContext) -> WriteBatch:
+        """Ask for descriptions; what the reply leaves out is asked for once more, alone."""
         assert context.llm is not None
+        due, options = request.due, context.options
+        long = sum(len(turn.text.split()) > LONG_WORDS for turn in due.values())
         prompt = Prompt(
             job=NAME,
-            version=VERSION,
+            version=self.version,
             system=SYSTEM,
-            user=asking(seen, due, context.zone, context.options.chunk_chars),
-            max_tokens=ANSWER_TOKENS * (len(due) + 1) + NOTES_TOKENS * _long(due),
+            user=build_prompt(request.seen, due, context.zone, options.chunk_chars),
+            max_tokens=ANSWER_TOKENS * (len(due) + 1) + NOTES_TOKENS * long,
         )
-        answer = await context.llm.complete(prompt, Descriptions)
-        most = min(context.options.questions, MOST_QUESTIONS)
-        notes = min(context.options.notes, MOST_NOTES)
-        kept = checked(answer.value, due, ground(seen, context.zone), most, notes)
-        if not kept.found and not asked.again:
+        answer = await context.llm.complete(prompt, DescriptionsReply)
+        grounding = ground(request.seen, context.zone)
+        kept = check_reply(answer.value, due, grounding, options.questions, options.notes)
+        if not kept.found and not request.again:
             raise BadAnswerError("none of the turns that were asked about is described")
-        made = Made(job=NAME, version=VERSION, model=answer.model)
-        batch = _written(kept, digests, seen, made)
-        again = () if asked.again else tuple(_again(task, turn) for turn in kept.missing)
-        return await _embedded(replace(batch, tasks=again), due, context)
+        made = Made(job=NAME, version=self.version, model=answer.model)
+        batch = self._batch(kept, request, made, context)
+        if not request.again:
+            more = (Asked([turn], again=True) for turn in kept.missing)
+            task = request.task
+            again = tuple(self.task_like(task, asked, task.sources) for asked in more)
+            batch = replace(batch, tasks=again)
+        return await _with_vectors(batch, due, context)
 
-    def split(self, task: Task) -> tuple[Task, ...]:
-        """Ask for less with less around it.
-
-        Args:
-            task: One that is more than the LLM reads at once.
-
-        Returns:
-            Two tasks for several chunks, one for one; none when nothing can be left out any more.
-        """
-        asked = msgspec.json.decode(task.note, type=Asked)
-        half = len(asked.turns) // 2
-        parts = [asked.turns[:half], asked.turns[half:]] if half else [asked.turns]
-        if len(task.sources) <= len(parts[-1]):
-            return ()
-        return tuple(_nearer(task, Asked(part, asked.again)) for part in parts)
-
-
-def _looked(cursor: Cursor | None) -> Looked:
-    try:
-        return msgspec.json.decode(cursor.note, type=Looked) if cursor else Looked("")
-    except msgspec.DecodeError:  # another version's: all is looked at anew
-        return Looked("")
-
-
-def _note(looked: Looked) -> str:
-    return msgspec.json.encode(looked).decode()
-
-
-def _reread(
-    task: Task, asked: Asked, context: JobContext
-) -> tuple[list[Turn], dict[int, Turn], dict[int, str]]:
-    """Read what the LLM is to see, which of it still wants a description, and their digests."""
-    with context.snapshot() as snapshot:
-        said = snapshot.turn(asked.turns[0])
-        session = snapshot.session(said.session) if said else None
-        turns = visible(snapshot, session, context) if session else []
-        places = {turn.id: place for place, turn in enumerate(turns)}
-        wanted = [places[id] for id in asked.turns if id in places]
-        due = [place for place in wanted if stale(snapshot, turns, place, context)]
-    seen = set(task.sources)
-    return (
-        [turn for turn in turns if turn.id in seen],
-        {turns[place].id: turns[place] for place in due},
-        {turns[place].id: digest(VERSION, turns, place, context.zone) for place in due},
-    )
-
-
-def _written(
-    kept: Checked, digests: dict[int, str], seen: Sequence[Turn], made: Made
-) -> WriteBatch:
-    """Put down what is kept. All that the LLM saw is a source: nothing of it may outlive that."""
-    sources, scope = tuple(turn.id for turn in seen), seen[0].scope
-    contexts, keys, drop = list[Context](), list[Key](), list[tuple[str, str]]()
-    for id, found in kept.found.items():
-        memory = chunk_id(id)
-        contexts.append(
-            Context(scope=scope, memory=memory, text=found.context, digest=digests[id],
-                    sources=sources, made=made)
-        )  # fmt: skip
-        for kind, texts, most in (
-            ("question", found.questions, MOST_QUESTIONS),
-            ("note", found.notes, MOST_NOTES),
-        ):
-            names = [f"{memory}?{kind[0]}{n + 1}" for n in range(most)]
-            for name, text in zip(names, texts, strict=False):
-                keys.append(
+    def _batch(
+        self, kept: CheckedReply, request: Request, made: Made, context: JobContext
+    ) -> WriteBatch:
+        # Sources are all turns that the LLM saw: what it wrote must not outlive any of them.
+        seen = request.seen
+        sources, scope = tuple(turn.id for turn in seen), seen[0].scope
+        places = {turn.id: place for place, turn in enumerate(request.session)}
+        contexts, keys, drop = list[Context](), list[Key](), list[tuple[str, str]]()
+        for id, found in kept.found.items():
+            memory = chunk_id(id)
+            made_from = digest(self.version, request.session, places[id], context.zone)
+            contexts.append(
+                Context(scope=scope, memory=memory, text=found.context, digest=made_from,
+                        sources=sources, made=made)
+            )  # fmt: skip
+            for kind, texts, most in (
+                ("question", found.questions, MAX_QUESTIONS),
+                ("note", found.notes, MAX_NOTES),
+            ):
+                names = [f"{memory}?{kind[0]}{n + 1}" for n in range(most)]
+                keys += [
                     Key(scope=scope, memory=memory, id=name, kind=kind, text=text,
                         sources=sources, made=made)
-                )  # fmt: skip
-            drop += [(scope, name) for name in names[len(texts) :]]
-    return WriteBatch(contexts=tuple(contexts), keys=tuple(keys), drop_keys=tuple(drop))
+                    for name, text in zip(names, texts, strict=False)
+                ]  # fmt: skip
+                drop += [(scope, name) for name in names[len(texts) :]]
+        return WriteBatch(contexts=tuple(contexts), keys=tuple(keys), drop_keys=tuple(drop))
 
 
-def _long(due: dict[int, Turn]) -> int:
-    return sum(len(turn.text.split()) > LONG_WORDS for turn in due.values())
-
-
-async def _embedded(batch: WriteBatch, due: dict[int, Turn], context: JobContext) -> WriteBatch:
-    """Add draft vectors of the chunks as they are indexed now, and of their keys."""
+async def _with_vectors(batch: WriteBatch, due: dict[int, Turn], context: JobContext) -> WriteBatch:
+    """Add draft vectors of the chunks with their new contexts, and of the keys."""
     chunks = {chunk_id(turn.id): chunk(turn) for turn in due.values()}
     lines = [spoken(replace(chunks[one.memory], context=one.text)) for one in batch.contexts]
     texts = lines + [key.text for key in batch.keys]
@@ -208,10 +217,8 @@ async def _embedded(batch: WriteBatch, due: dict[int, Turn], context: JobContext
         batch,
         vectors=tuple(
             Vector(scope=scope, memory=id, values=row, draft=True, of=of)
-            for (scope, id, of), row in zip(
-                owners, made.vectors, strict=False
-            )  # none without a model
-        ),
+            for (scope, id, of), row in zip(owners, made.vectors, strict=False)
+        ),  # none without a model
         embedder=context.space,
         tokens=tuple(
             TokenVectors(scope=scope, memory=id, values=rows, draft=True, of=of)
@@ -219,18 +226,3 @@ async def _embedded(batch: WriteBatch, due: dict[int, Turn], context: JobContext
         ),
         token_key=context.token_space,
     )
-
-
-def _again(task: Task, turn: int) -> Task:
-    return task_of(task.scope, _session(task), Asked([turn], again=True), task.sources, task)
-
-
-def _nearer(task: Task, asked: Asked) -> Task:
-    """Halve what the LLM sees around what it is asked about."""
-    middle = (asked.turns[0] + asked.turns[-1]) / 2
-    near = sorted(task.sources, key=lambda id: abs(id - middle))[: (len(task.sources) + 1) // 2]
-    return task_of(task.scope, _session(task), asked, tuple(sorted({*near, *asked.turns})), task)
-
-
-def _session(task: Task) -> str:
-    return task.key.rpartition(":")[0]

@@ -1,48 +1,45 @@
-"""Keeps the register of people and things: who is mentioned, and how they stand to one another.
+"""The register of people and things: who is mentioned, and how they relate to one another.
 
-Reads sessions that have ended or rest: by an LLM, a few turns a call, and without one by rules. What
-is read in a turn is kept as its *reading*; entities and relations are what the readings add up to (see
-``core.graph``). After something was forgotten all of that is worked out anew from what is left.
+What a turn says is kept as its `TurnReading`; entities and relations are derived from the readings
+(see ``core.graph``). After something was forgotten they are derived again from what is left.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Annotated
 
-import msgspec
 import numpy as np
-from msgspec import Struct
+from msgspec import Meta, Struct
 
-from slowcat_memory.core.extraction.descriptions import asking
-from slowcat_memory.core.extraction.prompt_record import line
-from slowcat_memory.core.extraction.windows import groups, small_talk, windows
-from slowcat_memory.core.graph.build import names_of
-from slowcat_memory.core.graph.dedup import DedupOptions, Similar
-from slowcat_memory.core.graph.diff import Kept, changes, taken
-from slowcat_memory.core.graph.entity_index import EntityIndex
-from slowcat_memory.core.graph.prompt import TYPES, VERSION, Read, Register, checked, system
-from slowcat_memory.core.graph.readings import Reading
-from slowcat_memory.core.graph.relations import fold
-from slowcat_memory.core.graph.resolve import resolved
+from slowcat_memory.core.extraction.descriptions import build_prompt
+from slowcat_memory.core.extraction.windows import groups
+from slowcat_memory.core.graph.build import (
+    Changes,
+    StoredGraph,
+    graph_changes,
+    names_of,
+    new_readings,
+)
+from slowcat_memory.core.graph.dedup import DedupOptions, Similarity
+from slowcat_memory.core.graph.entity_index import EntityIndex, resolve_turn
+from slowcat_memory.core.graph.prompt import TYPES, VERSION, RegisterReply, check_reply, system
+from slowcat_memory.core.graph.readings import TurnExtract, TurnReading
 from slowcat_memory.core.graph.rules import read_by_rule
 from slowcat_memory.core.memory.kinds import ENTITY, READING, RELATION
-from slowcat_memory.core.text.normalize import estimate_tokens
-from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
-from slowcat_memory.idle.jobs.extraction.due import (
-    FRAME_TOKENS,
-    LEAST_TOKENS,
-    goes_on,
-    news,
-    visible,
+from slowcat_memory.core.text.normalize import estimate_tokens, fold
+from slowcat_memory.idle.job import JobContext
+from slowcat_memory.idle.jobs.extraction.session_extractor import (
+    Request,
+    SessionExtractor,
+    SessionsCursor,
+    decode_note,
 )
 from slowcat_memory.providers import Prompt
-from slowcat_memory.records import Cursor, Made, Memory, Session, Task, Turn, WriteBatch
+from slowcat_memory.records import Cursor, Made, Memory, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
 
 NAME = "entities"
-ANEW = "anew"  # key of the task that works everything out anew
-RANK = 60  # of tasks: what places a turn comes first
-RULED = 64  # turns a step without an LLM
-SHARED_TURNS = 8  # of two stretches of a long session
+REBUILD = "anew"  # key of the task that derives everything again
+RULED_TURNS = 64  # per step without an LLM
 ANSWER_TOKENS = 120  # for what is written about one turn, its JSON included
 
 
@@ -52,14 +49,14 @@ class EntityOptions(DedupOptions, frozen=True, kw_only=True, forbid_unknown_fiel
     Attributes:
         enabled: Whether the register is kept.
         types: Types of entities; a shop adds "order" and "product".
-        turns: How many turns a call of the LLM. More make it read less in all; a weak model leaves
-            fewer out with fewer.
-        turn_chars: Characters of a turn that the LLM sees; of a longer one both ends.
-        record_tokens: Most tokens of a conversation in one prompt, 0 for as many as the LLM reads.
+        turns: Turns per call of the LLM. More cost fewer tokens in all; a weak model leaves fewer out
+            with fewer.
+        turn_chars: Characters of a turn that the LLM sees; of a longer one its beginning and end.
+        record_tokens: Most tokens of conversation in one prompt, 0 for as many as the LLM reads.
         rest_s: Seconds of silence after which a session that has not ended is read.
         exact: Whether equal names mean one entity.
         fuzzy: Whether spellings of one name do.
-        embedding: Whether near vectors do, for what is no person.
+        embedding: Whether near vectors do; never for people.
         rule: Whether the same e-mail, telephone or number does.
         fuzzy_at: Levenshtein similarity of two words from which they are spellings of one.
         embedding_at: Cosine of two names from which they mean the same.
@@ -67,243 +64,152 @@ class EntityOptions(DedupOptions, frozen=True, kw_only=True, forbid_unknown_fiel
 
     enabled: bool = True
     types: tuple[str, ...] = TYPES
-    turns: int = 12
-    turn_chars: int = 800
-    record_tokens: int = 0
-    rest_s: float = 300.0
+    turns: Annotated[int, Meta(ge=1, le=60)] = 12
+    turn_chars: Annotated[int, Meta(ge=80, le=20_000)] = 800
+    record_tokens: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
+    rest_s: Annotated[float, Meta(ge=0.0, le=86_400.0)] = 300.0
 
 
-class _Looked(Struct, frozen=True, omit_defaults=True):
-    """What the cursor's note says.
-
-    Attributes:
-        version: Of the prompt, and who reads: where it differs, all is read anew.
-        epoch: How often something had been forgotten.
-        open: The first turn that was not planned for, by session that went on at the time.
-    """
-
-    version: str
-    epoch: int = 0
-    open: dict[str, int] = {}
-
-
-class Entities:
+class Entities(SessionExtractor):
     """The job; see ``idle.job.Job``."""
 
     name = NAME
     version = VERSION
-    needs: Needs = "nothing"
-    trigger = Trigger(session_end=True, every_s=300.0)
     Options: type[Struct] = EntityOptions
+    rank = 60  # after the descriptions and the facts
+    shared_turns = 8
 
-    def plan(self, context: JobContext) -> Plan | None:
-        """Say which turns are to be read; see ``idle.job.Job``."""
-        if not context.options.enabled:
-            return None
-        version = f"{VERSION}.{'llm' if context.llm else 'rule'}"
-        with context.snapshot() as snapshot:
-            before, epoch = snapshot.cursor(NAME), snapshot.forget_epoch()
-            looked = _looked(before)
-            anew = looked.version != version
-            after = 0 if before is None or anew else before.position
-            scopes = set(context.scopes())
-            upto, first = news(snapshot, after, {} if anew else looked.open, scopes)
-            due, still = list[Task](), dict[str, int]()
-            for id, turn in first.items():
-                session = snapshot.session(id)
-                if session is not None and goes_on(session, context):
-                    still[id] = turn
-                elif session is not None:
-                    due += _tasks(snapshot, session, range(turn, upto + 1), context)
-        if looked.version and looked.epoch != epoch:
-            due += [_task(scope, ANEW, (), (), context.now) for scope in sorted(scopes)]
-        note = msgspec.json.encode(_Looked(version, epoch, still)).decode()
-        cursor = Cursor(name=NAME, position=upto, note=note)
-        return None if cursor == before else Plan(tasks=tuple(due), cursor=cursor)
+    def cursor_version(self, snapshot: Snapshot, context: JobContext) -> str:
+        """Read everything again with another prompt, and when an LLM comes or goes."""
+        return f"{self.version}.{'llm' if context.llm else 'rule'}"
+
+    def epoch(self, snapshot: Snapshot) -> int:
+        """Return the forget epoch: when it changes, the register is derived again."""
+        return snapshot.forget_epoch()
+
+    def extra_tasks(
+        self, before: Cursor | None, snapshot: Snapshot, context: JobContext
+    ) -> Sequence[Task]:
+        """Return the tasks that derive everything again, after something was forgotten."""
+        note = decode_note(before, SessionsCursor)
+        if not note.version or note.epoch == snapshot.forget_epoch():
+            return ()
+        return [
+            Task(id=f"{NAME}/{scope}/{REBUILD}", job=NAME, key=REBUILD, scope=scope,
+                 created=context.now, rank=self.rank)
+            for scope in sorted(set(context.scopes()))
+        ]  # fmt: skip
+
+    def prompt_overhead(self, context: JobContext) -> int:
+        """Return the tokens of the system message and of the reply."""
+        options = context.options
+        return estimate_tokens(system(options.types)) + ANSWER_TOKENS * options.turns
+
+    def calls(
+        self, turns: Sequence[Turn], wanted: Sequence[int], context: JobContext
+    ) -> Iterator[tuple[Collection[int], list[int]]]:
+        """Without an LLM there is no prompt to fill: a step reads the turns it is asked about."""
+        if context.llm is not None:
+            return super().calls(turns, wanted, context)
+        shares = groups(wanted, [range(len(turns))], RULED_TURNS)
+        return ((places, places) for _, places in shares)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        """Read a few turns of a session; see ``idle.job.Job``."""
-        if task.key == ANEW:
-            return _written(context, task.scope, None)
-        asked = set(msgspec.json.decode(task.note, type=list[int]))
-        with context.snapshot() as snapshot:
-            turns = _visible(snapshot, task, context)
-            known = list(snapshot.memories(task.scope, f"{ENTITY}/"))
-        due = {turn.id: turn for turn in turns if turn.id in asked}
-        if not due:
-            return WriteBatch()
-        types = {fold(name): one.facets.get("type", "") for one in known for name in names_of(one)}
-        read, model = await _read(due, turns, types, context)
-        made = Made(job=NAME, version=VERSION, model=model)
-        index = EntityIndex(
-            task.scope, (one for one in known if not one.retired_at), context.options
+        """Read the turns of a task, or derive everything again; see ``idle.job.Job``."""
+        if task.key == REBUILD:
+            return _batch(context, task.scope, None)
+        return await super().step(task, context)
+
+    async def read_by_llm(self, request: Request, context: JobContext) -> WriteBatch:
+        """Ask the LLM who is mentioned and how they relate."""
+        assert context.llm is not None
+        due, seen, types = request.due, request.seen, context.options.types
+        prompt = Prompt(
+            job=NAME,
+            version=self.version,
+            system=system(types),
+            user=build_prompt(seen, due, context.zone, context.options.turn_chars),
+            max_tokens=ANSWER_TOKENS * (len(due) + 2),
         )
-        similar = await _similar(read, index, context)
-        found = [resolved(one, due[id], index, made, similar) for id, one in sorted(read.items())]
-        return _written(context, task.scope, [one for one in found if one is not None])
+        known = _known(request, context)
+        answer = await context.llm.complete(prompt, RegisterReply)
+        read = check_reply(answer.value, due, seen, context.zone, _types_of(known), types)
+        return await self._write(request, read, answer.model, known, context)
 
-    def split(self, task: Task) -> tuple[Task, ...]:
-        """Ask for less with less around it.
+    async def read_by_rule(self, request: Request, context: JobContext) -> WriteBatch:
+        """Read statements that need no LLM."""
+        known = _known(request, context)
+        types = _types_of(known)
+        found = {id: read_by_rule(turn, context.zone, types) for id, turn in request.due.items()}
+        read = {id: one for id, one in found.items() if one is not None}
+        return await self._write(request, read, "", known, context)
 
-        Args:
-            task: One that is more than the LLM reads at once.
-
-        Returns:
-            Two tasks for several turns, one for one; none when nothing can be left out any more.
-        """
-        asked = msgspec.json.decode(task.note or "[]", type=list[int])
-        half = len(asked) // 2
-        parts = [asked[:half], asked[half:]] if half else [asked]
-        if not asked or len(task.sources) <= len(parts[-1]):
-            return ()
-        session = task.key.rpartition(":")[0]
-        return tuple(_nearer(task, session, part) for part in parts)
-
-
-def _looked(cursor: Cursor | None) -> _Looked:
-    try:
-        return msgspec.json.decode(cursor.note, type=_Looked) if cursor else _Looked("")
-    except msgspec.DecodeError:  # another version's: all is read anew
-        return _Looked("")
-
-
-# ------------------------------------------------------------------- what is due
-
-
-def _tasks(snapshot: Snapshot, session: Session, new: range, context: JobContext) -> Iterator[Task]:
-    turns = visible(snapshot, session, context)
-    wanted = [
-        place
-        for place, turn in enumerate(turns)
-        if turn.id in new and turn.role == "user" and not small_talk(turn.text)
-    ]
-    if context.llm is None:
-        stretches, most = [range(len(turns))], RULED
-    else:
-        sizes = [estimate_tokens(line(turn, context.options.turn_chars)) + 1 for turn in turns]
-        stretches, most = list(windows(sizes, _room(context), SHARED_TURNS)), context.options.turns
-    for stretch, places in groups(wanted, stretches, most) if wanted else ():
-        asked = [turns[place].id for place in places]
-        seen = asked if context.llm is None else [turns[place].id for place in stretch]
-        yield _task(session.scope, _key(session.id, asked, seen), asked, seen, session.last)
+    async def _write(
+        self,
+        request: Request,
+        read: Mapping[int, TurnExtract],
+        model: str,
+        known: Iterable[Memory],
+        context: JobContext,
+    ) -> WriteBatch:
+        """Resolve the names in each turn, and return what that changes of the register."""
+        made = Made(job=NAME, version=self.version, model=model)
+        scope, present = request.task.scope, (one for one in known if not one.retired_at)
+        index = EntityIndex(scope, present, context.options)
+        similarity = await _name_similarity(read, index, context)
+        found = [
+            resolve_turn(one, request.due[id], index, made, similarity)
+            for id, one in sorted(read.items())
+        ]
+        return _batch(context, scope, [one for one in found if one is not None])
 
 
-def _key(session: str, asked: Sequence[int], seen: Sequence[int]) -> str:
-    return f"{session}:{asked[0]}-{asked[-1]}/{len(seen)}"
+def _known(request: Request, context: JobContext) -> list[Memory]:
+    with context.snapshot() as snapshot:
+        return list(snapshot.memories(request.task.scope, f"{ENTITY}/"))
 
 
-def _task(scope: str, key: str, asked: Sequence[int], seen: Sequence[int], created: Any) -> Task:
-    return Task(
-        id=f"{NAME}/{scope}/{key}",
-        job=NAME,
-        key=key,
-        scope=scope,
-        created=created,
-        rank=RANK,
-        note=msgspec.json.encode(list(asked)).decode() if asked else "",
-        sources=tuple(seen),
-    )
+def _types_of(known: Iterable[Memory]) -> dict[str, str]:
+    return {fold(name): one.facets.get("type", "") for one in known for name in names_of(one)}
 
 
-def _nearer(task: Task, session: str, asked: Sequence[int]) -> Task:
-    """Halve what the LLM sees around what it is asked about."""
-    middle = (asked[0] + asked[-1]) / 2
-    near = sorted(task.sources, key=lambda id: abs(id - middle))[: (len(task.sources) + 1) // 2]
-    seen = sorted({*near, *asked})
-    return _task(task.scope, _key(session, asked, seen), asked, seen, task.created)
-
-
-def _room(context: JobContext) -> int:
-    reads = context.llm.prompt_tokens if context.llm else 0
-    words = estimate_tokens(system(context.options.types))
-    answer = ANSWER_TOKENS * context.options.turns
-    room = max(LEAST_TOKENS, reads - words - FRAME_TOKENS - answer)
-    return min(room, context.options.record_tokens or room)
-
-
-# ------------------------------------------------------------------- reading
-
-
-def _visible(snapshot: Snapshot, task: Task, context: JobContext) -> list[Turn]:
-    first = snapshot.turn(task.sources[0]) if task.sources else None
-    session = snapshot.session(first.session) if first else None
-    seen = set(task.sources)
-    return (
-        [turn for turn in visible(snapshot, session, context) if turn.id in seen] if session else []
-    )
-
-
-async def _read(
-    due: dict[int, Turn], seen: Sequence[Turn], known: dict[str, str], context: JobContext
-) -> tuple[dict[int, Read], str]:
-    """Read turns by whoever can: the LLM, or rules. Returns what was read, and the LLM's name."""
-    if context.llm is None:
-        made = {id: read_by_rule(turn, context.zone, known) for id, turn in due.items()}
-        return {id: read for id, read in made.items() if read is not None}, ""
-    prompt = Prompt(
-        job=NAME,
-        version=VERSION,
-        system=system(context.options.types),
-        user=asking(seen, due, context.zone, context.options.turn_chars),
-        max_tokens=ANSWER_TOKENS * (len(due) + 2),
-    )
-    answer = await context.llm.complete(prompt, Register)
-    types = context.options.types
-    return checked(answer.value, due, seen, context.zone, known, types), answer.model
-
-
-async def _similar(
-    read: dict[int, Read], index: EntityIndex, context: JobContext
-) -> Similar | None:
-    """Embed the names that only a vector could tell to mean the same."""
+async def _name_similarity(
+    read: Mapping[int, TurnExtract], index: EntityIndex, context: JobContext
+) -> Similarity | None:
+    """Embed the names that only a vector could match; None where there are none."""
     if not context.options.embedding or not context.space:
         return None
     names = dict[str, None]()
     for mention in (one for found in read.values() for one in found.mentions):
-        if unsure := index.unsure(mention):
+        if unsure := index.only_by_vector(mention):
             names |= dict.fromkeys((mention.name, *unsure))
     if not names:
         return None
     embedded = await context.embed(list(names))
     vectors = dict(zip(names, embedded.vectors, strict=False))
 
-    def similar(one: str, other: str) -> float:
+    def similarity(one: str, other: str) -> float:
         first, second = vectors.get(one), vectors.get(other)
         return 0.0 if first is None or second is None else float(np.dot(first, second))
 
-    return similar
+    return similarity
 
 
-# ------------------------------------------------------------------- writing
-
-
-def _written(context: JobContext, scope: str, found: Sequence[Reading] | None) -> WriteBatch:
+def _batch(context: JobContext, scope: str, found: Sequence[TurnReading] | None) -> WriteBatch:
+    """Return what new readings change; all of it for None."""
     with context.snapshot() as snapshot:
-        kept = kept_graph(snapshot, scope)
+        stored = stored_graph(snapshot, scope)
     now = context.now
-    new = None if found is None else taken(kept, found, now)
+    new = None if found is None else new_readings(stored, found, now)
     if new is not None and not new:
         return WriteBatch()
-    made = changes(kept, new, now)
-    return WriteBatch(memories=made.put, drop=made.drop)
+    changes: Changes = graph_changes(stored, new, now)
+    return WriteBatch(memories=changes.put, drop=changes.drop)
 
 
-def kept_graph(snapshot: Snapshot, scope: str) -> Kept:
-    """Read the register of a namespace.
-
-    Args:
-        snapshot: To read from.
-        scope: The namespace.
-
-    Returns:
-        What is kept.
-    """
-
-    def every(kind: str) -> Iterator[Memory]:
-        return snapshot.memories(scope, f"{kind}/")
-
-    return Kept(
-        readings=[Reading.of(one) for one in every(READING)],
-        entities=list(every(ENTITY)),
-        relations=list(every(RELATION)),
+def stored_graph(snapshot: Snapshot, scope: str) -> StoredGraph:
+    """Read the register of a scope."""
+    readings, entities, relations = (
+        list(snapshot.memories(scope, f"{kind}/")) for kind in (READING, ENTITY, RELATION)
     )
+    return StoredGraph([TurnReading.of(one) for one in readings], entities, relations)

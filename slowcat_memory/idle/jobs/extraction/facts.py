@@ -1,299 +1,161 @@
-"""Draws facts from what people said: by an LLM where there is one, by rules where there is none.
+"""Facts from what users said: read by an LLM, or by rules where there is none.
 
-See ``core.fact_prompts`` for what is asked and what is kept of an answer. Two marks in the log tell
-how far either has read: what the rules read is read again when an LLM comes, whose facts then take
-the place of theirs.
+``core.facts.prompt`` has the prompt and the check of the reply. The cursor holds two positions in the
+log: what the rules have read is read again when an LLM comes, and its facts then replace theirs.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from typing import Annotated
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.evidence import words_of
-from slowcat_memory.core.extraction.prompt_record import line
-from slowcat_memory.core.extraction.windows import groups, small_talk, windows
 from slowcat_memory.core.facts import prompt as fact_prompts
 from slowcat_memory.core.facts.fact import (
-    Drawn,
+    ExtractedFact,
     fact_key,
     fact_memory,
     is_fact,
     key_id,
-    revived,
-    superseded,
+    revive,
+    supersede,
 )
 from slowcat_memory.core.facts.prompt import SYSTEM, VERSION
 from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.core.memory.kinds import FACT
 from slowcat_memory.core.text.normalize import estimate_tokens
-from slowcat_memory.errors import BadAnswerError, EndpointError, EndpointRefusedError
-from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
-from slowcat_memory.idle.jobs.extraction.due import (
-    FRAME_TOKENS,
-    LEAST_TOKENS,
-    SHARED_TURNS,
-    goes_on,
+from slowcat_memory.idle.job import JobContext
+from slowcat_memory.idle.jobs.extraction.session_extractor import (
+    Progress,
+    Request,
+    SessionExtractor,
+    decode_note,
+    encode,
     may_see,
-    news,
-    visible,
 )
 from slowcat_memory.providers import Prompt
-from slowcat_memory.records import (
-    Cursor,
-    Key,
-    Made,
-    Memory,
-    Session,
-    Task,
-    Turn,
-    Vector,
-    WriteBatch,
-)
+from slowcat_memory.records import Cursor, Key, Made, Memory, Task, Turn, Vector, WriteBatch
 from slowcat_memory.store import Snapshot
 
 NAME, MERGE = "facts", "merge"
 ANSWER_TOKENS = 90  # for a fact
-RANK, MERGE_RANK = 45, 44
-LAST_ATTEMPT = 2  # of an LLM whose answers cannot be used
-AWAY = timedelta(minutes=5)  # until a server that is away is asked again for what rules have read
+KNOWN_TOKENS = 20  # for a known fact in the prompt
+MERGE_RANK = 44
 
 
 class FactsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How facts are drawn from what people say.
+    """How facts are drawn from what users say.
 
     Attributes:
         enabled: Whether they are.
-        turns: Turns of people a call of the LLM. With fewer, less is lost when somebody speaks,
-            and a weak model misses less.
-        known: Facts that are known already and shown to the LLM, the nearest ones; they keep it
-            from writing the same again, and cost about 15 tokens each.
-        turn_chars: Characters of a turn that the LLM sees; of a longer one both ends.
-        record_tokens: Most tokens of a conversation in one prompt, 0 for as many as the LLM reads.
+        turns: User turns per call of the LLM. Fewer lose less when the user speaks, and a weak model
+            misses less.
+        known: Nearest known facts shown to the LLM, to avoid duplicates; about 15 tokens each.
+        turn_chars: Characters of a turn that the LLM sees; of a longer one its beginning and end.
+        record_tokens: Most tokens of conversation in one prompt, 0 for as many as the LLM reads.
         rest_s: Seconds of silence after which a session that has not ended is read.
-        recalled: Whether a fact may be offered to a conversation in its own words. Otherwise it
-            only leads to the turn that says it, whose words are offered.
     """
 
     enabled: bool = True
-    turns: int = 8
-    known: int = 12
-    turn_chars: int = 800
-    record_tokens: int = 0
-    rest_s: float = 300.0
-    recalled: bool = False
+    turns: Annotated[int, Meta(ge=1, le=40)] = 8
+    known: Annotated[int, Meta(ge=0, le=100)] = 12
+    turn_chars: Annotated[int, Meta(ge=80, le=20_000)] = 800
+    record_tokens: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
+    rest_s: Annotated[float, Meta(ge=0.0, le=86_400.0)] = 300.0
 
 
-class Reach(Struct, frozen=True, omit_defaults=True):
-    """How far the log was read.
-
-    Attributes:
-        upto: Log id.
-        open: The first turn that was not planned for, by session that went on at the time.
-    """
-
-    upto: int = 0
-    open: dict[str, int] = {}
-
-
-class Looked(Struct, frozen=True, omit_defaults=True):
-    """What the cursor's note says.
+class FactsCursor(Struct, frozen=True, omit_defaults=True):
+    """The cursor's note, as JSON.
 
     Attributes:
-        version: Of the prompt and the rules: where it differs, all is read anew.
+        version: Of the prompt and the rules: where it differs, everything is read again.
         rules: How far rules, or an LLM, have read.
         llm: How far an LLM has.
     """
 
     version: int = 0
-    rules: Reach = Reach()
-    llm: Reach = Reach()
+    rules: Progress = Progress()
+    llm: Progress = Progress()
 
 
-class Facts:
+class Facts(SessionExtractor):
     """The job; see ``idle.job.Job``."""
 
     name = NAME
     version = VERSION
-    needs: Needs = "nothing"
-    trigger = Trigger(session_end=True, every_s=300.0)
     Options: type[Struct] = FactsOptions
+    rank = 45
+    rules_stand_in = True
 
-    def plan(self, context: JobContext) -> Plan | None:
-        """Say which turns nobody has read yet; see ``idle.job.Job``."""
-        if not context.options.enabled:
-            return None
-        due, still = list[Task](), dict[str, int]()
-        with context.snapshot() as snapshot:
-            before = snapshot.cursor(NAME)
-            looked = _looked(before)
-            reach = looked.rules if context.llm is None else looked.llm
-            upto, first = news(snapshot, reach.upto, reach.open, set(context.scopes()))
-            for id, turn in first.items():
-                session = snapshot.session(id)
-                if session is not None and goes_on(session, context):
-                    still[id] = turn
-                elif session is not None:
-                    due += _tasks(snapshot, session, range(turn, upto + 1), context)
-        now = Reach(upto, still)
-        rules = now if looked.rules.upto <= upto else looked.rules
-        after = Looked(VERSION, rules, looked.llm if context.llm is None else now)
-        note = msgspec.json.encode(after).decode()
-        cursor = Cursor(name=NAME, position=rules.upto, note=note)
-        return None if cursor == before else Plan(tasks=tuple(due), cursor=cursor)
+    def progress(self, cursor: Cursor | None, snapshot: Snapshot, context: JobContext) -> Progress:
+        """Read the cursor of whatever reads now: the LLM or the rules."""
+        positions = self._positions(cursor)
+        return positions.rules if context.llm is None else positions.llm
 
-    async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        """Read a few turns of a session; see ``idle.job.Job``."""
-        asked = frozenset(msgspec.json.decode(task.note, type=list[int]))
-        with context.snapshot() as snapshot:
-            said = snapshot.turn(min(asked))
-            session = snapshot.session(said.session) if said else None
-            turns = visible(snapshot, session, context) if session else []
-        seen = [turn for turn in turns if turn.id in task.sources]
-        due = {turn.id: turn for turn in seen if turn.id in asked}
-        if not due:
-            return WriteBatch()
-        if context.llm is None:
-            return await self._by_rule(due, context)
-        try:
-            return await self._by_llm(seen, due, context)
-        except (EndpointError, EndpointRefusedError):  # not without anything meanwhile
-            batch = await self._by_rule(due, context)
-            later = replace(task, not_before=context.now + AWAY)
-            return replace(batch, tasks=(*batch.tasks, later), retask=True)
-        except BadAnswerError:
-            if task.attempts < LAST_ATTEMPT:
-                raise
-            return await self._by_rule(due, context)  # better than nothing, and no dead letter
+    def cursor(
+        self, before: Cursor | None, progress: Progress, snapshot: Snapshot, context: JobContext
+    ) -> Cursor:
+        """Return the cursor to write; rules never read again what an LLM has read."""
+        positions = self._positions(before)
+        rules = progress if positions.rules.upto <= progress.upto else positions.rules
+        llm = positions.llm if context.llm is None else progress
+        note = encode(FactsCursor(self.version, rules, llm))
+        return Cursor(name=NAME, position=rules.upto, note=note)
 
-    def split(self, task: Task) -> tuple[Task, ...]:
-        """Ask about fewer turns, with less around them.
+    def _positions(self, cursor: Cursor | None) -> FactsCursor:
+        note = decode_note(cursor, FactsCursor)
+        return note if note.version == self.version else FactsCursor()
 
-        Args:
-            task: One that is more than the LLM reads at once.
+    def prompt_overhead(self, context: JobContext) -> int:
+        """Return the tokens of the system message and of the known facts."""
+        return estimate_tokens(SYSTEM) + KNOWN_TOKENS * context.options.known
 
-        Returns:
-            Two tasks; none for a single turn that is seen alone.
-        """
-        asked = msgspec.json.decode(task.note, type=list[int])
-        half = len(asked) // 2
-        parts = [asked[:half], asked[half:]] if half else [asked]
-        if len(task.sources) <= len(parts[-1]):
-            return ()
-        room = (len(task.sources) + 1) // 2
-        return tuple(_task(task.scope, _session(task), part, _near(task, part, room), task.created)
-                     for part in parts)  # fmt: skip
-
-    async def _by_llm(
-        self, seen: Sequence[Turn], due: dict[int, Turn], context: JobContext
-    ) -> WriteBatch:
-        """Ask the LLM, and put its facts in the place of those that rules found."""
+    async def read_by_llm(self, request: Request, context: JobContext) -> WriteBatch:
+        """Ask the LLM, and replace what rules found in these turns by its facts."""
         assert context.llm is not None
-        scope = seen[0].scope
+        due, seen = request.due, request.seen
         with context.snapshot() as snapshot:
-            every = [one for one in snapshot.memories(scope, f"{FACT}/") if is_fact(one)]
-        ruled = [one for one in every if _is_ruled(one) and one.sources[0] in due]
-        gone = {one.id for one in ruled}
-        told = may_see([one for one in every if one.id not in gone], context)
-        known = _nearest(told, due, context)
+            every = [one for one in snapshot.memories(seen[0].scope, f"{FACT}/") if is_fact(one)]
+        ruled = [one for one in every if _is_by_rule(one) and one.sources[0] in due]
+        replaced = {one.id for one in ruled}
+        showable = may_see([one for one in every if one.id not in replaced], context)
+        known = _nearest(showable, due, context.options.known)
         prompt = Prompt(
             job=NAME,
-            version=VERSION,
+            version=self.version,
             system=SYSTEM,
-            user=fact_prompts.asking(seen, due, known, context.zone, context.options.turn_chars),
+            user=fact_prompts.build_prompt(
+                seen, due, known, context.zone, context.options.turn_chars
+            ),
             max_tokens=ANSWER_TOKENS * (len(due) + 2),
         )
-        answer = await context.llm.complete(prompt, fact_prompts.Facts)
-        own = [one.text for one in known if one.sources and one.sources[0] not in due]
-        found = fact_prompts.checked(answer.value, due, seen, context.zone, own)
-        made = Made(job=NAME, version=VERSION, model=answer.model)
-        put = _memories(found.kept, made, context)
-        return await _written(put, _replaced(ruled, every, put, context), context)
+        answer = await context.llm.complete(prompt, fact_prompts.FactsReply)
+        from_others = [one.text for one in known if one.sources and one.sources[0] not in due]
+        found = fact_prompts.check_reply(answer.value, due, seen, context.zone, from_others)
+        made = Made(job=NAME, version=self.version, model=answer.model)
+        new = _memories(found.kept, made, context)
+        return await _batch(new, _replaced(ruled, every, new, context), context)
 
-    async def _by_rule(self, due: dict[int, Turn], context: JobContext) -> WriteBatch:
-        """Read by rules what no LLM has read."""
+    async def read_by_rule(self, request: Request, context: JobContext) -> WriteBatch:
+        """Read turns that no LLM has read."""
         found = chain.from_iterable(
-            fact_prompts.drawn_by_rule(turn, context.zone) for turn in due.values()
+            fact_prompts.facts_by_rule(turn, context.zone) for turn in request.due.values()
         )
-        put = _memories(found, Made(job=NAME, version=VERSION), context)
-        return await _written(put, [], context)
+        new = _memories(found, Made(job=NAME, version=self.version), context)
+        return await _batch(new, [], context)
 
 
-def _looked(cursor: Cursor | None) -> Looked:
-    try:
-        looked = msgspec.json.decode(cursor.note, type=Looked) if cursor else Looked()
-    except msgspec.DecodeError:
-        looked = Looked()
-    return looked if looked.version == VERSION else Looked()
-
-
-# ------------------------------------------------------------------- from sessions to tasks
-
-
-def _tasks(snapshot: Snapshot, session: Session, new: range, context: JobContext) -> Iterator[Task]:
-    """Share out what people newly said among calls, each with what was said around it."""
-    turns = visible(snapshot, session, context)
-    wanted = [
-        place
-        for place, turn in enumerate(turns)
-        if turn.id in new and turn.role == "user" and not small_talk(turn.text)
-    ]
-    sizes = [estimate_tokens(line(turn, context.options.turn_chars)) + 1 for turn in turns]
-    stretches = list(windows(sizes, _room(context), SHARED_TURNS))
-    for stretch, places in groups(wanted, stretches, context.options.turns):
-        asked = [turns[place].id for place in places]
-        seen = tuple(turns[place].id for place in stretch)
-        yield _task(session.scope, session.id, asked, seen, session.last)
-
-
-def _task(
-    scope: str, session: str, asked: list[int], seen: tuple[int, ...], created: datetime
-) -> Task:
-    key = f"{session}:{asked[0]}-{asked[-1]}/{len(seen)}"
-    return Task(
-        id=f"{NAME}/{scope}/{key}",
-        job=NAME,
-        key=key,
-        scope=scope,
-        created=created,
-        rank=RANK,
-        note=msgspec.json.encode(asked).decode(),
-        sources=seen,
-    )
-
-
-def _session(task: Task) -> str:
-    return task.key.rpartition(":")[0]
-
-
-def _near(task: Task, asked: Sequence[int], room: int) -> tuple[int, ...]:
-    middle = (asked[0] + asked[-1]) / 2
-    near = sorted(task.sources, key=lambda id: abs(id - middle))[:room]
-    return tuple(sorted({*near, *asked}))
-
-
-def _room(context: JobContext) -> int:
-    """Return the tokens that a record may take in a prompt."""
-    reads = context.llm.prompt_tokens if context.llm else 0
-    frame = FRAME_TOKENS + estimate_tokens(SYSTEM) + 20 * context.options.known
-    room = max(LEAST_TOKENS, reads - frame)
-    return min(room, context.options.record_tokens or room)
-
-
-# ------------------------------------------------------------------- from facts to what is written
-
-
-def _is_ruled(fact: Memory) -> bool:
-    """Tell whether a rule made a fact, which holds still."""
+def _is_by_rule(fact: Memory) -> bool:
+    """Return whether a fact holds, and a rule found it."""
     ours = fact.made is not None and fact.made.job == NAME and not fact.made.model
     return ours and fact.retired_at is None and bool(fact.sources)
 
 
-def _nearest(facts: Iterable[Memory], due: dict[int, Turn], context: JobContext) -> list[Memory]:
-    """Choose the known facts that share the most words with what is asked about."""
+def _nearest(facts: Iterable[Memory], due: Mapping[int, Turn], most: int) -> list[Memory]:
+    """Return the known facts that share the most words with the turns, the latest first."""
     said = set[str]().union(*(words_of(f"{t.speaker} {t.text}") for t in due.values()))
     scored = [
         (len(said & words_of(one.text).keys()), one.recorded_at or one.valid_from, one.id, one)
@@ -302,81 +164,59 @@ def _nearest(facts: Iterable[Memory], due: dict[int, Turn], context: JobContext)
     ]
     scored = [entry for entry in scored if entry[0]]
     scored.sort(key=lambda entry: entry[:3], reverse=True)
-    return [entry[3] for entry in scored[: context.options.known]]
+    return [entry[3] for entry in scored[:most]]
 
 
-def _memories(found: Iterable[Drawn], made: Made, context: JobContext) -> list[Memory]:
-    """Write facts down; those of turns that stay on this machine stay there too."""
+def _memories(found: Iterable[ExtractedFact], made: Made, context: JobContext) -> list[Memory]:
+    """Return the facts that are new, or an LLM's after a rule's; local-only if a source is."""
     with context.snapshot() as snapshot:
-        put = dict[str, Memory]()
-        for drawn in found:
-            chunks = (snapshot.memory(drawn.turn.scope, chunk_id(id)) for id in drawn.sources)
+        new = dict[str, Memory]()
+        for fact in found:
+            chunks = (snapshot.memory(fact.turn.scope, chunk_id(id)) for id in fact.sources)
             local = any(one is not None and one.local_only for one in chunks)
-            recalled = context.options.recalled
-            one = fact_memory(drawn, context.now, made, recalled=recalled, local_only=local)
-            there = snapshot.memory(one.scope, one.id)
-            if there is None or _takes_over(one, there):
-                put[one.id] = one if there is None else _as_of(one, there)
-    return list(put.values())
-
-
-def _takes_over(new: Memory, there: Memory) -> bool:
-    """Tell whether the same words, read again, change anything: only as an LLM's after a rule's."""
-    return bool(new.made and new.made.model and there.made and not there.made.model)
-
-
-def _as_of(new: Memory, there: Memory) -> Memory:
-    return replace(new, recorded_at=there.recorded_at, pinned=there.pinned)
+            memory = fact_memory(fact, context.now, made, local_only=local)
+            known = snapshot.memory(memory.scope, memory.id)
+            if known is None:
+                new[memory.id] = memory
+            elif made.model and known.made and not known.made.model:
+                new[memory.id] = replace(memory, recorded_at=known.recorded_at, pinned=known.pinned)
+    return list(new.values())
 
 
 def _replaced(
-    ruled: Sequence[Memory], every: Sequence[Memory], put: Sequence[Memory], context: JobContext
+    ruled: Sequence[Memory], every: Sequence[Memory], new: Sequence[Memory], context: JobContext
 ) -> list[Memory]:
-    """Take the rules' facts of a turn out of use where the LLM has facts of it, and undo theirs."""
-    now = {one.id for one in put}
-    by = {one.sources[0]: one for one in put if is_fact(one)}
+    """Retire the rules' facts of a turn where the LLM has facts of it; undo what they superseded."""
+    written = {one.id for one in new}
+    by_turn = {one.sources[0]: one for one in new if is_fact(one)}
     gone = {
-        one.id: superseded(one, by[one.sources[0]], context.now, same=True)
+        one.id: supersede(one, by_turn[one.sources[0]], context.now, same=True)
         for one in ruled
-        if one.id not in now and one.sources[0] in by
+        if one.id not in written and one.sources[0] in by_turn
     }
-    back = revived(every, frozenset(gone))
-    return [*gone.values(), *(one for one in back if one.id not in now)]
+    back = revive(every, frozenset(gone))
+    return [*gone.values(), *(one for one in back if one.id not in written)]
 
 
-async def _written(
-    put: Sequence[Memory], changed: Sequence[Memory], context: JobContext
+async def _batch(
+    new: Sequence[Memory], changed: Sequence[Memory], context: JobContext
 ) -> WriteBatch:
-    """Put facts down with their keys, and have those that are new compared with the known ones."""
-    keys = [key for one in (*put, *changed) if (key := fact_key(one))]
-    there = {key.id for key in keys}
-    drop = tuple((one.scope, id_) for one in changed if (id_ := key_id(one)) not in there)
+    """Return facts with their keys, and the task that compares the new ones with the known ones."""
+    written = (*new, *changed)
+    keys = [key for one in written if (key := fact_key(one))]
+    kept = {key.id for key in keys}
+    to_merge = [one for one in written if one.retired_at is None and is_fact(one)]
     batch = WriteBatch(
-        memories=(*put, *changed),
+        memories=written,
         keys=tuple(keys),
-        drop_keys=drop,
-        tasks=_to_merge([one for one in (*put, *changed) if one.retired_at is None], context),
+        drop_keys=tuple((one.scope, id) for one in changed if (id := key_id(one)) not in kept),
+        tasks=(_merge_task(to_merge, context),) if to_merge else (),
     )
-    return await with_vectors(batch, keys, context)
+    return await with_key_vectors(batch, keys, context)
 
 
-def _to_merge(facts: Sequence[Memory], context: JobContext) -> tuple[Task, ...]:
-    facts = [one for one in facts if is_fact(one)]
-    if not facts:
-        return ()
-    return (merge_task(facts, context),)
-
-
-def merge_task(facts: Sequence[Memory], context: JobContext) -> Task:
-    """Ask for facts to be compared with those that are known.
-
-    Args:
-        facts: New ones of one namespace, at least one.
-        context: What the job may use.
-
-    Returns:
-        The task, for ``merge``.
-    """
+def _merge_task(facts: Sequence[Memory], context: JobContext) -> Task:
+    """Return the task that compares new facts of one scope, at least one, with the known ones."""
     scope, ids = facts[0].scope, [one.id for one in facts]
     key = f"{ids[0].partition('/')[2]}+{len(ids)}"
     sources = tuple(sorted({source for one in facts for source in one.sources}))
@@ -392,17 +232,10 @@ def merge_task(facts: Sequence[Memory], context: JobContext) -> Task:
     )
 
 
-async def with_vectors(batch: WriteBatch, keys: Sequence[Key], context: JobContext) -> WriteBatch:
-    """Add draft vectors of keys.
-
-    Args:
-        batch: What is to be written.
-        keys: Those of its keys that are new.
-        context: What the job may use.
-
-    Returns:
-        The batch; as it was without a model.
-    """
+async def with_key_vectors(
+    batch: WriteBatch, keys: Sequence[Key], context: JobContext
+) -> WriteBatch:
+    """Add draft vectors of the batch's new keys; without a model the batch stays as it is."""
     if not keys or not context.space:
         return batch
     made = await context.embed([key.text for key in keys])

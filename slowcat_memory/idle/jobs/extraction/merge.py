@@ -1,10 +1,10 @@
-"""Holds new facts against the known ones: what says the same joins it, what is newer takes its place.
+"""Merging of facts: a new one joins a known fact that says the same, or supersedes an older one.
 
-See ``core.same_fact`` for what decides, and ``core.merging`` for what becomes of a fact. Where the
-bands leave a doubt, an LLM is asked about a few pairs at once; without one, shared words decide.
+``core.facts.merging`` decides by bands of cosine. Where they leave a doubt, an LLM is asked about a few
+pairs at once; without one, shared words decide.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -12,14 +12,21 @@ from msgspec import Struct
 
 from slowcat_memory.core.facts import merging
 from slowcat_memory.core.facts.fact import fact_key, is_fact, key_id
-from slowcat_memory.core.facts.matching import MergeOptions
-from slowcat_memory.core.facts.merging import MOST_PAIRS, SYSTEM, VERSION, Outcome, Pair, Sames
+from slowcat_memory.core.facts.merging import (
+    MAX_PAIRS,
+    SYSTEM,
+    VERSION,
+    MergeOptions,
+    Outcome,
+    Pair,
+    PairsReply,
+)
 from slowcat_memory.core.memory.kinds import FACT
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import EndpointError, EndpointRefusedError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
-from slowcat_memory.idle.jobs.extraction.due import may_see
-from slowcat_memory.idle.jobs.extraction.facts import MERGE, with_vectors
+from slowcat_memory.idle.jobs.extraction.facts import MERGE, with_key_vectors
+from slowcat_memory.idle.jobs.extraction.session_extractor import may_see
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Memory, Task, WriteBatch
 
@@ -27,7 +34,7 @@ ANSWER_TOKENS = 30  # for a pair
 
 
 class Merge:
-    """The job; see ``idle.job.Job``. What is due comes from whoever makes facts."""
+    """The job; see ``idle.job.Job``. Its tasks come from the job that finds facts."""
 
     name = MERGE
     version = VERSION
@@ -36,93 +43,95 @@ class Merge:
     Options: type[Struct] = MergeOptions
 
     def __init__(self) -> None:
-        """Choose the words that are compared."""
+        """Open the tokenizer whose words are compared."""
         self._tokenize = Tokenizer("english")
 
     def plan(self, context: JobContext) -> Plan | None:
-        """Nothing is due by itself; see ``idle.job.Job``."""
+        """Return nothing: `Facts` writes the tasks; see ``idle.job.Job``."""
         return None
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         """Compare a few new facts with the known ones; see ``idle.job.Job``."""
         wanted = msgspec.json.decode(task.note, type=list[str])
         facts, vectors = _read(task.scope, context)
-        made = _Made(facts, context)
+        state = _MergeState(facts, context)
         doubts = list[Pair]()
         for id in wanted:
-            # It may take the place of several: each match ends one of two facts, so this ends too.
-            while (new := made.facts.get(id)) and new.retired_at is None:
-                weighed = merging.weigh(
+            # A fact may supersede several: each match retires one of two, so this loop ends.
+            while (new := state.facts.get(id)) and new.retired_at is None:
+                found = merging.match_known_facts(
                     new,
-                    merging.comparable(new, made.facts.values()),
+                    merging.comparable(new, state.facts.values()),
                     lambda one, other: _cosine(vectors, one, other),
                     self._tokenize,
                     context.options,
                 )
-                if weighed.match is None:
-                    doubts += weighed.doubts
+                if found.match is None:
+                    doubts += found.doubts
                     break
-                made.take(*weighed.match)
-        for pair, outcome in await self._decided(doubts[:MOST_PAIRS], context):
-            made.take(pair, outcome)
-        return await made.batch()
+                state.merge(*found.match)
+        for pair, outcome in await self._decide(doubts[:MAX_PAIRS], context):
+            state.merge(pair, outcome)
+        return await state.batch()
 
-    async def _decided(
+    async def _decide(
         self, doubts: Sequence[Pair], context: JobContext
     ) -> list[tuple[Pair, Outcome]]:
-        """Have the LLM decide about pairs, or the words that they share."""
-        told = [pair for pair in doubts if len(may_see((pair.older, pair.newer), context)) == 2]
-        answered = await self._asked(told, context) if told and context.llm is not None else None
-        rest = doubts if answered is None else [pair for pair in doubts if pair not in told]
-        found = ((pair, merging.alone(pair, self._tokenize, context.options)) for pair in rest)
+        """Let the LLM decide about the pairs that it may see; shared words decide the others."""
+        shown = [pair for pair in doubts if len(may_see((pair.older, pair.newer), context)) == 2]
+        answered = await self._ask(shown, context) if shown and context.llm is not None else None
+        rest = doubts if answered is None else [pair for pair in doubts if pair not in shown]
+        found = (
+            (pair, merging.decide_by_words(pair, self._tokenize, context.options)) for pair in rest
+        )
         return [*(answered or ()), *((pair, outcome) for pair, outcome in found if outcome)]
 
-    async def _asked(
+    async def _ask(
         self, doubts: Sequence[Pair], context: JobContext
     ) -> list[tuple[Pair, Outcome]] | None:
-        """Ask the LLM about pairs; None when it is away, and words decide."""
+        """Ask the LLM about pairs; None while its server is away."""
         assert context.llm is not None
         prompt = Prompt(
             job=MERGE,
             version=VERSION,
             system=SYSTEM,
-            user=merging.asking(doubts),
+            user=merging.build_prompt(doubts),
             max_tokens=ANSWER_TOKENS * (len(doubts) + 1),
         )
         try:
-            answer = (await context.llm.complete(prompt, Sames)).value
+            answer = (await context.llm.complete(prompt, PairsReply)).value
         except (EndpointError, EndpointRefusedError):
             return None
-        said = {one.pair: one.same_fact for one in answer.pairs}
-        same = [pair for n, pair in enumerate(doubts, start=1) if said.get(n)]
-        return [(pair, merging.answered(pair, self._tokenize)) for pair in same]
+        verdicts = {one.pair: one.same_fact for one in answer.pairs}
+        same = [pair for n, pair in enumerate(doubts, start=1) if verdicts.get(n)]
+        return [(pair, merging.outcome_of_same(pair, self._tokenize)) for pair in same]
 
 
-class _Made:
-    """What has become of the facts in this step, so that each decision sees those before it."""
+class _MergeState:
+    """The facts as this step has changed them so far, so that each decision sees those before it."""
 
     def __init__(self, facts: Sequence[Memory], context: JobContext) -> None:
         self.facts = {one.id: one for one in facts}
         self._context, self._changed = context, dict[str, Memory]()
 
-    def take(self, pair: Pair, outcome: Outcome) -> None:
+    def merge(self, pair: Pair, outcome: Outcome) -> None:
         older, newer = self.facts[pair.older.id], self.facts[pair.newer.id]
         if older.retired_at is not None or newer.retired_at is not None:
-            return  # one of them has found its match
-        for one in merging.merged(Pair(older, newer), outcome, self._context.now):
+            return  # one of them has been merged already
+        for one in merging.merge(Pair(older, newer), outcome, self._context.now):
             self.facts[one.id] = self._changed[one.id] = one
 
     async def batch(self) -> WriteBatch:
-        """Write what has changed. A key whose fact has more sources now goes with any of them."""
+        """Return what has changed. The key of a fact with more sources now depends on all of them."""
         changed = tuple(self._changed.values())
         keys = [key for one in changed if (key := fact_key(one))]
         drop = tuple((one.scope, key_id(one)) for one in changed if one.retired_at is not None)
         batch = WriteBatch(memories=changed, keys=tuple(keys), drop_keys=drop)
-        return await with_vectors(batch, keys, self._context)
+        return await with_key_vectors(batch, keys, self._context)
 
 
 def _read(scope: str, context: JobContext) -> tuple[list[Memory], dict[str, np.ndarray]]:
-    """Read the facts that hold, and the vectors of their keys."""
+    """Return the facts that hold, and the vectors of their keys."""
     with context.snapshot() as snapshot:
         every = snapshot.memories(scope, f"{FACT}/")
         facts = [one for one in every if is_fact(one) and one.retired_at is None]
@@ -132,6 +141,6 @@ def _read(scope: str, context: JobContext) -> tuple[list[Memory], dict[str, np.n
         return facts, {id: vector.values for id, vector in found if vector is not None}
 
 
-def _cosine(vectors: dict[str, np.ndarray], one: Memory, other: Memory) -> float | None:
+def _cosine(vectors: Mapping[str, np.ndarray], one: Memory, other: Memory) -> float | None:
     mine, theirs = vectors.get(one.id), vectors.get(other.id)
     return None if mine is None or theirs is None else float(mine @ theirs)

@@ -17,7 +17,7 @@ from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.periods import day_of
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
-from slowcat_memory.idle.jobs.extraction.due import LOOKED_AT, news
+from slowcat_memory.idle.jobs.extraction.session_extractor import EVENTS_PER_PLAN, read_log
 from slowcat_memory.idle.jobs.reflection.recent_sessions import told_turns
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Cursor, Made, Memory, Task, Turn, WriteBatch
@@ -55,8 +55,8 @@ class Episodes:
         with context.snapshot() as snapshot:
             before = snapshot.cursor(NAME)
             after = before.position if before else 0
-            upto, first = news(snapshot, after, _open(before), set(context.scopes()))
-            caught_up = upto >= snapshot.last_id() or upto - after < LOOKED_AT
+            upto, first = read_log(snapshot, after, _open(before), set(context.scopes()))
+            caught_up = upto >= snapshot.last_id() or upto - after < EVENTS_PER_PLAN
             for id_, turn in first.items():
                 session = snapshot.session(id_)
                 if session is None:

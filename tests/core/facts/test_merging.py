@@ -1,16 +1,31 @@
 """One fact or two: bands, guards, numbers, denials."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
+from msgspec.structs import replace
 
 from slowcat_memory.core.facts.durability import keepable
-from slowcat_memory.core.facts.matching import Claim, compare, second_look, settled
+from slowcat_memory.core.facts.merging import (
+    Pair,
+    compare,
+    decide_by_words,
+    is_worth_asking,
+)
 from slowcat_memory.core.text.normalize import Tokenizer
+from slowcat_memory.records import Memory
 
 TOKENIZE = Tokenizer("english")
 
 
-def claim(content: str, **more: str) -> Claim:
-    return Claim("person", content, **more)
+AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
+
+
+def claim(content: str, type: str = "person", **facets: str) -> Memory:
+    return Memory(
+        id="fact/1", kind=f"fact/{type}", scope="anna", speaker="Anna", text=content,
+        valid_from=AT, facets=facets,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -28,41 +43,48 @@ def claim(content: str, **more: str) -> Claim:
         ("Anna paid 30 euros.", "Anna likes tea.", 0.9, "other"),
     ],
 )
-def test_the_bands_and_what_stands_above_them(
+def test_compare_bands_and_what_overrides_them(
     new: str, old: str, cosine: float, verdict: str
 ) -> None:
-    assert compare(claim(new), claim(old), cosine, TOKENIZE) == verdict
+    assert compare(Pair(claim(old), claim(new)), cosine, TOKENIZE) == verdict
 
 
-def test_of_some_things_there_is_one_at_a_time() -> None:
-    def lives(where: str) -> Claim:
+def test_compare_functional_predicates_have_one_object_at_a_time() -> None:
+    def lives(where: str) -> Memory:
         return claim(f"Anna lives in {where}.", subject="Anna", predicate="lives_in", object=where)
 
-    def likes(what: str) -> Claim:
+    def likes(what: str) -> Memory:
         return claim(f"Anna likes {what}.", subject="Anna", predicate="likes", object=what)
 
-    assert compare(lives("Oslo"), lives("Rome"), 0.5, TOKENIZE) == "update"
-    assert compare(lives("oslo"), lives("Oslo"), 0.5, TOKENIZE) == "same"
-    assert compare(likes("tea"), likes("chess"), 0.9, TOKENIZE) == "other"
+    assert compare(Pair(lives("Rome"), lives("Oslo")), 0.5, TOKENIZE) == "update"
+    assert compare(Pair(lives("Oslo"), lives("oslo")), 0.5, TOKENIZE) == "same"
+    assert compare(Pair(likes("chess"), likes("tea")), 0.9, TOKENIZE) == "other"
 
 
-def test_without_an_llm_shared_words_decide() -> None:
+def test_decide_by_words_without_an_llm() -> None:
     one, other = claim("Anna drinks black tea daily."), claim("Anna drinks black tea.")
-    assert compare(one, other, None, TOKENIZE) in ("ask", "same")
-    assert settled(one, other, TOKENIZE) == "same"
-    assert settled(claim("Anna no longer drinks black tea."), other, TOKENIZE) == "update"
-    assert settled(claim("Anna moved to Oslo."), other, TOKENIZE) == "other"
+    assert compare(Pair(other, one), None, TOKENIZE) in ("ask", "same")
+    assert decide_by_words(Pair(other, one), TOKENIZE) == "same"
+    assert (
+        decide_by_words(Pair(other, claim("Anna no longer drinks black tea.")), TOKENIZE)
+        == "update"
+    )
+    assert decide_by_words(Pair(other, claim("Anna moved to Oslo.")), TOKENIZE) is None
 
 
-def test_the_second_look_is_guarded() -> None:
+def test_is_worth_asking_is_guarded() -> None:
+    def asks(new: Memory, old: Memory, cosine: float, days: float) -> bool:
+        old = replace(old, valid_from=AT - timedelta(days=days))
+        return is_worth_asking(Pair(old, new), cosine, TOKENIZE)
+
     new, old = claim("Anna runs marathons."), claim("Anna trains for a marathon.")
-    assert second_look(new, old, 0.4, 10, TOKENIZE)
-    assert not second_look(new, old, 0.2, 10, TOKENIZE), "too far"
-    assert not second_look(new, old, 0.4, 200, TOKENIZE), "too old"
-    assert not second_look(new, claim("Ben trains for a marathon."), 0.4, 10, TOKENIZE)
-    assert not second_look(new, claim("Anna eats cake."), 0.4, 10, TOKENIZE), "no word shared"
-    event = Claim("event", "Anna ran a marathon.")
-    assert not second_look(event, event, 0.9, 1, TOKENIZE), "not of this type"
+    assert asks(new, old, 0.4, 10)
+    assert not asks(new, old, 0.2, 10), "too far"
+    assert not asks(new, old, 0.4, 200), "too old"
+    assert not asks(new, claim("Ben trains for a marathon."), 0.4, 10)
+    assert not asks(new, claim("Anna eats cake."), 0.4, 10), "no word shared"
+    event = claim("Anna ran a marathon.", "event")
+    assert not asks(event, event, 0.9, 1), "not of this type"
 
 
 @pytest.mark.parametrize(
@@ -80,6 +102,6 @@ def test_the_second_look_is_guarded() -> None:
         ("person", "Yes.", "length"),
     ],
 )
-def test_what_may_become_a_fact(type_: str, content: str, why: str) -> None:
+def test_keepable_accepts_what_will_still_hold(type_: str, content: str, why: str) -> None:
     kept = keepable(type_, content)
     assert (kept.keep, kept.why) == (not why, why)

@@ -1,0 +1,409 @@
+"""The engine of the jobs that read sessions: descriptions, facts and entities.
+
+Theory of operation. `SessionExtractor.plan` reads on in the log from the job's cursor. A session that
+has ended, or rests, is divided into calls: spans of turns that fit a prompt, each with a few turns that
+the call asks about. Each call is a task, so it survives a restart. `step` reads the task's turns
+again, and hands them to the reader: the subclass, which has the prompt, the reply type, the check of
+the reply and what is written. A task that is too long for the LLM is split. Sessions that still go on
+stay in the cursor, with their first turn that was not planned for.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import ClassVar, TypeVar
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from slowcat_memory.core.extraction.prompt_record import line
+from slowcat_memory.core.extraction.windows import groups, small_talk, windows
+from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.text.normalize import estimate_tokens
+from slowcat_memory.errors import BadAnswerError, EndpointError, EndpointRefusedError
+from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
+from slowcat_memory.records import Cursor, Memory, Session, Task, Turn, WriteBatch
+from slowcat_memory.store import Snapshot
+
+EVENTS_PER_PLAN = 1000  # of the log, which takes about 20 ms
+FRAME_TOKENS = 400  # of a prompt's words around the record, and of a server's around the prompt
+MIN_RECORD_TOKENS = 256  # whatever context size the LLM reports
+LAST_ATTEMPT = 2  # of an LLM whose replies cannot be used; then the rules read
+RETRY_AFTER = timedelta(minutes=5)  # the LLM server was away, and rules have read meanwhile
+
+S = TypeVar("S", bound=Struct)
+Rank = Callable[[Session, Sequence[int]], int]
+
+
+class Progress(Struct, frozen=True, omit_defaults=True):
+    """How far the log was read.
+
+    Attributes:
+        upto: Log id.
+        open: By id of a session that still went on, its first turn that was not planned for.
+    """
+
+    upto: int = 0
+    open: dict[str, int] = {}
+
+
+class SessionsCursor(Struct, frozen=True, omit_defaults=True):
+    """The cursor's note, as JSON.
+
+    Attributes:
+        version: Of the prompt and whatever else makes a job read everything again.
+        epoch: How often something had been forgotten; 0 where ``version`` holds it.
+        open: As in `Progress`.
+    """
+
+    version: str = ""
+    epoch: int = 0
+    open: dict[str, int] = {}
+
+
+class Asked(Struct, frozen=True, omit_defaults=True):
+    """The task's note, as JSON.
+
+    Attributes:
+        turns: Log ids of the turns that are asked about; the task's sources are all turns that the
+            LLM sees.
+        again: This is the second attempt, and the last.
+    """
+
+    turns: list[int]
+    again: bool = False
+
+
+class Request(Struct, frozen=True):
+    """One call: what a reader is given.
+
+    Attributes:
+        task: The task.
+        again: As in `Asked`.
+        session: All visible turns of the session.
+        seen: Those that the LLM sees.
+        due: Those that it is asked about, by log id; at least one.
+    """
+
+    task: Task
+    again: bool
+    session: list[Turn]
+    seen: list[Turn]
+    due: dict[int, Turn]
+
+
+# ------------------------------------------------------------------- sessions in the log
+
+
+def visible_turns(snapshot: Snapshot, session: Session, context: JobContext) -> list[Turn]:
+    """Return the turns of a session that the LLM may see, in order.
+
+    Left out are voice commands to the memory, turns that were taken out of recall, and local-only
+    turns when the LLM runs on another machine.
+    """
+    events = snapshot.turns(session.scope, session.first_turn - 1, session.last_turn)
+    turns = (turn for turn in events if turn.session == session.id and not turn.aside)
+    return [turn for turn in turns if not _withheld(snapshot, turn, is_remote(context))]
+
+
+def _withheld(snapshot: Snapshot, turn: Turn, remote: bool) -> bool:
+    memory = snapshot.memory(turn.scope, chunk_id(turn.id))
+    if memory is None:
+        return False
+    return memory.retired_at is not None or (remote and memory.local_only)
+
+
+def may_see(memories: Sequence[Memory], context: JobContext) -> list[Memory]:
+    """Return the memories that the LLM may see: no local-only ones on another machine."""
+    return [memory for memory in memories if not (is_remote(context) and memory.local_only)]
+
+
+def is_remote(context: JobContext) -> bool:
+    """Return whether there is an LLM, and it runs on another machine."""
+    return context.llm is not None and bool(getattr(context.llm, "remote", True))
+
+
+def read_log(
+    snapshot: Snapshot, after: int, open: dict[str, int], scopes: set[str]
+) -> tuple[int, dict[str, int]]:
+    """Read the next `EVENTS_PER_PLAN` events of the log.
+
+    Returns:
+        The log id of the last one, and the first new turn by session; sessions of other scopes are
+        left out, those in ``open`` are kept.
+    """
+    upto, first = after, dict(open)
+    for event in islice(snapshot.events(after=after), EVENTS_PER_PLAN):
+        upto = event.id
+        if isinstance(event, Turn) and event.scope in scopes:
+            first.setdefault(event.session, event.id)
+    return upto, first
+
+
+def is_open(session: Session, context: JobContext) -> bool:
+    """Return whether a session neither ended nor was silent for ``options.rest_s``."""
+    rest = timedelta(seconds=context.options.rest_s)
+    return session.ended is None and context.now - session.last < rest
+
+
+def read_sessions(
+    snapshot: Snapshot, progress: Progress, context: JobContext, *, wait: bool = True
+) -> tuple[list[tuple[Session, int]], Progress]:
+    """Return the sessions with new turns, with the first of these, and the progress made.
+
+    Args:
+        snapshot: To read from.
+        progress: As far as the log was read.
+        context: Of the job.
+        wait: Leave sessions that go on for later.
+    """
+    upto, first = read_log(snapshot, progress.upto, progress.open, set(context.scopes()))
+    found, open = list[tuple[Session, int]](), dict[str, int]()
+    for id, turn in first.items():
+        session = snapshot.session(id)
+        if session is None:
+            continue
+        if wait and is_open(session, context):
+            open[id] = turn
+        else:
+            found.append((session, turn))
+    return found, Progress(upto, open)
+
+
+# ------------------------------------------------------------------- the engine
+
+
+class SessionExtractor:
+    """Base of the jobs that read sessions; see ``idle.job.Job`` for the contract.
+
+    A subclass sets the attributes, and implements at least ``read_by_llm`` and ``prompt_overhead``.
+    Its options have ``enabled``, ``turns`` (asked about by a call), ``turn_chars``, ``record_tokens``
+    and ``rest_s``.
+
+    Attributes:
+        shared_turns: How many turns two spans of a long session have in common.
+        rank: Of its tasks.
+        rules_stand_in: Whether rules read while the LLM server is away, or where it replies nothing
+            that can be used.
+    """
+
+    name: str
+    version: int
+    Options: type[Struct]
+    needs: Needs = "nothing"
+    trigger = Trigger(session_end=True, every_s=300.0)
+    shared_turns: ClassVar[int] = 12
+    rank: ClassVar[int]
+    rules_stand_in: ClassVar[bool] = False
+
+    # --------------------------------------------------- what a reader implements
+
+    async def read_by_llm(self, request: Request, context: JobContext) -> WriteBatch:
+        """Ask the LLM, check its reply, and return what is to be written."""
+        raise NotImplementedError
+
+    async def read_by_rule(self, request: Request, context: JobContext) -> WriteBatch:
+        """Read without an LLM. Never called where ``needs`` is "llm" and no rules stand in."""
+        raise NotImplementedError
+
+    def prompt_overhead(self, context: JobContext) -> int:
+        """Return the tokens of the prompt without the record, `FRAME_TOKENS` aside."""
+        raise NotImplementedError
+
+    def wanted(
+        self, snapshot: Snapshot, turns: Sequence[Turn], new: range, context: JobContext
+    ) -> list[int]:
+        """Return the places of the turns to ask about: what users newly said, without small talk."""
+        return [
+            place
+            for place, turn in enumerate(turns)
+            if turn.id in new and turn.role == "user" and not small_talk(turn.text)
+        ]
+
+    def is_due(
+        self, snapshot: Snapshot, turns: Sequence[Turn], place: int, context: JobContext
+    ) -> bool:
+        """Return whether a turn of a task is still to be read when the task's step begins."""
+        return True
+
+    def ranking(self, snapshot: Snapshot, context: JobContext) -> Rank:
+        """Return the function that ranks tasks; asked for once a plan."""
+        return lambda session, asked: self.rank
+
+    # --------------------------------------------------- the cursor
+
+    def cursor_version(self, snapshot: Snapshot, context: JobContext) -> str:
+        """Return what makes the job read everything again when it changes."""
+        return str(self.version)
+
+    def epoch(self, snapshot: Snapshot) -> int:
+        """Return the forget epoch that the cursor keeps; 0 for a job that does not need it."""
+        return 0
+
+    def progress(self, cursor: Cursor | None, snapshot: Snapshot, context: JobContext) -> Progress:
+        """Read the cursor."""
+        note = decode_note(cursor, SessionsCursor)
+        if cursor is None or note.version != self.cursor_version(snapshot, context):
+            return Progress()
+        return Progress(cursor.position, note.open)
+
+    def cursor(
+        self, before: Cursor | None, progress: Progress, snapshot: Snapshot, context: JobContext
+    ) -> Cursor:
+        """Return the cursor to write."""
+        version, epoch = self.cursor_version(snapshot, context), self.epoch(snapshot)
+        note = encode(SessionsCursor(version, epoch, progress.open))
+        return Cursor(name=self.name, position=progress.upto, note=note)
+
+    # --------------------------------------------------- plan, step, split
+
+    def plan(self, context: JobContext) -> Plan | None:
+        """Return the calls that ended sessions need; see ``idle.job.Job``."""
+        if not context.options.enabled:
+            return None
+        with context.snapshot() as snapshot:
+            before = snapshot.cursor(self.name)
+            sessions, progress = read_sessions(
+                snapshot, self.progress(before, snapshot, context), context
+            )
+            tasks = tuple(self._tasks(snapshot, sessions, progress.upto, context))
+            tasks += tuple(self.extra_tasks(before, snapshot, context))
+            cursor = self.cursor(before, progress, snapshot, context)
+        return None if cursor == before else Plan(tasks=tasks, cursor=cursor)
+
+    def extra_tasks(
+        self, before: Cursor | None, snapshot: Snapshot, context: JobContext
+    ) -> Sequence[Task]:
+        """Return tasks that are no calls about turns."""
+        return ()
+
+    async def step(self, task: Task, context: JobContext) -> WriteBatch:
+        """Read the turns of one task; see ``idle.job.Job``."""
+        request = self._request(task, context)
+        if not request.due:
+            return WriteBatch()
+        if context.llm is None:
+            return await self.read_by_rule(request, context)
+        try:
+            return await self.read_by_llm(request, context)
+        except (EndpointError, EndpointRefusedError):
+            if not self.rules_stand_in:
+                raise
+            batch = await self.read_by_rule(request, context)
+            later = replace(task, not_before=context.now + RETRY_AFTER)
+            return replace(batch, tasks=(*batch.tasks, later), retask=True)
+        except BadAnswerError:
+            if not self.rules_stand_in or task.attempts < LAST_ATTEMPT:
+                raise
+            return await self.read_by_rule(request, context)  # in place of a dead letter
+
+    def split(self, task: Task) -> tuple[Task, ...]:
+        """Divide a task that is too long for the LLM: half the questions, half the turns around.
+
+        Returns:
+            Two tasks where it asks about several turns, else one; none when nothing can be left out.
+        """
+        asked = asked_of(task)
+        half = len(asked.turns) // 2
+        parts = [asked.turns[:half], asked.turns[half:]] if half else [asked.turns]
+        if not asked.turns or len(task.sources) <= len(parts[-1]):
+            return ()
+        return tuple(self._nearer(task, replace(asked, turns=part)) for part in parts)
+
+    def _request(self, task: Task, context: JobContext) -> Request:
+        asked = asked_of(task)
+        with context.snapshot() as snapshot:
+            first = snapshot.turn(min(asked.turns))
+            session = snapshot.session(first.session) if first else None
+            turns = visible_turns(snapshot, session, context) if session else []
+            due = {
+                turn.id: turn
+                for place, turn in enumerate(turns)
+                if turn.id in asked.turns and self.is_due(snapshot, turns, place, context)
+            }
+        seen = [turn for turn in turns if turn.id in task.sources]
+        return Request(task, asked.again, turns, seen, due)
+
+    def _tasks(
+        self,
+        snapshot: Snapshot,
+        sessions: Sequence[tuple[Session, int]],
+        upto: int,
+        context: JobContext,
+    ) -> Iterator[Task]:
+        rank = self.ranking(snapshot, context) if sessions else None
+        for session, first in sessions:
+            turns = visible_turns(snapshot, session, context)
+            wanted = self.wanted(snapshot, turns, range(first, upto + 1), context)
+            for span, places in self.calls(turns, wanted, context) if wanted else ():
+                assert rank is not None
+                asked = [turns[place].id for place in places]
+                seen = [turns[place].id for place in span]
+                yield self.task(
+                    session.scope, session.id, Asked(asked), seen, session.last,
+                    rank(session, asked),
+                )  # fmt: skip
+
+    def calls(
+        self, turns: Sequence[Turn], wanted: Sequence[int], context: JobContext
+    ) -> Iterator[tuple[Collection[int], list[int]]]:
+        """Yield the places of the turns that each call sees, and of those that it asks about."""
+        options = context.options
+        sizes = [estimate_tokens(line(turn, options.turn_chars)) + 1 for turn in turns]
+        spans = list(windows(sizes, self._room(context), self.shared_turns))
+        return groups(wanted, spans, options.turns)
+
+    def _room(self, context: JobContext) -> int:
+        """Return the tokens that a record may take in a prompt."""
+        reads = context.llm.prompt_tokens if context.llm else 0
+        room = max(MIN_RECORD_TOKENS, reads - FRAME_TOKENS - self.prompt_overhead(context))
+        return min(room, context.options.record_tokens or room)
+
+    def task(
+        self, scope: str, session: str, asked: Asked, seen: Sequence[int], created: datetime,
+        rank: int,
+    ) -> Task:  # fmt: skip
+        """Return the task of a call; the same call has the same id."""
+        key = f"{session}:{asked.turns[0]}-{asked.turns[-1]}/{len(seen)}{'!' * asked.again}"
+        return Task(
+            id=f"{self.name}/{scope}/{key}",
+            job=self.name,
+            key=key,
+            scope=scope,
+            created=created,
+            rank=rank,
+            note=encode(asked),
+            sources=tuple(seen),
+        )
+
+    def task_like(self, task: Task, asked: Asked, seen: Sequence[int]) -> Task:
+        """Return a task of the same session, with the same rank and time."""
+        session = task.key.rpartition(":")[0]
+        return self.task(task.scope, session, asked, seen, task.created, task.rank)
+
+    def _nearer(self, task: Task, asked: Asked) -> Task:
+        """Halve what the LLM sees around what it is asked about."""
+        middle = (asked.turns[0] + asked.turns[-1]) / 2
+        near = sorted(task.sources, key=lambda id: abs(id - middle))
+        near = near[: (len(task.sources) + 1) // 2]
+        return self.task_like(task, asked, sorted({*near, *asked.turns}))
+
+
+def asked_of(task: Task) -> Asked:
+    """Return what a task asks about; older stores hold a plain list of log ids."""
+    note = msgspec.json.decode(task.note or "[]", type=Asked | list[int])
+    return note if isinstance(note, Asked) else Asked(note)
+
+
+def decode_note(cursor: Cursor | None, type: type[S]) -> S:
+    """Decode a cursor's note; the default for none, and for one that another version wrote."""
+    try:
+        return msgspec.json.decode(cursor.note, type=type) if cursor else type()
+    except msgspec.MsgspecError:
+        return type()
+
+
+def encode(value: object) -> str:
+    """Encode a note as JSON."""
+    return msgspec.json.encode(value).decode()

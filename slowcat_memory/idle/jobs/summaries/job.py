@@ -1,0 +1,316 @@
+"""The summary jobs: one class, which makes the rows of `PURPOSES` that have its name.
+
+A summary is made by the LLM, or by a rule for as long as there is none or its server is away; the task
+then waits, and the LLM's summary replaces the rule's.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime, timedelta
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from slowcat_memory.core.extraction.grounding import ground
+from slowcat_memory.core.extraction.prompt_record import fenced, fitting
+from slowcat_memory.core.summaries.extractive import ExtractiveOptions
+from slowcat_memory.core.summaries.prompt import (
+    VERSION,
+    Reflection,
+    by_rule,
+    check_reply,
+    instruction,
+    said_lines,
+)
+from slowcat_memory.core.summaries.summary import (
+    SummaryText,
+    archived,
+    is_stale,
+    replacing,
+    summary,
+    topic_name,
+)
+from slowcat_memory.core.text.normalize import Tokenizer, estimate_tokens
+from slowcat_memory.errors import BadAnswerError, EndpointError, EndpointRefusedError
+from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
+from slowcat_memory.idle.jobs.extraction.session_extractor import (
+    Progress,
+    decode_note,
+    encode,
+    read_sessions,
+)
+from slowcat_memory.idle.jobs.summaries.purposes import (
+    GROUP_TOPICS,
+    PURPOSES,
+    SummariesOptions,
+    SummaryInput,
+    SummaryPurpose,
+    group_task,
+    periods_due,
+)
+from slowcat_memory.idle.jobs.summaries.topics import TopicsOptions, group_sessions
+from slowcat_memory.providers import Prompt
+from slowcat_memory.records import Cursor, Made, Memory, Task, WriteBatch
+from slowcat_memory.store import Snapshot
+
+PERSONA = "block/persona"
+TURN_CHARS = 800
+FRAME_TOKENS, MIN_RECORD_TOKENS = 200, 256  # around a record; and of one, whatever the LLM reads
+RETRY_AFTER = timedelta(minutes=10)  # the LLM server was away
+MAX_HALVINGS = 3  # of what the LLM reads of each turn
+
+PlanJob = Callable[[str, JobContext], Plan | None]
+
+
+class SummaryNote(Struct, frozen=True, omit_defaults=True):
+    """The task's note, as JSON.
+
+    Attributes:
+        half: How often what the LLM reads was halved, because it was too long.
+    """
+
+    half: int = 0
+
+
+class SummariesCursor(Struct, frozen=True, omit_defaults=True):
+    """The note of a cursor, as JSON.
+
+    Attributes:
+        mark: Of the prompts, the forget epoch, and whether there is an LLM: where it differs,
+            everything is looked at again.
+        open: By session that went on, its first turn that was not planned for.
+    """
+
+    mark: str = ""
+    open: dict[str, int] = {}
+
+
+class PeriodsCursor(Struct, frozen=True, omit_defaults=True):
+    """The note of the cursor for days and weeks, as JSON.
+
+    Attributes:
+        mark: As in `SummariesCursor`, and the time zone.
+        next: When the next period ends that has a session; None when none goes on.
+    """
+
+    mark: str = ""
+    next: datetime | None = None
+
+
+class SummaryJob:
+    """One job; see ``idle.job.Job``."""
+
+    version = VERSION
+    needs: Needs = "nothing"
+
+    def __init__(
+        self, name: str, trigger: Trigger, plan: PlanJob, options: type[Struct] = SummariesOptions
+    ) -> None:
+        """Open a job over the rows of `PURPOSES` with its name."""
+        self.name, self.trigger, self.Options = name, trigger, options
+        self._plan = plan
+        self._purposes = {key: row for key, row in PURPOSES.items() if row.job == name}
+
+    def plan(self, context: JobContext) -> Plan | None:
+        """Return the summaries that are due; see ``idle.job.Job``."""
+        return self._plan(self.name, context) if context.options.enabled else None
+
+    async def step(self, task: Task, context: JobContext) -> WriteBatch:
+        """Make one summary, or find the topics again; see ``idle.job.Job``."""
+        if self.name == "topics" and task.key == GROUP_TOPICS:
+            return await group_sessions(task.scope, context)
+        kind = task.key.partition("/")[0]  # of a period: "day/2026-05-12"
+        purpose = self._purposes.get(kind) or next(iter(self._purposes.values()))
+        return await _summarise(purpose, task, context)
+
+    def split(self, task: Task) -> tuple[Task, ...]:
+        """Let the LLM read half as much of each turn; none once that does not help."""
+        note = _note_of(task)
+        if note.half >= MAX_HALVINGS:
+            return ()
+        return (replace(task, note=encode(replace(note, half=note.half + 1))),)
+
+
+# ------------------------------------------------------------------- plans
+
+
+def _mark(snapshot: Snapshot, context: JobContext) -> str:
+    """Return what makes every summary due again when it changes."""
+    return f"{VERSION}.{snapshot.forget_epoch()}.{context.llm is not None:d}"
+
+
+def _plan_sessions(job: str, context: JobContext) -> Plan | None:
+    """Look at the sessions in which something was said since the last plan."""
+    purpose = next(row for row in PURPOSES.values() if row.job == job)
+    assert purpose.due is not None
+    with context.snapshot() as snapshot:
+        before, mark = snapshot.cursor(job), _mark(snapshot, context)
+        note = decode_note(before, SummariesCursor)
+        progress = Progress()
+        if before is not None and note.mark == mark:
+            progress = Progress(before.position, note.open)
+        sessions, progress = read_sessions(snapshot, progress, context, wait=purpose.wait)
+        tasks = [task for one, _ in sessions for task in purpose.due(snapshot, one, context)]
+    note = SummariesCursor(mark, progress.open)
+    cursor = Cursor(name=job, position=progress.upto, note=encode(note))
+    return None if cursor == before else Plan(tasks=tuple(tasks), cursor=cursor)
+
+
+def _plan_periods(job: str, context: JobContext) -> Plan | None:
+    """Compare days and weeks with their sessions.
+
+    The cursor says up to which change of the store that was done, and when the next period ends: a
+    plan that finds nothing new reads two rows.
+    """
+    with context.snapshot() as snapshot:
+        before, changed = snapshot.cursor(job), snapshot.last_change()
+        note, mark = (
+            decode_note(before, PeriodsCursor),
+            f"{_mark(snapshot, context)} {context.zone}",
+        )
+        over = note.next is not None and note.next <= context.now
+        if before and before.position == changed and note.mark == mark and not over:
+            return None
+        tasks, ends = list[Task](), list[datetime]()
+        for scope in context.scopes():
+            due, going_on = periods_due(snapshot, scope, context)
+            tasks += due
+            ends += going_on
+    note = PeriodsCursor(mark, min(ends, default=None))
+    cursor = Cursor(name=job, position=changed, note=encode(note))
+    return None if cursor == before and not tasks else Plan(tasks=tuple(tasks), cursor=cursor)
+
+
+def _plan_topics(job: str, context: JobContext) -> Plan | None:
+    """Find all topics again after something was forgotten, or an LLM came."""
+    with context.snapshot() as snapshot:
+        before = snapshot.cursor(job)
+        cursor = Cursor(name=job, position=0, note=_mark(snapshot, context))
+    if before == cursor:
+        return None
+    tasks = tuple(group_task(scope, context.now) for scope in context.scopes())
+    return Plan(tasks=tasks, cursor=cursor)
+
+
+# ------------------------------------------------------------------- one summary
+
+
+async def _summarise(purpose: SummaryPurpose, task: Task, context: JobContext) -> WriteBatch:
+    with context.snapshot() as snapshot:
+        found = purpose.read(snapshot, task, context)
+        persona = _persona(snapshot, task.scope)
+    if found is None:
+        return WriteBatch()
+    subject, old, now = found.subject, found.old, context.now
+    if subject is None:
+        return WriteBatch(
+            memories=archived(old, now) if old else (),
+            drop=((task.scope, old.id),) if old else (),
+        )
+    if not is_stale(old, subject.digest, llm=context.llm is not None):
+        return WriteBatch()
+    by_rule_stands = purpose.rules_apart or not is_stale(old, subject.digest, llm=False)
+    text, again = await _text(purpose, task, found, persona, by_rule_stands, context)
+    if text is None:
+        return _batch((), again)
+    if purpose is PURPOSES["topic"]:
+        subject = replace(subject, name=topic_name(text))
+    made = summary(subject, text, Made(job=purpose.job, version=VERSION), now)
+    return _batch(replacing(made, old, now), again, purpose.follow_up(made, task, context))
+
+
+def _batch(
+    memories: Sequence[Memory], again: tuple[Task, ...], more: Iterable[Task] = ()
+) -> WriteBatch:
+    """Return what a step writes; a task that is put again replaces the one that is done."""
+    return WriteBatch(memories=tuple(memories), tasks=(*again, *more), retask=bool(again))
+
+
+def _persona(snapshot: Snapshot, scope: str) -> str:
+    """Return the latest persona of the agent that any LLM may see; "" for none."""
+    every = snapshot.memories(scope, PERSONA)
+    found = [m for m in every if m.retired_at is None and not m.local_only]
+    return max(found, key=lambda m: m.recorded_at or m.valid_from).text if found else ""
+
+
+async def _text(
+    purpose: SummaryPurpose,
+    task: Task,
+    found: SummaryInput,
+    persona: str,
+    by_rule_stands: bool,
+    context: JobContext,
+) -> tuple[SummaryText | None, tuple[Task, ...]]:
+    """Summarise by the LLM, or by a rule for as long as that does not work.
+
+    Returns:
+        The text, None where the rule's summary stays; and the task again where the LLM is still to
+        be asked.
+
+    Raises:
+        BadAnswerError: Nothing of the LLM's reply can be used, and a rule's summary stands.
+    """
+    if context.llm is None:
+        return (None if by_rule_stands else await _text_by_rule(found, context)), ()
+    try:
+        return await _text_by_llm(purpose, task, found, persona, context), ()
+    except (EndpointError, EndpointRefusedError):
+        again = replace(task, not_before=context.now + RETRY_AFTER)
+    except BadAnswerError:
+        if by_rule_stands:
+            raise
+        retry_at = context.now + RETRY_AFTER / 10
+        again = replace(task, attempts=task.attempts + 1, not_before=retry_at)
+    return (None if by_rule_stands else await _text_by_rule(found, context)), (again,)
+
+
+def _note_of(task: Task) -> SummaryNote:
+    return msgspec.json.decode(task.note, type=SummaryNote) if task.note else SummaryNote()
+
+
+async def _text_by_llm(
+    purpose: SummaryPurpose, task: Task, found: SummaryInput, persona: str, context: JobContext
+) -> SummaryText:
+    assert context.llm is not None
+    wording, turns = purpose.prompt, found.turns
+    system = instruction(wording, persona)
+    room = context.llm.prompt_tokens - estimate_tokens(system) - FRAME_TOKENS - wording.max_tokens
+    room = max(MIN_RECORD_TOKENS, room) >> _note_of(task).half
+    prompt = Prompt(
+        job=task.job,
+        version=VERSION,
+        system=system,
+        user=fenced(turns, context.zone, fitting(turns, room, TURN_CHARS)),
+        max_tokens=wording.max_tokens,
+        temperature=wording.temperature,
+    )
+    answer = await context.llm.complete(prompt, Reflection)
+    text = check_reply(answer.value, wording, ground(turns, context.zone))
+    if text is None:
+        raise BadAnswerError("nothing of the summary holds")
+    return replace(text, model=answer.model)
+
+
+async def _text_by_rule(found: SummaryInput, context: JobContext) -> SummaryText:
+    said = said_lines(found.turns)
+    made = await context.embed([line.text for line in said]) if context.space else None
+    vectors = made.vectors if made is not None and len(made.vectors) == len(said) else None
+    options = getattr(context.options, "rule", ExtractiveOptions())
+    return by_rule(found.turns, said, vectors, Tokenizer(), options)
+
+
+# ------------------------------------------------------------------- the jobs
+
+_AFTER_SESSIONS = Trigger(session_end=True, every_s=300.0)
+SUMMARY_JOBS = {
+    job.name: job
+    for job in (
+        SummaryJob("session_summary", _AFTER_SESSIONS, _plan_sessions),
+        SummaryJob("window_summary", replace(_AFTER_SESSIONS, turns=5), _plan_sessions),
+        SummaryJob("meta_summary", _AFTER_SESSIONS, _plan_sessions),
+        SummaryJob("rollups", _AFTER_SESSIONS, _plan_periods),
+        SummaryJob("topics", replace(_AFTER_SESSIONS, every_s=3600.0), _plan_topics, TopicsOptions),
+    )
+}
+# Jobs whose options are the section [summaries]; any other job's section has its name.
+SHARED_SECTION = tuple(name for name in SUMMARY_JOBS if name != "topics")

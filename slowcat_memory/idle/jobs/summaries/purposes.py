@@ -1,0 +1,451 @@
+"""The six purposes of summaries, as a table: what each reads, when it is due, and what follows.
+
+Session, window (a part of a long session), meta (of windows), day, week and topic. A window is made
+from turns alone, so nothing is summarised twice. Sessions between which only the line broke count as
+one conversation, which belongs to the day on which it began. A summary that goes out of date is made
+anew in place of the one before (see ``core.summaries.summary``).
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.memory.kinds import SESSION_SUMMARY, SUMMARY
+from slowcat_memory.core.summaries import prompt
+from slowcat_memory.core.summaries.extractive import ExtractiveOptions
+from slowcat_memory.core.summaries.prompt import VERSION, Purpose
+from slowcat_memory.core.summaries.summary import (
+    DAY,
+    META,
+    TOPIC,
+    WEEK,
+    WINDOW,
+    Subject,
+    as_turn,
+    conversations,
+    current,
+    digest_of,
+    is_stale,
+    items,
+    of_summaries,
+    of_turns,
+    until,
+)
+from slowcat_memory.core.time.periods import Period, PeriodKind, period_of
+from slowcat_memory.core.time.stretches import stretches
+from slowcat_memory.idle.job import JobContext
+from slowcat_memory.idle.jobs.extraction.session_extractor import may_see, visible_turns
+from slowcat_memory.records import Memory, Session, Task, Turn
+from slowcat_memory.store import Snapshot
+
+GROUP_TOPICS = "group"  # key of the task that clusters sessions
+MIN_PARTS = 2  # summaries that are worth a summary
+TOPIC_PARTS = 24  # the latest sessions of a topic that its summary is made from
+Domain = Literal["", "support", "sales", "interview", "voice"]
+WINDOW_TURNS: dict[Domain, int] = {"": 20, "support": 10, "sales": 20, "interview": 50, "voice": 5}
+
+
+class SummariesOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How conversations are summarised.
+
+    Attributes:
+        enabled: Whether they are.
+        domain: What the conversations are: support (10), sales (20), interview (50) or voice (5)
+            set how many turns of a long one a window holds; "" takes 20.
+        window: The same as a number of turns; 0 for that of the domain.
+        meta_windows: Windows per meta summary.
+        meta_turns: Turns of a session from which it gets meta summaries.
+        least_turns: Turns from which a session is summarised.
+        rest_s: Seconds of silence after which a session that has not ended is summarised.
+        heal_s: Sessions with fewer seconds of silence between them count as one conversation: the
+            line broke, and they went on.
+        days: Whether days are summarised.
+        weeks: Whether weeks are.
+        words: Most words of a summary that is made without an LLM.
+        share: Its most share of the words that were said: 0.28 leaves out 72 %.
+    """
+
+    enabled: bool = True
+    domain: Domain = ""
+    window: Annotated[int, Meta(ge=0, le=1_000)] = 0
+    meta_windows: Annotated[int, Meta(ge=2, le=100)] = 5
+    meta_turns: Annotated[int, Meta(ge=0, le=100_000)] = 100
+    least_turns: Annotated[int, Meta(ge=1, le=1_000)] = 2
+    rest_s: Annotated[float, Meta(ge=0.0, le=86_400.0)] = 300.0
+    heal_s: Annotated[float, Meta(ge=0.0, le=86_400.0)] = 600.0
+    days: bool = True
+    weeks: bool = True
+    words: Annotated[int, Meta(ge=10, le=1_000)] = 90
+    share: Annotated[float, Meta(gt=0.0, le=1.0)] = 0.28
+
+    @property
+    def rule(self) -> ExtractiveOptions:
+        """How a summary is made without an LLM."""
+        return ExtractiveOptions(words=self.words, share=self.share)
+
+    @property
+    def window_turns(self) -> int:
+        """Turns per window."""
+        return max(2, self.window or WINDOW_TURNS[self.domain])
+
+
+class SummaryInput(Struct, frozen=True):
+    """What a summary is to be made from.
+
+    Attributes:
+        subject: What it is about; None when nothing is left of that, and the summary goes.
+        turns: What the LLM reads: turns, or summaries in their form.
+        old: The summary that there is.
+    """
+
+    subject: Subject | None
+    turns: Sequence[Turn]
+    old: Memory | None
+
+
+class SummaryPurpose(Struct, frozen=True, kw_only=True):
+    """A row of the table.
+
+    Attributes:
+        job: Name of the job that makes it.
+        kind: Of its memories.
+        prompt: What the LLM is asked for.
+        rank: Of its tasks.
+        read: Reads what a task is about; None when there is nothing to do.
+        due: Returns the tasks of a session; None for what is not made of one session.
+        wait: Whether ``due`` waits until the session has ended, or rests.
+        follow_up: Returns the tasks that a new summary makes due.
+        rules_apart: A summary by rule is made elsewhere; its tasks are for the LLM.
+    """
+
+    job: str
+    kind: str
+    prompt: Purpose
+    rank: int
+    read: Callable[[Snapshot, Task, JobContext], SummaryInput | None]
+    due: Callable[[Snapshot, Session, JobContext], Iterable[Task]] | None = None
+    wait: bool = False
+    follow_up: Callable[[Memory, Task, JobContext], Iterable[Task]] = lambda made, task, context: ()
+    rules_apart: bool = False
+
+    def task(self, scope: str, key: str, created: datetime, sources: tuple[int, ...] = ()) -> Task:
+        """Return a task."""
+        return Task(
+            id=f"{self.job}/{scope}/{key}", job=self.job, key=key, scope=scope, created=created,
+            rank=self.rank, sources=sources,
+        )  # fmt: skip
+
+
+# ------------------------------------------------------------------- sessions
+
+
+def _read_session(snapshot: Snapshot, task: Task, context: JobContext) -> SummaryInput | None:
+    session = snapshot.session(task.key)
+    turns = visible_turns(snapshot, session, context) if session else []
+    id = f"{SESSION_SUMMARY}/{task.key}"
+    old = snapshot.memory(task.scope, id)
+    if len(turns) < context.options.least_turns:
+        return SummaryInput(None, turns, old)
+    return SummaryInput(_subject_of_turns(id, SESSION_SUMMARY, turns, snapshot), turns, old)
+
+
+def _session_due(snapshot: Snapshot, session: Session, context: JobContext) -> Iterator[Task]:
+    turns = visible_turns(snapshot, session, context) if session.turns else []
+    old = snapshot.memory(session.scope, f"{SESSION_SUMMARY}/{session.id}")
+    if len(turns) < context.options.least_turns:
+        due = old is not None and old.retired_at is None
+    else:
+        due = is_stale(old, digest_of(VERSION, of_turns(turns)), llm=context.llm is not None)
+    if due:
+        yield PURPOSES["session"].task(session.scope, session.id, session.last)
+
+
+def _after_session(made: Memory, task: Task, context: JobContext) -> Iterator[Task]:
+    """Yield the tasks of its day and week, if they are over, and of the topics."""
+    for kind in period_kinds(context):
+        period = period_of(kind, made.valid_from, context.zone)
+        if period.end <= context.now:
+            yield period_task(made.scope, period)
+    yield group_task(made.scope, context.now)
+
+
+def session_summaries(snapshot: Snapshot, scope: str) -> list[Memory]:
+    """Return the current summaries of a scope's sessions, the earliest first."""
+    every = current(snapshot.memories(scope, f"{SESSION_SUMMARY}/"))
+    return sorted(every, key=lambda memory: (memory.valid_from, memory.id))
+
+
+# ------------------------------------------------------------------- windows of a long session
+
+
+def _read_window(snapshot: Snapshot, task: Task, context: JobContext) -> SummaryInput | None:
+    session = snapshot.session(task.key.rpartition("/")[0])
+    seen = visible_turns(snapshot, session, context) if session else []
+    turns = [turn for turn in seen if turn.id in task.sources]
+    if not turns:
+        return None
+    id = f"{WINDOW}/{task.key}"
+    subject = _subject_of_turns(id, WINDOW, turns, snapshot)
+    return SummaryInput(subject, turns, snapshot.memory(task.scope, id))
+
+
+def _windows_due(snapshot: Snapshot, session: Session, context: JobContext) -> Iterator[Task]:
+    if session.turns <= context.options.window_turns:
+        return
+    turns = visible_turns(snapshot, session, context)
+    windows = _of_session(snapshot, session.scope, session.id, WINDOW)
+    covered = {id for memory in windows for id in memory.sources}
+    parts = stretches([turn.id for turn in turns], covered, context.options.window_turns)
+    if context.llm is not None:
+        parts += [m.sources for m in windows if m.made is not None and not m.made.model]
+    for part in parts:
+        key = f"{session.id}/{part[0]}"
+        yield PURPOSES["window"].task(session.scope, key, session.last, part)
+
+
+def _after_window(made: Memory, task: Task, context: JobContext) -> Iterable[Task]:
+    id = task.key.rpartition("/")[0]
+    with context.snapshot() as snapshot:
+        session = snapshot.session(id)
+        turns = len(visible_turns(snapshot, session, context)) if session else 0
+        windows = _of_session(snapshot, task.scope, id, WINDOW)
+        metas = _of_session(snapshot, task.scope, id, META)
+    windows = [*(memory for memory in windows if memory.id != made.id), made]
+    windows.sort(key=lambda memory: memory.sources)
+    return list(_metas_of_windows(task.scope, id, windows, metas, turns, context))
+
+
+# ------------------------------------------------------------------- summaries of windows
+
+
+def _read_meta(snapshot: Snapshot, task: Task, context: JobContext) -> SummaryInput | None:
+    windows = _of_session(snapshot, task.scope, task.key.rpartition("/")[0], WINDOW)
+    parts = may_see([m for m in windows if set(m.sources) & set(task.sources)], context)
+    if len(parts) < MIN_PARTS:
+        return None
+    id = f"{META}/{task.key}"
+    turns = len({turn for memory in parts for turn in memory.sources})
+    subject = _subject_of_summaries(id, META, parts, until=until(parts[-1]), turns=turns)
+    return SummaryInput(subject, _as_turns(parts), snapshot.memory(task.scope, id))
+
+
+def _metas_due(snapshot: Snapshot, session: Session, context: JobContext) -> Iterator[Task]:
+    if session.turns < context.options.meta_turns:
+        return
+    windows = _of_session(snapshot, session.scope, session.id, WINDOW)
+    metas = _of_session(snapshot, session.scope, session.id, META)
+    yield from _metas_of_windows(session.scope, session.id, windows, metas, session.turns, context)
+
+
+def _metas_of_windows(
+    scope: str,
+    session: str,
+    windows: Sequence[Memory],
+    metas: Sequence[Memory],
+    turns: int,
+    context: JobContext,
+) -> Iterator[Task]:
+    """Yield the tasks for windows that no meta summary covers, and for those made anew since."""
+    options, by_id = context.options, {memory.id: memory for memory in windows}
+    if turns < options.meta_turns:
+        return
+    covered = {id for memory in metas for id in items(memory, "covers")}
+    ids = [memory.id for memory in windows]
+    groups = stretches(ids, covered, max(MIN_PARTS, options.meta_windows), MIN_PARTS)
+    for memory in metas:
+        left = tuple(id for id in items(memory, "covers") if id in by_id)
+        digest = digest_of(VERSION, of_summaries(by_id[id] for id in left))
+        if len(left) >= MIN_PARTS and is_stale(memory, digest, llm=context.llm is not None):
+            groups.append(left)
+    for group in groups:
+        first = by_id[group[0]]
+        sources = tuple(sorted({turn for id in group for turn in by_id[id].sources}))
+        key = f"{session}/{first.sources[0]}"
+        yield PURPOSES["meta"].task(scope, key, first.valid_from, sources)
+
+
+def _of_session(snapshot: Snapshot, scope: str, session: str, kind: str) -> list[Memory]:
+    found = current(snapshot.memories(scope, f"{kind}/{session}/"))
+    return sorted(found, key=lambda memory: memory.sources)
+
+
+# ------------------------------------------------------------------- days and weeks
+
+
+def _read_period(snapshot: Snapshot, task: Task, context: JobContext) -> SummaryInput | None:
+    kind: PeriodKind = "day" if task.key.startswith("day/") else "week"
+    id = f"{SUMMARY}/{task.key}"
+    found = by_period(session_summaries(snapshot, task.scope), kind, context)
+    period, every = found.get(id, (None, []))
+    old = snapshot.memory(task.scope, id)
+    if period is None:
+        return SummaryInput(None, [], old)
+    parts = may_see(every, context)
+    if not parts or period.end > context.now:
+        return None
+    kind_of_memory = f"{SUMMARY}/{kind}"
+    subject = _subject_of_summaries(id, kind_of_memory, parts, start=period.start, until=period.end)
+    return SummaryInput(subject, _as_turns(parts), old)
+
+
+def by_period(
+    sessions: Sequence[Memory], kind: PeriodKind, context: JobContext
+) -> dict[str, tuple[Period, list[Memory]]]:
+    """Group session summaries by period, each conversation as a whole.
+
+    Returns:
+        Period and summaries, by the id of the period's summary.
+    """
+    gap = timedelta(seconds=context.options.heal_s)
+    found: dict[str, tuple[Period, list[Memory]]] = {}
+    for conversation in conversations(sessions, gap):
+        period = period_of(kind, conversation[0].valid_from, context.zone)
+        id = f"{SUMMARY}/{kind}/{period.name}"
+        found.setdefault(id, (period, []))[1].extend(conversation)
+    return found
+
+
+def periods_due(
+    snapshot: Snapshot, scope: str, context: JobContext
+) -> tuple[list[Task], list[datetime]]:
+    """Return the tasks of the periods that are over, and when those end that still go on."""
+    tasks, ends = list[Task](), list[datetime]()
+    sessions, llm = session_summaries(snapshot, scope), context.llm is not None
+    for kind in period_kinds(context):
+        stored = {m.id: m for m in current(snapshot.memories(scope, f"{SUMMARY}/{kind}/"))}
+        found = by_period(sessions, kind, context)
+        for id, (period, every) in found.items():
+            parts = may_see(every, context)
+            digest = digest_of(VERSION, of_summaries(parts))
+            if period.end > context.now:
+                ends.append(period.end)
+            elif parts and is_stale(stored.get(id), digest, llm=llm):
+                tasks.append(period_task(scope, period))
+        for id, memory in stored.items():
+            if id not in found:  # its sessions are gone, or belong to another period now
+                name = id.rpartition("/")[2]
+                tasks.append(
+                    period_task(scope, Period(memory.valid_from, until(memory), name, kind))
+                )
+    return tasks, ends
+
+
+def period_kinds(context: JobContext) -> list[PeriodKind]:
+    """Return the kinds of periods that are summarised."""
+    wanted: tuple[tuple[PeriodKind, bool], ...] = (
+        ("day", context.options.days),
+        ("week", context.options.weeks),
+    )
+    return [kind for kind, is_wanted in wanted if is_wanted]
+
+
+def period_task(scope: str, period: Period) -> Task:
+    """Return the task of a day or week."""
+    return PURPOSES[period.kind].task(scope, f"{period.kind}/{period.name}", period.end)
+
+
+# ------------------------------------------------------------------- topics
+
+
+def _read_topic(snapshot: Snapshot, task: Task, context: JobContext) -> SummaryInput | None:
+    old = snapshot.memory(task.scope, f"{TOPIC}/{task.key}")
+    if old is None:
+        return None
+    members = items(old, "covers")
+    read = (snapshot.memory(task.scope, id) for id in members)
+    parts = [memory for memory in read if memory and memory.retired_at is None]
+    parts.sort(key=lambda memory: memory.valid_from)
+    seen = may_see(parts, context)[-TOPIC_PARTS:]
+    return (
+        SummaryInput(topic_subject(old.id, members, parts), _as_turns(seen), old) if seen else None
+    )
+
+
+def topic_subject(id: str, members: tuple[str, ...], parts: Sequence[Memory]) -> Subject:
+    """Return the subject of a topic's summary; its name follows from the summary's text."""
+    return _subject_of_summaries(id, TOPIC, parts, until=max(map(until, parts)), covers=members)
+
+
+def group_task(scope: str, now: datetime) -> Task:
+    """Return the task that finds a scope's topics again."""
+    task = PURPOSES["topic"].task(scope, GROUP_TOPICS, now)
+    return replace(task, rank=task.rank - 1)  # before the summaries of the topics that it finds
+
+
+# ------------------------------------------------------------------- subjects
+
+
+def _subject_of_turns(id: str, kind: str, turns: Sequence[Turn], snapshot: Snapshot) -> Subject:
+    chunks = (snapshot.memory(turn.scope, chunk_id(turn.id)) for turn in turns)
+    return Subject(
+        id=id,
+        kind=kind,
+        scope=turns[0].scope,
+        start=turns[0].at,
+        until=turns[-1].at,
+        sources=tuple(turn.id for turn in turns),
+        digest=digest_of(VERSION, of_turns(turns)),
+        turns=len(turns),
+        local_only=any(memory is not None and memory.local_only for memory in chunks),
+    )
+
+
+def _subject_of_summaries(
+    id: str,
+    kind: str,
+    parts: Sequence[Memory],
+    *,
+    until: datetime,
+    start: datetime | None = None,
+    turns: int | None = None,
+    covers: tuple[str, ...] | None = None,
+) -> Subject:
+    counted = sum(int(memory.facets.get("turns", 0)) for memory in parts)
+    return Subject(
+        id=id,
+        kind=kind,
+        scope=parts[0].scope,
+        start=start or parts[0].valid_from,
+        until=until,
+        sources=tuple(sorted({turn for memory in parts for turn in memory.sources})),
+        digest=digest_of(VERSION, of_summaries(parts)),
+        covers=tuple(memory.id for memory in parts) if covers is None else covers,
+        turns=counted if turns is None else turns,
+        local_only=any(memory.local_only for memory in parts),
+    )
+
+
+def _as_turns(memories: Sequence[Memory]) -> list[Turn]:
+    return [as_turn(memory, number) for number, memory in enumerate(memories, start=1)]
+
+
+# ------------------------------------------------------------------- the table
+
+PURPOSES = {
+    "session": SummaryPurpose(
+        job="session_summary", kind=SESSION_SUMMARY, prompt=prompt.SESSION, rank=45,
+        read=_read_session, due=_session_due, wait=True, follow_up=_after_session,
+    ),
+    "window": SummaryPurpose(
+        job="window_summary", kind=WINDOW, prompt=prompt.WINDOW, rank=47,
+        read=_read_window, due=_windows_due, follow_up=_after_window,
+    ),
+    "meta": SummaryPurpose(
+        job="meta_summary", kind=META, prompt=prompt.META, rank=48,
+        read=_read_meta, due=_metas_due,
+    ),
+    "day": SummaryPurpose(
+        job="rollups", kind=DAY, prompt=prompt.DAY, rank=55, read=_read_period,
+    ),
+    "week": SummaryPurpose(
+        job="rollups", kind=WEEK, prompt=prompt.WEEK, rank=60, read=_read_period,
+    ),
+    "topic": SummaryPurpose(
+        job="topics", kind=TOPIC, prompt=prompt.TOPIC, rank=71, read=_read_topic,
+        rules_apart=True,
+    ),
+}  # fmt: skip
