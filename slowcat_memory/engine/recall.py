@@ -7,7 +7,7 @@ from typing import TypedDict, Unpack
 
 import numpy as np
 
-from slowcat_memory.core.query.follow_up import Said
+from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.render.excerpt import relevant
 from slowcat_memory.core.render.memory_block import Cut, Packed, pack
 from slowcat_memory.engine.wiring import Parts
@@ -37,7 +37,7 @@ class Asked(TypedDict, total=False):
     exclude: frozenset[str]
     exclude_words: frozenset[str]
     vector: Encoded | np.ndarray | None
-    dialogue: Sequence[Said]
+    dialogue: Sequence[DialogueTurn]
 
 
 class Asking(Parts):
@@ -106,7 +106,9 @@ class Asking(Parts):
 
         return Prefetch(begin, self.config.prefetch, loop.time, loop.call_later)
 
-    def encode(self, text: str, scope: str, dialogue: Sequence[Said] = ()) -> Encoded | None:
+    def encode(
+        self, text: str, scope: str, dialogue: Sequence[DialogueTurn] = ()
+    ) -> Encoded | None:
         """Embed a query ahead of its recall. Takes milliseconds: call it from a thread.
 
         Args:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from slowcat_memory.core.query.understand import Ask, AskOptions, understand
+from slowcat_memory.core.query.understand import AskOptions, ParsedQuery, parse_query
 from slowcat_memory.core.ranking.fusion import FuseOptions
 from slowcat_memory.core.ranking.priors import RankOptions
 from slowcat_memory.core.text.normalize import Tokenizer
@@ -87,8 +87,8 @@ class Mind:
         self.fetched_tokens += ids
         return [self.tokens.get(i) for i in ids]
 
-    def understand(self, asked: Query, searcher: Searcher) -> Ask:
-        return understand(
+    def understand(self, asked: Query, searcher: Searcher) -> ParsedQuery:
+        return parse_query(
             asked.text,
             asked.now,
             UTC,

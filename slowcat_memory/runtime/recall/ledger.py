@@ -7,9 +7,8 @@ log when somebody wants to know, so that forgetting them empties the ledger too.
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory.chunk import chunk_id
-from slowcat_memory.core.query.follow_up import Said, with_context
 from slowcat_memory.core.query.recall_gate import GateOptions, judge
-from slowcat_memory.core.query.understand import AskOptions
+from slowcat_memory.core.query.understand import AskOptions, DialogueTurn, with_context
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.records import LedgerEntry, Offer, Turn
 from slowcat_memory.runtime.recall.query import Recollection
@@ -61,7 +60,7 @@ def _elsewhere(scope: str, turn: Turn) -> str:
     return "" if scope == turn.scope else scope
 
 
-def dialogue_before(snapshot: Snapshot, turn: Turn) -> tuple[Said, ...]:
+def dialogue_before(snapshot: Snapshot, turn: Turn) -> tuple[DialogueTurn, ...]:
     """Read the turns that a query could lean on.
 
     Args:
@@ -71,11 +70,11 @@ def dialogue_before(snapshot: Snapshot, turn: Turn) -> tuple[Said, ...]:
     Returns:
         The two turns before it in its session, oldest first.
     """
-    said: list[Said] = []
+    said: list[DialogueTurn] = []
     id_ = turn.id
     while len(said) < 2 and (id_ := snapshot.turn_before(turn.scope, turn.session, id_)):
         if earlier := snapshot.turn(id_):
-            said.append(Said(earlier.text, earlier.at, chunk_id(id_)))
+            said.append(DialogueTurn(earlier.text, earlier.at, chunk_id(id_)))
     return tuple(reversed(said))
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, Optional
 import numpy as np
 from msgspec import Struct
 
-from slowcat_memory.core.query.follow_up import Said
+from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.ranking.abstention import Signs
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.providers import Encoded
@@ -72,7 +72,7 @@ class Query(Struct, frozen=True, kw_only=True):
     keep_share: float = 0.0
     doubt: float = 0.0
     vector: Encoded | np.ndarray | None = None
-    dialogue: tuple[Said, ...] = ()
+    dialogue: tuple[DialogueTurn, ...] = ()
     also: tuple[str, ...] = ()
     local: bool = False
 

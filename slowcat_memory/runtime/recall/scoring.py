@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.feedback.votes import votes
-from slowcat_memory.core.query.understand import Ask
+from slowcat_memory.core.query.understand import ParsedQuery
 from slowcat_memory.core.ranking import fusion
 from slowcat_memory.core.ranking.calibration import probability
 from slowcat_memory.core.ranking.entity_hop import LinkOptions, Links
@@ -93,7 +93,7 @@ class Scoring:
         self._searcher, self._tokens = searcher, tokens
         self._fusing, self._ranking = fusing, ranking
 
-    def first(self, found: Candidates, ask: Ask, ceiling: float, query: Query) -> Scored:
+    def first(self, found: Candidates, ask: ParsedQuery, ceiling: float, query: Query) -> Scored:
         """Score by everything but the tokens.
 
         Args:

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from slowcat_memory.core.query.recall_gate import GateOptions, Need
-from slowcat_memory.core.query.understand import Ask, AskOptions, understand
+from slowcat_memory.core.query.understand import AskOptions, ParsedQuery, parse_query
 from slowcat_memory.core.ranking.abstention import probability
 from slowcat_memory.core.ranking.entity_hop import LinkOptions
 from slowcat_memory.core.ranking.fusion import FuseOptions
@@ -258,7 +258,7 @@ class Retrieval:
         return [self._of(query, scope) for scope in scopes]
 
     def _of(self, query: Query, scope: str) -> Query:
-        """Ask one scope alone, and leave out what must stay on this machine."""
+        """ParsedQuery one scope alone, and leave out what must stay on this machine."""
         kept = frozenset() if query.local else self._namespaces.get(scope).local_only()
         if kept:
             self._metrics.count("local_only_withheld")
@@ -384,8 +384,8 @@ class Retrieval:
             self._options.links,
         )
 
-    def _understand(self, query: Query, searcher: Searcher) -> Ask:
-        return understand(
+    def _understand(self, query: Query, searcher: Searcher) -> ParsedQuery:
+        return parse_query(
             query.text,
             query.now,
             self._zone,

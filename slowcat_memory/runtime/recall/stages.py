@@ -14,8 +14,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory.validity import holds
-from slowcat_memory.core.query.follow_up import Said
-from slowcat_memory.core.query.understand import Ask
+from slowcat_memory.core.query.understand import DialogueTurn, ParsedQuery
 from slowcat_memory.core.ranking import calibration, fusion
 from slowcat_memory.core.ranking.abstention import Signs, names_in, probability
 from slowcat_memory.core.ranking.entity_hop import LinkOptions, Links
@@ -32,7 +31,7 @@ from slowcat_memory.runtime.recall.weighed import DUPLICATE, GONE, HEARD, OVER, 
 
 Fetch = Callable[[str, Sequence[str]], dict[str, Memory]]
 TOLD = 20  # memories that are too weak, of which the ledger may tell
-Understand = Callable[[Query, Searcher], Ask]
+Understand = Callable[[Query, Searcher], ParsedQuery]
 
 
 class Progress:
@@ -41,7 +40,7 @@ class Progress:
     def __init__(self) -> None:
         """Start with nothing."""
         self.lexical: Lexical | None = None
-        self.ask: Ask | None = None  # as it was understood
+        self.ask: ParsedQuery | None = None  # as it was understood
         self.encoded: Encoded | None = None  # once it was embedded
         self.done: Recollection | None = None  # all of it
         self.settled: Recollection | None = None  # what a late turn can have without the store
@@ -114,7 +113,7 @@ class Recall:
             encoded = None  # it points nowhere: words say more
         return self._finish(query, ask, lexical, encoded, watch)
 
-    def encode(self, ask: Ask) -> Encoded | None:
+    def encode(self, ask: ParsedQuery) -> Encoded | None:
         """Embed a query.
 
         Args:
@@ -174,7 +173,7 @@ class Recall:
         turned = vector + self._dialogue * np.mean(found, axis=0)
         return turned / max(float(np.linalg.norm(turned)), 1e-9)
 
-    def _said(self, said: Said) -> np.ndarray | None:
+    def _said(self, said: DialogueTurn) -> np.ndarray | None:
         """Look a turn's vector up; one that no memory keeps is embedded."""
         if said.memory:
             return self._searcher.vector(said.memory)
@@ -184,7 +183,7 @@ class Recall:
     def _finish(
         self,
         query: Query,
-        ask: Ask,
+        ask: ParsedQuery,
         lexical: Lexical,
         encoded: Encoded | None,
         watch: "_Stopwatch",
@@ -217,7 +216,7 @@ class Recall:
     def _score(
         self,
         query: Query,
-        ask: Ask,
+        ask: ParsedQuery,
         lexical: Lexical,
         encoded: Encoded | None,
         turned: np.ndarray | None,
@@ -236,7 +235,7 @@ class Recall:
             watch.lap("tokens")
         return scored
 
-    def _signs(self, ask: Ask, scored: Scored) -> Signs:
+    def _signs(self, ask: ParsedQuery, scored: Scored) -> Signs:
         """Gather what speaks for anything answering."""
         names = names_in(ask.words)
         strangers = [name for name in names if not self._searcher.knows(name)]
@@ -247,7 +246,7 @@ class Recall:
             memories=len(self._searcher),
         )
 
-    def _hits(self, query: Query, ask: Ask, weighed: Weighed, fetch: Fetch) -> list[Hit]:
+    def _hits(self, query: Query, ask: ParsedQuery, weighed: Weighed, fetch: Fetch) -> list[Hit]:
         scored, order, reasons = weighed.scored, weighed.order, weighed.reasons
         ids, scores = scored.found.ids, scored.scores
         least = -np.inf  # of the best that is not heard: what stands in the context hides nothing
@@ -293,7 +292,7 @@ def _order(scored: Scored, query: Query) -> Weighed:
     return Weighed(scored, order, floored)
 
 
-def _amiss(memory: Memory | None, query: Query, ask: Ask) -> str:
+def _amiss(memory: Memory | None, query: Query, ask: ParsedQuery) -> str:
     """Say why a memory cannot be offered, "" when it can."""
     if memory is None:
         return GONE

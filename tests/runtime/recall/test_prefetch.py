@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.query.follow_up import Said
 from slowcat_memory.core.query.recall_gate import judge
+from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, Turn
@@ -387,8 +387,8 @@ def test_what_has_become_visible_between_the_two_is_not_offered(scene: Scene) ->
 
 
 def test_a_follow_up_is_asked_with_the_dialogue_it_leans_on(scene: Scene) -> None:
-    talk = (Said("Tell me about my brother Moritz", NOW), Said("What of him?", NOW))
-    other = (Said("Tell me about Lisbon in May", NOW), Said("What of it?", NOW))
+    talk = (DialogueTurn("Tell me about my brother Moritz", NOW), DialogueTurn("What of him?", NOW))
+    other = (DialogueTurn("Tell me about Lisbon in May", NOW), DialogueTurn("What of it?", NOW))
     leaning = "and what about him?"
 
     async def scenario() -> None:

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.query.follow_up import Said
-from slowcat_memory.core.query.understand import AskOptions
+from slowcat_memory.core.query.understand import AskOptions, DialogueTurn
 from slowcat_memory.core.ranking.fusion import FuseOptions
 from slowcat_memory.core.ranking.priors import RankOptions
 from slowcat_memory.engine import MemoryEngine
@@ -158,7 +157,7 @@ def test_the_stage_is_full_with_vectors(
 
 
 def test_a_follow_up_is_answered_by_what_was_talked_about(engine: MemoryEngine) -> None:
-    talk = (Said("Tell me about my brother Moritz", NOW), Said("What of him?", NOW))
+    talk = (DialogueTurn("Tell me about my brother Moritz", NOW), DialogueTurn("What of him?", NOW))
     retrieval = engine.retrieval(LOUD)
     assert said(retrieval, "and what about him?", dialogue=talk)[0] == TALK[4][2]
     assert "moritz" not in retrieval.search(asked("and what about him?")).words

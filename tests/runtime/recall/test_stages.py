@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.query.follow_up import Said
-from slowcat_memory.core.query.understand import AskOptions
+from slowcat_memory.core.query.understand import AskOptions, DialogueTurn
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.providers import Encoded
 from slowcat_memory.runtime.recall.stages import Progress
@@ -279,8 +278,8 @@ WORK = (
     memory("swim", "I swim on Sundays"),
 )
 TALK = (
-    Said("Where does my brother Moritz work?", NOW - timedelta(seconds=20)),
-    Said("He brews beer.", NOW - timedelta(seconds=10)),
+    DialogueTurn("Where does my brother Moritz work?", NOW - timedelta(seconds=20)),
+    DialogueTurn("He brews beer.", NOW - timedelta(seconds=10)),
 )
 
 
@@ -303,7 +302,7 @@ def test_a_late_follow_up_takes_them_too() -> None:
     assert mind.recall.settle(replace(asked, dialogue=()), Progress()).hits == []
 
 
-def cosine(mind: Mind, memory_id: str, text: str, *dialogue: Said) -> float:
+def cosine(mind: Mind, memory_id: str, text: str, *dialogue: DialogueTurn) -> float:
     """Of a memory and the vector that was searched with, which the dialogue may have turned."""
     searched: list[np.ndarray] = []
     candidates = mind.searcher.candidates
@@ -321,7 +320,7 @@ def cosine(mind: Mind, memory_id: str, text: str, *dialogue: Said) -> float:
 
 
 def test_the_dialogue_turns_the_vector_its_way() -> None:
-    text, said = "what was the plan", Said("the garage called", NOW)
+    text, said = "what was the plan", DialogueTurn("the garage called", NOW)
     for dialogue in (0.0, 0.5):
         mind = Mind(*WORK, asking=AskOptions(dialogue=dialogue))
         alone, turned = cosine(mind, "car", text), cosine(mind, "car", text, said)
@@ -329,7 +328,7 @@ def test_the_dialogue_turns_the_vector_its_way() -> None:
 
 
 def test_the_direction_is_the_mean_of_two_turns_by_their_weight() -> None:
-    said = [Said(text, NOW) for text in ("ignored", "the garage called", "sundays again")]
+    said = [DialogueTurn(text, NOW) for text in ("ignored", "the garage called", "sundays again")]
     turned = Mind(*WORK, asking=AskOptions(dialogue=0.5))
     asked, garage, sundays = (
         EMBEDDER.encode_query(text) for text in ("what was the plan", *[s.text for s in said[1:]])
@@ -345,7 +344,10 @@ def test_the_direction_is_the_mean_of_two_turns_by_their_weight() -> None:
 def test_a_turn_that_a_memory_keeps_is_looked_up_and_not_embedded() -> None:
     mind, texts = Mind(*WORK), list[str]()
     mind.recall._embed = lambda text: texts.append(text) or EMBEDDER.encode_query(text)  # type: ignore[func-returns-value]
-    kept, gone = Said("whatever it says", NOW, "car"), Said("whatever", NOW, "unknown")
+    kept, gone = (
+        DialogueTurn("whatever it says", NOW, "car"),
+        DialogueTurn("whatever", NOW, "unknown"),
+    )
     alone = cosine(mind, "car", "what was the plan")
     assert cosine(mind, "car", "what was the plan", kept, gone) > alone + 0.3
     assert texts == ["what was the plan"] * 2
@@ -361,14 +363,14 @@ def test_a_model_that_fails_on_the_dialogue_costs_its_direction_only() -> None:
         return EMBEDDER.encode_query(text) if len(asked) == 1 else None
 
     mind.recall._embed = once
-    assert cosine(mind, "car", "what was the plan", Said("the garage called", NOW)) == plain
+    assert cosine(mind, "car", "what was the plan", DialogueTurn("the garage called", NOW)) == plain
     assert len(asked) == 2
 
 
 def test_a_dialogue_of_the_opposite_leaves_a_vector() -> None:
     mind = Mind(*WORK, asking=AskOptions(dialogue=1.0))
     mind.recall._embed = lambda text: EMBEDDER.encode_query("car") * (-1 if text == "no" else 1)
-    found = mind.recall.run(query("what about it", dialogue=(Said("no", NOW),)))
+    found = mind.recall.run(query("what about it", dialogue=(DialogueTurn("no", NOW),)))
     assert found.stage == "full" and all(np.isfinite(hit.score) for hit in found.hits)
 
 
