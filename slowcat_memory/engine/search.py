@@ -5,7 +5,7 @@ from datetime import datetime
 from itertools import chain
 from typing import cast
 
-from slowcat_memory.core.memory.belief import believed
+from slowcat_memory.core.memory.validity import believed
 from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.engine.wiring import Parts, retrieval_options
 from slowcat_memory.index import Searcher
@@ -58,6 +58,7 @@ class Searching(Parts):
                 now=now or self.clock(),
                 k=k,
                 floor=floor,
+                keep_share=0.0,
                 exclude=exclude,
                 dialogue=tuple(dialogue),
                 also=tuple(also),

@@ -24,7 +24,7 @@ from slowcat_memory.core.extraction.descriptions import (
 )
 from slowcat_memory.core.extraction.grounding import ground
 from slowcat_memory.core.extraction.windows import digest
-from slowcat_memory.core.memory.chunk import chunk, chunk_id, spoken
+from slowcat_memory.core.memory.chunk import chunk, chunk_id, indexed_text
 from slowcat_memory.core.text.digest import digest as text_digest
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
@@ -194,7 +194,7 @@ def _long(due: dict[int, Turn]) -> int:
 async def _embedded(batch: WriteBatch, due: dict[int, Turn], context: JobContext) -> WriteBatch:
     """Add draft vectors of the chunks as they are indexed now, and of their keys."""
     chunks = {chunk_id(turn.id): chunk(turn) for turn in due.values()}
-    lines = [spoken(replace(chunks[one.memory], context=one.text)) for one in batch.contexts]
+    lines = [indexed_text(replace(chunks[one.memory], context=one.text)) for one in batch.contexts]
     texts = lines + [key.text for key in batch.keys]
     if not texts or not context.space:
         return batch
