@@ -20,8 +20,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError, ProviderError, StoreBusyError, StoreError
 from slowcat_memory.providers import EmbedderReport, QueryEmbedder
 from slowcat_memory.records import Cursor, Forget, SessionEdge, Turn
-from slowcat_memory.runtime.recall.query import Recollection
-from slowcat_memory.runtime.recall.service import RetrievalOptions
+from slowcat_memory.runtime.recall.query import Recollection, RetrievalOptions
 from slowcat_memory.store.care import copy
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 

@@ -85,7 +85,7 @@ class Retrieval:
         """
         attempt = prefetch.take() if prefetch else None
         reused = attempt.query.need if attempt and attempt.is_for(query.text) else None
-        need = reused or self._need(query.text)
+        need = reused or need_of(query.text, self._options)
         if not need.query:
             if attempt:
                 attempt.abandon()
@@ -105,7 +105,7 @@ class Retrieval:
         Returns:
             The running recall; None where it needs no memory, or a scope is not loaded.
         """
-        need, scopes = self._need(query.text), self._readable(query)
+        need, scopes = need_of(query.text, self._options), self._readable(query)
         if not need.query or not scopes or any(name not in self._namespaces for name in scopes):
             return None
         heard, query = query.text, _gated(query, need)
@@ -118,7 +118,7 @@ class Retrieval:
 
     def answer(self, query: Query) -> Recollection:
         """Recall in one scope as a turn does, without a deadline, on the caller's thread."""
-        need = self._need(query.text)
+        need = need_of(query.text, self._options)
         if not need.query:
             return self._skipped(need)
         return self.run(_gated(query, need))
@@ -164,11 +164,6 @@ class Retrieval:
         )
 
     # ------------------------------------------------------------------- before a recall
-
-    def _need(self, text: str) -> Need:
-        """Return what a turn needs; with the gate off, all of it is looked up."""
-        need = judge(text, self._options.language)
-        return need if self._options.gate.enabled else replace(need, query=text)
 
     def _skipped(self, need: Need) -> Recollection:
         self._metrics.count("recall_skipped")
@@ -302,24 +297,11 @@ class Retrieval:
         return self._conclude(query, found)
 
     def _conclude(self, query: Query, found: Sequence[Recollection]) -> Recollection:
-        """Merge what the scopes found, and abstain where a question has no answer.
-
-        The best of nothing would be taken for an answer: when the turn asks for a memory and nothing
-        answers, only pinned memories stay, and the block says that nothing is remembered. Without
-        evidence (recall did not come so far) there is no abstention.
-        """
+        """Merge what the scopes found, and abstain where a question has no answer."""
         merged = found[0] if len(found) == 1 else self._union(query, found)
-        need = query.need
-        if need is None:
+        if query.need is None:
             return merged
-        asks = need.asks_memory or need.asks_somebody or (need.asks and merged.names_speaker)
-        below = self._options.recall.unknown_below
-        evidence = merged.evidence
-        unknown = asks and evidence is not None and answer_probability(evidence) < below
-        if not unknown and not need.asks_time:
-            return merged
-        hits = [hit for hit in merged.hits if hit.memory.pinned] if unknown else merged.hits
-        return replace(merged, hits=hits, unknown=unknown, asks_time=need.asks_time)
+        return abstain(merged, query.need, self._options.recall.unknown_below)
 
     def _union(self, query: Query, found: Sequence[Recollection]) -> Recollection:
         """Merge what scopes found; stage and trace are those of the first, the speaker's own."""
@@ -340,8 +322,35 @@ class Retrieval:
         )
 
 
+def need_of(text: str, options: RetrievalOptions) -> Need:
+    """Return what a turn needs; with the gate off, all of it is looked up."""
+    need = judge(text, options.language)
+    return need if options.gate.enabled else replace(need, query=text)
+
+
 def _gated(query: Query, need: Need) -> Query:
     return replace(query, text=need.query, need=need)
+
+
+def abstain(found: Recollection, need: Need, unknown_below: float) -> Recollection:
+    """Return what is put before the LLM: where a question has no answer, that there is none.
+
+    The best of nothing would be taken for an answer: when a turn asks for a memory and nothing
+    answers, only pinned memories stay, and the block says that nothing is remembered. Without
+    evidence (recall did not come so far) it cannot be told, and all stays.
+
+    Args:
+        found: What recall found.
+        need: What the turn needs.
+        unknown_below: Probability that anything answers, below which nothing does.
+    """
+    asks = need.asks_memory or need.asks_somebody or (need.asks and found.names_speaker)
+    evidence = found.evidence
+    unknown = asks and evidence is not None and answer_probability(evidence) < unknown_below
+    if not unknown and not need.asks_time:
+        return found
+    hits = [hit for hit in found.hits if hit.memory.pinned] if unknown else found.hits
+    return replace(found, hits=hits, unknown=unknown, asks_time=need.asks_time)
 
 
 async def _ended_within(future: "asyncio.Future[Recollection]", ms: float) -> bool:

@@ -15,8 +15,8 @@ from slowcat_memory.core.ranking.priors import RankOptions
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import Turn
-from slowcat_memory.runtime.recall.query import Query, RecallOptions
-from slowcat_memory.runtime.recall.service import Retrieval, RetrievalOptions
+from slowcat_memory.runtime.recall.query import Query, RecallOptions, RetrievalOptions
+from slowcat_memory.runtime.recall.service import Retrieval
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)  # a Wednesday
