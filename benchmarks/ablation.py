@@ -92,8 +92,6 @@ ARMS: dict[str, Callable[[RetrievalOptions], RetrievalOptions]] = {
     "MaxSim of 100": _fuse(rerank=100),
     "dense weight doubled": _fuse(dense=0.48),
     "window weight doubled": _fuse(window=0.42),
-    "reciprocal ranks, k 60": _fuse(method="rrf"),
-    "reciprocal ranks, k 0": _fuse(method="rrf", rrf_k=0.0),
     "turn alone (BM25)": _alone(turn=1.0, rerank=0),
     "window alone (BM25)": _alone(window=1.0, rerank=0),
     "dense alone": _alone(dense=1.0, rerank=0),
@@ -159,7 +157,13 @@ class Arms:
         """Ask one question in every arm."""
         at = now or engine.clock()
         query = Query(
-            text=question.text, scope=scope, now=at, k=k, dialogue=dialogue_of(question, at)
+            text=question.text,
+            scope=scope,
+            now=at,
+            k=k,
+            floor=0.0,
+            keep_share=0.0,
+            dialogue=dialogue_of(question, at),
         )
         answers = {name: asking.search(query) for name, asking in self._asking.items()}
         for name, answer in answers.items():

@@ -144,7 +144,7 @@ def by_size(asked: Sequence[Asked]) -> dict[str, Any]:
     """
     measures, right = _rows(asked)
     size = np.array(
-        [calibration.largeness(one.memories) - 1 for one in asked for _ in _fitted(one)]
+        [calibration.size_weight(one.memories) - 1 for one in asked for _ in _fitted(one)]
     )
     usable = ~np.isnan(measures).any(axis=1)
     coverage, cosine = measures[usable].T
@@ -272,7 +272,7 @@ def offer_tables(offers: Offers) -> dict[str, list[dict[str, Any]]]:
 
 def _best(asked: Sequence[Asked], kind: Kind) -> np.ndarray:
     likely = [[h.probability for h in one.found.hits] for one in asked if one.kind == kind]
-    return np.array([calibration.among(np.array(each)) for each in likely])
+    return np.array([calibration.best_of_top(np.array(each)) for each in likely])
 
 
 def _reliability(asked: Sequence[Asked], kinds: Sequence[Kind]) -> dict[str, Any]:

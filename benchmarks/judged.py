@@ -115,7 +115,13 @@ class Using:
         """Ask; see ``benchmarks.telling.Search``."""
         at = now or engine.clock()
         query = Query(
-            text=question.text, scope=scope, now=at, k=k, dialogue=dialogue_of(question, at)
+            text=question.text,
+            scope=scope,
+            now=at,
+            k=k,
+            floor=0.0,
+            keep_share=0.0,
+            dialogue=dialogue_of(question, at),
         )
         found = self._ask(engine, query, question.id, self.plain)
         other = replace(query, text=reworded(question))
@@ -126,17 +132,17 @@ class Using:
         self, engine: MemoryEngine, query: Query, id_: str, into: dict[str, Seen]
     ) -> Recollection:
         found, encoded = self._asking.search(query), self._asking.encode(query)
-        if found.weighed is None or encoded is None:
+        trace = found.trace
+        if trace is None or encoded is None:
             return found
-        scored = found.weighed.scored
-        best = np.argsort(-scored.scores, kind="stable")[: 4 * query.k]
-        ids = [scored.found.ids[n] for n in best.tolist()]
+        best = np.argsort(-trace.scores, kind="stable")[: 4 * (query.k or 0)]
+        ids = [trace.candidates.ids[n] for n in best.tolist()]
         names = [self._origins.of(engine, [int(one.partition("/")[2])]) for one in ids]
         into[id_] = Seen(
             documents=[name[0] if name else "" for name in names],
-            scores=scored.scores[best],
-            views={name: values[best] for name, values in scored.views.items()},
-            pinned=scored.found.pinned[best],
+            scores=trace.scores[best],
+            views={name: values[best] for name, values in trace.views.items()},
+            pinned=trace.candidates.pinned[best],
             vector=encoded.vector,
         )
         return found

@@ -130,7 +130,15 @@ class _Both:
                 self.runs[name], (question.text, self._asked[question.id]), strict=True
             ):
                 began = time.perf_counter()
-                query = Query(text=text, scope=scope, now=at, k=k, dialogue=talk)
+                query = Query(
+                    text=text,
+                    scope=scope,
+                    now=at,
+                    k=k,
+                    floor=0.0,
+                    keep_share=0.0,
+                    dialogue=talk,
+                )
                 answer = asking.search(query)
                 if run is self.runs[name][0]:
                     self.ms[name].append((time.perf_counter() - began) * 1e3)

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from benchmarks.related import Asked
-from slowcat_memory.core.ranking.calibration import among
+from slowcat_memory.core.ranking.calibration import best_of_top
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.records import Hit
 from slowcat_memory.runtime.recall.query import Recollection
@@ -106,7 +106,7 @@ def offered(hits: Sequence[Hit], bar: Bar) -> list[int]:
         Their places.
     """
     values = [hit.probability for hit in hits]
-    sure = bar.who == "best" and among(np.array(values)) >= bar.floor
+    sure = bar.who == "best" and best_of_top(np.array(values)) >= bar.floor
     kept = [
         n
         for n, hit in enumerate(hits)

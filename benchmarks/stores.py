@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks import common, corpus
 from slowcat_memory import providers
 from slowcat_memory.config import Config
-from slowcat_memory.core.memory.chunk import chunk, chunk_id, spoken
+from slowcat_memory.core.memory.chunk import chunk, chunk_id, indexed_text
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.index.build.generation import Build
 from slowcat_memory.providers import (
@@ -134,7 +134,7 @@ def embedded(embedder: Embedder, turns: Sequence[Turn]) -> Embedded:
     """
     parts = [nothing(embedder)]
     for start in range(0, len(turns), FEW):
-        texts = [spoken(chunk(turn)) for turn in turns[start : start + FEW]]
+        texts = [indexed_text(chunk(turn)) for turn in turns[start : start + FEW]]
         if token_key_of(embedder):
             parts.append(cast(TokenEmbedder, embedder).encode_tokens(texts))
         else:

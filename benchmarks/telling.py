@@ -10,7 +10,7 @@ from benchmarks import datasets
 from benchmarks.datasets import Question
 from benchmarks.thinking import Thinker
 from slowcat_memory import replay
-from slowcat_memory.core.query.follow_up import Said
+from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import DocumentEmbedder
 from slowcat_memory.records import Turn
@@ -30,7 +30,7 @@ def search(
     return engine.search(question.text, scope, k, now=now, dialogue=dialogue)
 
 
-def dialogue_of(question: Question, at: datetime) -> tuple[Said, ...]:
+def dialogue_of(question: Question, at: datetime) -> tuple[DialogueTurn, ...]:
     """Take the turns before a question, as a conversation hands them over.
 
     Args:
@@ -40,7 +40,7 @@ def dialogue_of(question: Question, at: datetime) -> tuple[Said, ...]:
     Returns:
         Its last two, without the names of who spoke.
     """
-    return tuple(Said(told.partition(": ")[2], at) for told in question.context[-2:])
+    return tuple(DialogueTurn(told.partition(": ")[2], at) for told in question.context[-2:])
 
 
 def search_bare(

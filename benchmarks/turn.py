@@ -40,7 +40,7 @@ from benchmarks.recognisers import RECOGNISERS, Recogniser, speak
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.runtime.recall.prefetch import PrefetchOptions
+from slowcat_memory.runtime.recall.query import PrefetchOptions
 from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.server import ScriptedServer
 

@@ -2,7 +2,7 @@
 
 *Fit* (free data only): each question of the data sets where it belongs, and once more of the next
 conversation's memory, where nothing answers; the latter also of its first one to eight sessions (see
-benchmarks.related). A logistic regression of ``known.Signs`` tells the two apart: TOKENS of how near the
+benchmarks.related). A logistic regression of ``AnswerEvidence`` tells the two apart: TOKENS of how near the
 nearest tokens come and how strange the names are, WORDS of what is held of the words in place of the
 former. Each data set is also judged by what the others teach.
 
@@ -49,7 +49,7 @@ from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.core.ranking import abstention
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.runtime.recall.query import RecallOptions
-from slowcat_memory.runtime.recall.reply import answered
+from slowcat_memory.runtime.recall.service import abstain
 
 KINDS = ("own", "unrelated", "renamed", "adversarial")
 OUTCOMES = ("told", "skipped", "asks none", "known")
@@ -115,11 +115,11 @@ def fits(asked: Sequence[Asked]) -> dict[str, Any]:
     Returns:
         ``fits`` and ``left_out``.
     """
-    pairs = [(one, one.found.signs) for one in asked if one.kind != "adversarial"]
-    rows = [(one, signs) for one, signs in pairs if signs is not None]
+    pairs = [(one, one.found.evidence) for one in asked if one.kind != "adversarial"]
+    rows = [(one, evidence) for one, evidence in pairs if evidence is not None]
     own = np.array([one.kind == "own" for one, _ in rows], float)
-    tokens = np.array([(signs.near, signs.strange) for _, signs in rows])
-    words = np.array([(signs.coverage, signs.strange) for _, signs in rows])
+    tokens = np.array([(evidence.max_similarity, evidence.unseen_names) for _, evidence in rows])
+    words = np.array([(evidence.coverage, evidence.unseen_names) for _, evidence in rows])
     sets = np.array([one.id.partition("/")[0].partition("-")[0] for one, _ in rows])
     return {
         "fits": {
@@ -193,7 +193,11 @@ def judged(told: Sequence[tuple[str, Asked, str]]) -> dict[str, Any]:
     by_kind = {kind: some for kind, some in by_kind.items() if some}
     sure = {
         kind: np.array(
-            [abstention.probability(one.found.signs) for one, _ in some if one.found.signs]
+            [
+                abstention.answer_probability(one.found.evidence)
+                for one, _ in some
+                if one.found.evidence
+            ]
         )
         for kind, some in by_kind.items()
     }
@@ -233,9 +237,9 @@ def outcome(one: Asked, text: str, below: float) -> str:
     need = judge(text)
     if not need.query:
         return "skipped"
-    if answered(one.found, need, below).unknown:
+    if abstain(one.found, need, below).unknown:
         return "told"
-    return "known" if answered(one.found, need, 1.01).unknown else "asks none"
+    return "known" if abstain(one.found, need, 1.01).unknown else "asks none"
 
 
 def renamed(engine: MemoryEngine, data: Dataset, asked: Sequence[Asked]) -> list[tuple[Asked, str]]:

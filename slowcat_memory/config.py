@@ -25,7 +25,6 @@ from slowcat_memory.core.proactive.open_threads import BringUpOptions
 from slowcat_memory.core.proactive.policy import IcebreakerOptions
 from slowcat_memory.core.query.recall_gate import GateOptions
 from slowcat_memory.core.query.understand import AskOptions
-from slowcat_memory.core.ranking.entity_hop import LinkOptions
 from slowcat_memory.core.ranking.fusion import FuseOptions
 from slowcat_memory.core.ranking.priors import RankOptions
 from slowcat_memory.core.render.excerpt import ExtractOptions
@@ -51,8 +50,7 @@ from slowcat_memory.providers import EmbedderOptions, ThinkingOptions
 from slowcat_memory.runtime.commands.types import CommandOptions
 from slowcat_memory.runtime.conversation.audience import Audience, PeopleOptions
 from slowcat_memory.runtime.conversation.session_tracker import SessionOptions
-from slowcat_memory.runtime.recall.prefetch import PrefetchOptions
-from slowcat_memory.runtime.recall.query import RecallOptions
+from slowcat_memory.runtime.recall.query import PrefetchOptions, RecallOptions
 from slowcat_memory.runtime.session.prefix import PrefixOptions
 from slowcat_memory.store import StoreOptions
 
@@ -140,7 +138,6 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         icebreakers: When an agent may bring something up by itself.
         fuse: How views become one score.
         rank: The priors.
-        links: How far one memory leads to another.
         index: How memories are indexed.
         embedding: Which model makes vectors.
         store: How memories are kept.
@@ -180,7 +177,6 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     icebreakers: IcebreakerOptions = field(default_factory=IcebreakerOptions)
     fuse: FuseOptions = field(default_factory=FuseOptions)
     rank: RankOptions = field(default_factory=RankOptions)
-    links: LinkOptions = field(default_factory=LinkOptions)
     index: IndexOptions = field(default_factory=IndexOptions)
     embedding: EmbedderOptions = field(default_factory=EmbedderOptions)
     store: StoreOptions = field(default_factory=StoreOptions)

@@ -10,7 +10,7 @@ import pytest
 
 from slowcat_memory import MemoryEngine
 from slowcat_memory.records import Turn
-from slowcat_memory.runtime.recall.stages import Recollection
+from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
 SAID = {

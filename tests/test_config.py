@@ -55,7 +55,7 @@ def test_a_misspelt_key_is_an_error_with_its_path_and_the_nearest_name(
         ('[recall]\ndeadline_ms = "soon"', "recall.deadline_ms: Expected `float`, got `str`"),
         ("[index]\ncandidates = 2.5", "index.candidates: Expected `int`, got `float`"),
         ("[memory]\npath = 5", "memory.path: Expected `str`, got `int`"),
-        ('[fuse]\nmethod = "magic"', "fuse.method: Invalid enum value 'magic'"),
+        ('[pack]\nnow = "magic"', "pack.now: Invalid enum value 'magic'"),
         ("[memory.path]\nx = 1", "memory.path: Expected `str`, got `object`"),
         ("[embedding.kind]\nx = 1", "embedding.kind: Expected `str`, got `object`"),
         ("memory = 5", "memory: Expected `object`, got `int`"),

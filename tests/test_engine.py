@@ -15,13 +15,12 @@ from msgspec.structs import replace
 
 from slowcat_memory import providers
 from slowcat_memory.config import Config
-from slowcat_memory.core.memory.chunk import chunk_id, spoken
+from slowcat_memory.core.memory.chunk import chunk_id, indexed_text
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError, ProviderError, StoreBusyError, StoreError
 from slowcat_memory.providers import EmbedderReport, QueryEmbedder
 from slowcat_memory.records import Cursor, Forget, SessionEdge, Turn
-from slowcat_memory.runtime.recall.query import Recollection
-from slowcat_memory.runtime.recall.service import RetrievalOptions
+from slowcat_memory.runtime.recall.query import Recollection, RetrievalOptions
 from slowcat_memory.store.care import copy
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
@@ -428,7 +427,7 @@ def test_tokens_are_kept_beside_the_vectors(home: Home) -> None:
     assert token_ids(engine, embedder, drafts=False) == set(ids)
     with engine.store.snapshot() as snapshot:
         held = snapshot.tokens(embedder.token_key, "anna", ids)
-    text = spoken(engine.search("Max", "anna", 1).hits[0].memory)
+    text = indexed_text(engine.search("Max", "anna", 1).hits[0].memory)
     (own,) = embedder.encode_tokens([text]).tokens
     assert any(np.array_equal(rows, own) for rows in held)
 

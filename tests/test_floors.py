@@ -115,7 +115,7 @@ def test_every_module_keeps_to_its_floor() -> None:
         ("core/ranking/priors.py", "from slowcat_memory.store import Store"),
         ("index/vectors/vector_view.py", "from slowcat_memory.providers import Embedder"),
         ("store/disk/codec.py", "import slowcat_memory.index.options"),
-        ("runtime/recall/stages.py", "from slowcat_memory.engine import MemoryEngine"),
+        ("runtime/recall/pipeline.py", "from slowcat_memory.engine import MemoryEngine"),
         ("records.py", "from slowcat_memory.core.text import normalize"),
         ("engine/engine.py", "from slowcat_memory.testing import FixedClock"),
     ],
@@ -143,7 +143,7 @@ def test_every_third_party_is_imported_at_its_home_only() -> None:
     ("module", "line", "caught"),
     [
         ("engine/engine.py", "import pipecat", "engine.engine imports pipecat"),
-        ("runtime/recall/stages.py", "import faiss", "runtime.recall.stages imports faiss"),
+        ("runtime/recall/pipeline.py", "import faiss", "runtime.recall.pipeline imports faiss"),
         ("index/searcher.py", "from lmdb import open", "index.searcher imports lmdb"),
         (
             "providers/embedding/onnx.py",

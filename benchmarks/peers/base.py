@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from msgspec import Struct
 
-from slowcat_memory.core.memory.chunk import chunk, spoken
+from slowcat_memory.core.memory.chunk import chunk, indexed_text
 from slowcat_memory.providers import QueryEmbedder
 from slowcat_memory.records import Turn
 
@@ -36,7 +36,7 @@ class Item(Struct, frozen=True):
     @property
     def text(self) -> str:
         """What is indexed, by every peer: "speaker: words"."""
-        return spoken(chunk(self.turn))
+        return indexed_text(chunk(self.turn))
 
 
 class Peer(Protocol):

@@ -16,7 +16,7 @@ from benchmarks.datasets import ADVERSARIAL, Dataset, Question
 from benchmarks.peers.base import Item, K, Peer, open_peer
 from benchmarks.telling import apart
 from slowcat_memory import replay
-from slowcat_memory.core.memory.chunk import chunk, spoken
+from slowcat_memory.core.memory.chunk import chunk, indexed_text
 from slowcat_memory.providers import DocumentEmbedder, QueryEmbedder
 from slowcat_memory.records import Turn
 from slowcat_memory.replay import Transcript
@@ -152,5 +152,5 @@ def embedded(turns: Sequence[Turn], embedder: DocumentEmbedder) -> list[Item]:
     Returns:
         Items, in order.
     """
-    vectors = embedder.encode([spoken(chunk(turn)) for turn in turns])
+    vectors = embedder.encode([indexed_text(chunk(turn)) for turn in turns])
     return [Item(turn, vector) for turn, vector in zip(turns, vectors, strict=True)]

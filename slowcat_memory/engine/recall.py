@@ -7,9 +7,8 @@ from typing import TypedDict, Unpack
 
 import numpy as np
 
-from slowcat_memory.core.query.follow_up import Said
-from slowcat_memory.core.render.excerpt import relevant
-from slowcat_memory.core.render.memory_block import Cut, Packed, pack
+from slowcat_memory.core.query.understand import DialogueTurn
+from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine.wiring import Parts
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Turn
@@ -37,7 +36,7 @@ class Asked(TypedDict, total=False):
     exclude: frozenset[str]
     exclude_words: frozenset[str]
     vector: Encoded | np.ndarray | None
-    dialogue: Sequence[Said]
+    dialogue: Sequence[DialogueTurn]
 
 
 class Asking(Parts):
@@ -73,16 +72,12 @@ class Asking(Parts):
         Returns:
             The query.
         """
-        options = self.config.recall
         return Query(
             text=text,
             scope=scope,
             now=asked.get("now") or self.clock(),
-            k=self.config.pack.memories,
             exclude=asked.get("exclude", frozenset()),
             exclude_words=asked.get("exclude_words", frozenset()),
-            floor=options.floor,
-            keep_share=options.keep_share,
             vector=asked.get("vector"),
             dialogue=tuple(asked.get("dialogue", ())),
             also=tuple(asked.get("also", ())),
@@ -102,11 +97,13 @@ class Asking(Parts):
 
         def begin(text: str) -> Attempt | None:
             query = ask(text)
-            return None if query is None else self._retrieval.begin(query, self.pack)
+            return None if query is None else self._retrieval.begin(query)
 
         return Prefetch(begin, self.config.prefetch, loop.time, loop.call_later)
 
-    def encode(self, text: str, scope: str, dialogue: Sequence[Said] = ()) -> Encoded | None:
+    def encode(
+        self, text: str, scope: str, dialogue: Sequence[DialogueTurn] = ()
+    ) -> Encoded | None:
         """Embed a query ahead of its recall. Takes milliseconds: call it from a thread.
 
         Args:
@@ -129,22 +126,7 @@ class Asking(Parts):
         Returns:
             The block, inside the budget.
         """
-        return pack(
-            found.hits,
-            now or self.clock(),
-            self.zone,
-            self.config.pack,
-            self._cut(found),
-            language=self.config.index.language,
-            unknown=found.unknown,
-            asks_time=found.asks_time,
-        )
-
-    def _cut(self, found: Recollection) -> Cut:
-        """Cut a long memory to what was asked for."""
-        return lambda text, limit: relevant(
-            text, found.words, self._tokenizer, limit, self.config.extract
-        )
+        return self._retrieval.pack(found, now or self.clock())
 
     def note_recall(self, turn: Turn, found: Recollection, packed: Packed) -> None:
         """Enter into the ledger what was put before the LLM, and what was not.

@@ -5,8 +5,8 @@ from datetime import datetime
 from itertools import chain
 from typing import cast
 
-from slowcat_memory.core.memory.belief import believed
-from slowcat_memory.core.query.follow_up import Said
+from slowcat_memory.core.memory.validity import believed
+from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.engine.wiring import Parts, retrieval_options
 from slowcat_memory.index import Searcher
 from slowcat_memory.records import Hit, Hotword, Memory, Turn
@@ -33,7 +33,7 @@ class Searching(Parts):
         now: datetime | None = None,
         floor: float = 0.0,
         exclude: frozenset[str] = frozenset(),
-        dialogue: Sequence[Said] = (),
+        dialogue: Sequence[DialogueTurn] = (),
     ) -> Recollection:
         """Recall without a deadline and, if not told otherwise, without a threshold. Blocks.
 
@@ -58,6 +58,7 @@ class Searching(Parts):
                 now=now or self.clock(),
                 k=k,
                 floor=floor,
+                keep_share=0.0,
                 exclude=exclude,
                 dialogue=tuple(dialogue),
                 also=tuple(also),

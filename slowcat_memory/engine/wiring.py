@@ -15,7 +15,8 @@ from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.namespaces.page_cache import Residence
 from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.runtime.namespaces.vectors import DocumentVectors
-from slowcat_memory.runtime.recall.service import Retrieval, RetrievalOptions
+from slowcat_memory.runtime.recall.query import RetrievalOptions
+from slowcat_memory.runtime.recall.service import Retrieval
 from slowcat_memory.runtime.session.head import Heads
 from slowcat_memory.runtime.session.icebreakers import Icebreakers
 from slowcat_memory.store import Store
@@ -101,6 +102,7 @@ class Parts:
             self.metrics,
             self._residence,
             self.zone,
+            self._tokenizer,
             options,
         )
 
@@ -121,6 +123,7 @@ def retrieval_options(config: Config) -> RetrievalOptions:
         fuse=config.fuse,
         rank=config.rank,
         gate=config.gate,
-        links=config.links,
+        pack=config.pack,
+        extract=config.extract,
         language=config.index.language,
     )

@@ -17,7 +17,7 @@ from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import LedgerEntry, Memory, Turn
 from slowcat_memory.runtime.recall import ledger
 from slowcat_memory.runtime.recall.query import Query
-from slowcat_memory.runtime.recall.weighed import HEARD
+from slowcat_memory.runtime.recall.scoring import LeftOutReason
 from slowcat_memory.store import Snapshot
 
 MOST_TURNS = 200_000  # their index takes 20 s and 1 GB, which is enough for a look
@@ -69,11 +69,8 @@ def replay_turn(engine: MemoryEngine, number: int) -> Replayed:
         text=turn.text,
         scope=turn.scope,
         now=turn.at,
-        k=engine.config.pack.memories,
         exclude=frozenset(visible),
         exclude_words=heard,
-        floor=engine.config.recall.floor,
-        keep_share=engine.config.recall.keep_share,
         dialogue=dialogue,
     )
     found = engine.retrieval_before(turn).answer(query)
@@ -99,7 +96,9 @@ def _turn(snapshot: Snapshot, number: int) -> Turn:
 def _heard(snapshot: Snapshot, row: LedgerEntry) -> Iterator[str]:
     """Tell which words stood in the context then, as far as they kept a memory out."""
     for one in row.left_out:
-        if one.reason == HEARD and (memory := snapshot.read(row.scope, one.memory)):
+        if one.reason == LeftOutReason.ALREADY_VISIBLE and (
+            memory := snapshot.read(row.scope, one.memory)
+        ):
             yield fingerprint(memory.text)
 
 

@@ -20,7 +20,8 @@ from slowcat_memory.core.graph.portrait import predicate_in_words
 from slowcat_memory.core.memory.belief import believed
 from slowcat_memory.core.memory.chunk import CHUNK, chunk_id, turn_of
 from slowcat_memory.core.memory.kinds import QUARANTINED
-from slowcat_memory.core.ranking.calibration import among
+from slowcat_memory.core.memory.validity import believed
+from slowcat_memory.core.ranking.calibration import best_of_top
 from slowcat_memory.core.render.memory_block import memory_line, shorten
 from slowcat_memory.core.text.normalize import clean, estimate_tokens, neutralise
 from slowcat_memory.core.time.expressions import WhenOptions, times
@@ -323,7 +324,7 @@ class ToolCalls:
         if not hits:
             return {"memories": [], "note": NOTHING}
         lines = self._lines(call, [hit.memory for hit in hits])
-        sure = among(np.array([hit.probability for hit in hits]))
+        sure = best_of_top(np.array([hit.probability for hit in hits]))
         doubt = {} if sure >= call.engine.config.recall.floor else {"note": UNSURE}
         return {"memories": lines, **doubt}
 

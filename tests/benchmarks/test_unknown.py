@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks import common, datasets, related, unknown
 from benchmarks import recall_tables as tables
-from slowcat_memory.core.ranking.abstention import Signs
+from slowcat_memory.core.ranking.abstention import AnswerEvidence
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.testing import HashEmbedder
@@ -15,14 +15,14 @@ NOW = datetime(2024, 5, 1, tzinfo=UTC)
 
 
 def asked(kind: str, lift: float, n: int, chance: np.random.Generator) -> related.Asked:
-    signs = Signs(
+    evidence = AnswerEvidence(
         coverage=chance.uniform(0, 0.5) + lift,
-        near=chance.uniform(0.2, 0.6) + lift,
-        strange=float(chance.uniform() > 0.5 + lift),
+        max_similarity=chance.uniform(0.2, 0.6) + lift,
+        unseen_names=float(chance.uniform() > 0.5 + lift),
         memories=int(chance.integers(20, 600)),
     )
     id_ = f"{'one' if n % 2 else 'two'}-a/q{n}"
-    found = Recollection(signs=signs)
+    found = Recollection(evidence=evidence)
     return related.Asked(id=id_, conversation="a", kind=kind, found=found, at=NOW)  # type: ignore[arg-type]
 
 

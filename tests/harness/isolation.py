@@ -33,7 +33,7 @@ from slowcat_memory.runtime.conversation.off_record import Record
 from slowcat_memory.runtime.namespaces.documents import document
 from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.namespaces.namespace import Namespace
-from slowcat_memory.runtime.recall import service
+from slowcat_memory.runtime.recall import pipeline
 from slowcat_memory.testing import ScriptedLLM
 from slowcat_memory.tools.handlers import Call, ToolCalls
 from tests.harness.household import (
@@ -208,13 +208,13 @@ OPERATIONS: dict[Callable[[Household], None], int] = {
 def shared_cache() -> Iterator[None]:
     """Recall remembers what it found for a text, whoever asks."""
     found: dict[str, Any] = {}
-    run = service.Retrieval.run
+    run = pipeline.Pipeline.run
 
-    def cached(self: Any, query: Any, progress: Any = None, embed: Any = None) -> Any:
+    def cached(self: Any, namespace: Any, query: Any, *rest: Any, **more: Any) -> Any:
         key = " ".join(query.text.split()[:4])
-        return found.setdefault(key, run(self, query, progress, embed))
+        return found.setdefault(key, run(self, namespace, query, *rest, **more))
 
-    with mock.patch.object(service.Retrieval, "run", cached):
+    with mock.patch.object(pipeline.Pipeline, "run", cached):
         yield
 
 

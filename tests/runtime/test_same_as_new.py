@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.chunk import chunk_id, spoken
+from slowcat_memory.core.memory.chunk import chunk_id, indexed_text
 from slowcat_memory.records import Context, Forget, Key, Memory, Vector, WriteBatch
 from tests.runtime.namespaces.test_namespace import (
     EMBEDDER,
@@ -91,7 +91,7 @@ class Life(Scene):
 
     def places(self) -> None:
         memory, text = self.some(), f"About {self.words()}"
-        vector = EMBEDDER.encode_query(spoken(replace(memory, context=text)))
+        vector = EMBEDDER.encode_query(indexed_text(replace(memory, context=text)))
         self.write(
             memory.id,
             WriteBatch(

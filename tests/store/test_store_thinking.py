@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.chunk import spoken
+from slowcat_memory.core.memory.chunk import indexed_text
 from slowcat_memory.core.text.digest import digest
 from slowcat_memory.errors import StoreError
 from slowcat_memory.records import (
@@ -138,7 +138,7 @@ def test_a_new_text_takes_the_old_ones_vectors_away(told: Store) -> None:
 def test_a_vector_of_a_text_that_changed_meanwhile_is_left_out(told: Store) -> None:
     """It was made of the text as it was read; another step was quicker than its transaction."""
     with told.snapshot() as snapshot:
-        old = spoken(snapshot.read("anna", "chunk/2"))
+        old = indexed_text(snapshot.read("anna", "chunk/2"))
     late = {
         name: tuple(replace(one, of=digest(old)) for one in rows)
         if isinstance(rows, tuple)

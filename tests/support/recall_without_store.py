@@ -1,20 +1,27 @@
 """A recall over a few memories, without store, threads or clock."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from slowcat_memory.core.query.understand import Ask, AskOptions, understand
+from slowcat_memory.core.query.understand import AskOptions
 from slowcat_memory.core.ranking.fusion import FuseOptions
 from slowcat_memory.core.ranking.priors import RankOptions
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import IndexOptions, Searcher
+from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Memory
 from slowcat_memory.runtime.namespaces.documents import Reading, document
-from slowcat_memory.runtime.namespaces.embed_breaker import Embed
-from slowcat_memory.runtime.recall.query import Query
-from slowcat_memory.runtime.recall.stages import Recall
+from slowcat_memory.runtime.namespaces.namespace import Space
+from slowcat_memory.runtime.recall.pipeline import Pipeline, Progress
+from slowcat_memory.runtime.recall.query import (
+    Query,
+    RecallOptions,
+    Recollection,
+    RetrievalOptions,
+)
 from slowcat_memory.testing import HashEmbedder
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)  # a Tuesday
@@ -40,8 +47,57 @@ SAID = (
 )
 
 
+Embed = Callable[[str], object]
+
+
+class FakeEmbedding:
+    """The model of a ``Mind``."""
+
+    space = Space("hash", EMBEDDER.dim)
+
+    def __init__(self, embed: Embed | None, *, tokens: bool) -> None:
+        self.query = self.passing = embed
+        self.token_key = "hash" if tokens else ""
+
+
+class FakeNamespace:
+    """A namespace that holds its memories in a dictionary."""
+
+    scope, space = "anna", FakeEmbedding.space
+
+    def __init__(self, searcher: Searcher) -> None:
+        self.searcher = searcher
+        self.memories: dict[str, Memory] = {}
+        self.fetched: list[str] = []
+
+    def local_only(self) -> frozenset[str]:
+        return frozenset()
+
+    def fetch(self, ids: Sequence[str]) -> dict[str, Memory]:
+        self.fetched += ids
+        return {i: self.memories[i] for i in ids if i in self.memories}
+
+    recent = fetch
+
+
+class FakeStore:
+    """A store of token vectors, and of nothing else."""
+
+    def __init__(self, vectors: dict[str, np.ndarray]) -> None:
+        self.vectors = vectors
+        self.fetched: list[str] = []
+
+    @contextmanager
+    def snapshot(self) -> "Iterator[FakeStore]":
+        yield self
+
+    def tokens(self, space: str, scope: str, ids: Sequence[str]) -> list[np.ndarray | None]:
+        self.fetched += ids
+        return [self.vectors.get(i) for i in ids]
+
+
 class Mind:
-    """A recall over a few memories, with what it was asked to do."""
+    """A recall over a few memories. Without a floor, if it is not told otherwise."""
 
     def __init__(
         self,
@@ -52,26 +108,26 @@ class Mind:
         ranking: RankOptions = PLAIN,
         fusing: FuseOptions = FuseOptions(),
         asking: AskOptions = AskOptions(),
+        recalling: RecallOptions = RecallOptions(floor=0, keep_share=0),
         options: IndexOptions = IndexOptions(),
     ) -> None:
         self.searcher = Searcher(Tokenizer(), options, EMBEDDER.dim)
-        self.memories: dict[str, Memory] = {}
-        self.fetched: list[str] = []
-        self.fetched_tokens: list[str] = []
-        self.tokens, self.asking = tokens or {}, asking
+        self.namespace = FakeNamespace(self.searcher)
+        self.embedding = FakeEmbedding(embed, tokens=tokens is not None)
+        self.store = FakeStore({} if tokens is None else tokens)
+        self.pipeline = Pipeline(
+            self.store,  # type: ignore[arg-type]
+            self.embedding,  # type: ignore[arg-type]
+            Metrics(),
+            UTC,
+            RetrievalOptions(recall=recalling, ask=asking, fuse=fusing, rank=ranking),
+        )
         for m in memories or SAID:
             self.add(m, vector=vectors)
-        fetch_tokens = None if tokens is None else self.fetch_tokens
-        self.recall = Recall(
-            self.searcher,
-            self.fetch,
-            self.understand,
-            embed,
-            fetch_tokens,
-            fusing,
-            ranking,
-            asking.dialogue,
-        )
+
+    @property
+    def memories(self) -> dict[str, Memory]:
+        return self.namespace.memories
 
     def add(self, m: Memory, before: str = "", *, vector: bool = True) -> None:
         self.memories[m.id] = m
@@ -79,27 +135,14 @@ class Mind:
         if vector:
             self.searcher.put_vector(m.id, EMBEDDER.encode_query(m.text))
 
-    def fetch(self, scope: str, ids: Sequence[str]) -> dict[str, Memory]:
-        self.fetched += ids
-        return {i: self.memories[i] for i in ids if i in self.memories}
+    def run(self, asked: Query, progress: Progress | None = None) -> Recollection:
+        return self.pipeline.run(self.namespace, asked, progress)  # type: ignore[arg-type]
 
-    def fetch_tokens(self, scope: str, ids: Sequence[str]) -> list[np.ndarray | None]:
-        self.fetched_tokens += ids
-        return [self.tokens.get(i) for i in ids]
-
-    def understand(self, asked: Query, searcher: Searcher) -> Ask:
-        return understand(
-            asked.text,
-            asked.now,
-            UTC,
-            speakers=searcher.speakers,
-            heard=searcher.heard(asked.text) if self.asking.sounds else (),
-            dialogue=asked.dialogue,
-            options=self.asking,
-        )
+    def settle(self, asked: Query, progress: Progress) -> Recollection:
+        return self.pipeline.settle(self.namespace, asked, progress)  # type: ignore[arg-type]
 
     def ids(self, text: str, **how: object) -> list[str]:
-        return [hit.memory.id for hit in self.recall.run(query(text, **how)).hits]
+        return [hit.memory.id for hit in self.run(query(text, **how)).hits]
 
     def scores(self, text: str, **how: object) -> dict[str, float]:
-        return {hit.memory.id: hit.score for hit in self.recall.run(query(text, **how)).hits}
+        return {hit.memory.id: hit.score for hit in self.run(query(text, **how)).hits}

@@ -74,7 +74,7 @@ class Tuning(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """
         usual = FuseOptions()
         known = {view: weight for view, weight in self.weights.items() if view in VIEWS}
-        if not (known and options.learned) or _differs(options, usual):
+        if not known or _differs(options, usual):
             return options
         for view in WITH_KEYS if self.keyed else ():
             if view in known:

@@ -1,59 +1,41 @@
-"""Kinds of memories, and which of them wait to be found.
+"""Kinds of memories, and which of them recall and search may find.
 
-A kind is a family and, behind a slash, what it is in it: "block/persona", "summary/session".
+A kind is a family and, behind a slash, a subtype: "block/persona", "summary/session".
 """
 
 from slowcat_memory.records import Memory
 
 BLOCK = "block"
 FACT = "fact"
-QUARANTINED = "fact/quarantined"  # what reads like an order or a link: only the audit shows it
+QUARANTINED = "fact/quarantined"  # reads like a prompt injection or a link: only the audit shows it
 ICEBREAKER = "icebreaker"
 NOTE = "note"
 SESSION_SUMMARY = "summary/session"
 SUMMARY = "summary"
 READING, ENTITY, RELATION = "reading", "entity", "relation"
-_OF_THE_GRAPH = frozenset({READING, ENTITY, RELATION})  # looked up by name; their turns are found
-_APART = frozenset({BLOCK, ICEBREAKER, SUMMARY}) | _OF_THE_GRAPH
+_GRAPH = frozenset({READING, ENTITY, RELATION})  # looked up by name; recall finds their turns
+_NOT_INDEXED = frozenset({BLOCK, ICEBREAKER, SUMMARY}) | _GRAPH
 
 
 def family(kind: str) -> str:
-    """Name the family of a kind.
-
-    Args:
-        kind: For example "block/persona".
-
-    Returns:
-        For example "block".
-    """
+    """Return the family of a kind: "block" for "block/persona"."""
     return kind.partition("/")[0]
 
 
 def findable(memory: Memory) -> bool:
-    """Tell whether recall and search may find a memory.
+    """Return whether recall and search may find a memory.
 
-    Args:
-        memory: Any memory.
-
-    Returns:
-        False for what the head of a session says by itself, once; for summaries, which come with a
-        question that asks for an overview (``core.overview``); for what is quarantined, for a fact
-        that only leads to the turn that says it, and for what is looked up by name.
+    Not: what the session preamble holds anyway; summaries, which come with a question that asks for
+    an overview (``core.query.overview``); what is quarantined; a fact that only points to the turn
+    that says it; and what is looked up by name.
     """
     if memory.kind == QUARANTINED or memory.facets.get("recalled") == "no":
         return False
-    return family(memory.kind) not in _APART
+    return family(memory.kind) not in _NOT_INDEXED
 
 
 def searchable(memory: Memory) -> bool:
-    """Tell whether a search through what is over may find a memory.
-
-    Args:
-        memory: Any memory.
-
-    Returns:
-        As `findable`, and True for facts too: what somebody looks for is not offered unasked.
-    """
+    """Return whether a search through retired memories may find a memory: facts are included."""
     if family(memory.kind) == FACT:
         return memory.kind != QUARANTINED and memory.facets.get("why") != "same"
     return findable(memory)

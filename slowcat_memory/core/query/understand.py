@@ -1,55 +1,81 @@
-"""What a query asks for, before anything is searched: whom, when, and what it leaves unsaid.
+"""Parses a query before anything is searched: which speakers and times it names, what it follows up.
 
 All by rules, in some tens of microseconds. In a language without rules a query is its words.
 """
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
-from slowcat_memory.core.query.follow_up import Said, with_context
 from slowcat_memory.core.query.speakers import speakers_named, without_names
 from slowcat_memory.core.text.phonetics import Heard
+from slowcat_memory.core.text.word_lists import ASKING, PRONOUNS, WORD, content_words
 from slowcat_memory.core.time.expressions import Interval, WhenOptions, asked_about, times
+
+CONTEXT_WORDS = 8  # words of the dialogue that a follow-up takes over
+CONTEXT_S = 600.0  # age from which a turn is no longer what a follow-up refers to
+_LEANS = re.compile(  # beginnings that refer to what was said before
+    r"(?:so |okay |ok |oh |hm+ |yes |no )?(?:and|or|but|what about|how about|why not|which one|"
+    r"what else|who else|where else|anything else|tell me more|more about)\b",
+    re.IGNORECASE,
+)
+_JOINS = ("and", "or", "but")
+_CAPITAL = re.compile(r"[^\W\d_a-z]")
 
 
 class AskOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is read out of a query.
 
     Attributes:
-        names: Speakers' names: their own words count more (``rank.named``), and the query's vector
-            is made without them.
-        sounds: A word that nobody in the namespace has ever said, and that sounds like one of its
-            names, may have been misheard: the name is searched for as well.
-        sounds_weight: What such a name weighs, as a share of what it would weigh if it had been
-            said: it is a guess. From 0.5 to 1 mangled questions gain by it (LoCoMo, R@10: 66.2 to
-            68.1 by words alone), and clean ones lose nothing.
-        times: Words for time ("last week", "in May"): what was said then counts more
+        names: Look for speakers' names: the named speaker's own words count more (``rank.named``),
+            and the query's vector is made without the name.
+        sounds: Search also for a name that a word may have been misheard for: a word that was never
+            said in the namespace, and that sounds like one of its names.
+        sounds_weight: Weight of such a name, as a share of what it would weigh if it had been said;
+            less trusts the speech recogniser more. From 0.5 to 1 mangled questions gain by it
+            (LoCoMo, R@10: 66.2 to 68.1 by words alone), and clean ones lose nothing.
+        times: Look for words for time ("last week", "in May"): what was said then counts more
             (``rank.when``).
-        follow_up: A question that cannot stand alone ("and what about him?") takes the words that
-            it leans on from the last turns.
-        dialogue: How much the last turns turn the query's vector their way; 0 for not at all.
+        follow_up: A question that cannot stand alone ("and what about him?") takes over words from
+            the last turns.
+        dialogue: How far the vectors of the last two turns pull the query's vector; 0 for not at
+            all. Less where users change the subject often.
     """
 
     names: bool = True
     sounds: bool = True
-    sounds_weight: float = 0.85
+    sounds_weight: Annotated[float, Meta(ge=0, le=1)] = 0.85
     times: bool = True
     follow_up: bool = True
-    dialogue: float = 0.5
+    dialogue: Annotated[float, Meta(ge=0, le=10)] = 0.5
 
 
-class Ask(Struct, frozen=True, kw_only=True):
-    """A query, understood.
+class DialogueTurn(Struct, frozen=True):
+    """A turn of the dialogue that a query is part of.
+
+    Attributes:
+        text: Its words.
+        at: When it was said.
+        memory: Id of the memory that keeps it, "" for none.
+    """
+
+    text: str
+    at: datetime
+    memory: str = ""
+
+
+class ParsedQuery(Struct, frozen=True, kw_only=True):
+    """A parsed query.
 
     Attributes:
         words: The text to search by words.
-        also: Names that it may have meant, each with its share of their weight.
+        also: Names that it may have meant, each with its share of a said name's weight.
         meaning: The text to embed.
-        named: The speakers whom it names.
-        times: The times in the past that it speaks of.
+        named: The speakers that it names.
+        times: The times in the past that it mentions.
     """
 
     words: str
@@ -59,54 +85,111 @@ class Ask(Struct, frozen=True, kw_only=True):
     times: tuple[Interval, ...] = ()
 
 
-def understand(
+def parse_query(
     text: str,
     now: datetime,
     zone: tzinfo,
     *,
     speakers: Iterable[str] = (),
     heard: Sequence[Heard] = (),
-    dialogue: Sequence[Said] = (),
+    dialogue: Sequence[DialogueTurn] = (),
     language: str = "english",
     options: AskOptions,
-) -> Ask:
-    """Read a query.
+) -> ParsedQuery:
+    """Parse a query.
 
     Args:
         text: The user's words.
         now: When they were said.
         zone: The user's time zone.
-        speakers: Who speaks in the namespace.
+        speakers: Speakers of the namespace.
         heard: Words of the text that may be misheard names.
         dialogue: The turns before, oldest first.
-        language: Whose words for time are known.
-        options: What to read out of it.
-
-    Returns:
-        What it asks for.
+        language: Language of the time expressions.
+        options: What to look for.
     """
     if options.follow_up and dialogue:
-        text = with_context(text, dialogue, now)[0].text
+        text = with_context(text, dialogue, now)
     found: tuple[Interval, ...] = ()
     if options.times:
         found = asked_about(text, times(text, now, zone, WhenOptions(language=language)), now)
     also = tuple((one.name, options.sounds_weight * one.confidence) for one in heard)
-    meant = _as_meant(text, heard)
+    corrected = _with_heard_names(text, heard)
     if not options.names:
-        return Ask(words=text, meaning=meant, also=also, times=found)
+        return ParsedQuery(words=text, meaning=corrected, also=also, times=found)
     speakers = tuple(speakers)
-    return Ask(
+    return ParsedQuery(
         words=text,
-        meaning=without_names(meant, speakers),
+        meaning=without_names(corrected, speakers),
         also=also,
-        named=tuple(speakers_named(meant, speakers)),
+        named=tuple(speakers_named(corrected, speakers)),
         times=found,
     )
 
 
-def _as_meant(text: str, heard: Sequence[Heard]) -> str:
-    """Put names in the place of what was heard for them, for what looks at the text as a whole."""
+def _with_heard_names(text: str, heard: Sequence[Heard]) -> str:
+    """Replace misheard words by the names, for what looks at the text as a whole."""
     for one in heard:
         words = r"\s+".join(map(re.escape, one.said.split()))
         text = re.sub(rf"\b{words}\b", lambda _: one.name, text, count=1)  # noqa: B023  # at once
     return text
+
+
+# ------------------------------------------------------------------- follow-ups (English alone)
+
+
+def with_context(text: str, dialogue: Sequence[DialogueTurn], now: datetime) -> str:
+    """Complete a question that refers to the dialogue with words of its last two turns.
+
+    Args:
+        text: The user's words.
+        dialogue: The turns before, oldest first.
+        now: When the question is asked.
+
+    Returns:
+        The text, and up to ``CONTEXT_WORDS`` words, names first, then the longest; the text alone
+        where it stands on its own.
+    """
+    if not leans(text):
+        return text
+    oldest = now - timedelta(seconds=CONTEXT_S)
+    asked = {word.lower() for word in WORD.findall(text)}
+    found: dict[str, float] = {}
+    for turn in dialogue[-2:]:
+        for word in content_words(turn.text) if turn.at >= oldest else ():
+            if word.lower() not in asked:
+                name = bool(_CAPITAL.match(word)) and not _begins_sentence(turn.text, word)
+                found[word] = len(word) + (1e6 if name else 0.0)
+    best = sorted(found, key=lambda word: -found[word])[:CONTEXT_WORDS]
+    return " ".join([text, *(word for word in found if word in best)])
+
+
+def leans(text: str) -> bool:
+    """Return whether a question needs the dialogue before it to be understood.
+
+    True for "and what about him?", "what did she say then?", "why?"; False for what stands on its
+    own, and for what asks nothing ("thanks!").
+    """
+    words = [word.lower().replace("’", "'") for word in WORD.findall(text)]
+    if not words or len(words) > 14:
+        return False
+    content = content_words(text)
+    bare = {word.partition("'")[0] for word in words}
+    joined = bool(_LEANS.match(text)) and (words[0] not in _JOINS or "?" in text or len(words) < 6)
+    asks = "?" in text or words[0] in ASKING or joined
+    pronoun = not PRONOUNS.isdisjoint(bare)
+    if not content:  # "why?", but not "how are you"
+        return asks and (pronoun or bare.isdisjoint(("i", "you")))
+    if any(_CAPITAL.match(word) for word in content[1:]) and not joined:
+        return False
+    if joined:
+        return len(content) <= 2 or (pronoun and len(content) <= 3)
+    return asks and pronoun and len(content) <= 1 and bare.isdisjoint(("i", "my", "me"))
+
+
+def _begins_sentence(text: str, word: str) -> bool:
+    """Return whether a word stands at the beginning of a sentence wherever it occurs."""
+    return all(
+        not text[: match.start()].strip() or text[: match.start()].rstrip()[-1] in ".!?…\n"
+        for match in re.finditer(rf"\b{re.escape(word)}\b", text)
+    )

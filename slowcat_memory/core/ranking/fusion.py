@@ -1,82 +1,82 @@
-"""Several views' scores into one: normalisation, weighted sum or RRF, sessions, near-duplicates.
+"""Combines the scores of several views into one: normalisation, weighted sum, sessions, duplicates.
 
-Every view is scaled to 0..1 and then weighed. What each of them is worth was measured on three data
-sets at once (docs/performance.md, `benchmarks.ablation`); no one of them decides. RRF stays
-selectable: it does worse, since a rank does not say by how much.
+Every view is scaled to 0..1 and then weighted. What each of them is worth was measured on three data
+sets at once (docs/performance.md, `benchmarks.ablation`); no one of them decides.
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Meta, Struct
+from msgspec.structs import replace
 
+from slowcat_memory.core.ranking.calibration import best_of_top
 from slowcat_memory.core.text.normalize import fingerprint
+from slowcat_memory.records import Hit
 
 Array = np.ndarray
-OF_SESSION = 3  # how many of a session's candidates speak for it
-# A cosine of two tokens that have nothing to do with each other, on average over a query (MaxSim of
-# all-MiniLM-L6-v2): the zero of that view.
+Weight = Annotated[float, Meta(ge=0, le=10)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+OF_SESSION = 3  # candidates that count for a session
+# The mean cosine of unrelated tokens over a query (MaxSim of all-MiniLM-L6-v2): the zero of that view.
 UNRELATED_TOKENS = 0.2
 UNRELATED_KEY = 0.2  # a cosine of a question and a key that have little to do with each other
+VIEWS = ("dense", "tokens", "window", "turn", "session", "keys")
+WITH_KEYS = ("turn", "window")  # views that have another weight where memories have keys
 
 
 class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How views become one score.
+    """Weights of the views, and what is done with the sum. Only the ratio of the weights counts.
+
+    The weights were fitted together on three data sets: change one only with a benchmark of your own
+    conversations.
 
     Attributes:
-        method: "scores" adds normalised scores, "rrf" adds 1 / (rrf_k + rank).
         dense: Weight of the memory's vector.
         tokens: Weight of its tokens' vectors (MaxSim), for the ``rerank`` best by everything else.
         window: Weight of BM25 over a turn and its neighbours.
         turn: Weight of BM25 over the turn alone, where ``index.turn_view`` is on.
         turn_by_words: The same where a query has no vector: nothing else tells a turn from its
             neighbours then.
-        keys: Weight of the nearest of its keys (questions, notes, facts), as far as there are any
-            (see ``keyed``).
+        keys: Weight of the nearest of its keys (questions, notes, facts), multiplied by the share
+            of the candidates that have any.
         keys_long: The same where turns are long (see ``smooth_below_words``): a key says sharply
             what a long turn says among other things. +6 R@10 on RealMem.
-        turn_with_keys: Weight of BM25 over the turn and the words of its keys, likewise.
-        window_with_keys: Weight of the window, likewise: what a turn is about, contexts and keys say.
+        turn_with_keys: Weight of BM25 over the turn and the words of its keys, where all candidates
+            have keys.
+        window_with_keys: Weight of the window, likewise: contexts and keys say what a turn is about.
         session: Weight of its session: its three best candidates, by words and by vectors.
-        rerank: How many memories are scored by their tokens; 0 for none. 20 find what 100 find.
-        rrf_k: The constant of reciprocal rank fusion (Cormack et al. 2009 use 60).
-        smoothing: How much of its neighbours' score a chunk takes, where turns are short and have
-            no keys, which tell a turn from its neighbours; less of it as more of them have, and
+        rerank: How many memories are scored by their tokens; 0 for none, where every tenth of a
+            millisecond counts. 20 find what 100 find.
+        smoothing: Share of its neighbours' score that a chunk takes, where turns are short and have
+            no keys, which tell a turn from its neighbours; less of it as more of them have keys, and
             that soon: half of the turns of a described chat have keys, small talk has none.
         smooth_below_words: Mean words per chunk of a namespace below which smoothing applies:
             it helps chats of short turns and costs up to 3 points on long rounds.
-        duplicate: Jaccard similarity of words from which two hits are the same.
-        learned: Use the weights that were learned from judged queries, where any were shown to be
-            better than these (see ``core.weigh``). Weights set by hand are left alone.
+        duplicate: Jaccard similarity of words from which two hits are the same; above 1 keeps all.
     """
 
-    method: Literal["scores", "rrf"] = "scores"
-    dense: float = 0.24
-    tokens: float = 0.37
-    window: float = 0.21
-    turn: float = 0.03
-    turn_by_words: float = 0.25
-    keys: float = 0.6
-    keys_long: float = 2.0
-    turn_with_keys: float = 0.2
-    window_with_keys: float = 0.1
-    session: float = 0.18
-    rerank: int = 20
-    rrf_k: float = 60.0
-    smoothing: float = 0.3
-    smooth_below_words: float = 40.0
-    duplicate: float = 0.8
-    learned: bool = True
+    dense: Weight = 0.24
+    tokens: Weight = 0.37
+    window: Weight = 0.21
+    turn: Weight = 0.03
+    turn_by_words: Weight = 0.25
+    keys: Weight = 0.6
+    keys_long: Weight = 2.0
+    turn_with_keys: Weight = 0.2
+    window_with_keys: Weight = 0.1
+    session: Weight = 0.18
+    rerank: Annotated[int, Meta(ge=0, le=1000)] = 20
+    smoothing: Share = 0.3
+    smooth_below_words: Annotated[float, Meta(ge=0)] = 40.0
+    duplicate: Annotated[float, Meta(ge=0, le=2)] = 0.8
 
     def weights(self, keyed: float = 0.0) -> dict[str, float]:
-        """Spread the weight over the views.
+        """Return the weight by view.
 
         Args:
-            keyed: How far keys speak for the candidates (``keyed``).
-
-        Returns:
-            Weight by view.
+            keyed: Share of the candidates that have keys (``keyed_share``).
         """
         weights = {view: getattr(self, view) for view in VIEWS}
         weights["keys"] = keyed * self.keys
@@ -85,31 +85,17 @@ class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         return weights
 
 
-WITH_KEYS = ("turn", "window")  # views that weigh otherwise where there are keys
-VIEWS = ("dense", "tokens", "window", "turn", "session", "keys")
-
-
-def keyed(keys: Array | None) -> float:
-    """Tell how far keys speak for candidates.
+def keyed_share(keys: Array | None) -> float:
+    """Return the share of the candidates that have a key.
 
     Args:
-        keys: Shape (n,), NaN where a candidate has none; None where there are none at all.
-
-    Returns:
-        The share of the candidates that have any.
+        keys: Cosines of the best keys, shape (n,), NaN where a candidate has none; None for no keys.
     """
     return 0.0 if keys is None or not len(keys) else float(np.mean(~np.isnan(keys)))
 
 
 def by_maximum(scores: Array) -> Array:
-    """Scale non-negative scores (BM25) so that the best is 1.
-
-    Args:
-        scores: Shape (n,).
-
-    Returns:
-        Shape (n,), 0 to 1; all 0 when nothing matched.
-    """
+    """Scale non-negative scores (BM25), shape (n,), so that the best is 1; all 0 stay 0."""
     top = scores.max(initial=0.0)
     return scores / top if top > 0 else np.zeros_like(scores)
 
@@ -117,12 +103,11 @@ def by_maximum(scores: Array) -> Array:
 def by_cosine(scores: Array, zero: float = 0.0) -> Array:
     """Scale cosines so that the best is 1.
 
-    The scale starts at a fixed point, not at the worst of the candidates: that one depends on how
-    many there are.
+    The scale starts at a fixed point, not at the worst candidate, which depends on how many there are.
 
     Args:
         scores: Shape (n,); NaN where there is none.
-        zero: The cosine that says nothing.
+        zero: The cosine that counts as unrelated.
 
     Returns:
         Shape (n,), 0 to 1; 0 where there is none, all 0 when none is above ``zero``.
@@ -131,7 +116,7 @@ def by_cosine(scores: Array, zero: float = 0.0) -> Array:
 
 
 def by_tokens(scores: Array) -> Array:
-    """Scale MaxSim scores, of which only some candidates have one.
+    """Scale MaxSim scores, which only some candidates have.
 
     Args:
         scores: Shape (n,); NaN where there is none.
@@ -145,7 +130,7 @@ def by_tokens(scores: Array) -> Array:
 
 
 def by_session(scores: Array, session: Array) -> Array:
-    """Score each candidate by the best of its session: a session on the matter says it repeatedly.
+    """Score each candidate by the best of its session, which mentions its subject repeatedly.
 
     Args:
         scores: Shape (n,), 0 or more.
@@ -159,18 +144,18 @@ def by_session(scores: Array, session: Array) -> Array:
     order = np.lexsort((-scores, session))
     held, best = session[order], scores[order]
     sums = best.copy()
-    for place in range(1, OF_SESSION):  # where the one so many places on is of the same session
+    for place in range(1, OF_SESSION):  # add the next candidates in order, if of the same session
         sums[:-place] += np.where(held[:-place] == held[place:], best[place:], 0.0)
     first = np.searchsorted(held, session)
     return by_maximum(sums[first])
 
 
 def normalise(raw: dict[str, Array], session: Array) -> dict[str, Array]:
-    """Scale the first views to 0..1, and derive the session's from them.
+    """Scale the views to 0..1, and derive the session's from them.
 
     Args:
         raw: BM25 scores ("window", "turn") and, once the query has a vector, cosines ("dense",
-            and "keys" of the best key) and what judged queries say ("asked"), over the same
+            and "keys" of the best key) and votes of judged queries ("asked"), over the same
             candidates, each of shape (n,).
         session: Shape (n,), a number for each candidate's session.
 
@@ -193,14 +178,14 @@ def normalise(raw: dict[str, Array], session: Array) -> dict[str, Array]:
 
 
 def fuse(views: dict[str, Array], options: FuseOptions, keyed: float = 0.0) -> Array:
-    """Fuse the views of one set of candidates.
+    """Return the weighted mean of the views of one set of candidates.
 
     Args:
         views: Normalised scores by view, each of shape (n,), over the same candidates. Views that
             are missing (no vectors, past the deadline) give their weight to the others; "asked" is
-            a prior (``core.rank``), and no part of it.
-        options: Method and weights.
-        keyed: How far keys speak for the candidates (see ``keyed``).
+            a prior and does not count here.
+        options: The weights.
+        keyed: Share of the candidates that have keys.
 
     Returns:
         Shape (n,), 0 to 1.
@@ -213,23 +198,12 @@ def fuse(views: dict[str, Array], options: FuseOptions, keyed: float = 0.0) -> A
     if not any(weights.values()):
         weights = dict.fromkeys(views, 1.0)  # all the weight is on a view that is missing
     total = sum(weights.values())
-    parts = (
-        weight
-        / total
-        * (_reciprocal(views[name], options.rrf_k) if options.method == "rrf" else views[name])
-        for name, weight in weights.items()
-    )
+    parts = (weight / total * views[name] for name, weight in weights.items())
     return sum(parts, start=np.zeros(len(next(iter(views.values()))), np.float32))
 
 
-def _reciprocal(scores: Array, k: float) -> Array:
-    """Score by rank, scaled so that the first is 1; equals share a rank, no match gets 0."""
-    rank = np.searchsorted(np.sort(-scores), -scores)
-    return np.where(scores > 0, (k + 1) / (k + 1 + rank), 0.0).astype(np.float32)
-
-
 def smooth(scores: Array, before: Array, after: Array, share: float) -> Array:
-    """Let each chunk take a share of the scores of the turns around it.
+    """Add a share of the neighbouring turns' scores to each chunk's (score smoothing).
 
     Args:
         scores: Shape (n,).
@@ -245,7 +219,7 @@ def smooth(scores: Array, before: Array, after: Array, share: float) -> Array:
 
 
 def distinct(texts: Sequence[str], threshold: float, limit: int | None = None) -> list[int]:
-    """Keep the first of each group of near-equal texts.
+    """Return the first of each group of near-equal texts.
 
     Args:
         texts: Best first.
@@ -253,7 +227,7 @@ def distinct(texts: Sequence[str], threshold: float, limit: int | None = None) -
         limit: How many to keep at most; None for all.
 
     Returns:
-        Positions of the texts to keep, in order.
+        Positions in ``texts``, in order.
     """
     kept: list[int] = []
     seen: list[frozenset[str]] = []
@@ -272,3 +246,34 @@ def _jaccard(a: frozenset[str], b: frozenset[str]) -> float:
         return 1.0
     common = len(a & b)
     return common / (len(a) + len(b) - common)
+
+
+def union(found: Sequence[Sequence[Hit]], limit: int, duplicate: float) -> list[Hit]:
+    """Merge the hits of several namespaces.
+
+    A score compares the hits of one namespace and means nothing beyond it: it is scaled by the best
+    of them, and words that are rare in one namespace are common in another. The probability that a
+    hit answers means the same everywhere, but says less about which of two hits holds the answer. So
+    each namespace keeps the order of its scores, and enters as a whole with the probability that it
+    answers at all.
+
+    Args:
+        found: Hits by namespace, best first, after each namespace's own thresholds.
+        limit: How many to keep.
+        duplicate: Jaccard similarity of words from which two hits are the same.
+
+    Returns:
+        Best first; of two that say the same, the better. Scores are comparable within the list.
+    """
+    if len(found) == 1:
+        return list(found[0])
+    every = sorted((hit for hits in found for hit in _scaled(hits)), key=lambda hit: -hit.score)
+    kept = distinct([hit.memory.text for hit in every], duplicate, limit)
+    return [every[place] for place in kept]
+
+
+def _scaled(hits: Sequence[Hit]) -> list[Hit]:
+    """Scale one namespace's scores so that the best is the probability that it answers."""
+    best = max((hit.score for hit in hits), default=0.0)
+    answers = best_of_top(np.array([hit.probability for hit in hits]))
+    return [replace(hit, score=hit.score / best * answers if best > 0 else 0.0) for hit in hits]

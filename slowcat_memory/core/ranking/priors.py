@@ -1,67 +1,72 @@
-"""Priors: what makes a memory likelier to matter, whatever was asked."""
+"""Priors: what makes a memory likelier to matter: age, importance, pins, named speakers and times."""
+
+from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Meta, Struct
+
+from slowcat_memory.core.time.expressions import Interval
 
 Array = np.ndarray
+Bonus = Annotated[float, Meta(ge=0, le=2)]
+LEAST_SCALE, MOST_SCALE = 6 * 3_600.0, 90 * 86_400.0  # seconds, of the fall outside an interval
 
 
 class RankOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How much the priors weigh against the fused score, which is 0 to 1.
+    """Bonuses that are added to the fused score, which is 0 to 1.
 
     Attributes:
-        importance: Added at importance 1, taken away at 0; 0.5 is neutral.
+        importance: Added at importance 1, subtracted at 0; 0.5 is neutral.
         recency: Added for a memory of just now, fading with ``half_life_days``. Helps where people
             go on with what they do (RealMem), and costs a little where they ask about long ago.
-        half_life_days: Age at which the recency bonus has halved, in days.
-        pinned: Added for a memory that a person pinned.
+        half_life_days: Age in days at which the recency bonus has halved; 0 for no such bonus.
+        pinned: Added for a memory that a user pinned.
         named: Added for the words of a speaker whom the query names.
         when: Added for a memory said at the time that the query names, fading outside; and again for
-            one that speaks of that time.
+            one that mentions that time.
         with_keys: Factor on ``recency``, ``named`` and ``when`` where memories have keys: they and the
             contexts name people and days themselves (+0.6 R@10 on three described LoCoMo chats).
-        asked: Added for what was judged to answer queries of the same sense, taken from what was
-            judged not to; 0 for neither. 0.1 and 0.3 gain 2.3 and 4.3 points on reworded questions
-            (LoCoMo), 0.2 gains 3.6; a judge at random costs half of that until it is found out.
+        asked: Added for a memory that was judged to answer queries of the same meaning, subtracted
+            for one judged not to; 0 for neither. 0.1 and 0.3 gain 2.3 and 4.3 points on reworded
+            questions (LoCoMo), 0.2 gains 3.6; a judge that guesses costs half of that.
     """
 
-    importance: float = 0.10
-    recency: float = 0.12
-    half_life_days: float = 30.0
-    pinned: float = 0.20
-    named: float = 0.40
-    when: float = 0.24
-    with_keys: float = 0.6
-    asked: float = 0.2
+    importance: Bonus = 0.10
+    recency: Bonus = 0.12
+    half_life_days: Annotated[float, Meta(ge=0)] = 30.0
+    pinned: Bonus = 0.20
+    named: Bonus = 0.40
+    when: Bonus = 0.24
+    with_keys: Annotated[float, Meta(ge=0, le=1)] = 0.6
+    asked: Bonus = 0.2
 
 
-def apply_priors(
-    scores: Array,
+def priors(
     *,
     at: Array,
     importance: Array,
     pinned: Array,
     named: Array,
     when: Array,
-    asked: Array,
+    votes: Array,
     now: float,
     options: RankOptions,
     keyed: float = 0.0,
 ) -> Array:
-    """Weigh candidates by what is known about them before any question.
+    """Return what is added to the candidates' fused scores, whatever their words say.
 
     Args:
-        scores: Fused scores, shape (n,).
         at: When each was said, seconds since the epoch, shape (n,).
         importance: 0 to 1, shape (n,).
         pinned: Bool, shape (n,).
         named: Whether the query names its speaker, bool, shape (n,).
         when: How near it lies to the time that the query names, shape (n,): 0 to 1 for when it was
-            said, and 0 to 1 more for the time that it speaks of.
-        asked: What judged queries of the same sense say of it, shape (n,), -1 to 1 (``core.asked``).
-        now: The time of the question, seconds since the epoch.
+            said, and 0 to 1 more for the time that it mentions.
+        votes: Of judged queries of the same meaning, shape (n,), -1 to 1.
+        now: The time of the query, seconds since the epoch.
         options: The weights.
-        keyed: How far keys speak for the candidates (``core.fuse.keyed``).
+        keyed: Share of the candidates that have keys.
 
     Returns:
         Shape (n,).
@@ -70,10 +75,56 @@ def apply_priors(
     recency = np.exp2(-days / options.half_life_days) if options.half_life_days > 0 else 0.0 * days
     less = 1.0 - keyed * (1.0 - options.with_keys)
     return (
-        scores
-        + options.importance * (2 * importance - 1)
+        options.importance * (2 * importance - 1)
         + less * options.recency * recency
         + options.pinned * pinned
         + less * (options.named * named + options.when * when)
-        + options.asked * asked
+        + options.asked * votes
     )
+
+
+def closeness(at: Array, intervals: Sequence[Interval], softness: float) -> Array:
+    """Return how near the moments at which memories were said lie to any of some intervals.
+
+    Args:
+        at: Seconds since the epoch, shape (n,).
+        intervals: The times that a query mentions.
+        softness: The distance at which closeness has halved, as a share of the interval's length
+            (it is held between 6 hours and 90 days); 0 for a hard edge.
+
+    Returns:
+        Shape (n,): 1 inside an interval, falling to 0 outside; all 0 without intervals.
+    """
+    near = np.zeros(len(at))
+    for interval in intervals:
+        start, end = interval.start.timestamp(), interval.end.timestamp()
+        outside = np.maximum(np.maximum(start - at, at - end), 0.0)
+        if softness > 0:
+            scale = min(max(softness * (end - start), LEAST_SCALE), MOST_SCALE)
+            one = np.exp2(outside / -scale)
+        else:
+            one = ((at >= start) & (at < end)).astype(float)
+        near = np.maximum(near, one)
+    return near
+
+
+def overlap(starts: Array, ends: Array, intervals: Sequence[Interval]) -> Array:
+    """Return how much of the times that memories mention lies in any of some intervals.
+
+    Args:
+        starts: Seconds since the epoch at which the time that each memory mentions begins, shape
+            (n,); NaN for a memory that mentions none.
+        ends: The same for its end.
+        intervals: The times that a query mentions.
+
+    Returns:
+        Shape (n,), 0 to 1: the common part's share of the shorter of the two, so that a Saturday
+        within "last month" counts in full.
+    """
+    shared = np.zeros(len(starts))
+    length = ends - starts
+    for interval in intervals:
+        start, end = interval.start.timestamp(), interval.end.timestamp()
+        common = np.minimum(ends, end) - np.maximum(starts, start)
+        shared = np.fmax(shared, common / np.minimum(length, end - start))  # NaN is no match
+    return shared

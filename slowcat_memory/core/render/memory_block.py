@@ -12,7 +12,6 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.query.follow_up import content_words
 from slowcat_memory.core.render.speech import (
     ENGLISH,
     SpokenWords,
@@ -23,6 +22,7 @@ from slowcat_memory.core.render.speech import (
     words_of,
 )
 from slowcat_memory.core.text.normalize import estimate_tokens, neutralise
+from slowcat_memory.core.text.word_lists import content_words
 from slowcat_memory.records import Hit, Memory
 
 OPEN, CLOSE = "<memories>", "</memories>"

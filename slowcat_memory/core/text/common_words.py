@@ -4,8 +4,7 @@ Short words count most: the shorter a word, the more names sound like it. In ano
 nothing is common, and only what a namespace has never heard is compared at all.
 """
 
-from slowcat_memory.core.query.follow_up import EMPTY, PRONOUNS
-from slowcat_memory.core.query.speakers import COMMON
+from slowcat_memory.core.text.word_lists import COMMON, EMPTY, PRONOUNS
 
 _WORDS = frozenset(
     """able above accept accident account across act action active actual add address adult advice

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from slowcat_memory.core.query.follow_up import EMPTY, PRONOUNS
-from slowcat_memory.core.query.speakers import ROLES
 from slowcat_memory.core.text.common_words import EVERYDAY, is_common
+from slowcat_memory.core.text.word_lists import EMPTY, PRONOUNS, ROLES
 
 MOST_CHARS = 4000
 MOST_LETTERS = 40  # of a word; what is longer was never spoken

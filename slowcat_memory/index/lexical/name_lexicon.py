@@ -12,7 +12,6 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from slowcat_memory.core.query.speakers import ROLES
 from slowcat_memory.core.text.common_words import is_common
 from slowcat_memory.core.text.phonetics import (
     LEAST,
@@ -24,6 +23,7 @@ from slowcat_memory.core.text.phonetics import (
     sound,
 )
 from slowcat_memory.core.text.rare_words import MOST_LETTERS, worth_knowing
+from slowcat_memory.core.text.word_lists import ROLES
 from slowcat_memory.records import Hotword
 
 FILE = "names.msgpack"

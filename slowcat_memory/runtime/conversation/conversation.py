@@ -13,7 +13,7 @@ from itertools import groupby
 
 from msgspec import Struct
 
-from slowcat_memory.core.query.follow_up import Said
+from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.records import Channel, Turn
 from slowcat_memory.runtime.conversation.audience import Audience
 from slowcat_memory.runtime.conversation.dialogue import Dialogue
@@ -95,7 +95,7 @@ class Conversation:
     def _last(self) -> Dialogue:
         return self._dialogues[self._asked.scopes[-1]]
 
-    def before(self, turn: Turn | None) -> list[Said]:
+    def before(self, turn: Turn | None) -> list[DialogueTurn]:
         """List what was said last in the session of who asks, oldest first.
 
         Args:
@@ -115,7 +115,7 @@ class Conversation:
         for dialogue in self._dialogues.values():
             dialogue.forget(turns)
 
-    def before_next(self, scope: str) -> list[Said]:
+    def before_next(self, scope: str) -> list[DialogueTurn]:
         """List what was said last in the session of who is about to ask, oldest first.
 
         Args:

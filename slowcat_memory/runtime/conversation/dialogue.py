@@ -11,7 +11,7 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory.chunk import chunk_id
-from slowcat_memory.core.query.follow_up import Said
+from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.text.normalize import clean, fingerprint
 from slowcat_memory.records import Channel, Event, Turn
 from slowcat_memory.runtime.conversation.session_tracker import SessionTracker
@@ -54,7 +54,7 @@ class Dialogue:
         self._tools: list[str] = []
         self._answering: tuple[Turn | None, list[str]] | None = None
 
-    def before(self, turn: Turn | None) -> list[Said]:
+    def before(self, turn: Turn | None) -> list[DialogueTurn]:
         """List what was said last in this session, oldest first.
 
         Args:
@@ -66,7 +66,7 @@ class Dialogue:
         if turn is None and not self.tracker.session:
             return []
         earlier = [said for said in self._last if turn is None or said.id < turn.id]
-        return [Said(said.text, said.at, chunk_id(said.id)) for said in earlier[-2:]]
+        return [DialogueTurn(said.text, said.at, chunk_id(said.id)) for said in earlier[-2:]]
 
     def forget(self, turns: Collection[int]) -> None:
         """Lend no words of forgotten turns to what is asked next.

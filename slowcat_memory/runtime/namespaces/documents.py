@@ -5,7 +5,7 @@ from datetime import tzinfo
 
 from msgspec import Struct
 
-from slowcat_memory.core.memory.chunk import chunk, chunk_id, spoken, turn_of
+from slowcat_memory.core.memory.chunk import chunk, chunk_id, indexed_text, turn_of
 from slowcat_memory.core.memory.kinds import findable
 from slowcat_memory.core.time.expressions import WhenOptions, mentions
 from slowcat_memory.index import Document, Pointer, Searcher
@@ -85,7 +85,7 @@ def document(
     about = mentions(memory.text, memory.valid_from, reading.zone, when)[:1]
     return Document(
         id=memory.id,
-        text=spoken(memory),
+        text=indexed_text(memory),
         at=memory.valid_from.timestamp(),
         importance=memory.importance,
         pinned=memory.pinned,

@@ -20,7 +20,6 @@ from slowcat_memory.core.feedback.tuning import Tuning, tuning_name
 from slowcat_memory.core.graph.readings import TurnReading
 from slowcat_memory.core.memory.chunk import chunk, chunk_id, spoken
 from slowcat_memory.core.memory.kinds import READING, findable
-from slowcat_memory.core.ranking.entity_hop import Links
 from slowcat_memory.core.text.digest import digest
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.zones import zone_of
@@ -95,7 +94,6 @@ class Namespace:
         self._vectors_ready = threading.Event()
         self._vectors_ready.set()
         self._local_only: frozenset[str] | None = None  # None until somebody asks
-        self._links: Links | None = None  # as well
         self.damaged = False  # whether a new sealed index is due for that alone
         # Higher after each change of what was there: what was recalled before it may be wrong now.
         self.version = 0
@@ -303,8 +301,6 @@ class Namespace:
     def _take(self, memory: Memory, snapshot: Snapshot) -> None:
         """Bring all of a memory's state into the index and to hand; the lock is held."""
         if memory.kind == READING:
-            if self._links is not None:
-                _link(self._links, memory)
             return
         if memory.id in self._hot:
             self._hot[memory.id] = (memory, self._hot[memory.id][1])
@@ -322,7 +318,7 @@ class Namespace:
         self, memory: Memory, keys: Sequence[Key], snapshot: Snapshot
     ) -> Iterator[tuple[str, int, np.ndarray]]:
         """Read the vectors of a memory and of its keys that are stored: id, digest of text, values."""
-        texts = {memory.id: spoken(memory), **{key.id: key.text for key in keys}}
+        texts = {memory.id: indexed_text(memory), **{key.id: key.text for key in keys}}
         for id_, text in texts.items() if self.space.dim else ():
             if (kept := snapshot.vector(self.space.key, self.scope, id_)) is not None:
                 yield id_, digest(text), kept.values
@@ -348,21 +344,6 @@ class Namespace:
         """
         self._change(lambda searcher: searcher.put_vector(memory_id, vector, of))
 
-    def links(self) -> Links:
-        """Tell which memories mention the same. The first time reads all that was read in turns.
-
-        Returns:
-            The links; changes are told to them.
-        """
-        with self._lock:
-            if self._links is None:
-                links = Links()
-                with self._store.snapshot() as snapshot:
-                    for memory in snapshot.memories(self.scope, f"{READING}/"):
-                        _link(links, memory)
-                self._links = links
-            return self._links
-
     def forget(self, memory_ids: Sequence[str]) -> None:
         """Take memories out of the index and of memory, at once.
 
@@ -374,8 +355,6 @@ class Namespace:
             for memory_id in gone:
                 self.searcher.remove(memory_id)
                 self._hot.pop(memory_id, None)
-                if self._links is not None:
-                    self._links.drop(memory_id)
             self.searcher.names.clear()  # counted anew with the index, which follows
             self._latest = {s: last for s, last in self._latest.items() if last not in gone}
             self.version += 1

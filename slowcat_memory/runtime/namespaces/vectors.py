@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 from msgspec import Struct
 
-from slowcat_memory.core.memory.chunk import chunk, spoken
+from slowcat_memory.core.memory.chunk import chunk, indexed_text
 from slowcat_memory.core.text.digest import digest
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import (
@@ -274,7 +274,7 @@ class DocumentVectors:
 
 
 def _line(memory: Memory) -> Passage:
-    return Passage(memory.id, spoken(memory))
+    return Passage(memory.id, indexed_text(memory))
 
 
 def _key(key: Key) -> Passage:

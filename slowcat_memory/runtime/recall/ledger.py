@@ -1,35 +1,25 @@
-"""A turn's row of the ledger: from what recall weighed, and back to what it was asked.
+"""A turn's row of the ledger, made of the retrieval trace; and the query that a row belongs to.
 
-The row holds ids, scores and times, no text: what was asked and what was offered are read from the
-log when somebody wants to know, so that forgetting them empties the ledger too.
+The row holds ids, scores and times, no text: query and offers are read from the log when they are
+looked at, so that forgetting them empties the ledger too.
 """
 
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory.chunk import chunk_id
-from slowcat_memory.core.query.follow_up import Said, with_context
 from slowcat_memory.core.query.recall_gate import GateOptions, judge
-from slowcat_memory.core.query.understand import AskOptions
+from slowcat_memory.core.query.understand import AskOptions, DialogueTurn, with_context
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.records import LedgerEntry, Offer, Turn
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.store import Snapshot
 
-MOST = 20  # memories that a row tells of, offered or not
+MOST = 20  # memories in a row, offered or not
 MOST_VISIBLE = 50
 
 
 def entry(turn: Turn, found: Recollection, packed: Packed) -> LedgerEntry:
-    """Write down what recall did for a turn: 0.2 ms, not while the turn waits.
-
-    Args:
-        turn: The user's turn, numbered.
-        found: What recall returned.
-        packed: What was injected of it.
-
-    Returns:
-        The row.
-    """
+    """Return the row for a numbered turn, what recall found, and what was injected; takes 0.2 ms."""
     row = LedgerEntry(
         turn=turn.id,
         scope=turn.scope,
@@ -44,14 +34,14 @@ def entry(turn: Turn, found: Recollection, packed: Packed) -> LedgerEntry:
         tokens=packed.tokens,
         timings=found.timings,
     )
-    if found.weighed is None:
+    if found.trace is None:
         return row
     recalled = {hit.memory.id for hit in found.hits}
     offered = {offer.memory for offer in row.offers}
-    candidates = found.weighed.scored.found
+    candidates = found.trace.candidates
     return replace(
         row,
-        left_out=found.weighed.left_out(recalled, offered, MOST - len(offered)),
+        left_out=found.trace.left_out(recalled, offered, MOST - len(offered)),
         visible=tuple(candidates.excluded[:MOST_VISIBLE]),
         candidates=len(candidates.ids),
     )
@@ -61,40 +51,24 @@ def _elsewhere(scope: str, turn: Turn) -> str:
     return "" if scope == turn.scope else scope
 
 
-def dialogue_before(snapshot: Snapshot, turn: Turn) -> tuple[Said, ...]:
-    """Read the turns that a query could lean on.
-
-    Args:
-        snapshot: The store.
-        turn: The turn that asked.
-
-    Returns:
-        The two turns before it in its session, oldest first.
-    """
-    said: list[Said] = []
+def dialogue_before(snapshot: Snapshot, turn: Turn) -> tuple[DialogueTurn, ...]:
+    """Return the two turns before a turn in its session, which it may refer to, oldest first."""
+    found: list[DialogueTurn] = []
     id_ = turn.id
-    while len(said) < 2 and (id_ := snapshot.turn_before(turn.scope, turn.session, id_)):
+    while len(found) < 2 and (id_ := snapshot.turn_before(turn.scope, turn.session, id_)):
         if earlier := snapshot.turn(id_):
-            said.append(Said(earlier.text, earlier.at, chunk_id(id_)))
-    return tuple(reversed(said))
+            found.append(DialogueTurn(earlier.text, earlier.at, chunk_id(id_)))
+    return tuple(reversed(found))
 
 
 def asked(
     snapshot: Snapshot, turn: Turn, options: AskOptions, gate: GateOptions, language: str
 ) -> str:
-    """Make again what was searched for at a turn.
+    """Return what was searched for at a turn.
 
-    Args:
-        snapshot: The store.
-        turn: The turn that asked.
-        options: What is read out of a query.
-        gate: Which turns need no memory.
-        language: Of the gate's words.
-
-    Returns:
-        The turn's words without a greeting, with those that a follow-up leans on; "" for a turn
-        that needs no memory.
+    That is the turn's words without a greeting, and with those that a follow-up takes over from the
+    dialogue; "" for a turn that needs no memory.
     """
     text = judge(turn.text, language).query if gate.enabled else turn.text
     dialogue = dialogue_before(snapshot, turn) if options.follow_up else ()
-    return with_context(text, dialogue, turn.at)[0].text if text and dialogue else text
+    return with_context(text, dialogue, turn.at) if text and dialogue else text

@@ -1,100 +1,97 @@
-"""Summaries for a question that asks for an overview: found by the name of their period.
+"""Summaries for a question that asks for an overview, found by the name of their period.
 
-They are in no index, so that none of them can push a turn aside, or change what a word weighs. A
-period's summary needs no search: its id is its name. What is asked of lately, or of a day that is
-not over, is told by its sessions.
+They are in no index, so that none of them can displace a turn, or change what a word weighs. A
+period's summary needs no search: its id is its name. For the latest time, or a day that is not over,
+there are the summaries of its sessions.
 """
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta, tzinfo
-
-from msgspec.structs import replace
 
 from slowcat_memory.core.memory.kinds import SESSION_SUMMARY, SUMMARY
 from slowcat_memory.core.query.overview import asks_overview, names
 from slowcat_memory.core.summaries.summary import items
 from slowcat_memory.core.time.expressions import Interval, WhenOptions, times
 from slowcat_memory.records import Hit, Memory
-from slowcat_memory.runtime.recall.query import Query, Recollection
+from slowcat_memory.runtime.recall.query import Query
 from slowcat_memory.store import Snapshot, Store
 
 MOST = 4  # summaries that come with a question
-SESSIONS = 3  # of them, of the latest sessions, where nothing else is told
+SESSIONS = 3  # of them, of the latest sessions, where the question names no time
 LOOKED_AT = 12  # sessions of a time that are read
 
 
 class Overviews:
-    """Puts summaries before what was said, where a question asks for them."""
+    """Puts summaries before the hits, where a question asks for them."""
 
     def __init__(self, store: Store, zone: tzinfo, language: str) -> None:
-        """Wire the parts.
-
-        Args:
-            store: Holds the summaries.
-            zone: The user's time zone.
-            language: Whose words for time are known.
-        """
+        """Keep where summaries are, the user's time zone, and the language of time expressions."""
         self._store, self._zone, self._language = store, zone, language
 
-    def add(self, query: Query, found: Recollection) -> Recollection:
-        """Add what there is to a recall; reads a few rows, and only for such a question.
+    def lead(self, query: Query, scope: str, limit: int, hits: Sequence[Hit]) -> list[Hit] | None:
+        """Return the hits with summaries before them; reads rows for such a question alone.
 
         Args:
-            query: What was asked, in one scope.
-            found: What came to mind.
+            query: The question.
+            scope: Where it is asked.
+            limit: How many hits at most.
+            hits: The hits so far, best first.
 
         Returns:
-            The same, with summaries first where the question asks for an overview.
+            None where the question asks for no overview, or there is none.
         """
         if not asks_overview(query.text):
-            return found
+            return None
         asked = times(query.text, query.now, self._zone, WhenOptions(language=self._language))
         past = [one for one in asked if one.start < query.now]
         with self._store.snapshot() as snapshot:
-            told = list(self._told(snapshot, query, past))
-        if not told:
-            return found
-        best = max((hit.score for hit in found.hits), default=1.0)
+            found = list(self._summaries(snapshot, scope, query, past))
+        if not found:
+            return None
+        best = max((hit.score for hit in hits), default=1.0)
         first = [
-            Hit(memory=memory, score=round(best + 0.01 * (len(told) - n), 4), probability=1.0)
-            for n, memory in enumerate(told)
+            Hit(memory=memory, score=round(best + 0.01 * (len(found) - n), 4), probability=1.0)
+            for n, memory in enumerate(found)
         ]
-        # Something answers, whatever the words say.
-        return replace(found, hits=[*first, *found.hits][: query.k], signs=None)
+        return [*first, *hits][:limit]
 
-    def _told(self, snapshot: Snapshot, query: Query, past: Sequence[Interval]) -> Iterator[Memory]:
-        seen, given = set[str](), 0
-        for memory in self._each(snapshot, query, past):
+    def _summaries(
+        self, snapshot: Snapshot, scope: str, query: Query, past: Sequence[Interval]
+    ) -> Iterator[Memory]:
+        """Yield the first summaries that may be shown, each once."""
+        seen = set[str]()
+        for memory in self._candidates(snapshot, scope, query.now, past):
             withheld = memory.local_only and not query.local
             if memory.id in seen or memory.id in query.exclude or memory.retired_at or withheld:
                 continue
             seen.add(memory.id)
             yield memory
-            given += 1
-            if given == MOST:
+            if len(seen) == MOST:
                 return
 
-    def _each(self, snapshot: Snapshot, query: Query, past: Sequence[Interval]) -> Iterator[Memory]:
-        """Walk the summaries of a time, the widest first; of lately, the latest sessions first."""
+    def _candidates(
+        self, snapshot: Snapshot, scope: str, now: datetime, past: Sequence[Interval]
+    ) -> Iterator[Memory]:
+        """Yield the summaries of a time, the longest period first; without one, the latest sessions'."""
         if not past:
-            yield from _sessions(snapshot, query.scope, None)
+            yield from _sessions(snapshot, scope, None)
         days = list[Memory]()
-        for name in names(past, query.now, self._zone):
-            if memory := snapshot.memory(query.scope, f"{SUMMARY}/{name}"):
+        for name in names(past, now, self._zone):
+            if memory := snapshot.memory(scope, f"{SUMMARY}/{name}"):
                 days.append(memory)
                 yield memory
         for memory in days:
             for id in items(memory, "covers"):
-                if part := snapshot.memory(query.scope, id):
+                if part := snapshot.memory(scope, id):
                     yield part
         for one in past if not days else ():
-            yield from _sessions(snapshot, query.scope, (one.start, one.end))
+            yield from _sessions(snapshot, scope, (one.start, one.end))
 
 
 def _sessions(
     snapshot: Snapshot, scope: str, span: tuple[datetime, datetime] | None
 ) -> Iterator[Memory]:
-    """Read the summaries of the latest sessions, or of those in a time."""
+    """Yield the summaries of the latest sessions, or of those in a time."""
     sessions = sorted(snapshot.sessions(scope), key=lambda one: one.last, reverse=True)
     if span is not None:
         begun, over = span[0], span[1] + timedelta(hours=4)  # a day ends in the small hours

@@ -1,95 +1,150 @@
-"""What is asked of a memory, and what comes to mind."""
+"""What goes into a recall and what comes out: options, the query, the recollection."""
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, Optional
+from typing import Annotated, Literal
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Meta, Struct, field
 
-from slowcat_memory.core.query.follow_up import Said
-from slowcat_memory.core.ranking.abstention import Signs
-from slowcat_memory.core.render.memory_block import Packed
+from slowcat_memory.core.query.recall_gate import GateOptions, Need
+from slowcat_memory.core.query.understand import AskOptions, DialogueTurn
+from slowcat_memory.core.ranking.abstention import AnswerEvidence
+from slowcat_memory.core.ranking.fusion import FuseOptions
+from slowcat_memory.core.ranking.priors import RankOptions
+from slowcat_memory.core.render.excerpt import ExtractOptions
+from slowcat_memory.core.render.memory_block import Packed, PackOptions
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Hit
-
-if TYPE_CHECKING:
-    from slowcat_memory.runtime.recall.weighed import Weighed
+from slowcat_memory.runtime.recall.scoring import RankingTrace
 
 Stage = Literal["full", "lexical", "tail", "none", "skipped"]
+Milliseconds = Annotated[float, Meta(ge=0)]
+Probability = Annotated[float, Meta(ge=0, le=1)]
 
 
 class RecallOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a recall may cost, and what is good enough to offer.
 
     Attributes:
-        deadline_ms: A turn waits no longer than this for its memories, beyond what was recalled
-            ahead; past it, it takes the best stage that is done.
-        settle_ms: How long that may take: the words' best from the store, else from among the
-            latest memories; past it, the turn goes on without any. Several times what it takes.
-        warn_ms: A slower recall is logged as a warning.
-        floor: Least probability that one of the best memories answers (see `core.calibrate`); below
-            it, nothing is offered but what is pinned. 0 offers the best of nothing too.
-        keep_share: A memory is offered if its score is at least this share of the best one's.
-        unknown_below: When a question asks for a memory (see `core.gate`) and the probability that
-            anything answers it (see `core.known`) is below this, the block says that nothing is
-            remembered, and offers nothing but what is pinned. 0 never says so.
+        deadline_ms: Milliseconds that a turn waits at most for its memories, beyond what was
+            recalled ahead; past it, it takes the best stage that is done. More where a reply may
+            come later.
+        settle_ms: Milliseconds that taking it may cost: the best by words from the store, else from
+            the latest memories; past it, the turn goes on without any. Several times what it takes.
+        warn_ms: A recall slower than so many milliseconds is logged as a warning.
+        floor: Least probability that one of the best memories answers (`core.ranking.calibration`);
+            below it, only pinned ones are offered. 0 offers the best of nothing too.
+        keep_share: A memory is offered if its score is at least this share of the best one's; less
+            offers more.
+        unknown_below: When a question asks for a memory (`core.query.recall_gate`) and the
+            probability that anything answers it (`core.ranking.abstention`) is below this, the block
+            says that nothing is remembered, and offers only pinned memories. 0 never says so.
     """
 
-    deadline_ms: float = 10.0
-    settle_ms: float = 5.0
-    warn_ms: float = 8.0
-    floor: float = 0.12
-    keep_share: float = 0.75
-    unknown_below: float = 0.15
+    deadline_ms: Milliseconds = 10.0
+    settle_ms: Milliseconds = 5.0
+    warn_ms: Milliseconds = 8.0
+    floor: Probability = 0.12
+    keep_share: Probability = 0.75
+    unknown_below: Probability = 0.15
+
+
+class PrefetchOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Recall while a user still speaks.
+
+    Attributes:
+        enabled: Recall ahead. It needs STT that sends interim transcripts, or predicts the end of a
+            turn; with any other it costs nothing and brings little.
+        min_words: Interim transcripts of fewer words begin no recall: they say too little yet.
+        every_ms: Milliseconds between two recalls ahead at least: STT needs the same cores, and
+            people say two or three words in that time.
+        overlap: Share of the words that two texts must have in common for the vector of one to be
+            used for the other.
+    """
+
+    enabled: bool = True
+    min_words: Annotated[int, Meta(ge=0, le=100)] = 3
+    every_ms: Milliseconds = 150.0
+    overlap: Probability = 0.8
+
+
+class RetrievalOptions(Struct, frozen=True, kw_only=True):
+    """All that a retrieval is configured with; constant while it exists.
+
+    Attributes:
+        recall: What a recall may cost, and what is good enough.
+        prefetch: When a recall is begun ahead.
+        ask: What is read out of a query.
+        fuse: Weights of the views.
+        rank: Weights of the priors.
+        gate: Which turns need no memory.
+        pack: How many memories are offered, and in how many tokens.
+        extract: How a long memory is cut to what was asked for.
+        language: Of time expressions and of the gate's words.
+    """
+
+    recall: RecallOptions = field(default_factory=RecallOptions)
+    prefetch: PrefetchOptions = field(default_factory=PrefetchOptions)
+    ask: AskOptions = field(default_factory=AskOptions)
+    fuse: FuseOptions = field(default_factory=FuseOptions)
+    rank: RankOptions = field(default_factory=RankOptions)
+    gate: GateOptions = field(default_factory=GateOptions)
+    pack: PackOptions = field(default_factory=PackOptions)
+    extract: ExtractOptions = field(default_factory=ExtractOptions)
+    language: str = "english"
 
 
 class Query(Struct, frozen=True, kw_only=True):
-    """What is asked.
+    """A question to the memory. The same object goes through all of a recall.
 
     Attributes:
-        text: The user's words.
+        text: The words to look up.
         scope: The namespace.
         now: The time of the question.
-        k: How many hits at most.
+        k: How many hits at most; None for ``pack.memories``.
+        floor: As in ``RecallOptions``, where another one is wanted.
+        keep_share: Likewise.
         exclude: Ids of memories not to return.
         exclude_words: Fingerprints of texts not to return.
-        floor: Least probability of the likeliest of the best hits; below it, only pinned ones.
-        keep_share: Least share of the best hit's score.
-        doubt: Where less than this speaks for an answer, what is excluded is looked at as well.
-        vector: The text's vector, or all that the embedder told, when it was embedded ahead.
+        vector: The text's vector, or all of the embedder's output, when it was embedded ahead.
         dialogue: The turns before, oldest first.
         also: Other namespaces that are read beside it.
-        local: The hits stay on this machine: what is local-only is among them.
+        local: The hits stay on this machine: local-only memories are among them.
+        need: What the gate found in the turn; None for a search, which passes no gate.
     """
 
     text: str
     scope: str
     now: datetime
-    k: int
+    k: int | None = None
+    floor: float | None = None
+    keep_share: float | None = None
     exclude: frozenset[str] = frozenset()
     exclude_words: frozenset[str] = frozenset()
-    floor: float = 0.0
-    keep_share: float = 0.0
-    doubt: float = 0.0
     vector: Encoded | np.ndarray | None = None
-    dialogue: tuple[Said, ...] = ()
+    dialogue: tuple[DialogueTurn, ...] = ()
     also: tuple[str, ...] = ()
     local: bool = False
+    need: Need | None = None
+
+    def limit(self, options: RetrievalOptions) -> int:
+        """Return how many hits there may be."""
+        return options.pack.memories if self.k is None else self.k
 
 
 class Recollection(Struct, frozen=True, kw_only=True):
-    """What came to mind.
+    """What a recall found.
 
     Attributes:
         hits: Best first.
         stage: How far recall came; "skipped" where there was no need of one.
-        timings: Milliseconds by stage; "wait", once a turn took it, is all that the turn waited.
-        words: The query's weight by token, for who cuts the hits' texts to what was asked.
-        weighed: What the hits were chosen from, for the ledger; None when nothing was.
-        signs: What speaks for anything remembered answering, or standing in the context that the
-            LLM sees; None when recall did not come far enough to tell.
-        names_speaker: Whether the query names somebody who speaks in the namespace.
-        unknown: It asks for a memory, and there is none: to be said.
+        timings: Milliseconds by stage; the processor adds "wait", all that the turn waited.
+        words: The query's weight by token, for cutting the hits' texts to what was asked.
+        trace: What the hits were chosen from, for the ledger; None when there was nothing.
+        evidence: Whether anything remembered answers, or stands in the LLM's context already; None
+            when recall did not come far enough to tell.
+        names_speaker: The query names a speaker of the namespace.
+        unknown: It asks for a memory, and there is none: the block says so.
         asks_time: It asks for the time, or for what depends on it.
         packed: The block of just these hits, where it was written ahead.
     """
@@ -98,8 +153,8 @@ class Recollection(Struct, frozen=True, kw_only=True):
     stage: Stage = "none"
     timings: dict[str, float] = {}
     words: dict[str, float] = {}
-    weighed: Optional["Weighed"] = None
-    signs: Signs | None = None
+    trace: RankingTrace | None = None
+    evidence: AnswerEvidence | None = None
     names_speaker: bool = False
     unknown: bool = False
     asks_time: bool = False

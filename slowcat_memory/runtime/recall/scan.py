@@ -1,7 +1,7 @@
-"""A search that reads memories one by one: for what no index holds, or what it cannot pick out.
+"""A search that reads memories one by one: for what no index holds, or cannot filter by.
 
-Memories that were retired are in no index, and an index proposes the best of all times, not of one
-week. This reads texts, for up to a fifth of a second: never on the frame path.
+Retired memories are in no index, and an index proposes the best of all times, not of one week. This
+reads texts, for up to a fifth of a second: never on the frame path.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -10,9 +10,9 @@ from heapq import nlargest
 
 import numpy as np
 
-from slowcat_memory.core.memory.belief import believed
-from slowcat_memory.core.memory.chunk import chunk, chunk_id, spoken, turn_of
+from slowcat_memory.core.memory.chunk import chunk, chunk_id, indexed_text, turn_of
 from slowcat_memory.core.memory.kinds import findable, searchable
+from slowcat_memory.core.memory.validity import believed
 from slowcat_memory.core.ranking.calibration import probability
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import Hit, Memory
@@ -25,23 +25,24 @@ Keep = Callable[[Memory], bool]
 def scan(
     memories: Iterable[Memory], words: Mapping[str, float], tokenizer: Tokenizer, k: int
 ) -> list[Hit]:
-    """Find the memories that hold most of a query.
+    """Return the memories that hold most of a query, best first.
+
+    The score is the share of the query's weight that a memory holds, above 0.
 
     Args:
         memories: What to read.
         words: The query's tokens, each with its weight (``Recollection.words``).
-        tokenizer: The same one that made the tokens.
+        tokenizer: The one that made the tokens.
         k: How many at most.
-
-    Returns:
-        Best first; the score is the share of the query's weight that a memory holds, and none
-        holds nothing.
     """
     total = sum(words.values())
     if not total:
         return []
     scored = (
-        (sum(words.get(token, 0.0) for token in set(tokenizer(spoken(memory)))) / total, memory)
+        (
+            sum(words.get(token, 0.0) for token in set(tokenizer(indexed_text(memory)))) / total,
+            memory,
+        )
         for memory in memories
     )
     best = nlargest(k, (pair for pair in scored if pair[0] > 0), key=lambda pair: pair[0])
@@ -53,16 +54,7 @@ def scan(
 
 
 def merged(found: Sequence[Hit], read: Sequence[Hit], k: int) -> list[Hit]:
-    """Put hits of an index and of a scan in one order.
-
-    Args:
-        found: By the index.
-        read: By a scan.
-        k: How many at most.
-
-    Returns:
-        Best first, each memory once.
-    """
+    """Return the best ``k`` hits of an index and of a scan, best first, each memory once."""
     known = {hit.memory.id for hit in found}
     every = [*found, *(hit for hit in read if hit.memory.id not in known)]
     return sorted(every, key=lambda hit: -hit.score)[:k]
@@ -71,16 +63,16 @@ def merged(found: Sequence[Hit], read: Sequence[Hit], k: int) -> list[Hit]:
 def said_between(
     snapshot: Snapshot, scope: str, since: datetime | None, until: datetime | None
 ) -> Iterator[Memory]:
-    """Read what was said or noted in a time, the latest session first.
+    """Yield notes, then the chunks of a time, the latest session first.
 
     Args:
         snapshot: The store.
         scope: The namespace.
-        since: From when on; None for the beginning.
-        until: Until when, itself left out; None for now.
+        since: Start, included; None for the beginning.
+        until: End, excluded; None for now.
 
     Yields:
-        Notes, then chunks, ``MOST`` of these at most.
+        Memories that are not retired; the chunks of about ``MOST`` turns.
     """
     notes = (m for m in snapshot.memories(scope) if not turn_of(m.id) and findable(m))
     yield from (m for m in notes if not m.retired_at)
@@ -99,15 +91,9 @@ def said_between(
 
 
 def retired(snapshot: Snapshot, scope: str, at: datetime) -> Iterator[Memory]:
-    """Read what was believed at a moment and is no longer.
+    """Yield memories that were valid at a moment and are retired since.
 
-    Args:
-        snapshot: The store.
-        scope: The namespace.
-        at: The moment.
-
-    Yields:
-        Memories; none that somebody ordered to forget and that waits to be erased.
+    Not those that a voice command forgot and that wait to be erased.
     """
     pending = (entry for entry in snapshot.commands(scope) if entry.state == "done" and entry.due)
     forgotten = {memory for entry in pending for memory in entry.hidden}
@@ -117,15 +103,12 @@ def retired(snapshot: Snapshot, scope: str, at: datetime) -> Iterator[Memory]:
 
 
 def within(speaker: str, since: datetime | None, until: datetime | None) -> Keep:
-    """Say which memories are asked for.
+    """Return a filter by speaker and time.
 
     Args:
-        speaker: Whose words, or a part of the name; "" for anybody's.
-        since: Said at or after; None for any time.
-        until: Said before; None for any time.
-
-    Returns:
-        Tells whether a memory is one of them.
+        speaker: A speaker's name, or a word of it, in any case; "" for any speaker.
+        since: Start, included; None for any time.
+        until: End, excluded; None for any time.
     """
     name = speaker.casefold().strip()
 

@@ -1,185 +1,233 @@
-"""Candidates to scores: views fused, priors added, the best of them scored by their tokens."""
+"""Scores the candidates of one query: views fused, priors added, the best compared by their tokens.
+
+What it returns is also the retrieval trace: why a memory was left out is worked out from it when the
+ledger's row is written, after the waiting turn has gone on.
+"""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Set
+from datetime import datetime
+from enum import StrEnum
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from slowcat_memory.core.feedback.votes import votes
-from slowcat_memory.core.query.understand import Ask
+from slowcat_memory.core.query.understand import ParsedQuery
 from slowcat_memory.core.ranking import fusion
-from slowcat_memory.core.ranking.calibration import probability
-from slowcat_memory.core.ranking.entity_hop import LinkOptions, Links
+from slowcat_memory.core.ranking.calibration import best_of_top, probability
 from slowcat_memory.core.ranking.fusion import FuseOptions
-from slowcat_memory.core.ranking.maxsim import maxsim
-from slowcat_memory.core.ranking.priors import RankOptions, apply_priors
-from slowcat_memory.core.ranking.time_overlap import closeness, overlap
+from slowcat_memory.core.ranking.priors import RankOptions, closeness, overlap, priors
 from slowcat_memory.index import Candidates, Searcher
-from slowcat_memory.records import Hit, Memory
-from slowcat_memory.runtime.recall.query import Query
+from slowcat_memory.records import Hit, LeftOut, Memory
 
-FetchTokens = Callable[[str, Sequence[str]], Sequence[np.ndarray | None]]
+NONE = np.zeros(0, np.intp)
 SOFTNESS = 0.5  # of the edges of a time that a query names, as a share of its length
 
 
-class Scored(Struct, frozen=True):
-    """Candidates, and what is thought of them.
+class LeftOutReason(StrEnum):
+    """Why a candidate was not offered. The ledger stores the values: they must not change."""
+
+    BELOW_FLOOR = "floor"  # none of the best was likely enough to answer
+    BELOW_SHARE = "share"  # its score is too low beside the best one's
+    ALREADY_VISIBLE = "heard"  # the same words stand in the LLM's context
+    DUPLICATE = "duplicate"  # a better hit says the same
+    BEYOND_LIMIT = "enough"  # enough better ones were found
+    NO_BUDGET = "room"  # a hit for which the block had no room
+    EXPIRED = "over"  # no longer true at the time of the query
+    DELETED = "gone"  # no longer in the store
+
+
+class RankingTrace(Struct, frozen=True, eq=False):
+    """The scored candidates of one query, n of them.
 
     Attributes:
-        found: The candidates, n of them.
+        candidates: What the index proposed.
         views: Normalised scores by view, each of shape (n,), 0 to 1.
-        scores: All of it in one, shape (n,); comparable within one query.
-        coverage: Share of the query's weight in words that the candidate holds, shape (n,).
-        probability: That it answers, shape (n,).
-        near: MaxSim of the nearest one's tokens with the query's; NaN where not all of the best
-            have tokens: one without may be nearer.
-        weigh: Adds the priors to fused scores of shape (n,).
+        scores: Fused scores and priors, shape (n,); comparable within one query.
+        coverage: Share of the query's weight in words that each candidate holds, shape (n,).
+        probability: That it answers, shape (n,), 0 to 1.
+        priors: The part of ``scores`` that does not depend on the views, shape (n,).
+        max_similarity: Highest MaxSim of a candidate's tokens and the query's; NaN where one of the
+            best has no tokens, since it may be nearer.
+        order: Positions of the candidates that may be offered, best first; see ``ordered``.
+        below_floor: None is likely enough to answer: ``order`` holds the pinned ones alone.
+        reasons: By id, why one of ``order`` is not offered; whoever leaves out a hit adds to it.
     """
 
-    found: Candidates
+    candidates: Candidates
     views: dict[str, np.ndarray]
     scores: np.ndarray
     coverage: np.ndarray
     probability: np.ndarray
-    weigh: Callable[[np.ndarray], np.ndarray]
-    near: float = math.nan
+    priors: np.ndarray
+    max_similarity: float = math.nan
+    order: np.ndarray = NONE
+    below_floor: bool = False
+    reasons: dict[str, str] = field(default_factory=dict)
 
-    def hit(self, n: int, memory: Memory) -> Hit:
-        """Make a hit of a candidate.
+    def ordered(self, floor: float) -> "RankingTrace":
+        """Return the trace with the candidates in order, if any is good enough; no reasons yet.
+
+        The floor asks whether anything answers, not whether each does: an answer is often worded
+        unlike the question, next to a turn that repeats the question's words.
 
         Args:
-            n: Its position.
-            memory: Its record.
-
-        Returns:
-            The hit.
+            floor: Least probability of the likeliest of the best; below it only pinned ones stay.
         """
-        cosine = math.nan if self.found.cosine is None else float(self.found.cosine[n])
+        order = np.argsort(-self.scores, kind="stable")
+        below_floor = best_of_top(self.probability[order]) < floor
+        if below_floor:
+            order = order[self.candidates.pinned[order]]
+        return replace(self, order=order, below_floor=below_floor, reasons={})
+
+    def hit(self, position: int, memory: Memory) -> Hit:
+        """Return the hit for a candidate and its record."""
+        cosines = self.candidates.cosine
+        cosine = math.nan if cosines is None else float(cosines[position])
         return Hit(
             memory=memory,
-            score=round(float(self.scores[n]), 4),
-            probability=round(float(self.probability[n]), 4),
-            coverage=round(float(self.coverage[n]), 4),
+            score=round(float(self.scores[position]), 4),
+            probability=round(float(self.probability[position]), 4),
+            coverage=round(float(self.coverage[position]), 4),
             cosine=None if math.isnan(cosine) else round(cosine, 4),
-            views={name: round(float(values[n]), 4) for name, values in self.views.items()},
+            views=self._views_of(position),
         )
 
+    def left_out(self, recalled: Set[str], offered: Set[str], limit: int) -> tuple[LeftOut, ...]:
+        """Return the best candidates that were not offered, best first.
 
-class Scoring:
-    """Scores the candidates of one namespace."""
+        Args:
+            recalled: Ids of the recall's hits.
+            offered: Ids of those that were put before the LLM.
+            limit: How many at most.
+        """
+        above, found = frozenset(self.order.tolist()), list[LeftOut]()
+        for n in np.argsort(-self.scores, kind="stable").tolist():
+            if len(found) >= limit:
+                break
+            if (id_ := self.candidates.ids[n]) not in offered:
+                reason = self._reason(n, above=n in above, recalled=id_ in recalled)
+                found.append(
+                    LeftOut(
+                        memory=id_,
+                        reason=str(reason),
+                        score=round(float(self.scores[n]), 4),
+                        probability=round(float(self.probability[n]), 4),
+                        views=self._views_of(n),
+                    )
+                )
+        return tuple(found)
 
-    def __init__(
+    def _reason(self, n: int, *, above: bool, recalled: bool) -> str:
+        if reason := self.reasons.get(self.candidates.ids[n]):
+            return reason
+        if above:
+            return LeftOutReason.NO_BUDGET if recalled else LeftOutReason.BEYOND_LIMIT
+        pinned = bool(self.candidates.pinned[n])
+        below_floor = self.below_floor and not pinned
+        return LeftOutReason.BELOW_FLOOR if below_floor else LeftOutReason.BELOW_SHARE
+
+    def _views_of(self, n: int) -> dict[str, float]:
+        return {name: round(float(values[n]), 4) for name, values in self.views.items()}
+
+
+class Scorer:
+    """Scores candidates, with constant weights."""
+
+    def __init__(self, fuse: FuseOptions, rank: RankOptions) -> None:
+        """Keep the weights of the views and of the priors."""
+        self._fuse, self._rank = fuse, rank
+        self._fuse_long = replace(fuse, keys=fuse.keys_long)
+
+    def score(
         self,
         searcher: Searcher,
-        tokens: FetchTokens | None,
-        fusing: FuseOptions,
-        ranking: RankOptions,
-        links: Links | None = None,
-        linking: LinkOptions = LinkOptions(),
-    ) -> None:
-        """Wire the parts.
+        found: Candidates,
+        parsed: ParsedQuery,
+        ceiling: float,
+        now: datetime,
+    ) -> RankingTrace:
+        """Score candidates by everything but their tokens.
 
         Args:
-            searcher: The namespace's index.
-            tokens: Returns the vectors of memories' tokens; None without any.
-            fusing: How views become one score.
-            ranking: The priors.
-            links: Which memories mention the same; None where nobody knows.
-            linking: How far that leads.
-        """
-        self._links, self._linking = links, linking
-        self._searcher, self._tokens = searcher, tokens
-        self._fusing, self._ranking = fusing, ranking
-
-    def first(self, found: Candidates, ask: Ask, ceiling: float, query: Query) -> Scored:
-        """Score by everything but the tokens.
-
-        Args:
+            searcher: The index that proposed them.
             found: The candidates.
-            ask: The query, understood.
-            ceiling: What no score of the window view can exceed.
-            query: What is asked.
-
-        Returns:
-            Their scores.
+            parsed: The query.
+            ceiling: The highest possible score of the window view.
+            now: The time of the query.
         """
         views = fusion.normalise(found.views, found.session)
-        asked = votes(views.get("asked"), found.pinned)
-        named = np.isin(found.speaker, self._searcher.speaker_numbers(ask.named))
+        named = np.isin(found.speaker, searcher.speaker_numbers(parsed.named))
         when = np.zeros(len(named))
-        if ask.times:
-            when = closeness(found.at, ask.times, SOFTNESS)
-            when += overlap(found.about_from, found.about_until, ask.times)
-
-        keyed = fusion.keyed(found.views.get("keys"))
-
-        def weigh(scores: np.ndarray) -> np.ndarray:
-            return apply_priors(
-                scores,
-                at=found.at,
-                importance=found.importance,
-                pinned=found.pinned,
-                named=named,
-                when=when,
-                asked=asked,
-                now=query.now.timestamp(),
-                keyed=keyed,
-                options=self._ranking,
-            )
-
+        if parsed.times:
+            when = closeness(found.at, parsed.times, SOFTNESS)
+            when += overlap(found.about_from, found.about_until, parsed.times)
+        bonus = priors(
+            at=found.at,
+            importance=found.importance,
+            pinned=found.pinned,
+            named=named,
+            when=when,
+            votes=votes(views.get("asked"), found.pinned),
+            now=now.timestamp(),
+            keyed=fusion.keyed_share(found.views.get("keys")),
+            options=self._rank,
+        )
         coverage = found.views["window"] / max(ceiling, 1e-9)
-        return Scored(
-            found=found,
+        return RankingTrace(
+            candidates=found,
             views=views,
-            scores=self._linked(weigh(self._fused(views, found)), found),
+            scores=self._fused(searcher, views, found) + bonus,
             coverage=coverage,
-            probability=probability(coverage, found.cosine, len(self._searcher)),
-            weigh=weigh,
+            probability=probability(coverage, found.cosine, len(searcher)),
+            priors=bonus,
         )
 
-    def rerank(self, scored: Scored, tokens: np.ndarray, scope: str) -> Scored:
-        """Score the best candidates by their tokens as well.
+    def to_rerank(self, trace: RankingTrace) -> np.ndarray:
+        """Return the positions of the best candidates, whose tokens are to be compared."""
+        depth, size = self._fuse.rerank, len(trace.candidates.ids)
+        if not depth or not self._fuse.tokens:
+            return NONE
+        return np.argpartition(-trace.scores, depth)[:depth] if size > depth else np.arange(size)
+
+    def rerank(
+        self,
+        searcher: Searcher,
+        trace: RankingTrace,
+        best: np.ndarray,
+        similarity: np.ndarray,
+    ) -> RankingTrace:
+        """Score again, with the tokens of the best candidates as one more view.
 
         Args:
-            scored: Their scores so far.
-            tokens: The query's tokens, shape (q, d).
-            scope: The namespace.
+            searcher: The index that proposed them.
+            trace: Their scores so far.
+            best: Positions of the best candidates.
+            similarity: Their MaxSim scores, NaN for one without tokens, of the shape of ``best``.
 
         Returns:
-            Their scores, the same where no tokens are known.
+            The same trace where none has tokens.
         """
-        depth, ids = self._fusing.rerank, scored.found.ids
-        if self._tokens is None or not depth or not ids or not self._fusing.tokens:
-            return scored
-        best = np.arange(len(ids))
-        if len(ids) > depth:
-            best = np.argpartition(-scored.scores, depth)[:depth]
-        raw = np.full(len(ids), np.nan, np.float32)
-        raw[best] = maxsim(tokens, self._tokens(scope, [ids[n] for n in best.tolist()]))
-        if np.isnan(raw).all():
-            return scored
-        views = {**scored.views, "tokens": fusion.by_tokens(raw)}
+        if np.isnan(similarity).all():
+            return trace
+        every = np.full(len(trace.scores), np.nan, np.float32)
+        every[best] = similarity
+        views = {**trace.views, "tokens": fusion.by_tokens(every)}
         return replace(
-            scored,
+            trace,
             views=views,
-            scores=self._linked(scored.weigh(self._fused(views, scored.found)), scored.found),
-            near=float(raw[best].max()),
+            scores=self._fused(searcher, views, trace.candidates) + trace.priors,
+            max_similarity=float(similarity.max()),
         )
 
-    def _linked(self, scores: np.ndarray, found: Candidates) -> np.ndarray:
-        """Add what the best lead on to."""
-        if self._links is None:
-            return scores
-        lifted = self._links.lift(found.ids, scores, self._linking)
-        return scores if lifted is None else scores + self._linking.hop * lifted
-
-    def _fused(self, views: dict[str, np.ndarray], found: Candidates) -> np.ndarray:
-        keyed = fusion.keyed(found.views.get("keys"))
-        options = self._fusing
-        if self._searcher.mean_words >= options.smooth_below_words:
-            return fusion.fuse(views, replace(options, keys=options.keys_long), keyed)
-        scores = fusion.fuse(views, options, keyed)
-        share = options.smoothing * (1 - keyed) ** 2
+    def _fused(
+        self, searcher: Searcher, views: dict[str, np.ndarray], found: Candidates
+    ) -> np.ndarray:
+        keyed = fusion.keyed_share(found.views.get("keys"))
+        if searcher.mean_words >= self._fuse.smooth_below_words:
+            return fusion.fuse(views, self._fuse_long, keyed)
+        scores = fusion.fuse(views, self._fuse, keyed)
+        share = self._fuse.smoothing * (1 - keyed) ** 2
         return fusion.smooth(scores, found.before, found.after, share) if share else scores

@@ -1,9 +1,9 @@
-"""A store as it was before a turn: for who asks an earlier memory a question.
+"""The store as it was before a turn: to repeat a recall of then.
 
-What was logged at that turn or later, and what was recorded later, is not there; what was
-superseded since, holds. Three things the store does not keep, and they are as they are today: what
-a memory said before it was changed under the same id (pinning is such a change), what places it, and
-a draft vector that an exact one replaced. What was forgotten since is gone then, too.
+What was logged at that turn or later, and what was recorded later, is missing; what was superseded
+since counts. The store does not keep three things, which are as they are today: a memory's former
+text under the same id (pinning changes a memory so), its context note, and a draft vector that an
+exact one replaced. What was forgotten since is missing, too.
 """
 
 from collections.abc import Iterator
@@ -19,42 +19,29 @@ from slowcat_memory.store import Snapshot, Store
 
 
 class AsOf:
-    """Reads like a ``Store`` that nothing was written to since, for a namespace to be made of.
-
-    Attributes:
-        path: The store's folder.
-    """
+    """Reads like a ``Store`` that nothing was written to since: as much as a namespace needs."""
 
     def __init__(self, store: Store, turn: Turn) -> None:
-        """Choose the moment.
-
-        Args:
-            store: The store.
-            turn: The first turn that is not there.
-        """
+        """Set the first turn that is missing."""
         self._store, self._turn = store, turn
         self.path: Path = store.path
 
     @contextmanager
     def snapshot(self) -> "Iterator[SnapshotAsOf]":
-        """Take a consistent view.
-
-        Yields:
-            The view, good until the block ends.
-        """
+        """Open a consistent view, valid until the block ends."""
         with self._store.snapshot() as snapshot:
             yield SnapshotAsOf(snapshot, self._turn.id, self._turn.at)
 
 
 class SnapshotAsOf:
-    """What a ``Snapshot`` would have shown before a turn, as far as a namespace looks."""
+    """A ``Snapshot`` from before a turn: as much as a namespace reads."""
 
     def __init__(self, snapshot: Snapshot, before: int, at: datetime) -> None:
-        """Choose the moment.
+        """Hide what came later.
 
         Args:
-            snapshot: What there is today.
-            before: Log id of the first turn that is not there.
+            snapshot: Of today.
+            before: Log id of the first turn that is missing.
             at: When it was said.
         """
         self._snapshot, self._before, self._at = snapshot, before, at
@@ -70,11 +57,11 @@ class SnapshotAsOf:
         return None
 
     def turns(self, scope: str, after: int = 0) -> Iterator[Turn]:
-        """Walk the turns that were there, in order; see ``Snapshot``."""
+        """Yield the turns of then, in order; see ``Snapshot``."""
         return self._snapshot.turns(scope, after=after, upto=self._before - 1)
 
     def turn(self, id: int) -> Turn | None:
-        """Return a turn that was there; see ``Snapshot``."""
+        """Return a turn of then; see ``Snapshot``."""
         return self._snapshot.turn(id) if id < self._before else None
 
     def memory(self, scope: str, id: str) -> Memory | None:
@@ -83,17 +70,17 @@ class SnapshotAsOf:
         return None if memory is None else self._as_was(memory)
 
     def read(self, scope: str, id: str) -> Memory | None:
-        """Return a memory as it was, its context included; see ``Snapshot``."""
+        """Return a memory as it was, with its context; see ``Snapshot``."""
         memory = self._snapshot.read(scope, id)
         return None if memory is None else self._as_was(memory)
 
     def memories(self, scope: str) -> Iterator[Memory]:
-        """Walk the memories that were there; see ``Snapshot``."""
+        """Yield the memories of then; see ``Snapshot``."""
         found = (self._as_was(memory) for memory in self._snapshot.memories(scope))
         return (memory for memory in found if memory is not None)
 
     def vectors(self, embedder: str, scope: str) -> Iterator[Vector]:
-        """Walk the vectors; those of what was not there find nothing to belong to."""
+        """Yield the vectors; those of missing memories are passed over by the index."""
         return self._snapshot.vectors(embedder, scope)
 
     def _as_was(self, memory: Memory) -> Memory | None:

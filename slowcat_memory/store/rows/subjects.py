@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.chunk import chunk, spoken, turn_of
+from slowcat_memory.core.memory.chunk import chunk, indexed_text, turn_of
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Context, Key, Memory, Turn
 from slowcat_memory.store.blocks.reader import EVENTS, BlockCache, BlockReader
@@ -42,7 +42,7 @@ def text_of(scope: str, id: str, tx: Transaction) -> str:
         context = tx.read(Context, "contexts", row)
     except StoreDamagedError:
         return ""
-    return spoken(replace(memory, context=context.text) if context else memory)
+    return indexed_text(replace(memory, context=context.text) if context else memory)
 
 
 def names_forgotten(scope: str, memory: str, tx: Transaction) -> bool:

@@ -25,7 +25,7 @@ def test_learned_weights_are_taken() -> None:
     assert (window.window, window.window_with_keys) == (FuseOptions().window, 0.3)
 
 
-@pytest.mark.parametrize("changed", [{"learned": False}, {"dense": 0.5}, {"keys": 0.1}])
+@pytest.mark.parametrize("changed", [{"dense": 0.5}, {"keys": 0.1}])
 def test_who_sets_weights_by_hand_is_left_alone(changed: dict) -> None:
     options = replace(FuseOptions(), **changed)
     assert KNOWN.apply(options) == options

@@ -35,7 +35,7 @@ def test_more_for_a_memory_never_puts_it_further_behind() -> None:
     scores, options = CHANCE.random(40), RankOptions(recency=0)
     before = np.argsort(np.argsort(-scores))
     summed = np.where(np.arange(40) == 7, 0.8, 0.0)
-    moved = np.array(ranked(options, scores=scores.tolist(), asked=votes(summed, NONE).tolist()))
+    moved = np.array(ranked(options, scores=scores.tolist(), votes=votes(summed, NONE).tolist()))
     after = np.argsort(np.argsort(-moved))
     assert after[7] <= before[7] and np.abs(moved - scores).max() == pytest.approx(0.8 * 0.2)
     others = np.arange(40) != 7

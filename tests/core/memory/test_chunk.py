@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.chunk import chunk, chunk_id, spoken, turn_of, window
+from slowcat_memory.core.memory.chunk import chunk, chunk_id, indexed_text, turn_of
 from slowcat_memory.records import Turn
 
 TURN = Turn(
@@ -42,6 +42,7 @@ def test_a_chunk_is_the_speakers_own_words() -> None:
 
 def test_it_is_indexed_with_its_speaker_and_its_context() -> None:
     made = chunk(TURN)
-    assert spoken(made) == "Anna: My dog is called Max."
-    assert spoken(replace(made, context="About pets.")) == f"About pets.\n{spoken(made)}"
-    assert window(["A: one", "B: two"]) == "A: one\nB: two"
+    assert indexed_text(made) == "Anna: My dog is called Max."
+    assert (
+        indexed_text(replace(made, context="About pets.")) == f"About pets.\n{indexed_text(made)}"
+    )

@@ -7,20 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.query.follow_up import Said
-from slowcat_memory.core.query.understand import Ask, AskOptions, understand
+from slowcat_memory.core.query.understand import AskOptions, DialogueTurn, ParsedQuery, parse_query
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
 SPEAKERS = ("Anna", "Ben Berg", "Assistant")
 TALK = (
-    Said("Where does my brother Moritz work now?", NOW - timedelta(seconds=40)),
-    Said("Moritz works at the brewery.", NOW - timedelta(seconds=30)),
+    DialogueTurn("Where does my brother Moritz work now?", NOW - timedelta(seconds=40)),
+    DialogueTurn("Moritz works at the brewery.", NOW - timedelta(seconds=30)),
 )
 NOTHING = AskOptions(names=False, times=False, follow_up=False)
 
 
-def ask(text: str, *dialogue: Said, language: str = "english", **options: object) -> Ask:
-    return understand(
+def ask(
+    text: str, *dialogue: DialogueTurn, language: str = "english", **options: object
+) -> ParsedQuery:
+    return parse_query(
         text,
         NOW,
         UTC,
@@ -33,7 +34,7 @@ def ask(text: str, *dialogue: Said, language: str = "english", **options: object
 
 def test_a_plain_query_is_its_words() -> None:
     text = "what is my dog called"
-    assert ask(text) == Ask(words=text, meaning=text)
+    assert ask(text) == ParsedQuery(words=text, meaning=text)
 
 
 @given(st.text(), st.booleans())
@@ -41,7 +42,7 @@ def test_any_query_can_be_read(text: str, talk: bool) -> None:
     found = ask(text, *(TALK if talk else ()))
     assert found.words.startswith(text)
     assert set(found.named) <= set(SPEAKERS)
-    assert understand(text, NOW, UTC, dialogue=TALK, options=NOTHING) == Ask(
+    assert parse_query(text, NOW, UTC, dialogue=TALK, options=NOTHING) == ParsedQuery(
         words=text, meaning=text
     )
 
@@ -60,7 +61,7 @@ def test_a_part_of_a_name_names_its_speaker() -> None:
 
 def test_names_may_be_left_in() -> None:
     text = "Which instrument does Anna play?"
-    assert ask(text, names=False) == Ask(words=text, meaning=text)
+    assert ask(text, names=False) == ParsedQuery(words=text, meaning=text)
 
 
 def test_a_time_that_is_asked_about_is_found() -> None:
@@ -93,7 +94,7 @@ def test_the_time_is_that_of_the_users_day() -> None:
     late = datetime(2026, 5, 13, 23, 30, tzinfo=UTC)
     zones = (UTC, ZoneInfo("Asia/Tokyo"))
     days = [
-        understand("What did I say yesterday?", late, zone, options=AskOptions()).times[0]
+        parse_query("What did I say yesterday?", late, zone, options=AskOptions()).times[0]
         for zone in zones
     ]
     assert days[1].start - days[0].start == timedelta(hours=15)  # the day after, nine hours ahead
@@ -112,7 +113,7 @@ def test_what_stands_alone_takes_nothing() -> None:
 
 
 def test_a_follow_up_takes_nothing_from_long_ago_or_when_it_is_not_wanted() -> None:
-    old = tuple(Said(said.text, NOW - timedelta(hours=1)) for said in TALK)
+    old = tuple(DialogueTurn(said.text, NOW - timedelta(hours=1)) for said in TALK)
     for found in (
         ask("and what about him?", *old),
         ask("and what about him?", *TALK, follow_up=False),
@@ -122,7 +123,7 @@ def test_a_follow_up_takes_nothing_from_long_ago_or_when_it_is_not_wanted() -> N
 
 
 def test_whom_the_dialogue_named_is_named_by_the_follow_up() -> None:
-    said = Said("Which instrument does Anna play?", NOW)
+    said = DialogueTurn("Which instrument does Anna play?", NOW)
     found = ask("and what about her?", said)
     assert "Anna" in found.words.split() and "Anna" not in found.meaning.split()
     assert found.named == ("Anna",)

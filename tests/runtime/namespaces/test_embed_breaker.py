@@ -35,10 +35,10 @@ def test_a_failing_embedder_costs_the_vectors_only(moody: Moody, clock: FixedClo
     problems: list[str] = []
     mind = Mind(embed=Breaker(moody, clock, problems.append))
     moody.raises = MemoryError()
-    found = mind.recall.run(query("my dog"))
+    found = mind.run(query("my dog"))
     assert found.stage == "lexical" and found.hits[0].memory.id == "dog"
     moody.raises = None
-    assert mind.recall.run(query("my dog")).stage == "full"
+    assert mind.run(query("my dog")).stage == "full"
     assert problems == ["MemoryError"]
 
 

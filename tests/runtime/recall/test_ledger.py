@@ -13,8 +13,8 @@ from slowcat_memory.core.query.recall_gate import GateOptions
 from slowcat_memory.core.query.understand import AskOptions
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, LedgerEntry, SessionEdge, Turn
-from slowcat_memory.runtime.recall import ledger, weighed
-from slowcat_memory.runtime.recall.weighed import Weighed
+from slowcat_memory.runtime.recall import ledger
+from slowcat_memory.runtime.recall.scoring import LeftOutReason, RankingTrace
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
 SECRET = "The password is swordfish"
@@ -64,7 +64,7 @@ def test_every_candidate_is_told_with_its_scores_and_its_verdict(engine: MemoryE
     assert row.stage == "full" and row.candidates == 4 and "wait" not in row.timings
     assert chunk_id(ids[0]) in row.visible
     assert len(row.offers) == 2 and len(row.left_out) == 2
-    assert {one.reason for one in row.left_out} == {weighed.ENOUGH}
+    assert {one.reason for one in row.left_out} == {LeftOutReason.BEYOND_LIMIT}
     told = {one.memory for one in row.told}
     assert told == {chunk_id(n) for n in ids[1:]}
     for one in row.told:
@@ -163,8 +163,8 @@ def test_a_turn_does_not_pay_for_its_row(
     """What is told of the candidates is worked out on the worker, never by who waits."""
     turn(engine, "Max barks")
     engine.drain()
-    told, left_out = [], Weighed.left_out
-    monkeypatch.setattr(Weighed, "left_out", lambda *given: told.append(1) or left_out(*given))
+    told, left_out = [], RankingTrace.left_out
+    monkeypatch.setattr(RankingTrace, "left_out", lambda *given: told.append(1) or left_out(*given))
 
     async def one() -> None:
         asked = turn(engine, "Does Max bark?")

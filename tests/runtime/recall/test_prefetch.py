@@ -13,20 +13,13 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.query.follow_up import Said
-from slowcat_memory.core.query.recall_gate import judge
+from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, Turn
-from slowcat_memory.runtime.recall.prefetch import (
-    KEEP_S,
-    Attempt,
-    Prefetch,
-    PrefetchOptions,
-    overlap,
-)
-from slowcat_memory.runtime.recall.query import Query, Recollection
-from slowcat_memory.runtime.recall.stages import Progress
+from slowcat_memory.runtime.recall.pipeline import Progress
+from slowcat_memory.runtime.recall.prefetch import KEEP_S, Attempt, Prefetch, overlap
+from slowcat_memory.runtime.recall.query import PrefetchOptions, Query, Recollection
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
@@ -86,9 +79,7 @@ class Ear:
 
     def begin(self, text: str) -> Attempt:
         self.begun.append((self.time.now, text))
-        self.attempts.append(
-            Attempt(text, judge(text, "english"), asking(text), (Progress(),), Future(), (), ())
-        )
+        self.attempts.append(Attempt(text, asking(text), (Progress(),), Future(), (), ()))
         return self.attempts[-1]
 
     @property
@@ -387,8 +378,8 @@ def test_what_has_become_visible_between_the_two_is_not_offered(scene: Scene) ->
 
 
 def test_a_follow_up_is_asked_with_the_dialogue_it_leans_on(scene: Scene) -> None:
-    talk = (Said("Tell me about my brother Moritz", NOW), Said("What of him?", NOW))
-    other = (Said("Tell me about Lisbon in May", NOW), Said("What of it?", NOW))
+    talk = (DialogueTurn("Tell me about my brother Moritz", NOW), DialogueTurn("What of him?", NOW))
+    other = (DialogueTurn("Tell me about Lisbon in May", NOW), DialogueTurn("What of it?", NOW))
     leaning = "and what about him?"
 
     async def scenario() -> None:
@@ -479,7 +470,7 @@ def test_a_turn_cut_off_while_it_waits_stops_what_was_begun(scene: Scene) -> Non
 
 def test_an_unloaded_scope_begins_nothing(scene: Scene) -> None:
     unloaded = replace(scene.ask(ASKED), scope="ben")
-    assert scene.engine._retrieval.begin(unloaded, scene.engine.pack) is None
+    assert scene.engine._retrieval.begin(unloaded) is None
 
 
 # ---------------------------------------------------------------- nothing stays

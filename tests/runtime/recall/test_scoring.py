@@ -108,7 +108,7 @@ def with_tokens(known: dict[str, np.ndarray], *memories: Memory, **fusing: float
 def test_tokens_reorder_the_best() -> None:
     tokens = tokens_of(**{str(n): "garden" for n in range(7)}, **{"7": "the dog house"})
     mind = with_tokens(tokens, *DOGS)
-    found = mind.recall.run(query("dog house"))
+    found = mind.run(query("dog house"))
     assert found.hits[0].memory.id == "7"
     assert set(found.timings) >= {"tokens"} and set(found.hits[0].views) >= {"tokens"}
     assert found.hits[0].views["tokens"] == 1.0 and found.hits[1].views["tokens"] == 0.0
@@ -118,7 +118,7 @@ def test_tokens_reorder_the_best() -> None:
 
 def test_memories_without_tokens_are_worth_as_much_as_the_worst_with_some() -> None:
     half = tokens_of(**{"0": "the dog house", "1": "the dog", "2": "the dog"})
-    found = with_tokens(half, *DOGS).recall.run(query("dog house", k=8))
+    found = with_tokens(half, *DOGS).run(query("dog house", k=8))
     views = {hit.memory.id: hit.views["tokens"] for hit in found.hits}
     assert views["0"] == 1.0 and 0 < views["1"] == views["2"] < 1.0
     assert {views[str(n)] for n in range(3, 8)} == {views["1"]}
@@ -131,9 +131,9 @@ def test_only_the_best_by_the_other_views_are_scored_by_their_tokens() -> None:
     tokens = tokens_of(**{m.id: "garden" for m in DOGS}, weak="the dog house")
     shallow = with_tokens(tokens, *said, rerank=3)
     shallow.ids("dog house")
-    assert len(shallow.fetched_tokens) == 3 and "weak" not in shallow.fetched_tokens
+    assert len(shallow.store.fetched) == 3 and "weak" not in shallow.store.fetched
     deep = with_tokens(tokens, *said, rerank=50)
-    assert deep.ids("dog house")[0] == "weak" and len(deep.fetched_tokens) == 9
+    assert deep.ids("dog house")[0] == "weak" and len(deep.store.fetched) == 9
 
 
 @pytest.mark.parametrize("off", [{"rerank": 0}, {"tokens": 0.0}])
@@ -141,19 +141,19 @@ def test_tokens_can_be_switched_off(off: dict) -> None:
     tokens = tokens_of(**{m.id: "garden" for m in DOGS})
     mind, none = with_tokens(tokens, *DOGS, **off), Mind(*DOGS, fusing=FuseOptions(**off))
     assert mind.scores("dog house") == none.scores("dog house")
-    assert mind.fetched_tokens == []
+    assert mind.store.fetched == []
 
 
 def test_where_no_memory_has_tokens_nothing_changes() -> None:
     mind, none = with_tokens({}, *DOGS), Mind(*DOGS)
     assert mind.scores("dog house") == none.scores("dog house")
-    assert len(mind.fetched_tokens) == 8
+    assert len(mind.store.fetched) == 8
 
 
 def test_tokens_do_not_change_how_likely_a_hit_is() -> None:
     tokens = tokens_of(**{"0": "the dog house", "1": "garden"})
     with_, without = (
-        {hit.memory.id: hit.probability for hit in mind.recall.run(query("dog", k=8)).hits}
+        {hit.memory.id: hit.probability for hit in mind.run(query("dog", k=8)).hits}
         for mind in (with_tokens(tokens, *DOGS), Mind(*DOGS))
     )
     assert with_ == without
@@ -163,7 +163,7 @@ def test_tokens_do_not_change_how_likely_a_hit_is() -> None:
 
 
 def hits(mind: Mind, text: str, **how: object) -> dict[str, Hit]:
-    return {hit.memory.id: hit for hit in mind.recall.run(query(text, k=20, **how)).hits}
+    return {hit.memory.id: hit for hit in mind.run(query(text, k=20, **how)).hits}
 
 
 said = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)

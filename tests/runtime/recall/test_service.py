@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.query.follow_up import Said
-from slowcat_memory.core.query.understand import AskOptions
+from slowcat_memory.core.query.understand import AskOptions, DialogueTurn
 from slowcat_memory.core.ranking.fusion import FuseOptions
 from slowcat_memory.core.ranking.priors import RankOptions
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import Turn
-from slowcat_memory.runtime.recall.query import Query, RecallOptions
-from slowcat_memory.runtime.recall.service import Retrieval, RetrievalOptions
+from slowcat_memory.runtime.recall.query import Query, RecallOptions, RetrievalOptions
+from slowcat_memory.runtime.recall.service import Retrieval
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)  # a Wednesday
@@ -158,7 +157,7 @@ def test_the_stage_is_full_with_vectors(
 
 
 def test_a_follow_up_is_answered_by_what_was_talked_about(engine: MemoryEngine) -> None:
-    talk = (Said("Tell me about my brother Moritz", NOW), Said("What of him?", NOW))
+    talk = (DialogueTurn("Tell me about my brother Moritz", NOW), DialogueTurn("What of him?", NOW))
     retrieval = engine.retrieval(LOUD)
     assert said(retrieval, "and what about him?", dialogue=talk)[0] == TALK[4][2]
     assert "moritz" not in retrieval.search(asked("and what about him?")).words

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.runtime.recall.query import Query, RecallOptions
-from slowcat_memory.runtime.recall.service import Retrieval, RetrievalOptions
+from slowcat_memory.runtime.recall.query import Query, RecallOptions, RetrievalOptions
+from slowcat_memory.runtime.recall.service import Retrieval
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
@@ -100,8 +100,8 @@ def test_one_that_is_not_loaded_yet_does_not_hold_up_the_other(engine: MemoryEng
 
 def test_what_is_late_gives_the_words_of_both(engine: MemoryEngine) -> None:
     slow, done = retrieval(engine, deadline_ms=1.0), threading.Event()
-    run = slow.run
-    slow.run = lambda *how: (done.wait(10), run(*how))[1]  # type: ignore[method-assign]
+    run = slow._pipeline.run
+    slow._pipeline.run = lambda *how, **more: (done.wait(10), run(*how, **more))[1]  # type: ignore[method-assign]
     found = asyncio.run(slow.recall(asked()))
     done.set()
     assert found.stage == "tail" and {*SAID["anna"][:1], *SAID["home"][:1]} <= texts(found)

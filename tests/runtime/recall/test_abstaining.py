@@ -8,49 +8,35 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.query.recall_gate import GateOptions, Need
-from slowcat_memory.core.ranking.abstention import Signs
+from slowcat_memory.core.ranking.abstention import AnswerEvidence
 from slowcat_memory.core.ranking.maxsim import quantise
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Hit, Memory, Turn, WriteBatch
-from slowcat_memory.runtime.recall.query import Query, Recollection
-from slowcat_memory.runtime.recall.reply import answered, looked_up, need_of
+from slowcat_memory.runtime.recall.query import RecallOptions, Recollection, RetrievalOptions
+from slowcat_memory.runtime.recall.service import abstain, need_of
 from slowcat_memory.testing import FixedClock, memory_config
 from tests.support.recall_without_store import EMBEDDER, NOW, SAID, Mind, memory, query
 
-NOTHING = Signs(coverage=0, near=0, strange=1, memories=500)
-EVERYTHING = Signs(coverage=1, near=1, strange=0, memories=500)
+NOTHING = AnswerEvidence(coverage=0, max_similarity=0, unseen_names=1, memories=500)
+EVERYTHING = AnswerEvidence(coverage=1, max_similarity=1, unseen_names=0, memories=500)
 PLAIN = Hit(memory=memory("plain", "Max is a dog"), score=1.0)
 PINNED = Hit(memory=memory("pin", "Speak slowly", pinned=True), score=0.5)
-ON = GateOptions()
 ASKS = Need(query="what's my dog called", asks=True, asks_memory=True)
-
-
-def ask(text: str) -> Query:
-    return Query(text=text, scope="anna", now=NOW, k=5)
 
 
 # ------------------------------------------------------------------- by itself
 
 
-def test_the_gate_can_be_switched_off() -> None:
-    assert need_of(ask("okay, thanks"), "english", GateOptions()).query == ""
-    off = need_of(ask("okay, thanks"), "english", GateOptions(enabled=False))
-    assert off.query == "okay, thanks"
-    hello = need_of(ask("hi, did I tell you?"), "english", GateOptions(enabled=False))
+def test_need_of_looks_up_everything_when_the_gate_is_off() -> None:
+    assert need_of("okay, thanks", RetrievalOptions()).query == ""
+    off = RetrievalOptions(gate=GateOptions(enabled=False))
+    assert need_of("okay, thanks", off).query == "okay, thanks"
+    hello = need_of("hi, did I tell you?", off)
     assert hello.query == "hi, did I tell you?" and hello.asks_memory
 
 
-def test_only_what_asks_is_doubted() -> None:
-    asks = looked_up(
-        ask("hi, where is Max?"), need_of(ask("hi, where is Max?"), "english", ON), 0.2
-    )
-    assert (asks.text, asks.doubt, asks.scope) == ("where is Max?", 0.2, "anna")
-    tells = looked_up(ask("Max is here."), need_of(ask("Max is here."), "english", ON), 0.2)
-    assert (tells.text, tells.doubt) == ("Max is here.", 0.0)
-
-
 @pytest.mark.parametrize(
-    ("need", "named", "signs", "unknown"),
+    ("need", "named", "evidence", "unknown"),
     [
         (ASKS, False, NOTHING, True),
         (ASKS, False, EVERYTHING, False),
@@ -61,51 +47,53 @@ def test_only_what_asks_is_doubted() -> None:
         (Need(query="Anna is nice"), True, NOTHING, False),  # tells, and asks nothing
     ],
 )
-def test_unknown_is_said_of_what_asks_for_a_memory(
-    need: Need, named: bool, signs: Signs | None, unknown: bool
+def test_abstain_says_unknown_of_what_asks_for_a_memory(
+    need: Need, named: bool, evidence: AnswerEvidence | None, unknown: bool
 ) -> None:
-    found = Recollection(hits=[PLAIN, PINNED], signs=signs, names_speaker=named)
-    told = answered(found, need, 0.2)
+    found = Recollection(hits=[PLAIN, PINNED], evidence=evidence, names_speaker=named)
+    told = abstain(found, need, 0.2)
     assert told.unknown is unknown
     assert told.hits == ([PINNED] if unknown else [PLAIN, PINNED])
-    assert not answered(found, need, 0.0).unknown
+    assert not abstain(found, need, 0.0).unknown
 
 
 # ------------------------------------------------------------------- in a recall
 
 
-def test_what_stands_before_the_llm_already_is_known() -> None:
+def test_evidence_counts_what_the_llm_sees_already() -> None:
     mind = Mind()
     text = "what is my dog called, is it Max"
-    whole = mind.recall.run(query(text)).signs
+    whole = mind.run(query(text)).evidence
     hidden = query(text, exclude=frozenset({"dog"}))
-    blind = mind.recall.run(hidden)
-    assert whole and blind.signs and blind.signs.coverage < whole.coverage
-    doubting = mind.recall.run(replace(hidden, doubt=1.0))
-    assert doubting.signs == whole
+    blind = mind.run(hidden)
+    assert whole and blind.evidence and blind.evidence.coverage < whole.coverage
+    mind = Mind(recalling=RecallOptions(floor=0, keep_share=0, unknown_below=1.0))
+    asks = Need(query=text, asks=True)
+    doubting = mind.run(replace(hidden, need=asks))
+    assert doubting.evidence == whole
     assert [hit.memory.id for hit in doubting.hits] == [hit.memory.id for hit in blind.hits]
 
 
-def test_how_near_the_nearest_is_is_told_when_all_have_tokens() -> None:
+def test_evidence_has_a_similarity_when_all_have_tokens() -> None:
     tokens = {m.id: quantise(EMBEDDER.encode_query_tokens(m.text).tokens) for m in SAID}
     mind = Mind(tokens=tokens, embed=EMBEDDER.encode_query_tokens)
     asked = query("is my dog called Max")
-    signs = mind.recall.run(asked).signs
-    assert signs and signs.near > 0.6
+    evidence = mind.run(asked).evidence
+    assert evidence and evidence.max_similarity > 0.6
     del tokens["tea"]
-    signs = mind.recall.run(asked).signs
-    assert signs and math.isnan(signs.near)
+    evidence = mind.run(asked).evidence
+    assert evidence and math.isnan(evidence.max_similarity)
 
 
-def test_a_name_that_was_never_said_is_a_sign() -> None:
+def test_evidence_counts_names_never_said() -> None:
     mind = Mind()
-    strange = mind.recall.run(query("Where does Konstantin live?")).signs
-    known = mind.recall.run(query("Where did Max sleep?")).signs
-    assert strange and known and strange.strange == 1.0 and known.strange == 0.0
-    assert mind.recall.run(query("when did Anna go to Lisbon")).names_speaker
+    strange = mind.run(query("Where does Konstantin live?")).evidence
+    known = mind.run(query("Where did Max sleep?")).evidence
+    assert strange and known and strange.unseen_names == 1.0 and known.unseen_names == 0.0
+    assert mind.run(query("when did Anna go to Lisbon")).names_speaker
 
 
-def test_what_is_over_or_superseded_is_not_offered_by_any_view() -> None:
+def test_choose_what_is_over_or_superseded_is_not_offered_by_any_view() -> None:
     over = memory("rome", "I live in Rome", days=900, valid_to=NOW - timedelta(days=300))
     mind = Mind(over, memory("oslo", "I live in Oslo", days=290))
     assert mind.ids("where do I live") == ["oslo"]
@@ -139,13 +127,13 @@ def recalled(engine: MemoryEngine, text: str) -> tuple[Recollection, str]:
     return found, engine.pack(found).text
 
 
-def test_thanks_are_not_looked_up_and_counted(engine: MemoryEngine) -> None:
+def test_recall_thanks_are_not_looked_up_and_counted(engine: MemoryEngine) -> None:
     found, block = recalled(engine, "Okay, thank you!")
     assert found == Recollection(stage="skipped") and block == ""
     assert engine.metrics.counts() == {"recall_skipped": 1}
 
 
-def test_a_memory_that_is_missing_is_said_to_be_missing(engine: MemoryEngine) -> None:
+def test_recall_a_memory_that_is_missing_is_said_to_be_missing(engine: MemoryEngine) -> None:
     found, block = recalled(engine, "What is Konstantin's wife called?")
     assert found.unknown and found.hits == [] and "nothing about this is remembered" in block
     assert engine.metrics.counts()["told_unknown"] == 1
@@ -154,14 +142,14 @@ def test_a_memory_that_is_missing_is_said_to_be_missing(engine: MemoryEngine) ->
     assert recalled(engine, "Who wrote Hamlet?")[0].unknown is False
 
 
-def test_an_empty_memory_remembers_nothing(engine: MemoryEngine) -> None:
+def test_recall_an_empty_memory_remembers_nothing(engine: MemoryEngine) -> None:
     engine.prepare("ben")
     found = asyncio.run(engine.recall("what is my name?", "ben"))
     assert found.unknown
     assert not asyncio.run(engine.recall("what is the capital of France?", "ben")).unknown
 
 
-def test_the_time_is_in_the_block_of_who_asks_for_it(engine: MemoryEngine) -> None:
+def test_pack_the_time_is_in_the_block_of_who_asks_for_it(engine: MemoryEngine) -> None:
     assert "(now) Tuesday 12 May, 12:00" in recalled(engine, "what time is it?")[1]
     assert "(now)" not in recalled(engine, "what is my dog called")[1]
     before = engine.session_context("anna")
@@ -170,7 +158,7 @@ def test_the_time_is_in_the_block_of_who_asks_for_it(engine: MemoryEngine) -> No
     assert engine.session_context("anna") == before  # whose bytes stay, whatever the clock says
 
 
-def test_a_correction_is_offered_and_what_it_corrects_is_not(engine: MemoryEngine) -> None:
+def test_recall_a_correction_is_offered_and_what_it_corrects_is_not(engine: MemoryEngine) -> None:
     old = engine.remember("Our landlord is called Novak", "anna", at=NOW - timedelta(days=90))
     assert "Novak" in recalled(engine, "what is our landlord called")[1]
     gone = replace(old, retired_at=NOW)
@@ -184,7 +172,7 @@ def test_a_correction_is_offered_and_what_it_corrects_is_not(engine: MemoryEngin
     assert isinstance(new, Memory)
 
 
-def test_what_is_over_leaves_the_head(engine: MemoryEngine) -> None:
+def test_session_context_what_is_over_leaves_the_head(engine: MemoryEngine) -> None:
     note = engine.remember("Anna is on a diet", "anna", pinned=True)
     assert "diet" in engine.session_context("anna")
     over = replace(note, valid_to=NOW - timedelta(days=1))
@@ -193,7 +181,7 @@ def test_what_is_over_leaves_the_head(engine: MemoryEngine) -> None:
     assert "diet" not in engine.session_context("anna")
 
 
-def test_a_word_is_known_as_long_as_a_memory_holds_it(engine: MemoryEngine) -> None:
+def test_searcher_knows_a_word_as_long_as_a_memory_holds_it(engine: MemoryEngine) -> None:
     searcher = engine.searcher("anna")
     assert searcher.knows("Max") and searcher.knows("max's") and searcher.knows("the")
     assert not searcher.knows("Konstantin")

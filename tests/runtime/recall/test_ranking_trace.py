@@ -3,99 +3,101 @@
 import pytest
 
 from slowcat_memory.core.text.normalize import fingerprint
-from slowcat_memory.runtime.recall import weighed
+from slowcat_memory.runtime.recall.pipeline import Progress
 from slowcat_memory.runtime.recall.query import Recollection
-from slowcat_memory.runtime.recall.stages import Progress
+from slowcat_memory.runtime.recall.scoring import LeftOutReason
 from tests.support.recall_without_store import EMBEDDER, Mind, memory, query
 
 
 def reasons(found: Recollection, offered: int | None = None, most: int = 20) -> dict[str, str]:
-    assert found.weighed is not None
+    assert found.trace is not None
     ids = [hit.memory.id for hit in found.hits]
-    told = found.weighed.left_out(set(ids), set(ids[:offered]), most)
+    told = found.trace.left_out(set(ids), set(ids[:offered]), most)
     return {one.memory: one.reason for one in told}
 
 
 def ask(mind: Mind, text: str, **how: object) -> Recollection:
-    return mind.recall.run(query(text, **how))
+    return mind.run(query(text, **how))
 
 
 def test_the_floor_keeps_out_all_but_what_is_pinned() -> None:
     mind = Mind(memory("dog", "My dog is called Max"), memory("tea", "I drink tea", pinned=True))
     told = reasons(ask(mind, "what is my dog called", floor=0.9999))
-    assert told == {"dog": weighed.FLOOR}
+    assert told == {"dog": LeftOutReason.BELOW_FLOOR}
     low = ask(mind, "what is my dog called", floor=0.9999, keep_share=1.0)
-    assert reasons(low)["dog"] == weighed.FLOOR
+    assert reasons(low)["dog"] == LeftOutReason.BELOW_FLOOR
 
 
 def test_the_share_keeps_out_the_weak() -> None:
     mind = Mind(
         memory("dog", "My dog is called Max"), memory("walk", "a dog was there on the walk")
     )
-    assert reasons(ask(mind, "what is my dog called", keep_share=0.9)) == {"walk": weighed.SHARE}
+    assert reasons(ask(mind, "what is my dog called", keep_share=0.9)) == {
+        "walk": LeftOutReason.BELOW_SHARE
+    }
     assert reasons(ask(mind, "what is my dog called", keep_share=0.05)) == {}
 
 
 def test_what_stands_in_the_context_is_told_apart_by_id_and_by_words() -> None:
     mind = Mind()
     found = ask(mind, "my dog", exclude=frozenset({"dog", "tea", "unknown"}))
-    assert found.weighed is not None and "dog" in list(found.weighed.scored.found.excluded)
-    assert "unknown" not in list(found.weighed.scored.found.excluded)
+    assert found.trace is not None and "dog" in list(found.trace.candidates.excluded)
+    assert "unknown" not in list(found.trace.candidates.excluded)
     assert "dog" not in reasons(found)
     words = frozenset({fingerprint("My dog is called Max")})
-    assert reasons(ask(mind, "my dog", exclude_words=words))["dog"] == weighed.HEARD
+    assert reasons(ask(mind, "my dog", exclude_words=words))["dog"] == LeftOutReason.ALREADY_VISIBLE
 
 
 def test_a_near_duplicate_is_left_out_for_the_better_one() -> None:
     mind = Mind(memory("1", "My dog is called Max"), memory("2", "my dog is called MAX!"))
     found = ask(mind, "dog Max")
     left = ({"1", "2"} - {found.hits[0].memory.id}).pop()
-    assert reasons(found) == {left: weighed.DUPLICATE}
+    assert reasons(found) == {left: LeftOutReason.DUPLICATE}
 
 
 def test_beyond_as_many_as_may_be_offered() -> None:
     mind = Mind(*(memory(str(n), f"Max barks at number{n}") for n in range(6)))
     told = reasons(ask(mind, "Max barks", k=4))
-    assert len(told) == 2 and set(told.values()) == {weighed.ENOUGH}
+    assert len(told) == 2 and set(told.values()) == {LeftOutReason.BEYOND_LIMIT}
 
 
 def test_where_none_may_be_offered() -> None:
-    assert set(reasons(ask(Mind(), "my dog", k=0)).values()) == {weighed.ENOUGH}
+    assert set(reasons(ask(Mind(), "my dog", k=0)).values()) == {LeftOutReason.BEYOND_LIMIT}
 
 
 def test_a_hit_for_which_the_block_has_no_room() -> None:
     mind = Mind(*(memory(str(n), f"Max barks at number{n}") for n in range(3)))
     told = reasons(ask(mind, "Max barks"), offered=1)
-    assert set(told.values()) == {weighed.ROOM} and len(told) == 2
+    assert set(told.values()) == {LeftOutReason.NO_BUDGET} and len(told) == 2
 
 
 def test_what_is_gone_and_what_somebody_else_left_out() -> None:
     mind = Mind()
     del mind.memories["dog"]
     found = ask(mind, "my dog drinks tea in Lisbon")
-    assert reasons(found)["dog"] == weighed.GONE
-    assert found.weighed is not None
-    found.weighed.reasons["tea"] = "because"
+    assert reasons(found)["dog"] == LeftOutReason.DELETED
+    assert found.trace is not None
+    found.trace.reasons["tea"] = "because"
     assert reasons(found, offered=0)["tea"] == "because"
 
 
 def test_the_best_come_first_with_their_scores_and_no_more_than_asked_for() -> None:
     mind = Mind(*(memory(str(n), "Max barks " * (9 - n)) for n in range(9)))
     found = ask(mind, "Max barks", k=9, keep_share=1.0)
-    assert found.weighed is not None
-    told = found.weighed.left_out(set(), set(), 3)
+    assert found.trace is not None
+    told = found.trace.left_out(set(), set(), 3)
     assert len(told) == 3 and [t.score for t in told] == sorted(t.score for t in told)[::-1]
     best = {hit.memory.id: hit for hit in found.hits}[told[0].memory]
     assert told[0].views == best.views and told[0].probability == best.probability
 
 
 @pytest.mark.parametrize("embed", [None, EMBEDDER.encode_query])
-def test_a_late_recall_tells_what_it_weighed_too(embed: object) -> None:
+def test_settle_returns_a_trace_too(embed: object) -> None:
     mind = Mind(embed=embed)  # type: ignore[arg-type]
-    found = mind.recall.settle(query("what is my dog called", floor=0.999), Progress())
-    assert found.stage == "tail" and reasons(found) == {"dog": weighed.FLOOR}
+    found = mind.settle(query("what is my dog called", floor=0.999), Progress())
+    assert found.stage == "tail" and reasons(found) == {"dog": LeftOutReason.BELOW_FLOOR}
 
 
-def test_nothing_is_weighed_where_nothing_is_found() -> None:
-    assert Recollection().weighed is None
+def test_recollection_of_nothing_has_no_trace() -> None:
+    assert Recollection().trace is None
     assert reasons(ask(Mind(vectors=False), "unheard of words")) == {}

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.ranking.time_overlap import LEAST_SCALE, closeness, overlap
+from slowcat_memory.core.ranking.priors import LEAST_SCALE, closeness, overlap
 from slowcat_memory.core.time.expressions import Interval
 
 DAY = 86_400.0
@@ -26,24 +26,28 @@ intervals = st.lists(
 )
 
 
-def test_it_is_1_inside_and_halves_with_every_scale_outside() -> None:
+def test_closeness_is_1_inside_and_halves_with_every_scale_outside() -> None:
     at = np.array([9.0, 10.0, 11.0, 12.0, 13.0, 14.0]) * DAY
     assert closeness(at, [WEEKEND], 0.5) == pytest.approx([0.5, 1, 1, 1, 0.5, 0.25])
 
 
-def test_without_softness_the_edge_is_hard_and_the_end_is_outside() -> None:
+def test_closeness_without_softness_the_edge_is_hard_and_the_end_is_outside() -> None:
     at = np.array([10 * DAY - 1, 10 * DAY, 12 * DAY - 1, 12 * DAY])
     assert closeness(at, [WEEKEND], 0.0).tolist() == [0, 1, 1, 0]
 
 
-def test_a_few_minutes_are_not_sharper_than_hours_and_years_not_softer_than_months() -> None:
+def test_closeness_a_few_minutes_are_not_sharper_than_hours_and_years_not_softer_than_months() -> (
+    None
+):
     minute, decade = interval(0, 60), interval(0, 3650 * DAY)
     assert closeness(np.array([60 + LEAST_SCALE]), [minute], 0.5) == pytest.approx([0.5])
     assert closeness(np.array([3740 * DAY]), [decade], 0.5) == pytest.approx([0.5])
 
 
 @given(seconds, intervals, st.floats(0, 3))
-def test_it_stays_between_0_and_1_and_more_intervals_never_lower_it(at, many, softness) -> None:
+def test_closeness_stays_between_0_and_1_and_more_intervals_never_lower_it(
+    at, many, softness
+) -> None:
     near = closeness(at, many, softness)
     assert near.shape == at.shape and ((near >= 0) & (near <= 1)).all()
     assert (near >= closeness(at, many[:1], softness)).all()

@@ -6,18 +6,17 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.query.follow_up import Said
-from slowcat_memory.core.query.understand import AskOptions
+from slowcat_memory.core.query.understand import AskOptions, DialogueTurn
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.providers import Encoded
-from slowcat_memory.runtime.recall.stages import Progress
+from slowcat_memory.runtime.recall.pipeline import Progress
 from tests.support.recall_without_store import EMBEDDER, NOW, PLAIN, SAID, Mind, memory, query
 
 # ------------------------------------------------------------------- stages
 
 
 def test_words_and_vectors_are_the_full_stage() -> None:
-    found = Mind().recall.run(query("What is my dog called?"))
+    found = Mind().run(query("What is my dog called?"))
     assert found.stage == "full" and found.hits[0].memory.id == "dog"
     assert set(found.hits[0].views) == {"turn", "window", "dense", "session"}
     assert set(found.timings) == {"lexical", "embed", "dense", "fuse", "fetch"}
@@ -35,13 +34,13 @@ def test_words_and_vectors_are_the_full_stage() -> None:
     ],
 )
 def test_without_a_vector_words_must_do(mind: Mind) -> None:
-    found = mind.recall.run(query("What is my dog called?"))
+    found = mind.run(query("What is my dog called?"))
     assert found.stage == "lexical" and [hit.memory.id for hit in found.hits] == ["dog"]
 
 
 def test_nobody_is_asked_for_a_vector_that_nothing_could_be_compared_with() -> None:
     asked: list[str] = []
-    Mind(embed=asked.append, vectors=False).recall.run(query("dog"))  # type: ignore[arg-type]
+    Mind(embed=asked.append, vectors=False).run(query("dog"))  # type: ignore[arg-type]
     assert asked == []
 
 
@@ -49,11 +48,11 @@ def test_a_vector_embedded_ahead_is_taken() -> None:
     def never(text: str) -> np.ndarray:
         raise AssertionError("it was embedded already")
 
-    found = Mind(embed=never).recall.run(query("?", vector=EMBEDDER.encode_query("Lisbon in May")))
+    found = Mind(embed=never).run(query("?", vector=EMBEDDER.encode_query("Lisbon in May")))
     assert found.stage == "full" and found.hits[0].memory.id == "trip"
     assert "embed" not in found.timings
     ahead = Encoded(EMBEDDER.encode_query("Lisbon in May"))
-    assert Mind(embed=never).recall.run(query("?", vector=ahead)).hits == found.hits
+    assert Mind(embed=never).run(query("?", vector=ahead)).hits == found.hits
 
 
 class Gate:
@@ -71,10 +70,10 @@ class Gate:
 def test_a_turn_out_of_time_takes_the_words_while_the_embedder_works() -> None:
     gate, results, progress = Gate(EMBEDDER.encode_query), [], Progress()
     mind, asked = Mind(embed=gate), query("What is my dog called?")
-    worker = threading.Thread(target=lambda: results.append(mind.recall.run(asked, progress)))
+    worker = threading.Thread(target=lambda: results.append(mind.run(asked, progress)))
     worker.start()
     assert gate.reached.wait(10)
-    found = mind.recall.settle(asked, progress)
+    found = mind.settle(asked, progress)
     gate.open.set()
     worker.join()
     assert found.stage == "lexical" and [hit.memory.id for hit in found.hits] == ["dog"]
@@ -83,9 +82,9 @@ def test_a_turn_out_of_time_takes_the_words_while_the_embedder_works() -> None:
 
 def test_a_turn_out_of_time_takes_the_tail_when_not_even_the_words_are_done() -> None:
     mind, progress = Mind(), Progress()
-    found = mind.recall.settle(query("What is my dog called?"), progress)
+    found = mind.settle(query("What is my dog called?"), progress)
     assert found.stage == "tail" and [hit.memory.id for hit in found.hits] == ["dog"]
-    late = mind.recall.run(query("dog"), progress)
+    late = mind.run(query("dog"), progress)
     assert late.hits == [] and late.stage == "none" and late.timings == {}
 
 
@@ -99,8 +98,8 @@ def test_an_abandoned_recall_embeds_and_fetches_nothing() -> None:
         return lexical(text, **how)
 
     mind.searcher.lexical = abandoned_meanwhile  # type: ignore[method-assign,assignment]
-    assert mind.recall.run(query("dog"), progress).hits == []
-    assert asked == [] and mind.fetched == []
+    assert mind.run(query("dog"), progress).hits == []
+    assert asked == [] and mind.namespace.fetched == []
 
 
 # ------------------------------------------------------------------- what is offered
@@ -143,7 +142,7 @@ def test_a_memory_without_a_vector_is_judged_by_its_words() -> None:
 
 def test_above_the_floor_what_is_offered_is_decided_by_score() -> None:
     mind = Mind(memory("dog", "My dog is called Max"), memory("who", "Max is the one on the left"))
-    found = {hit.memory.id: hit for hit in mind.recall.run(query("my dog Max")).hits}
+    found = {hit.memory.id: hit for hit in mind.run(query("my dog Max")).hits}
     floor = found["dog"].probability - 0.01
     assert found["who"].probability < floor
     assert mind.ids("my dog Max", floor=floor)[:2] == ["dog", "who"]
@@ -179,14 +178,14 @@ def test_what_no_longer_exists_is_passed_over() -> None:
 @pytest.mark.parametrize("text", ["", "   ", "...", "the", "\ufffd", "x" * 100_000])
 @pytest.mark.parametrize("vectors", [True, False])
 def test_any_query_has_an_answer(text: str, vectors: bool) -> None:
-    assert isinstance(Mind(vectors=vectors).recall.run(query(text, floor=0.3)).hits, list)
+    assert isinstance(Mind(vectors=vectors).run(query(text, floor=0.3)).hits, list)
 
 
 def test_an_empty_mind_answers() -> None:
     mind = Mind()
     for memory_id in mind.memories:
         mind.searcher.remove(memory_id)
-    found = mind.recall.run(query("dog", floor=0.3, keep_share=0.5))
+    found = mind.run(query("dog", floor=0.3, keep_share=0.5))
     assert found.hits == [] and found.stage == "lexical"
 
 
@@ -196,8 +195,8 @@ def test_an_empty_mind_answers() -> None:
 def asked_for(mind: Mind, text: str, **how: object) -> str:
     """What the model is given of a query."""
     texts: list[str] = []
-    mind.recall._embed = lambda text: texts.append(text) or EMBEDDER.encode_query(text)  # type: ignore[func-returns-value]
-    mind.recall.run(query(text, **how))
+    mind.embedding.query = lambda text: texts.append(text) or EMBEDDER.encode_query(text)  # type: ignore[func-returns-value]
+    mind.run(query(text, **how))
     return texts[0]
 
 
@@ -206,7 +205,7 @@ def test_names_are_taken_out_for_the_vector_but_not_for_the_words() -> None:
     text = "what does Anna play"
     assert asked_for(mind, text) == "what does they play"
     assert asked_for(Mind(*mind.memories.values(), asking=AskOptions(names=False)), text) == text
-    words = mind.recall.run(query(text)).words
+    words = mind.run(query(text)).words
     assert "anna" in words and words["anna"] > 0
 
 
@@ -279,8 +278,8 @@ WORK = (
     memory("swim", "I swim on Sundays"),
 )
 TALK = (
-    Said("Where does my brother Moritz work?", NOW - timedelta(seconds=20)),
-    Said("He brews beer.", NOW - timedelta(seconds=10)),
+    DialogueTurn("Where does my brother Moritz work?", NOW - timedelta(seconds=20)),
+    DialogueTurn("He brews beer.", NOW - timedelta(seconds=10)),
 )
 
 
@@ -288,9 +287,9 @@ TALK = (
 def test_a_follow_up_takes_the_words_that_it_leans_on(embed: Callable | None) -> None:
     mind = Mind(*WORK, embed=embed)
     assert mind.ids("and what about him?", dialogue=TALK)[0] == "moritz"
-    words = mind.recall.run(query("and what about him?", dialogue=TALK)).words
+    words = mind.run(query("and what about him?", dialogue=TALK)).words
     assert "moritz" in words
-    alone = mind.recall.run(query("and what about him?"))
+    alone = mind.run(query("and what about him?"))
     assert "moritz" not in alone.words
     if embed:
         assert "Moritz" in asked_for(mind, "and what about him?", dialogue=TALK)
@@ -298,12 +297,12 @@ def test_a_follow_up_takes_the_words_that_it_leans_on(embed: Callable | None) ->
 
 def test_a_late_follow_up_takes_them_too() -> None:
     mind, asked = Mind(*WORK), query("and what about him?", dialogue=TALK)
-    found = mind.recall.settle(asked, Progress())
+    found = mind.settle(asked, Progress())
     assert found.stage == "tail" and found.hits[0].memory.id == "moritz"
-    assert mind.recall.settle(replace(asked, dialogue=()), Progress()).hits == []
+    assert mind.settle(replace(asked, dialogue=()), Progress()).hits == []
 
 
-def cosine(mind: Mind, memory_id: str, text: str, *dialogue: Said) -> float:
+def cosine(mind: Mind, memory_id: str, text: str, *dialogue: DialogueTurn) -> float:
     """Of a memory and the vector that was searched with, which the dialogue may have turned."""
     searched: list[np.ndarray] = []
     candidates = mind.searcher.candidates
@@ -314,14 +313,14 @@ def cosine(mind: Mind, memory_id: str, text: str, *dialogue: Said) -> float:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mind.searcher, "candidates", watched)
-        mind.recall.run(query(text, dialogue=dialogue, k=9))
+        mind.run(query(text, dialogue=dialogue, k=9))
     own = mind.searcher.vector(memory_id)
     assert own is not None
     return round(float(searched[-1] @ own), 4)
 
 
 def test_the_dialogue_turns_the_vector_its_way() -> None:
-    text, said = "what was the plan", Said("the garage called", NOW)
+    text, said = "what was the plan", DialogueTurn("the garage called", NOW)
     for dialogue in (0.0, 0.5):
         mind = Mind(*WORK, asking=AskOptions(dialogue=dialogue))
         alone, turned = cosine(mind, "car", text), cosine(mind, "car", text, said)
@@ -329,7 +328,7 @@ def test_the_dialogue_turns_the_vector_its_way() -> None:
 
 
 def test_the_direction_is_the_mean_of_two_turns_by_their_weight() -> None:
-    said = [Said(text, NOW) for text in ("ignored", "the garage called", "sundays again")]
+    said = [DialogueTurn(text, NOW) for text in ("ignored", "the garage called", "sundays again")]
     turned = Mind(*WORK, asking=AskOptions(dialogue=0.5))
     asked, garage, sundays = (
         EMBEDDER.encode_query(text) for text in ("what was the plan", *[s.text for s in said[1:]])
@@ -344,8 +343,11 @@ def test_the_direction_is_the_mean_of_two_turns_by_their_weight() -> None:
 
 def test_a_turn_that_a_memory_keeps_is_looked_up_and_not_embedded() -> None:
     mind, texts = Mind(*WORK), list[str]()
-    mind.recall._embed = lambda text: texts.append(text) or EMBEDDER.encode_query(text)  # type: ignore[func-returns-value]
-    kept, gone = Said("whatever it says", NOW, "car"), Said("whatever", NOW, "unknown")
+    mind.embedding.query = lambda text: texts.append(text) or EMBEDDER.encode_query(text)  # type: ignore[func-returns-value]
+    kept, gone = (
+        DialogueTurn("whatever it says", NOW, "car"),
+        DialogueTurn("whatever", NOW, "unknown"),
+    )
     alone = cosine(mind, "car", "what was the plan")
     assert cosine(mind, "car", "what was the plan", kept, gone) > alone + 0.3
     assert texts == ["what was the plan"] * 2
@@ -360,15 +362,15 @@ def test_a_model_that_fails_on_the_dialogue_costs_its_direction_only() -> None:
         asked.append(text)
         return EMBEDDER.encode_query(text) if len(asked) == 1 else None
 
-    mind.recall._embed = once
-    assert cosine(mind, "car", "what was the plan", Said("the garage called", NOW)) == plain
+    mind.embedding.query = once
+    assert cosine(mind, "car", "what was the plan", DialogueTurn("the garage called", NOW)) == plain
     assert len(asked) == 2
 
 
 def test_a_dialogue_of_the_opposite_leaves_a_vector() -> None:
     mind = Mind(*WORK, asking=AskOptions(dialogue=1.0))
-    mind.recall._embed = lambda text: EMBEDDER.encode_query("car") * (-1 if text == "no" else 1)
-    found = mind.recall.run(query("what about it", dialogue=(Said("no", NOW),)))
+    mind.embedding.query = lambda text: EMBEDDER.encode_query("car") * (-1 if text == "no" else 1)
+    found = mind.run(query("what about it", dialogue=(DialogueTurn("no", NOW),)))
     assert found.stage == "full" and all(np.isfinite(hit.score) for hit in found.hits)
 
 
@@ -387,7 +389,7 @@ def test_a_dialogue_of_the_opposite_leaves_a_vector() -> None:
 )
 def test_a_vector_that_says_nothing_leaves_the_words(vector: np.ndarray | Encoded) -> None:
     mind = Mind(tokens=EMBEDDED)
-    found = mind.recall.run(query("What is my dog called?", vector=vector, floor=0.05))
+    found = mind.run(query("What is my dog called?", vector=vector, floor=0.05))
     assert found.hits[0].memory.id == "dog"
     assert all(np.isfinite([hit.score, hit.probability]).all() for hit in found.hits)
 
@@ -400,9 +402,9 @@ EMBEDDED = dict(
 def test_a_model_without_tokens_answers_by_the_other_views() -> None:
     told, untold = Mind(tokens=EMBEDDED), Mind(tokens=None)
     for mind in (told, untold):
-        found = mind.recall.run(query("What is my dog called?"))
+        found = mind.run(query("What is my dog called?"))
         assert found.stage == "full" and found.hits[0].memory.id == "dog"
-        assert "tokens" not in found.hits[0].views and mind.fetched_tokens == []
+        assert "tokens" not in found.hits[0].views and mind.store.fetched == []
 
 
 def test_what_stands_in_the_context_hides_nothing_else() -> None:

@@ -1,0 +1,384 @@
+"""A query to the memories that answer it, in one namespace: six steps on the caller's thread.
+
+    parse -> lexical -> embed -> propose -> score -> choose
+
+How far the steps came is the stage of the result: ``tail`` (words, over what was indexed since the
+last seal), ``lexical`` (words, over everything), ``full`` (words and vectors). Each step leaves its
+result in a ``Progress``, so that a turn whose deadline passes while its query is embedded takes what
+there is: see ``settle``. All steps run on one thread: to hand over to another costs 32 us.
+"""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from datetime import tzinfo
+
+import numpy as np
+from msgspec import Struct
+
+from slowcat_memory.core.memory.validity import holds
+from slowcat_memory.core.query.understand import DialogueTurn, ParsedQuery, parse_query
+from slowcat_memory.core.ranking import fusion
+from slowcat_memory.core.ranking.abstention import AnswerEvidence, answer_probability, names_in
+from slowcat_memory.core.ranking.maxsim import maxsim
+from slowcat_memory.core.text.normalize import fingerprint
+from slowcat_memory.index import Candidates, Lexical, Searcher
+from slowcat_memory.metrics import Metrics
+from slowcat_memory.providers import Encoded
+from slowcat_memory.records import Hit, Memory
+from slowcat_memory.runtime.namespaces.embedding import Embedding
+from slowcat_memory.runtime.namespaces.namespace import Namespace
+from slowcat_memory.runtime.recall.overviews import Overviews
+from slowcat_memory.runtime.recall.query import Query, Recollection, RetrievalOptions, Stage
+from slowcat_memory.runtime.recall.scoring import LeftOutReason, RankingTrace, Scorer
+from slowcat_memory.store import Store
+
+WEAK = 20  # candidates below the share of the best, for which the ledger gets that reason
+
+Fetch = Callable[[Sequence[str]], dict[str, Memory]]
+
+
+class Progress:
+    """Results of a running recall in one namespace, step by step.
+
+    Written by the thread that runs it, and read by the thread that waits for it: each attribute is
+    set once, when its value is complete, so no lock is needed.
+    """
+
+    def __init__(self) -> None:
+        """Start with nothing."""
+        self.parsed: ParsedQuery | None = None
+        self.lexical: Lexical | None = None
+        self.encoded: Encoded | None = None
+        self.done: Recollection | None = None  # the result of ``run``
+        self.settled: Recollection | None = None  # what a late turn can have without the store
+        self.abandoned = False  # set by the reader: stop at the next step, the result is not wanted
+
+
+class _Candidate(Struct, frozen=True):
+    """A candidate that may be offered: its position in the trace, and its record."""
+
+    position: int
+    memory: Memory
+
+
+class Pipeline:
+    """Runs queries against namespaces. Its options are constant; any thread may run it."""
+
+    def __init__(
+        self,
+        store: Store,
+        embedding: Embedding,
+        metrics: Metrics,
+        zone: tzinfo,
+        options: RetrievalOptions,
+    ) -> None:
+        """Connect the parts.
+
+        Args:
+            store: Holds vectors of tokens, and summaries.
+            embedding: The model, in whatever state it is.
+            metrics: Counts recalls that left out local-only memories.
+            zone: The user's time zone.
+            options: How to recall.
+        """
+        self._store, self._embedding, self._metrics = store, embedding, metrics
+        self._zone, self._options = zone, options
+        self._scorer = Scorer(options.fuse, options.rank)
+        self._overviews = Overviews(store, zone, options.language)
+
+    def run(
+        self,
+        namespace: Namespace,
+        query: Query,
+        progress: Progress | None = None,
+        *,
+        ahead: bool = False,
+    ) -> Recollection:
+        """Recall, all steps.
+
+        Args:
+            namespace: Where to look.
+            query: What to look for.
+            progress: Where to leave the results of the steps.
+            ahead: The query may never be asked: no cache may keep its words.
+
+        Returns:
+            The hits; at stage "lexical" when there is no vector for the query.
+        """
+        watch, progress = _Stopwatch(), progress or Progress()
+        if progress.abandoned:
+            return Recollection()
+        searcher = namespace.searcher
+        parsed = progress.parsed = self.parse(query, searcher)
+        lexical = progress.lexical = searcher.lexical(parsed.words, also=parsed.also)
+        watch.lap("lexical")
+        embed = self._embedder(namespace, ahead=ahead)
+        encoded = None if query.vector is None else Encoded.of(query.vector)
+        if encoded is None and embed is not None and len(searcher.dense):
+            encoded = None if progress.abandoned else _encoded(embed, parsed.meaning)
+            progress.encoded = encoded
+            watch.lap("embed")
+        if progress.abandoned:
+            return Recollection(timings=watch.laps)
+        if encoded is not None and not encoded.vector.any():
+            encoded = None  # a zero vector points nowhere: words say more
+        turned = self._turned(searcher, encoded, query.dialogue, embed)
+        exclude = self._excluded(namespace, query)
+
+        found = self._propose(searcher, lexical, encoded, turned, exclude)
+        watch.lap("dense")
+        trace = self._score(namespace, found, parsed, lexical, query, encoded, watch)
+        evidence = self._evidence(searcher, parsed, trace)
+        asks = query.need is not None and query.need.asks_at_all
+        if exclude and asks and answer_probability(evidence) < self._options.recall.unknown_below:
+            # The answer may stand in the LLM's context already, and be excluded for that.
+            every = self._propose(searcher, lexical, encoded, turned, frozenset())
+            seen = self._score(namespace, every, parsed, lexical, query, encoded, _Stopwatch())
+            with_excluded = self._evidence(searcher, parsed, seen)
+            evidence = max(evidence, with_excluded, key=answer_probability)
+            watch.lap("doubt")
+        trace = trace.ordered(self._floor(query))
+        hits = self._choose(trace, query, parsed, namespace.fetch)
+        watch.lap("fetch")
+
+        overview = self._overviews.lead(query, namespace.scope, query.limit(self._options), hits)
+        return Recollection(
+            hits=hits if overview is None else overview,
+            stage="full" if "dense" in found.views else "lexical",
+            timings=watch.laps,
+            words=lexical.weights,
+            trace=trace,
+            evidence=evidence if overview is None else None,  # a summary answers, whatever it says
+            names_speaker=bool(parsed.named),
+        )
+
+    def settle(self, namespace: Namespace, query: Query, progress: Progress) -> Recollection:
+        """Return what a late recall has so far, for a turn that waits for it.
+
+        First the hits among the latest memories, whose texts are in memory, are left in
+        ``progress.settled``: then the store is read, which may block.
+
+        Args:
+            namespace: Where ``run`` looks.
+            query: What it looks for.
+            progress: Where it leaves its results.
+
+        Returns:
+            Stage "lexical", or "tail" when not even that step was done.
+        """
+        watch = _Stopwatch()
+        progress.abandoned = True
+        searcher = namespace.searcher
+        parsed, lexical = self.parse(query, searcher), progress.lexical
+        stage: Stage = "lexical" if lexical is not None else "tail"
+        lexical = lexical or searcher.lexical(parsed.words, also=parsed.also, sealed=False)
+        watch.lap("lexical")
+        found = searcher.candidates(lexical, None, self._excluded(namespace, query))
+        scored = self._scorer.score(searcher, found, parsed, lexical.ceiling, query.now)
+        floor = self._floor(query)
+        at_hand = self._choose(scored.ordered(floor), query, parsed, namespace.recent)
+        watch.lap("fetch")
+        progress.settled = Recollection(
+            hits=at_hand, stage="tail", timings=watch.laps, words=lexical.weights
+        )
+        trace = scored.ordered(floor)
+        return Recollection(
+            hits=self._choose(trace, query, parsed, namespace.fetch),
+            stage=stage,
+            timings=watch.laps,
+            words=lexical.weights,
+            trace=trace,
+            # The tail alone cannot show that nothing answers: the sealed part was not searched.
+            evidence=self._evidence(searcher, parsed, scored) if stage == "lexical" else None,
+            names_speaker=bool(parsed.named),
+        )
+
+    def encode(self, namespace: Namespace, query: Query) -> Encoded | None:
+        """Embed a query ahead of its recall; None without a model."""
+        embed = self._embedder(namespace, ahead=False)
+        return _encoded(embed, self.parse(query, namespace.searcher).meaning)
+
+    # ------------------------------------------------------------------- parse
+
+    def parse(self, query: Query, searcher: Searcher) -> ParsedQuery:
+        """Parse a query, given the names that are known in a namespace."""
+        return parse_query(
+            query.text,
+            query.now,
+            self._zone,
+            speakers=searcher.speakers,
+            heard=searcher.heard(query.text) if self._options.ask.sounds else (),
+            dialogue=query.dialogue,
+            language=self._options.language,
+            options=self._options.ask,
+        )
+
+    def _floor(self, query: Query) -> float:
+        return self._options.recall.floor if query.floor is None else query.floor
+
+    def _excluded(self, namespace: Namespace, query: Query) -> frozenset[str]:
+        """Return the ids not to propose: those of the query, and what must stay on this machine."""
+        local_only = frozenset() if query.local else namespace.local_only()
+        if local_only:
+            self._metrics.count("local_only_withheld")
+        return query.exclude | local_only
+
+    # ------------------------------------------------------------------- embed
+
+    def _embedder(
+        self, namespace: Namespace, *, ahead: bool
+    ) -> Callable[[str], Encoded | np.ndarray | None] | None:
+        """Return the model, if the namespace's vectors are of its space."""
+        if namespace.space != self._embedding.space:
+            return None
+        return self._embedding.passing if ahead else self._embedding.query
+
+    def _turned(
+        self,
+        searcher: Searcher,
+        encoded: Encoded | None,
+        dialogue: Sequence[DialogueTurn],
+        embed: Callable[[str], Encoded | np.ndarray | None] | None,
+    ) -> np.ndarray | None:
+        """Return the query's vector, pulled towards the last two turns as far as they have vectors."""
+        if encoded is None:
+            return None
+        weight = self._options.ask.dialogue
+        found = list[np.ndarray]()
+        for turn in dialogue[-2:] if weight else ():
+            if turn.memory:  # a turn that a memory keeps has its vector there, and is not embedded
+                vector = searcher.vector(turn.memory)
+            else:
+                made = _encoded(embed, turn.text)
+                vector = None if made is None else made.vector
+            if vector is not None:
+                found.append(vector)
+        if not found:
+            return encoded.vector
+        turned = encoded.vector + weight * np.mean(found, axis=0)
+        return turned / max(float(np.linalg.norm(turned)), 1e-9)
+
+    # ------------------------------------------------------------------- propose and score
+
+    def _propose(
+        self,
+        searcher: Searcher,
+        lexical: Lexical,
+        encoded: Encoded | None,
+        turned: np.ndarray | None,
+        exclude: frozenset[str],
+    ) -> Candidates:
+        own = encoded.vector if encoded else None
+        return searcher.candidates(lexical, turned, exclude, own if turned is not own else None)
+
+    def _score(
+        self,
+        namespace: Namespace,
+        found: Candidates,
+        parsed: ParsedQuery,
+        lexical: Lexical,
+        query: Query,
+        encoded: Encoded | None,
+        watch: "_Stopwatch",
+    ) -> RankingTrace:
+        """Score candidates, and the best again by their tokens where the query has some."""
+        searcher = namespace.searcher
+        trace = self._scorer.score(searcher, found, parsed, lexical.ceiling, query.now)
+        watch.lap("fuse")
+        if encoded is None or encoded.tokens is None:
+            return trace
+        best = self._scorer.to_rerank(trace)
+        if len(best) and (space := self._embedding.token_key):
+            ids = [found.ids[n] for n in best.tolist()]
+            with self._store.snapshot() as snapshot:
+                tokens = snapshot.tokens(space, namespace.scope, ids)
+            similarity = maxsim(encoded.tokens, tokens)
+            trace = self._scorer.rerank(searcher, trace, best, similarity)
+        watch.lap("tokens")
+        return trace
+
+    def _evidence(
+        self, searcher: Searcher, parsed: ParsedQuery, trace: RankingTrace
+    ) -> AnswerEvidence:
+        """Return what speaks for any memory answering the query."""
+        names = names_in(parsed.words)
+        unseen = [name for name in names if not searcher.knows(name)]
+        return AnswerEvidence(
+            coverage=float(trace.coverage.max(initial=0.0)),
+            max_similarity=trace.max_similarity,
+            unseen_names=len(unseen) / max(1, len(names)),
+            memories=len(searcher),
+        )
+
+    # ------------------------------------------------------------------- choose
+
+    def _choose(
+        self, trace: RankingTrace, query: Query, parsed: ParsedQuery, fetch: Fetch
+    ) -> list[Hit]:
+        """Return the hits: candidates that exist, are valid, strong enough and not said yet.
+
+        Records are fetched page by page, two pages at most and one more for each text that is
+        excluded. Why a candidate was left out goes to ``trace.reasons``.
+        """
+        ids, scores, reasons = trace.candidates.ids, trace.scores, trace.reasons
+        limit, options = query.limit(self._options), self._options
+        share = options.recall.keep_share if query.keep_share is None else query.keep_share
+        least = -math.inf  # set by the best usable candidate: what is visible already hides nothing
+        usable, kept = list[_Candidate](), list[int]()
+        page = max(1, limit) + 2
+        most = min(2 * page + len(query.exclude_words), len(trace.order))
+        for start in range(0, most, page):
+            positions = trace.order[start : min(start + page, most)].tolist()
+            memories = fetch([ids[n] for n in positions])
+            for n in positions:
+                memory = memories.get(ids[n])
+                if memory is None:
+                    reasons[ids[n]] = LeftOutReason.DELETED
+                elif reason := _rejection(memory, query, parsed):
+                    reasons[ids[n]] = reason
+                else:
+                    if not usable and share > 0:
+                        least = share * scores[n]
+                    if scores[n] >= least:
+                        usable.append(_Candidate(n, memory))
+            texts = [one.memory.text for one in usable]
+            kept = fusion.distinct(texts, options.fuse.duplicate, limit)
+            if len(kept) == limit or scores[positions[-1]] < least:
+                break
+        weak = trace.order[scores[trace.order] < least][:WEAK].tolist()
+        for n in weak:
+            reasons.setdefault(ids[n], LeftOutReason.BELOW_SHARE)
+        compared = len(usable) if len(kept) < limit else max(kept, default=0)
+        for place in set(range(compared)).difference(kept):
+            reasons[ids[usable[place].position]] = LeftOutReason.DUPLICATE
+        return [trace.hit(usable[place].position, usable[place].memory) for place in kept]
+
+
+def _rejection(memory: Memory, query: Query, parsed: ParsedQuery) -> LeftOutReason | None:
+    """Return why a memory cannot be offered, whatever its score; None when it can."""
+    if not holds(memory, query.now, parsed.times):
+        return LeftOutReason.EXPIRED
+    if query.exclude_words and fingerprint(memory.text) in query.exclude_words:
+        return LeftOutReason.ALREADY_VISIBLE
+    return None
+
+
+def _encoded(
+    embed: Callable[[str], Encoded | np.ndarray | None] | None, text: str
+) -> Encoded | None:
+    value = embed(text) if embed else None
+    return None if value is None else Encoded.of(value)
+
+
+class _Stopwatch:
+    """Laps in milliseconds."""
+
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self._from = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        now = time.perf_counter()
+        self.laps[name] = round((now - self._from) * 1e3, 4)
+        self._from = now

@@ -1,0 +1,97 @@
+"""Follow-ups take over words from the dialogue; what stands on its own is left alone."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from slowcat_memory.core.query.understand import DialogueTurn, leans, with_context
+from slowcat_memory.core.text.word_lists import content_words
+
+NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
+
+
+def turn(text: str, age: float = 30) -> DialogueTurn:
+    return DialogueTurn(text, NOW - timedelta(seconds=age))
+
+
+DIALOGUE = (
+    turn("I had dinner with Moritz at the harbour"),
+    turn("How was it with Moritz? He had wanted to sell his boat."),
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "and what about him?",
+        "What about her?",
+        "what did she say then?",
+        "how about the boat",
+        "why?",
+        "and then?",
+        "what did he do",
+        "tell me more",
+        "When was that?",
+        "who is he",
+        "and his sister?",
+        "where was it",
+        "how old is she",
+    ],
+)
+def test_leans_accepts_a_follow_up(text: str) -> None:
+    assert leans(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "thanks!",
+        "okay",
+        "yes please",
+        "how are you",
+        "But I am a gay musician",
+        "what is my dog called",
+        "Where does Ruth live?",
+        "What did I do yesterday?",
+        "and where did my brother buy the red Volvo last year?",
+        "Where did Anna move and what does she do now?",
+        "what was it that my doctor said about walnuts",
+        "who bakes bread with me on Sundays",
+        "I was thinking about the trip to Lisbon and how it rained every day",
+        "und er?",
+    ],
+)
+def test_leans_refuses_what_stands_on_its_own(text: str) -> None:
+    assert not leans(text)
+    assert with_context(text, DIALOGUE, NOW) == text
+
+
+def test_with_context_adds_names_and_nouns() -> None:
+    text = with_context("and what about him?", DIALOGUE, NOW)
+    assert text.startswith("and what about him? ")
+    assert {"Moritz", "harbour", "boat", "dinner"} <= set(text.split())
+
+
+def test_with_context_prefers_names_and_then_long_words() -> None:
+    dialogue = (turn("I saw Bo with lanterns, kites, whistles, drums, carpets, statues, cakes"),)
+    words = with_context("what about it?", dialogue, NOW).split()[3:]
+    assert words == "Bo lanterns kites whistles drums carpets statues cakes".split()
+    longer = (turn(dialogue[0].text + " and telescopes"),)
+    words = with_context("what about it?", longer, NOW).split()[3:]
+    assert len(words) == 8 and {"Bo", "telescopes"} <= set(words)
+
+
+def test_with_context_passes_over_old_turns_and_empty_words() -> None:
+    for turns in ((), (turn("dinner with Moritz", age=3600),), (turn("hm, okay"),)):
+        assert with_context("and him?", turns, NOW) == "and him?"
+
+
+def test_with_context_does_not_repeat_words_of_the_question() -> None:
+    text = with_context("and the boat?", DIALOGUE, NOW)
+    assert text.lower().split().count("boat") == 0
+    assert "boat?" in text
+
+
+def test_content_words_leaves_out_pronouns_and_fillers() -> None:
+    assert content_words("What did she say about the dog's new bed?") == ["dog's", "new", "bed"]
