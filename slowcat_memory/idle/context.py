@@ -16,7 +16,7 @@ from msgspec import Struct
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.idle.job import Job, Upkeep
-from slowcat_memory.providers import LLM, Answer, Embedded, Prompt
+from slowcat_memory.providers import LLM, Answer, Embedded, Prompt, is_remote
 from slowcat_memory.store import Snapshot, Store
 
 T = TypeVar("T", bound=Struct)
@@ -79,7 +79,7 @@ class Tally:
     @property
     def remote(self) -> bool:
         """Whether it is on another machine, where what is local-only may not go."""
-        return bool(getattr(self._llm, "remote", False))
+        return is_remote(self._llm)
 
     async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
         """Ask; see ``LLM``. An answer that cannot be used has cost its prompt at least."""

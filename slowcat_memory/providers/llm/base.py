@@ -1,4 +1,4 @@
-"""What an LLM is: a prompt in, a checked value out."""
+"""The LLM protocol: a prompt in, a checked value out."""
 
 from typing import Generic, Protocol, TypeVar
 
@@ -45,19 +45,26 @@ class Answer(Struct, Generic[T], frozen=True, kw_only=True):
 
 
 class LLM(Protocol):
-    """An LLM behind whatever server."""
+    """An LLM behind any kind of server.
+
+    An object of another package may lack ``remote``; it counts as remote then (``is_remote``).
+    """
 
     @property
     def prompt_tokens(self) -> int:
         """Tokens that a prompt may have, instruction included."""
 
+    @property
+    def remote(self) -> bool:
+        """Whether it runs on another machine; memories marked local-only are not sent there."""
+
     async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
-        """Ask. Cancelling it closes the connection, so that the server stops at once.
+        """Send a prompt. Cancelling closes the connection, so that the server stops at once.
 
         Args:
-            prompt: The question.
-            into: Type of the answer: a struct that forbids unknown fields; its JSON schema is what
-                the LLM is told.
+            prompt: The prompt.
+            into: Type of the answer: a struct that forbids unknown fields; its JSON schema is sent
+                to the LLM.
 
         Returns:
             The answer.
@@ -67,3 +74,8 @@ class LLM(Protocol):
             BadAnswerError: The answer cannot be used, after one repair.
             PromptTooLongError: The prompt is longer than the server reads.
         """
+
+
+def is_remote(llm: LLM) -> bool:
+    """Return whether an LLM runs on another machine; True for an object that does not say."""
+    return bool(getattr(llm, "remote", True))

@@ -122,7 +122,7 @@ def may_see(memories: Sequence[Memory], context: JobContext) -> list[Memory]:
 
 def is_remote(context: JobContext) -> bool:
     """Tell whether there is an LLM, and it is on another machine."""
-    return bool(getattr(context.llm, "remote", False))
+    return context.llm is not None and context.llm.remote
 
 
 def stale(snapshot: Snapshot, turns: Sequence[Turn], place: int, context: JobContext) -> bool:
