@@ -20,7 +20,6 @@ from slowcat_memory.idle.jobs.extraction.facts import Facts
 from slowcat_memory.idle.jobs.extraction.merge import Merge
 from slowcat_memory.idle.jobs.feedback.corrections import Corrections
 from slowcat_memory.idle.jobs.feedback.rerank import Rerank
-from slowcat_memory.idle.jobs.feedback.tune import Tune
 from slowcat_memory.idle.jobs.reflection.blocks import Blocks
 from slowcat_memory.idle.jobs.reflection.episodes import Episodes
 from slowcat_memory.idle.jobs.reflection.open_threads import BringUp
@@ -39,7 +38,7 @@ from slowcat_memory.idle.jobs.upkeep.tiering import Ageing
 UPKEEP: tuple[Job, ...] = (Erase(), Retention(), Seal(), Reembed(), Ageing())
 SUMMARIES: tuple[Job, ...] = (SessionSummary(), WindowSummary(), MetaSummary(), Rollups(), Topics())
 LOOKING_BACK: tuple[Job, ...] = (Episodes(), BringUp(), Profile(), Blocks())
-JUDGING: tuple[Job, ...] = (Corrections(), Rerank(), Tune())
+JUDGING: tuple[Job, ...] = (Corrections(), Rerank())
 BUILT_IN: tuple[Job, ...] = (
     *UPKEEP,
     Contextualize(),

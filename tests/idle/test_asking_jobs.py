@@ -1,19 +1,15 @@
-"""Queries are judged, by an LLM and by what people said next; weights are learned from that."""
+"""Queries are judged, by an LLM and by what people said next."""
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.feedback.tuning import Tuning, tuning_name
 from slowcat_memory.core.memory.chunk import chunk, chunk_id
-from slowcat_memory.core.ranking.fusion import FuseOptions
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.idle.jobs.feedback.corrections import Corrections
@@ -25,9 +21,8 @@ from slowcat_memory.idle.jobs.feedback.rerank import (
     Rerank,
     read,
 )
-from slowcat_memory.idle.jobs.feedback.tune import Tune, TuneOptions
 from slowcat_memory.providers import Embedded
-from slowcat_memory.records import Key, LedgerEntry, LeftOut, Made, Offer, Turn, WriteBatch
+from slowcat_memory.records import LedgerEntry, LeftOut, Offer, Turn, WriteBatch
 from slowcat_memory.testing import HashEmbedder, ScriptedLLM
 from tests.support.idle_doubles import NOW, Rig
 
@@ -254,90 +249,3 @@ def test_what_is_no_reaction_is_none(talk: Any) -> None:
     one.say("No, I said Anna")  # to nobody: no reply stands before it
     one.rig.done()
     assert one.keys() == {} and one.rig.outcomes() == []
-
-
-# ------------------------------------------------------------------- tune
-
-
-def judged(one: Talk, n: int, good: Callable[[int], bool], job: str = "rerank") -> list[str]:
-    """Queries of which six memories were told; the token view knows the good ones."""
-    chance = np.random.default_rng(5)
-    one.memories += [chunk_id(one.say(f"Thing number {k}.")) for k in range(3)]
-    ids = []
-    for at in range(n):
-        turn = one.say(f"Where is thing {at}?")
-        offers, keys = [], []
-        for place, memory in enumerate(one.memories[:6]):
-            right = good(place)
-            views = {v: float(chance.random()) for v in ("dense", "window", "session")}
-            views["tokens"] = float(np.clip(right + chance.normal(0, 0.2), 0, 1))
-            weights = FuseOptions().weights()
-            score = sum(weights[v] * x for v, x in views.items()) + 0.01 * right
-            offers.append(Offer(memory, score, views))
-            key = Key(
-                scope="anna", memory=memory, id=f"{memory}?a{turn}", kind="asked", text="q",
-                weight=1.0 if right else -0.5, sources=(turn,), made=Made(job=job),
-            )  # fmt: skip
-            keys.append(key)
-        row = LedgerEntry(turn=turn, scope="anna", session="s", at=NOW, offers=tuple(offers))
-        one.rig.store.record(row)
-        one.rig.store.apply("test", WriteBatch(keys=tuple(keys)))
-        ids += [key.id for key in keys]
-    one.rig.store.flush(None)
-    return ids
-
-
-def known(one: Talk) -> Tuning:
-    with one.rig.store.snapshot() as snapshot:
-        row = snapshot.cursor(tuning_name("anna"))
-    return Tuning.read(row.note) if row else Tuning()
-
-
-def test_weights_are_learned_from_what_was_judged(talk: Any) -> None:
-    one = talk(Tune())
-    chance = np.random.default_rng(9)
-    ids = judged(one, 60, lambda _: bool(chance.random() < 0.3))
-    one.rig.done()
-    found = known(one)
-    assert found.queries > 40 and found.agreement > 0.6 and found.withdrawn == 0
-    assert found.weights and found.weights["tokens"] > FuseOptions().tokens
-    assert found.after >= found.before + 0.01 and set(one.keys()) == set(ids)
-    assert found.apply(FuseOptions()).tokens == found.weights["tokens"]
-
-
-def test_a_judge_at_random_is_withdrawn_and_people_are_not(talk: Any) -> None:
-    one = talk(Tune(), llm=grading(dentist=2))
-    chance = np.random.default_rng(9)
-    told = Key(
-        scope="anna", memory="chunk/1", id="chunk/1?a999", kind="asked", text="q", weight=-0.5,
-        made=Made(job="corrections"),
-    )  # fmt: skip
-    judged(one, 60, lambda _: True)
-    ids = [id_ for id_ in one.keys()]
-    with one.rig.store.snapshot() as snapshot:
-        keys = [
-            replace(k, weight=1.0 if chance.random() < 0.3 else -0.5) for k in snapshot.keys("anna")
-        ]
-    one.rig.store.apply("test", WriteBatch(keys=(*keys, told))).wait()
-    one.rig.done()
-    assert known(one).withdrawn == Rerank.version and not known(one).weights
-    assert set(one.keys()) == {told.id} and len(ids) == 360
-    one.ask("Where does my dentist work?", [0, 1])
-    plan = Rerank().plan(one.rig.contexts(Rerank()))
-    assert plan is not None and plan.tasks == ()  # the judge is not asked any more
-
-
-def test_few_queries_teach_nothing(talk: Any) -> None:
-    one = talk(Tune(), options={"tune": TuneOptions(again=10)})
-    judged(one, 20, lambda place: place == 0)
-    one.rig.done()
-    assert known(one).weights == {} and known(one).withdrawn == 0 and known(one).queries == 20
-
-
-def test_a_note_is_no_text(talk: Any) -> None:
-    one = talk(Tune(), options={"tune": TuneOptions(again=10)})
-    judged(one, 20, lambda place: place == 0)
-    one.rig.done()
-    with one.rig.store.snapshot() as snapshot:
-        note = json.loads(snapshot.cursor(tuning_name("anna")).note)
-    assert set(note) <= set(Tuning.__struct_fields__)

@@ -16,7 +16,6 @@ import numpy as np
 from loguru import logger
 from msgspec import Struct
 
-from slowcat_memory.core.feedback.tuning import Tuning, tuning_name
 from slowcat_memory.core.graph.readings import Reading as Read
 from slowcat_memory.core.memory.chunk import chunk, chunk_id, spoken
 from slowcat_memory.core.memory.kinds import READING, findable
@@ -101,7 +100,6 @@ class Namespace:
         self.version = 0
         with store.snapshot() as snapshot:
             self.searcher = self._load(snapshot)
-            self.tuning = tuning(snapshot, scope)  # as it was learned by then
 
     # ---------------------------------------------------------------- loading
 
@@ -518,17 +516,3 @@ def _link(links: Links, memory: Memory) -> None:
     except ValueError:  # of another version: it is read anew
         return
     links.put(read.id, read.turn, (one.entity for one in read.mentions))
-
-
-def tuning(snapshot: Snapshot, scope: str) -> Tuning:
-    """Read what was learned from a namespace's judged queries.
-
-    Args:
-        snapshot: The store.
-        scope: The namespace.
-
-    Returns:
-        What was learned; nothing where nothing was.
-    """
-    row = snapshot.cursor(tuning_name(scope))
-    return Tuning.read(row.note) if row else Tuning()

@@ -376,7 +376,7 @@ class Retrieval:
             self._understand,
             (embed or self._embedding.query) if same_space else None,
             self._tokens if self._embedding.token_key else None,
-            namespace.tuning.apply(self._options.fuse),
+            self._options.fuse,
             self._options.rank,
             self._options.ask.dialogue,
             lambda _, ids: namespace.recent(ids),
