@@ -29,13 +29,9 @@ from slowcat_memory.idle.jobs.summaries.rollups import Rollups
 from slowcat_memory.idle.jobs.summaries.session import SessionSummary
 from slowcat_memory.idle.jobs.summaries.topics import Topics
 from slowcat_memory.idle.jobs.summaries.window import WindowSummary
-from slowcat_memory.idle.jobs.upkeep.erase import Erase
-from slowcat_memory.idle.jobs.upkeep.reembed import Reembed
-from slowcat_memory.idle.jobs.upkeep.retention import Retention
-from slowcat_memory.idle.jobs.upkeep.seal import Seal
-from slowcat_memory.idle.jobs.upkeep.tiering import Ageing
+from slowcat_memory.idle.jobs.upkeep import TABLE, UpkeepJob
 
-UPKEEP: tuple[Job, ...] = (Erase(), Retention(), Seal(), Reembed(), Ageing())
+UPKEEP: tuple[Job, ...] = tuple(map(UpkeepJob, TABLE))
 SUMMARIES: tuple[Job, ...] = (SessionSummary(), WindowSummary(), MetaSummary(), Rollups(), Topics())
 LOOKING_BACK: tuple[Job, ...] = (Episodes(), BringUp(), Profile(), Blocks())
 JUDGING: tuple[Job, ...] = (Corrections(), Rerank())
