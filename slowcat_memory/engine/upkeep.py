@@ -6,7 +6,7 @@ from itertools import islice
 from msgspec.structs import asdict
 
 from slowcat_memory.engine.forget import Forgetting
-from slowcat_memory.idle.context import Parts as IdleParts
+from slowcat_memory.idle.context import JobDeps
 from slowcat_memory.idle.jobs.summaries.shared import SUMMING_UP
 from slowcat_memory.providers import LLM, DocumentEmbedder
 from slowcat_memory.records import Aged, Manifest
@@ -18,9 +18,9 @@ from slowcat_memory.runtime.namespaces.vectors import Stop, Told
 class Upkeep(Forgetting):
     """Makes and moves what can be made and moved again."""
 
-    def _idle_parts(self, llm: LLM | None = None) -> IdleParts:
+    def _idle_parts(self, llm: LLM | None = None) -> JobDeps:
         """Gather what idle jobs work with."""
-        return IdleParts(
+        return JobDeps(
             store=self.store,
             upkeep=self,
             clock=self.clock,
@@ -32,6 +32,7 @@ class Upkeep(Forgetting):
             token_space=lambda: self._embedding.token_key,
             # A job's section has its name, but that of those that sum up.
             options=asdict(self.config) | dict.fromkeys(SUMMING_UP, self.config.summaries),
+            jobs=self.config.idle.jobs,
         )
 
     def _thinkable(self) -> list[str]:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory.chunk import chunk, chunk_id
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError
-from slowcat_memory.idle.context import Contexts, Parts
+from slowcat_memory.idle.context import Contexts, JobDeps
 from slowcat_memory.idle.jobs.extraction.contextualize import NAME, Contextualize
 from slowcat_memory.idle.jobs.extraction.due import Asked, ContextualizeOptions
 from slowcat_memory.providers import Prompt
@@ -62,7 +62,7 @@ class House:
 
     def open(self, **options: Any) -> None:
         self.contexts = Contexts(
-            Parts(
+            JobDeps(
                 store=self.store,
                 upkeep=None,  # type: ignore[arg-type]
                 clock=self.clock,

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from slowcat_memory.core.summaries.summary import current
-from slowcat_memory.idle.context import Contexts, Parts
+from slowcat_memory.idle.context import Contexts, JobDeps
 from slowcat_memory.idle.jobs.summaries.meta import MetaSummary
 from slowcat_memory.idle.jobs.summaries.rollups import Rollups
 from slowcat_memory.idle.jobs.summaries.session import SessionSummary
 from slowcat_memory.idle.jobs.summaries.shared import SUMMING_UP, SummariesOptions
 from slowcat_memory.idle.jobs.summaries.topics import Topics
 from slowcat_memory.idle.jobs.summaries.window import WindowSummary
-from slowcat_memory.idle.scheduler.idle_gate import GateOptions, IdleGate
+from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.providers import Prompt
@@ -63,7 +63,7 @@ class House:
             given |= {
                 "embed": self.embedder.encode_tokens, "space": lambda: self.embedder.key,
             }  # fmt: skip
-        return Contexts(Parts(**given))  # type: ignore[arg-type]
+        return Contexts(JobDeps(**given))  # type: ignore[arg-type]
 
     def scopes(self) -> list[str]:
         with self.store.snapshot() as snapshot:
@@ -102,7 +102,7 @@ class House:
         contexts = self.contexts()
         try:
             loop = IdleLoop(
-                self.store, jobs or JOBS, IdleGate(GateOptions(grace_s=0.0)), contexts,
+                self.store, jobs or JOBS, IdleGate(IdleOptions(grace_s=0.0)), contexts,
                 options=AT_ONCE, clock=self.clock, sleep=self.sleep,
             )  # fmt: skip
             return max(asyncio.run(self._done(loop)) for _ in range(rounds))

@@ -18,6 +18,7 @@ class Prompt(Struct, frozen=True, kw_only=True):
             reads it once.
         max_tokens: Of the answer.
         temperature: 0 to 1.
+        model: Name of the model; "" for the configured one.
     """
 
     job: str
@@ -26,6 +27,7 @@ class Prompt(Struct, frozen=True, kw_only=True):
     user: str
     max_tokens: int = 512
     temperature: float = 0.1
+    model: str = ""
 
 
 class Answer(Struct, Generic[T], frozen=True, kw_only=True):

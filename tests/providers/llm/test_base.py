@@ -1,6 +1,6 @@
 import pytest
 
-from slowcat_memory.idle.context import Tally
+from slowcat_memory.idle.context import CountingLLM
 from slowcat_memory.providers import CircuitBreakerLLM, RecordingLLM, is_remote
 from slowcat_memory.testing import ScriptedLLM
 
@@ -26,7 +26,7 @@ def test_is_remote_counts_an_absent_member_as_remote(says, tmp_path) -> None:
     wrapped = (
         CircuitBreakerLLM(llm, probe),
         RecordingLLM(llm, tmp_path / "recorded.jsonl"),
-        Tally(llm),
+        CountingLLM(llm),
     )
     assert is_remote(llm) is (says is not False)
     assert [one.remote for one in wrapped] == [is_remote(llm)] * 3
