@@ -8,25 +8,19 @@ its grades over). Then three groups are asked:
 - *others*: the other half, which nobody judged: nothing may be lost there;
 - *all* of both.
 
-Arms: ``default``; ``judged`` adds the votes of ``core.asked``; ``tuned`` uses the weights that
-``core.weigh`` learned from the used half of the other conversations, where it adopted any; ``both``.
-The negative control judges at random, as often well as the oracle: the job ``tune`` must take its
-votes back and adopt no weights of it, so ``random`` is what is left of it then, and ``random, unnoticed``
-what its first 50 queries cost until then. ``spoilt weights`` has three
-times the weight on a memory's vector, and a third of it on tokens and words; ``spoilt, tuned`` is what
-was learned from there. ``change`` is the difference to the default (of the last arm: to the spoilt
-weights) in R@10, with the 95 % interval of a paired bootstrap over questions.
+Arms: ``default``; ``judged`` adds the votes of ``core.feedback.votes``; ``random`` is the negative
+control: those of a judge at random, as often well as the oracle. ``change`` is the difference to the
+default in R@10, with the 95 % interval of a paired bootstrap over questions.
 
     python -m benchmarks.judged --data DIR --cache CACHE
 
 The JSON: ``machine``, ``load``, and ``results``, one a data folder: ``data``, ``noise``, ``used`` (how
-many queries), ``adopted`` and ``withdrawn`` (of how many conversations weights were adopted, a judge's
-votes taken back, by judge), and ``groups``: by group and arm ``R@10``, ``change``, ``low``, ``high``, ``n``.
+many queries), and ``groups``: by group and arm ``R@10``, ``change``, ``low``, ``high``, ``n``.
 """
 
 import argparse
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -40,34 +34,17 @@ from benchmarks.datasets import ADVERSARIAL, Dataset, Question
 from benchmarks.scoring import score
 from benchmarks.telling import Origins, dialogue_of
 from slowcat_memory.config import Config
-from slowcat_memory.core.feedback.tuning import Tuning
 from slowcat_memory.core.feedback.votes import votes as bounded
-from slowcat_memory.core.feedback.weight_learning import Ranked
-from slowcat_memory.core.ranking.fusion import VIEWS, FuseOptions, fuse
 from slowcat_memory.engine import MemoryEngine, retrieval_options
 from slowcat_memory.idle.jobs.feedback.rerank import ANSWERS, MISSES, MOST
-from slowcat_memory.idle.jobs.feedback.tune import TuneOptions, conclude
 from slowcat_memory.runtime.recall.query import Query, Recollection
 from slowcat_memory.runtime.recall.service import Retrieval
 
 DROPPED = 0.2  # of a question's words
 OFFERED = 6  # memories that a block holds
 JUDGED = MOST  # that the LLM is asked about
-UNNOTICED = 50  # queries until a judge is judged: the second time that ``tune`` looks
-USUAL = FuseOptions()
-SPOILT = {"dense": 3 * USUAL.dense, "tokens": USUAL.tokens / 3, "window": USUAL.window / 3}
 ROUNDS = 2000  # of the bootstrap
-ARMS = (
-    "default",
-    "judged",
-    "tuned",
-    "both",
-    "random",
-    "random, unnoticed",
-    "spoilt weights",
-    "spoilt, tuned",
-)
-BESIDE = {"spoilt, tuned": "spoilt weights"}  # what an arm is compared with, if not the default
+ARMS = ("default", "judged", "random")
 
 
 class Seen(Struct, frozen=True, eq=False):
@@ -210,41 +187,6 @@ def swayed(seen: Seen, votes: Sequence[Vote], same: float, weight: float) -> np.
     return seen.scores + weight * bounded(summed, seen.pinned)
 
 
-def ranked(seen: Seen, good: Callable[[str], bool]) -> Ranked:
-    """Make what weights are learned from.
-
-    Args:
-        seen: What recall made of a query.
-        good: Tells whether a document answers.
-
-    Returns:
-        As the job ``tune`` reads it from the ledger.
-    """
-    views = np.stack([seen.views.get(name, np.zeros(len(seen.scores))) for name in VIEWS], axis=1)
-    return Ranked(
-        views[:JUDGED],
-        seen.scores[:JUDGED],
-        np.array([good(one) for one in seen.documents[:JUDGED]]),
-    )
-
-
-def retuned(seen: Seen, scores: np.ndarray, tuning: Tuning, base: FuseOptions) -> np.ndarray:
-    """Add to scores what learned weights change.
-
-    Args:
-        seen: What recall made of a query.
-        scores: Shape (n,).
-        tuning: What was learned.
-        base: The weights that the scores were made with.
-
-    Returns:
-        Shape (n,).
-    """
-    if not tuning.weights:
-        return scores
-    return scores + fuse(seen.views, replace(base, **tuning.weights)) - fuse(seen.views, base)
-
-
 def main() -> None:
     options = _arguments()
     load, results = [common.load_average()], []
@@ -290,7 +232,7 @@ def simulate(
         What the JSON says of a data folder.
     """
     chance = np.random.default_rng(seed)
-    base, same, weight = config.fuse, config.index.same, config.rank.asked
+    same, weight = config.index.same, config.rank.asked
     chats: dict[str, list[Question]] = defaultdict(list)
     for question in data.questions:
         known = question.id in using.plain and question.id in using.reworded
@@ -308,41 +250,18 @@ def simulate(
 
     votes = {name: judge(each, using.plain, oracle) for name, each in used.items()}
     false = {name: judge(each, using.plain, dice) for name, each in used.items()}
-    early = {name: judge(each[:UNNOTICED], using.plain, dice) for name, each in used.items()}
-    spoilt = {id_: _spoilt(one, base) for id_, one in using.plain.items()}
-    learned = _learned(used, using.plain, votes, base)
-    control = _learned(used, using.plain, false, base)
-    mended = _learned(used, spoilt, votes, replace(base, **SPOILT))
-    kept = {
-        name: [] if _own(used[name], using.plain, votes[name]) else votes[name] for name in used
-    }
-    caught = {
-        name: [] if _own(used[name], using.plain, false[name]) else false[name] for name in used
-    }
     rows: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for name, each in chats.items():
         for question in each:
             group = "reworded" if question.id in half else "others"
             seen = (using.reworded if question.id in half else using.plain)[question.id]
-            moved = swayed(seen, kept[name], same, weight)
-            worse = _spoilt(seen, base)
             scores = {
                 "default": seen.scores,
-                "judged": moved,
-                "tuned": retuned(seen, seen.scores, learned[name], base),
-                "both": retuned(seen, moved, learned[name], base),
-                "random": retuned(
-                    seen, swayed(seen, caught[name], same, weight), control[name], base
-                ),
-                "random, unnoticed": swayed(seen, early[name], same, weight),
-                "spoilt weights": worse.scores,
-                "spoilt, tuned": retuned(
-                    worse, worse.scores, mended[name], replace(base, **SPOILT)
-                ),
+                "judged": swayed(seen, votes[name], same, weight),
+                "random": swayed(seen, false[name], same, weight),
             }
             for arm, values in scores.items():
-                of = worse if arm.startswith("spoilt") else seen  # in another order
-                found = _recall(question, of, values, data)
+                found = _recall(question, seen, values, data)
                 for into in (group, "all"):
                     rows[into][arm].append(found)
     return {
@@ -350,61 +269,8 @@ def simulate(
         "noise": noise,
         "used": len(half),
         "conversations": len(chats),
-        "adopted": {
-            "oracle": sum(bool(one.weights) for one in learned.values()),
-            "dice": sum(bool(one.weights) for one in control.values()),
-            "oracle, spoilt weights": sum(bool(one.weights) for one in mended.values()),
-        },
-        "withdrawn": {
-            "oracle": sum(not each for each in kept.values()),
-            "dice": sum(not each for each in caught.values()),
-        },
         "groups": {group: _arms(of_group) for group, of_group in rows.items()},
     }
-
-
-def _spoilt(seen: Seen, base: FuseOptions) -> Seen:
-    """Score as weights that nobody would choose do."""
-    moved = seen.scores + fuse(seen.views, replace(base, **SPOILT)) - fuse(seen.views, base)
-    order = np.argsort(-moved, kind="stable")
-    return Seen(
-        documents=[seen.documents[n] for n in order.tolist()],
-        scores=moved[order],
-        views={name: values[order] for name, values in seen.views.items()},
-        pinned=seen.pinned[order],
-        vector=seen.vector,
-    )
-
-
-def _own(used: Sequence[Question], seen: dict[str, Seen], votes: Sequence[Vote]) -> bool:
-    """Tell whether a conversation's judge is found out."""
-    good = {(id(vote.vector), vote.document) for vote in votes if vote.weight > 0}
-    rows = [_row(seen[question.id], good) for question in used]
-    return bool(conclude(rows, Tuning(), 1, TuneOptions()).withdrawn)
-
-
-def _learned(
-    used: dict[str, list[Question]],
-    seen: dict[str, Seen],
-    votes: dict[str, list[Vote]],
-    base: FuseOptions,
-) -> dict[str, Tuning]:
-    """Learn for each conversation from the used questions of the others."""
-    good = {
-        (id(vote.vector), vote.document)
-        for each in votes.values()
-        for vote in each
-        if vote.weight > 0
-    }
-    rows = {name: [_row(seen[q.id], good) for q in each] for name, each in used.items()}
-    others = {name: [r for other in rows if other != name for r in rows[other]] for name in rows}
-    if len(rows) < 2:
-        others = rows
-    return {name: conclude(others[name], Tuning(), 1, TuneOptions(), base) for name in rows}
-
-
-def _row(seen: Seen, good: Container[tuple[int, str]]) -> Ranked:
-    return ranked(seen, lambda document: (id(seen.vector), document) in good)
 
 
 def _share_of_good(used: dict[str, list[Question]], seen: dict[str, Seen]) -> float:
@@ -428,7 +294,7 @@ def _arms(values: dict[str, list[float]]) -> dict[str, dict[str, float]]:
     told = {}
     for arm in ARMS:
         own = np.array(values[arm])
-        beside = np.array(values[BESIDE.get(arm, "default")])
+        beside = np.array(values["default"])
         low, high = _interval(own - beside)
         change = float((own - beside).mean())
         told[arm] = {
@@ -461,10 +327,7 @@ def _show(result: dict[str, Any]) -> None:
             for arm, told in arms.items()
         ]
         common.table(f"{result['data']}: {group}", ("arm", "R@10", "change", "n"), rows)
-    common.console.print(
-        f"of {result['conversations']} conversations: weights adopted {result['adopted']}, judge "
-        f"withdrawn {result['withdrawn']}; noise {result['noise']}"
-    )
+    common.console.print(f"{result['conversations']} conversations, noise {result['noise']}")
 
 
 def _arguments() -> argparse.Namespace:

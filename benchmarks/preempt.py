@@ -35,7 +35,8 @@ from benchmarks import common, thinkers
 from benchmarks.common import percentiles
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.idle.scheduler.idle_gate import GateOptions, IdleGate
+from slowcat_memory.idle.scheduler.idle_gate import IdleGate
+from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.server import ScriptedServer
 
@@ -103,7 +104,7 @@ def measure(name: str, folder: Path, interruptions: int, seed: int = common.SEED
     own = {"enabled": False, "grace_s": GRACE_S}  # the engine's upkeep stays out of it
     config = common.configuration(folder / "store", embedding={"kind": "none"}, idle=own)
     engine = MemoryEngine(config)
-    gate = engine.gate if observed else IdleGate(GateOptions(grace_s=GRACE_S))
+    gate = engine.gate if observed else IdleGate(IdleOptions(grace_s=GRACE_S))
     chance = random.Random(f"{seed}/{name}")
     try:
         spoken, spans = asyncio.run(_interrupt(engine, gate, servers, interruptions, chance))

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.idle.context import Contexts, Parts
+from slowcat_memory.idle.context import Contexts, JobDeps
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
@@ -91,7 +91,7 @@ def thinking(gate: IdleGate, url: str, engine: MemoryEngine, job: Dream) -> Iter
         engine: Keeps what is due, and embeds.
         job: What is thought.
     """
-    parts = Parts(
+    parts = JobDeps(
         store=engine.store,
         upkeep=None,  # type: ignore[arg-type]  # nothing of it is asked for
         clock=lambda: datetime.now(UTC),

@@ -40,7 +40,6 @@ from slowcat_memory.idle.jobs.extraction.entities import EntityOptions
 from slowcat_memory.idle.jobs.extraction.facts import FactsOptions
 from slowcat_memory.idle.jobs.feedback.corrections import CorrectionsOptions
 from slowcat_memory.idle.jobs.feedback.rerank import RerankOptions
-from slowcat_memory.idle.jobs.feedback.tune import TuneOptions
 from slowcat_memory.idle.jobs.reflection.profile import ProfileOptions
 from slowcat_memory.idle.jobs.summaries.purposes import SummariesOptions
 from slowcat_memory.idle.jobs.summaries.topics import TopicsOptions
@@ -153,7 +152,6 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         merge: When two facts are one.
         rerank: Whether an LLM judges what was recalled.
         corrections: Whether what people say about a reply counts.
-        tune: Whether weights are learned from judged queries.
         summaries: How conversations are summed up.
         topics: How topics are found.
         episodes: Which moments are kept as episodes.
@@ -192,7 +190,6 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     merge: MergeOptions = field(default_factory=MergeOptions)
     rerank: RerankOptions = field(default_factory=RerankOptions)
     corrections: CorrectionsOptions = field(default_factory=CorrectionsOptions)
-    tune: TuneOptions = field(default_factory=TuneOptions)
     summaries: SummariesOptions = field(default_factory=SummariesOptions)
     topics: TopicsOptions = field(default_factory=TopicsOptions)
     episodes: EpisodesOptions = field(default_factory=EpisodesOptions)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.idle.registry import BUILT_IN
-from slowcat_memory.idle.scheduler import loop as idle_loop
+from slowcat_memory.idle.scheduler import results
 from slowcat_memory.records import LedgerEntry, Memory, Offer, WriteBatch
 from slowcat_memory.testing import ScriptedLLM
 from tests.support.parroting_llm import Mind, Remote, parrot
@@ -101,7 +101,7 @@ def test_what_was_made_before_somebody_said_so(mind: Mind) -> None:
 
 def test_a_rule_that_is_left_out_is_seen(mind: Mind, monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: without the loop's mark, what is made of such turns is open."""
-    monkeypatch.setattr(idle_loop, "kept_here", lambda memories, snapshot: tuple(memories))
+    monkeypatch.setattr(results, "mark_local_only", lambda memories, snapshot: tuple(memories))
     talk(mind)
     mind.think(ScriptedLLM(parrot))
     assert open_ones(mind)

@@ -13,7 +13,7 @@ from datetime import datetime
 from loguru import logger
 from msgspec.structs import replace
 
-from slowcat_memory.idle.context import Contexts, Parts
+from slowcat_memory.idle.context import Contexts, JobDeps
 from slowcat_memory.idle.events import MemoryEvent, OnMemory
 from slowcat_memory.idle.forecast import Forecast, forecast
 from slowcat_memory.idle.job import Job
@@ -41,7 +41,7 @@ class Thinking:
 
     def __init__(
         self,
-        parts: Parts,
+        parts: JobDeps,
         options: IdleOptions,
         llm: ThinkingOptions,
         metrics: Metrics,
@@ -66,7 +66,7 @@ class Thinking:
         self._sleep = sleep
         self._parts, self._options, self._llm = parts, options, llm
         self._metrics, self._take, self.jobs = metrics, take, find_jobs(jobs).jobs
-        self.gate = IdleGate(options.gate, seconds)
+        self.gate = IdleGate(options, seconds)
         self._listeners: list[OnMemory] = []
         self._ends: list[Callable[[], object]] = []
         self._contexts: Contexts | None = None

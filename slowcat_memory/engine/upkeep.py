@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from itertools import islice
 
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
-from slowcat_memory.core.feedback.tuning import tuning_name
 from slowcat_memory.engine.forget import Forgetting
 from slowcat_memory.idle.context import Parts as IdleParts
 from slowcat_memory.idle.jobs.summaries.job import SHARED_SECTION
 from slowcat_memory.providers import LLM, DocumentEmbedder
-from slowcat_memory.records import Aged, Manifest, WriteBatch
+from slowcat_memory.records import Aged, Manifest
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.runtime.namespaces.vectors import Stop, Told
@@ -19,9 +18,9 @@ from slowcat_memory.runtime.namespaces.vectors import Stop, Told
 class Upkeep(Forgetting):
     """Makes and moves what can be made and moved again."""
 
-    def _idle_parts(self, llm: LLM | None = None) -> IdleParts:
+    def _idle_parts(self, llm: LLM | None = None) -> JobDeps:
         """Gather what idle jobs work with."""
-        return IdleParts(
+        return JobDeps(
             store=self.store,
             upkeep=self,
             clock=self.clock,
@@ -48,23 +47,6 @@ class Upkeep(Forgetting):
         for namespace in self._namespaces:
             self._indexer.reload(namespace.scope)
             self._vectors.draft_missing(namespace.scope, self._indexer.closing)
-
-    def unlearn(self, scope: str) -> None:
-        """Go back to the usual weights, and let a judge be asked again that was found out. Blocks.
-
-        Weights may be learned again from what was judged; ``fuse.learned`` keeps them unused.
-
-        Args:
-            scope: The namespace.
-
-        Raises:
-            StoreError: The store cannot be written.
-        """
-        with self.store.snapshot() as snapshot:
-            row = snapshot.cursor(tuning_name(scope))
-        if row is not None:
-            self.store.apply("tune", WriteBatch(cursor=replace(row, note=""))).wait()
-            self._indexer.reload(scope)
 
     def age(self, scope: str | None = None, stop: Stop = lambda: False) -> Aged:
         """Move what was said long ago into blocks that take less room. Blocks.

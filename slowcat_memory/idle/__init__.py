@@ -1,1 +1,1 @@
-"""Nobody speaks: make tomorrow's recall better."""
+"""Idle work: what is done while no one is speaking, to make later recall better."""

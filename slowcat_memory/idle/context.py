@@ -1,10 +1,10 @@
-"""What a job may use, made of what the engine hands in."""
+"""What a job may use, built from what the engine provides."""
 
 import asyncio
 import os
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from datetime import datetime, tzinfo
@@ -12,33 +12,35 @@ from typing import Any, TypeVar
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError
-from slowcat_memory.idle.job import Job, Upkeep
-from slowcat_memory.providers import LLM, Answer, Embedded, Prompt
+from slowcat_memory.idle.job import Job, JobOptions, Upkeep
+from slowcat_memory.providers import LLM, Answer, Embedded, Prompt, is_remote
 from slowcat_memory.store import Snapshot, Store
 
 T = TypeVar("T", bound=Struct)
 
-SLICE = 8  # texts embedded at a time: 16 ms with the int8 model, and somebody may begin to speak
+SLICE = 8  # texts embedded at a time: 16 ms with the int8 model, and someone may begin to speak
 NICENESS = 10  # the scheduler gives the thread about a tenth of a contended core
 
 
-class Parts(Struct, frozen=True, kw_only=True):
-    """What the engine hands to idle thinking, which knows nothing of the engine.
+class JobDeps(Struct, frozen=True, kw_only=True):
+    """What the engine provides to idle work, which knows nothing of the engine.
 
     Attributes:
         store: The store.
         upkeep: What may be done to indexes and files.
         clock: The time, aware.
         zone: The user's time zone.
-        scopes: Lists the scopes of which may be thought.
-        llm: The LLM; None when none is configured.
-        embed: Embeds texts as drafts, and blocks; None without a model.
-        space: Tells the key of the vector space in use, "" without a model.
-        token_space: Tells that of its tokens' vectors.
-        options: Each job's options, by its name.
+        scopes: Returns the scopes that jobs may read.
+        llm: The LLM; None if none is configured.
+        embed: Embeds texts as drafts, blocking; None without a model.
+        space: Returns the key of the vector space in use, "" without a model.
+        token_space: Returns that of its token vectors.
+        options: Each job's own options, by name.
+        jobs: What the user set for any job (``[jobs.NAME]``), by name.
     """
 
     store: Store
@@ -50,41 +52,41 @@ class Parts(Struct, frozen=True, kw_only=True):
     embed: Callable[[Sequence[str]], Embedded] | None = None
     space: Callable[[], str] = lambda: ""
     token_space: Callable[[], str] = lambda: ""
-    options: dict[str, Any] = {}
+    options: Mapping[str, Any] = {}
+    jobs: Mapping[str, JobOptions] = {}
 
 
-class Tally:
-    """Asks an LLM, and counts what that costs.
+class CountingLLM:
+    """An LLM that counts tokens and applies a job's ``model`` and ``max_tokens``.
 
     Attributes:
-        model: Fingerprint of what answered last.
+        model: Fingerprint of the model that answered last.
         tokens_in: Prompt tokens.
-        tokens_out: Tokens that it wrote.
+        tokens_out: Tokens of answers.
     """
 
-    def __init__(self, llm: LLM) -> None:
-        """Count from nothing.
-
-        Args:
-            llm: Asked.
-        """
-        self._llm = llm
+    def __init__(self, llm: LLM, options: JobOptions = JobOptions()) -> None:
+        self._llm, self._options = llm, options
         self.model, self.tokens_in, self.tokens_out = "", 0, 0
 
     @property
     def prompt_tokens(self) -> int:
-        """Tokens that a prompt may have."""
+        """See ``LLM``."""
         return self._llm.prompt_tokens
 
     @property
     def remote(self) -> bool:
-        """Whether it is on another machine, where what is local-only may not go."""
-        return bool(getattr(self._llm, "remote", False))
+        """See ``LLM``."""
+        return is_remote(self._llm)
 
     async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
-        """Ask; see ``LLM``. An answer that cannot be used has cost its prompt at least."""
+        """See ``LLM.complete``. An unusable answer counts its prompt, by estimate."""
+        model = self._options.model or prompt.model
+        max_tokens = self._options.max_tokens or prompt.max_tokens
         try:
-            answer = await self._llm.complete(prompt, into)
+            answer = await self._llm.complete(
+                replace(prompt, model=model, max_tokens=max_tokens), into
+            )
         except BadAnswerError:
             self.tokens_in += estimate_tokens(prompt.system) + estimate_tokens(prompt.user)
             raise
@@ -95,97 +97,71 @@ class Tally:
 
 
 class Contexts:
-    """Makes a context for each step; owns the thread on which their slow work runs."""
+    """Makes a context for each plan and step; owns the thread on which blocking work runs."""
 
-    def __init__(self, parts: Parts) -> None:
-        """Keep the parts; the thread starts with the first work.
-
-        Args:
-            parts: From the engine.
-        """
-        self._parts = parts
-        self._pool = ThreadPoolExecutor(1, "slowcat-idle-work", initializer=humble)
+    def __init__(self, deps: JobDeps) -> None:
+        self._deps = deps
+        self._pool = ThreadPoolExecutor(1, "slowcat-idle-work", initializer=lower_thread_priority)
 
     def __call__(self, job: Job) -> "Context":
-        """Make a context.
-
-        Args:
-            job: For whom.
-
-        Returns:
-            For one plan, or one step.
-        """
-        return Context(self._parts, job, self._pool)
+        """Return a context for one plan or one step."""
+        return Context(self._deps, job, self._pool)
 
     def close(self) -> None:
-        """Let no more work begin. What runs has been told, by ``interrupted``."""
+        """Start no more blocking work. Running work learns it from ``interrupted``."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 class Context:
-    """What one step of a job may use; see ``JobContext``."""
+    """The context of one plan or step; see ``JobContext``."""
 
-    def __init__(self, parts: Parts, job: Job, pool: ThreadPoolExecutor) -> None:
-        """Make it for one step.
-
-        Args:
-            parts: From the engine.
-            job: Whose step.
-            pool: Runs what blocks.
-        """
-        self._parts, self._pool = parts, pool
+    def __init__(self, deps: JobDeps, job: Job, pool: ThreadPoolExecutor) -> None:
+        self._deps, self._pool = deps, pool
         self._interrupted = threading.Event()
-        self._options = parts.options.get(job.name)
+        self._options = deps.options.get(job.name)
         if self._options is None:
             self._options = job.Options()
-        self.tally = Tally(parts.llm) if parts.llm is not None else None
+        self.counting_llm: CountingLLM | None = None
+        if deps.llm is not None:
+            self.counting_llm = CountingLLM(deps.llm, deps.jobs.get(job.name, JobOptions()))
 
     @property
     def llm(self) -> LLM | None:
-        """The LLM, counted."""
-        return self.tally
+        return self.counting_llm
 
     @property
     def now(self) -> datetime:
-        """The time."""
-        return self._parts.clock()
+        return self._deps.clock()
 
     @property
     def zone(self) -> tzinfo:
-        """The user's time zone."""
-        return self._parts.zone
+        return self._deps.zone
 
     @property
     def options(self) -> Any:
-        """The job's own options."""
         return self._options
 
     @property
     def space(self) -> str:
-        """Key of the vector space in use."""
-        return self._parts.space()
+        return self._deps.space()
 
     @property
     def token_space(self) -> str:
-        """Key of the space of its tokens' vectors."""
-        return self._parts.token_space()
+        return self._deps.token_space()
 
     @property
     def upkeep(self) -> Upkeep:
-        """What may be done to indexes and files."""
-        return self._parts.upkeep
+        return self._deps.upkeep
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
-        """Take a consistent view of the store."""
-        return self._parts.store.snapshot()
+        return self._deps.store.snapshot()
 
     def scopes(self) -> Sequence[str]:
-        """List the scopes of which may be thought."""
-        return self._parts.scopes()
+        return self._deps.scopes()
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
-        """Embed texts as drafts, a slice at a time, so that a step ends between two of them."""
-        embed = self._parts.embed
+        """See ``JobContext``. A step ends between two slices."""
+        embed = self._deps.embed
         if embed is None or not texts:
             return Embedded(np.zeros((0, 0), np.float32), [])
         slices = [texts[at : at + SLICE] for at in range(0, len(texts), SLICE)]
@@ -194,23 +170,21 @@ class Context:
         return Embedded(np.concatenate([part.vectors for part in made]), tokens)
 
     def blocking(self, work: Callable[..., Any], *arguments: Any) -> Awaitable[Any]:
-        """Run slow work on another thread; a cancelled step does not wait for its end."""
         return asyncio.get_running_loop().run_in_executor(self._pool, work, *arguments)
 
     def interrupted(self) -> bool:
-        """Tell whether somebody has spoken since the step began."""
         return self._interrupted.is_set()
 
     def interrupt(self) -> None:
-        """Let ``interrupted`` tell so. From any thread."""
+        """Make ``interrupted`` return True. From any thread."""
         self._interrupted.set()
 
 
-def humble() -> None:
-    """Give this thread less of a contended processor, where the system can: Linux.
+def lower_thread_priority() -> None:
+    """Lower this thread's scheduling priority (Linux only).
 
     For threads that mostly compute without the interpreter's lock (a model, a compression). One
-    that holds the lock much must not be slowed: whoever waits for the lock would be slowed too.
+    that holds the lock much must not be slowed: threads that wait for the lock would be slowed too.
     """
     if sys.platform == "linux":
         try:

@@ -1,4 +1,4 @@
-"""What idle work changes, told to whoever listens: ids and kinds, never a text."""
+"""Events of memories that idle work creates, changes or retires: ids and kinds, never a text."""
 
 from collections.abc import Callable, Iterable
 from typing import Literal
@@ -8,19 +8,21 @@ from msgspec import Struct
 from slowcat_memory.records import Memory, WriteBatch
 from slowcat_memory.store import Snapshot
 
+Change = Literal["created", "updated", "retired"]
+
 
 class MemoryEvent(Struct, frozen=True, kw_only=True):
-    """A memory has come, changed, or gone out of use.
+    """A memory was created or updated, or is no longer in use.
 
     Attributes:
-        what: Whether it is new, says or means something else now, or was superseded or taken away.
+        what: "updated" if its text or meaning changed; "retired" if it was superseded or removed.
         scope: Its namespace.
         memory: Its id.
-        kind: Its kind, for example "fact/preference"; "" when it is not known any more.
-        job: Which job did it.
+        kind: Its kind, for example "fact/preference"; "" if it is not known any more.
+        job: The job that did it.
     """
 
-    what: Literal["created", "updated", "retired"]
+    what: Change
     scope: str
     memory: str
     kind: str
@@ -30,58 +32,45 @@ class MemoryEvent(Struct, frozen=True, kw_only=True):
 OnMemory = Callable[[MemoryEvent], None]
 
 
-def changes(job: str, batch: WriteBatch, before: Snapshot) -> tuple[MemoryEvent, ...]:
-    """Tell what a batch changes.
+def events_of(job: str, batch: WriteBatch, before: Snapshot) -> tuple[MemoryEvent, ...]:
+    """Return an event for each memory that a batch changes.
 
     Args:
-        job: Whose batch.
-        batch: About to be applied.
+        job: The job that made the batch.
+        batch: About to be applied. A memory that gets a context counts as updated.
         before: The store before it.
-
-    Returns:
-        An event for each memory: one that gets a context is updated.
     """
-    found = {(m.scope, m.id): _change(job, m, before.memory(m.scope, m.id)) for m in batch.memories}
+    found = {(m.scope, m.id): _event(_change(m, before), job, m) for m in batch.memories}
     for context in batch.contexts:
         at = (context.scope, context.memory)
         if at not in found:
             there = before.memory(*at)
             kind = there.kind if there else "chunk"
-            found[at] = _event("updated", job, *at, kind)
+            found[at] = MemoryEvent(what="updated", scope=at[0], memory=at[1], kind=kind, job=job)
     for at in batch.drop:
         there = before.memory(*at)
-        found[at] = _event("retired", job, *at, there.kind if there else "")
+        kind = there.kind if there else ""
+        found[at] = MemoryEvent(what="retired", scope=at[0], memory=at[1], kind=kind, job=job)
     return tuple(found.values())
 
 
-def tell(listeners: Iterable[OnMemory], events: Iterable[MemoryEvent]) -> int:
-    """Tell listeners; one that fails does not keep the others from being told.
-
-    Args:
-        listeners: The listeners.
-        events: What happened.
-
-    Returns:
-        How often one failed.
-    """
-    failures, listening = 0, tuple(listeners)
+def notify(listeners: Iterable[OnMemory], events: Iterable[MemoryEvent]) -> int:
+    """Call each listener with each event; return how many calls failed."""
+    failures, called = 0, tuple(listeners)
     for event in events:
-        for listener in listening:
+        for listener in called:
             try:
                 listener(event)
-            except Exception:  # somebody else's code
+            except Exception:  # a listener is code of others
                 failures += 1
     return failures
 
 
-def _change(job: str, memory: Memory, before: Memory | None) -> MemoryEvent:
+def _change(memory: Memory, before: Snapshot) -> Change:
     if memory.retired_at is not None:
-        return _event("retired", job, memory.scope, memory.id, memory.kind)
-    what: Literal["created", "updated"] = "updated" if before else "created"
-    return _event(what, job, memory.scope, memory.id, memory.kind)
+        return "retired"
+    return "updated" if before.memory(memory.scope, memory.id) else "created"
 
 
-def _event(
-    what: Literal["created", "updated", "retired"], job: str, scope: str, memory: str, kind: str
-) -> MemoryEvent:
-    return MemoryEvent(what=what, scope=scope, memory=memory, kind=kind, job=job)
+def _event(what: Change, job: str, memory: Memory) -> MemoryEvent:
+    return MemoryEvent(what=what, scope=memory.scope, memory=memory.id, kind=memory.kind, job=job)

@@ -1,4 +1,4 @@
-"""What is left to think, how fast it goes, and when it will be done: from tasks and run log."""
+"""How much idle work is left, and how long it will take, from tasks and run log."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -8,18 +8,18 @@ from msgspec import Struct
 from slowcat_memory.records import Run, Task
 from slowcat_memory.store import Snapshot
 
-LOOK_BACK = 200  # runs: what a model does now tells more than what another did last week
-COUNTED = ("done", "retry", "dead")  # what is interrupted, or finds nobody, tells nothing of pace
+LOOK_BACK = 200  # runs: the pace of the model in use, not of last week's
+COUNTED = ("done", "retry", "dead")  # interrupted runs, and those without a server, show no pace
 
 
 class Forecast(Struct, frozen=True, kw_only=True):
-    """How it stands.
+    """How much is left.
 
     Attributes:
-        left: Tasks that wait, by job; the job with most of them first.
+        left: Waiting tasks by job; the job with most of them first.
         dead: Tasks that were given up, by job.
-        tokens_s: Tokens that the LLM read and wrote a second, over its last steps; 0 without any.
-        left_s: Seconds of work until all is done; None when no run of such a job tells.
+        tokens_s: Tokens a second that the LLM read and wrote in its last steps; 0 without any.
+        left_s: Seconds of work left; None if no run of such a job shows the pace.
     """
 
     left: dict[str, int]
@@ -29,41 +29,29 @@ class Forecast(Struct, frozen=True, kw_only=True):
 
 
 def forecast(snapshot: Snapshot, jobs: Collection[str] = ()) -> Forecast:
-    """Tell how it stands.
-
-    Args:
-        snapshot: The store.
-        jobs: Names of the only jobs to look at; none for every one.
-
-    Returns:
-        The forecast.
-    """
+    """Return the forecast of a store, for some jobs only if they are named."""
     tasks = [task for task in snapshot.tasks() if not jobs or task.job in jobs]
-    return foresee(tasks, [run for run in snapshot.runs(LOOK_BACK) if not jobs or run.job in jobs])
+    runs = [run for run in snapshot.runs(LOOK_BACK) if not jobs or run.job in jobs]
+    return forecast_of(tasks, runs)
 
 
-def foresee(tasks: Sequence[Task], runs: Sequence[Run]) -> Forecast:
-    """Tell how long tasks take, if they take as long as those before them.
+def forecast_of(tasks: Sequence[Task], runs: Sequence[Run]) -> Forecast:
+    """Return the forecast if tasks take as long as those before them.
 
-    Args:
-        tasks: Waiting and dead ones.
-        runs: Of the run log.
-
-    Returns:
-        The forecast. A job that never ran is taken to be as fast as the others are.
+    A job that never ran is taken to be as fast as the others are on average.
     """
     left = Counter(task.job for task in tasks if task.state == "waiting")
     counted = [run for run in runs if run.outcome in COUNTED]
-    talking = [run for run in counted if run.tokens_in or run.tokens_out]
-    tokens = sum(run.tokens_in + run.tokens_out for run in talking)
-    seconds = sum(run.ms for run in talking) / 1e3
-    every = _mean_ms(counted)
-    paces = {job: _mean_ms([run for run in counted if run.job == job]) or every for job in left}
+    with_llm = [run for run in counted if run.tokens_in or run.tokens_out]
+    tokens = sum(run.tokens_in + run.tokens_out for run in with_llm)
+    seconds = sum(run.ms for run in with_llm) / 1e3
+    mean_ms = _mean_ms(counted)
+    paces = {job: _mean_ms([run for run in counted if run.job == job]) or mean_ms for job in left}
     return Forecast(
         left=dict(left.most_common()),
         dead=dict(Counter(task.job for task in tasks if task.state == "dead").most_common()),
         tokens_s=tokens / seconds if seconds else 0.0,
-        left_s=sum(n * paces[job] for job, n in left.items()) / 1e3 if every else None,
+        left_s=sum(n * paces[job] for job, n in left.items()) / 1e3 if mean_ms else None,
     )
 
 

@@ -1,4 +1,4 @@
-"""Which jobs there are: ours, and those of packages that are installed beside us.
+"""The idle jobs there are: the built-in ones, and those of installed packages.
 
 A package adds jobs by an entry point: a job, or a class whose instances are jobs::
 
@@ -6,73 +6,65 @@ A package adds jobs by an entry point: a job, or a class whose instances are job
     moods = "my_package.moods:Moods"
 """
 
-from collections.abc import Iterable
+import difflib
+from collections.abc import Iterable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, get_args
 
 from loguru import logger
 from msgspec import Struct
 
-from slowcat_memory.idle.job import Job, Needs, Trigger
+from slowcat_memory.errors import ConfigError
+from slowcat_memory.idle.job import Job, JobOptions, Needs, Trigger
 from slowcat_memory.idle.jobs.extraction.contextualize import Contextualize
 from slowcat_memory.idle.jobs.extraction.entities import Entities
 from slowcat_memory.idle.jobs.extraction.facts import Facts
 from slowcat_memory.idle.jobs.extraction.merge import Merge
 from slowcat_memory.idle.jobs.feedback.corrections import Corrections
 from slowcat_memory.idle.jobs.feedback.rerank import Rerank
-from slowcat_memory.idle.jobs.feedback.tune import Tune
 from slowcat_memory.idle.jobs.reflection.blocks import Blocks
 from slowcat_memory.idle.jobs.reflection.episodes import Episodes
 from slowcat_memory.idle.jobs.reflection.open_threads import BringUp
 from slowcat_memory.idle.jobs.reflection.profile import Profile
-from slowcat_memory.idle.jobs.summaries.job import SUMMARY_JOBS
-from slowcat_memory.idle.jobs.upkeep.erase import Erase
-from slowcat_memory.idle.jobs.upkeep.reembed import Reembed
-from slowcat_memory.idle.jobs.upkeep.retention import Retention
-from slowcat_memory.idle.jobs.upkeep.seal import Seal
-from slowcat_memory.idle.jobs.upkeep.tiering import Ageing
+from slowcat_memory.idle.jobs.summaries.meta import MetaSummary
+from slowcat_memory.idle.jobs.summaries.rollups import Rollups
+from slowcat_memory.idle.jobs.summaries.session import SessionSummary
+from slowcat_memory.idle.jobs.summaries.topics import Topics
+from slowcat_memory.idle.jobs.summaries.window import WindowSummary
+from slowcat_memory.idle.jobs.upkeep import TABLE, UpkeepJob
 
-UPKEEP: tuple[Job, ...] = (Erase(), Retention(), Seal(), Reembed(), Ageing())
-SUMMARIES: tuple[Job, ...] = tuple(SUMMARY_JOBS.values())
-LOOKING_BACK: tuple[Job, ...] = (Episodes(), BringUp(), Profile(), Blocks())
-JUDGING: tuple[Job, ...] = (Corrections(), Rerank(), Tune())
-BUILT_IN: tuple[Job, ...] = (
-    *UPKEEP,
-    Contextualize(),
-    Entities(),
-    Facts(),
-    Merge(),
-    *SUMMARIES,
-    *LOOKING_BACK,
-    *JUDGING,
-)
+UPKEEP: tuple[Job, ...] = tuple(map(UpkeepJob, TABLE))
+EXTRACTION: tuple[Job, ...] = (Contextualize(), Entities(), Facts(), Merge())
+SUMMARIES: tuple[Job, ...] = (SessionSummary(), WindowSummary(), MetaSummary(), Rollups(), Topics())
+REFLECTION: tuple[Job, ...] = (Episodes(), BringUp(), Profile(), Blocks())
+FEEDBACK: tuple[Job, ...] = (Corrections(), Rerank())
+BUILT_IN: tuple[Job, ...] = (*UPKEEP, *EXTRACTION, *SUMMARIES, *REFLECTION, *FEEDBACK)
 GROUP = "slowcat_memory.jobs"
 RESERVED = frozenset("/\0")  # a task's id begins with its job's name and a slash
 
 
 class Found(Struct, frozen=True, kw_only=True):
-    """What jobs there are.
+    """The jobs that were found.
 
     Attributes:
-        jobs: Those that can be done, ours first.
-        broken: Why an entry point was left out, by its name; never a reason to fail.
+        jobs: The usable ones, built-in ones first.
+        broken: Why an entry point was left out, by its name.
     """
 
     jobs: tuple[Job, ...]
     broken: dict[str, str]
 
 
-def find_jobs(ours: Iterable[Job] = BUILT_IN, points: Iterable[EntryPoint] | None = None) -> Found:
-    """Find all jobs.
+def find_jobs(
+    built_in: Iterable[Job] = BUILT_IN, points: Iterable[EntryPoint] | None = None
+) -> Found:
+    """Return all jobs; a broken one, or one with the name of another, is logged and left out.
 
     Args:
-        ours: Those that come with this package.
+        built_in: The jobs of this package.
         points: Entry points; None for those that are installed.
-
-    Returns:
-        The jobs. What is broken, or takes another's name, is left out and told in the log.
     """
-    jobs = {job.name: job for job in ours}
+    jobs = {job.name: job for job in built_in}
     broken: dict[str, str] = {}
     for point in entry_points(group=GROUP) if points is None else points:
         problem = _add(point, jobs)
@@ -82,37 +74,49 @@ def find_jobs(ours: Iterable[Job] = BUILT_IN, points: Iterable[EntryPoint] | Non
     return Found(jobs=tuple(jobs.values()), broken=broken)
 
 
-def problem_of(job: Any) -> str:
-    """Tell what keeps something from being a job.
+def check_jobs(jobs: Mapping[str, JobOptions]) -> None:
+    """Refuse settings of jobs that do not exist.
 
     Args:
-        job: Anything.
+        jobs: ``[jobs.NAME]`` by name.
 
-    Returns:
-        The first thing that is wrong, "" when it is a job.
+    Raises:
+        ConfigError: There is no job of a name; the hint lists the names.
     """
+    known = sorted(job.name for job in find_jobs().jobs)
+    if unknown := sorted(set(jobs) - set(known)):
+        near = difflib.get_close_matches(unknown[0], known, n=1)
+        meant = f"Did you mean {near[0]}? " if near else ""
+        raise ConfigError(
+            f"jobs.{unknown[0]}: there is no such job", hint=f"{meant}Jobs: {', '.join(known)}"
+        )
+
+
+def problem_of(job: Any) -> str:
+    """Return why an object is not a job, by the first thing that is wrong; "" if it is one."""
     name = getattr(job, "name", None)
     if not isinstance(name, str) or not name or RESERVED & set(name):
         return "it has no name, or one with a slash"
     if not isinstance(getattr(job, "version", None), int):
-        return "its version is no whole number"
+        return "its version is not an integer"
     if getattr(job, "needs", None) not in get_args(Needs):
-        return f"it needs none of {', '.join(get_args(Needs))}"
+        return f"its needs are none of {', '.join(get_args(Needs))}"
     if not isinstance(getattr(job, "trigger", None), Trigger):
-        return "its trigger is no Trigger"
+        return "its trigger is not a Trigger"
     options = getattr(job, "Options", None)
     if not (isinstance(options, type) and issubclass(options, Struct)):
-        return "its Options are no msgspec.Struct"
+        return "its Options are not a msgspec.Struct"
     if not callable(getattr(job, "plan", None)) or not callable(getattr(job, "step", None)):
         return "it has no plan, or no step"
     return ""
 
 
 def _add(point: EntryPoint, jobs: dict[str, Job]) -> str:
+    """Add the job of an entry point; return what is wrong with it, "" if nothing is."""
     try:
         made = point.load()
         job = made() if isinstance(made, type) else made
-    except BaseException as error:  # somebody else's module: it may do anything as it is imported
+    except BaseException as error:  # importing the code of others may do anything
         if isinstance(error, KeyboardInterrupt):
             raise
         return f"importing it raised {type(error).__name__}"

@@ -4,7 +4,7 @@ Theory of operation. One Pipecat observer sees each frame once, when it is first
 the pipeline that is; ``TABLE`` says what it means. Observers run beside the pipeline, on a queue of
 their own: a frame waits for nothing here, and the gate hears of it a turn or two of the event loop
 later. Names begin with the processor's own, because several pipelines may share one gate. What never
-ends because its last frame was lost, the gate itself takes for ended (``GateOptions.lost_s``).
+ends because its last frame was lost, the gate itself takes for ended (``IdleOptions.lost_s``).
 """
 
 import asyncio

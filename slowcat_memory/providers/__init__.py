@@ -7,6 +7,7 @@ Not useful for: finding the nearest vectors (``index/``), or keeping them (``sto
 Nothing here imports torch, transformers, or sentence-transformers: those live in child processes.
 """
 
+from slowcat_memory.providers.breaker import BreakerState, CircuitBreaker
 from slowcat_memory.providers.embedding.base import (
     DocumentEmbedder,
     Embedded,
@@ -22,8 +23,8 @@ from slowcat_memory.providers.embedding.export.run import export_model
 from slowcat_memory.providers.embedding.factory import open_document_embedder, open_query_embedder
 from slowcat_memory.providers.embedding.onnx import OnnxEmbedder
 from slowcat_memory.providers.embedding.worker.handle import SentenceEmbedder
-from slowcat_memory.providers.llm.base import LLM, Answer, Prompt
-from slowcat_memory.providers.llm.breaker import AwayAwareLLM
+from slowcat_memory.providers.llm.base import LLM, Answer, Prompt, is_remote
+from slowcat_memory.providers.llm.breaker import CircuitBreakerLLM
 from slowcat_memory.providers.llm.factory import ThinkingOptions, open_llm
 from slowcat_memory.providers.llm.recording import RecordingLLM, ReplayingLLM
 from slowcat_memory.providers.loopback import check_loopback
@@ -31,7 +32,9 @@ from slowcat_memory.providers.loopback import check_loopback
 __all__ = [
     "LLM",
     "Answer",
-    "AwayAwareLLM",
+    "BreakerState",
+    "CircuitBreaker",
+    "CircuitBreakerLLM",
     "DocumentEmbedder",
     "Embedded",
     "Embedder",
@@ -48,6 +51,7 @@ __all__ = [
     "TokenEmbedder",
     "check_loopback",
     "export_model",
+    "is_remote",
     "open_document_embedder",
     "open_llm",
     "open_query_embedder",

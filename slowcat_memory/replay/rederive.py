@@ -37,7 +37,7 @@ from slowcat_memory.store.disk.folder import DATA, REPLAYING
 
 WAIT_S = 30.0  # a wait there, which takes no time here
 REPLAY = "replay"  # the name of who writes
-KEPT_CURSORS = (ICEBREAKER, "tuning")
+KEPT_CURSORS = (ICEBREAKER,)
 BEGINNING = datetime(1, 1, 2, tzinfo=UTC)
 Subject = tuple[str, str]  # scope, id
 

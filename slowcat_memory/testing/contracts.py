@@ -10,10 +10,10 @@ from typing import Any, cast
 
 import msgspec
 
-from slowcat_memory.idle.context import Context, Contexts, Parts
+from slowcat_memory.idle.context import Context, Contexts, JobDeps
 from slowcat_memory.idle.job import Job, Plan, Upkeep
 from slowcat_memory.idle.registry import problem_of
-from slowcat_memory.idle.scheduler.idle_gate import GateOptions, IdleGate
+from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.providers import LLM
@@ -47,7 +47,7 @@ async def think(
         How many tasks are left; dead ones are not.
     """
     contexts = _contexts(store, llm, upkeep, now, options)
-    gate = IdleGate(GateOptions(grace_s=0.0))
+    gate = IdleGate(IdleOptions(grace_s=0.0))
     try:
         loop = IdleLoop(store, jobs, gate, contexts, options=OPTIONS)
         return await loop.run_until_done(patience_s=5.0)
@@ -109,7 +109,7 @@ def _contexts(
             return snapshot.scopes()
 
     return Contexts(
-        Parts(
+        JobDeps(
             store=store,
             upkeep=cast(Upkeep, upkeep),
             clock=lambda: now or datetime.now(UTC),

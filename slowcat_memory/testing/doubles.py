@@ -186,8 +186,11 @@ class ScriptedLLM:
     Attributes:
         prompts: Every prompt, in order.
         prompt_tokens: Tokens that a prompt may have.
+        remote: Whether it counts as being on another machine; a test may set it.
         model: What it is called.
     """
+
+    remote = False
 
     def __init__(
         self,

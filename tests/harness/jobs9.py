@@ -23,9 +23,9 @@ from typing import Any
 from msgspec import Struct
 
 from slowcat_memory.errors import BadAnswerError
-from slowcat_memory.idle.context import Contexts, Parts
+from slowcat_memory.idle.context import Contexts, JobDeps
 from slowcat_memory.idle.job import JobContext, Plan, Trigger
-from slowcat_memory.idle.scheduler.idle_gate import GateOptions, IdleGate
+from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.records import Cursor, Run, Task, WriteBatch
@@ -90,9 +90,9 @@ class Torn:
 
 def loop_over(store: Any) -> IdleLoop:
     """Make the real loop; nobody speaks."""
-    parts = Parts(store=store, upkeep=None, clock=lambda: datetime.now(UTC), zone=UTC,
+    parts = JobDeps(store=store, upkeep=None, clock=lambda: datetime.now(UTC), zone=UTC,
                   scopes=lambda: ["anna"])  # type: ignore[arg-type]  # fmt: skip
-    gate = IdleGate(GateOptions(grace_s=0.0))
+    gate = IdleGate(IdleOptions(grace_s=0.0))
     return IdleLoop(store, (Noting(),), gate, Contexts(parts), options=OPTIONS)
 
 

@@ -1,19 +1,15 @@
-"""Queries are judged, by an LLM and by what people said next; weights are learned from that."""
+"""Queries are judged, by an LLM and by what people said next."""
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.feedback.tuning import Tuning, tuning_name
 from slowcat_memory.core.memory.chunk import chunk, chunk_id
-from slowcat_memory.core.ranking.fusion import FuseOptions
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.idle.jobs.feedback.corrections import Corrections
@@ -25,9 +21,8 @@ from slowcat_memory.idle.jobs.feedback.rerank import (
     Rerank,
     read,
 )
-from slowcat_memory.idle.jobs.feedback.tune import Tune, TuneOptions
 from slowcat_memory.providers import Embedded
-from slowcat_memory.records import Key, LedgerEntry, LeftOut, Made, Offer, Turn, WriteBatch
+from slowcat_memory.records import LedgerEntry, LeftOut, Offer, Turn, WriteBatch
 from slowcat_memory.testing import HashEmbedder, ScriptedLLM
 from tests.support.idle_doubles import NOW, Rig
 

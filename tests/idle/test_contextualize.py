@@ -66,7 +66,7 @@ class House:
 
     def open(self, **options: Any) -> None:
         self.contexts = Contexts(
-            Parts(
+            JobDeps(
                 store=self.store,
                 upkeep=None,  # type: ignore[arg-type]
                 clock=self.clock,
@@ -180,7 +180,7 @@ def test_a_session_is_described(house):
 def test_words_alone_need_no_vectors(tmp_path):
     house = House(tmp_path / "store")
     house.embedder = HashEmbedder()
-    house.contexts._parts = replace(house.contexts._parts, embed=None, space=lambda: "")
+    house.contexts._deps = replace(house.contexts._deps, embed=None, space=lambda: "")
     [id] = house.say("s", GARDEN[0])
     house.work()
     assert house.context(id) and house.keys(id)

@@ -12,10 +12,10 @@ import pytest
 from slowcat_memory.core.facts.fact import fact_key, is_fact, key_id
 from slowcat_memory.core.memory.kinds import QUARANTINED, findable
 from slowcat_memory.errors import EndpointError
-from slowcat_memory.idle.context import Contexts, Parts
+from slowcat_memory.idle.context import Contexts, JobDeps
 from slowcat_memory.idle.jobs.extraction.facts import Facts, FactsOptions
 from slowcat_memory.idle.jobs.extraction.merge import Merge
-from slowcat_memory.idle.scheduler.idle_gate import GateOptions, IdleGate
+from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.providers import Prompt
@@ -73,13 +73,13 @@ class House:
             await asyncio.sleep(0)
 
         embed = self.embedder.encode_tokens
-        parts = Parts(
+        parts = JobDeps(
             store=self.store, upkeep=None, clock=self.clock, zone=UTC, llm=llm, embed=embed,  # type: ignore[arg-type]
             scopes=lambda: ["anna"], space=lambda: self.embedder.key,
             options={"facts": FactsOptions(**options)},
         )  # fmt: skip
         contexts = Contexts(parts)
-        gate, quick = IdleGate(GateOptions(grace_s=0.0)), IdleOptions(grace_s=0.0, rest_s=0.001)
+        gate, quick = IdleGate(IdleOptions(grace_s=0.0)), IdleOptions(grace_s=0.0, rest_s=0.001)
         try:
             loop = IdleLoop(
                 self.store,

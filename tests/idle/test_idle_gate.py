@@ -6,9 +6,10 @@ import time
 
 import pytest
 
-from slowcat_memory.idle.scheduler.idle_gate import GateOptions, IdleGate
+from slowcat_memory.idle.scheduler.idle_gate import IdleGate
+from slowcat_memory.idle.scheduler.options import IdleOptions
 
-OPTIONS = GateOptions(grace_s=3, lost_s=60)
+OPTIONS = IdleOptions(grace_s=3, lost_s=60)
 
 
 class Clock:
@@ -134,7 +135,7 @@ def test_laws_under_random_histories():
 
 
 def test_threads_may_hammer_it():
-    gate = IdleGate(GateOptions(grace_s=0, lost_s=60))
+    gate = IdleGate(IdleOptions(grace_s=0, lost_s=60))
     told, failures = [], []
 
     def talk(who: str) -> None:

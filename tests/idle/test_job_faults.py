@@ -64,7 +64,7 @@ def test_a_fault_ends_in_what_is_true_or_in_nothing(
             server.fault = fault.name
             patience = {} if fault.outcome == "ok" else QUICK
             llm = OpenAILLM(ThinkingOptions(url=server.url, **patience))  # type: ignore[arg-type]
-            rig.contexts._parts = replace(rig.contexts._parts, llm=llm)
+            rig.contexts._deps = replace(rig.contexts._deps, llm=llm)
             away = fault.outcome == "endpoint"
             left = await rig.loop.run_until_done(patience_s=1.0 if away else 600.0)
             contexts, keys = thought(talk)

@@ -59,7 +59,7 @@ class House:
             given |= {
                 "embed": self.embedder.encode_tokens, "space": lambda: self.embedder.key,
             }  # fmt: skip
-        return Contexts(Parts(**given))  # type: ignore[arg-type]
+        return Contexts(JobDeps(**given))  # type: ignore[arg-type]
 
     def scopes(self) -> list[str]:
         with self.store.snapshot() as snapshot:
@@ -98,7 +98,7 @@ class House:
         contexts = self.contexts()
         try:
             loop = IdleLoop(
-                self.store, jobs or JOBS, IdleGate(GateOptions(grace_s=0.0)), contexts,
+                self.store, jobs or JOBS, IdleGate(IdleOptions(grace_s=0.0)), contexts,
                 options=AT_ONCE, clock=self.clock, sleep=self.sleep,
             )  # fmt: skip
             return max(asyncio.run(self._done(loop)) for _ in range(rounds))

@@ -7,12 +7,10 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from msgspec import Struct
-
-from slowcat_memory.idle.context import Contexts, Parts
-from slowcat_memory.idle.job import JobContext, Plan, Trigger
+from slowcat_memory.idle.context import Contexts, JobDeps
+from slowcat_memory.idle.job import JobContext, NoOptions, Plan, Trigger
 from slowcat_memory.idle.scheduler.budget import Budget
-from slowcat_memory.idle.scheduler.idle_gate import GateOptions, IdleGate
+from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.metrics import Metrics
@@ -36,17 +34,13 @@ def memory(key: str, text: str = "") -> Memory:
     )  # fmt: skip
 
 
-class Knobs(Struct, frozen=True, forbid_unknown_fields=True):
-    timeout_s: float = 10.0
-
-
 class Fake:
     """A job that makes one task for each turn, and one memory for each task.
 
     ``behave`` is called in each step, and may raise, or return a batch or an awaitable.
     """
 
-    Options = Knobs
+    Options = NoOptions
     version = 1
 
     def __init__(
@@ -87,15 +81,13 @@ class Rig:
         self.metrics = Metrics()
         self.options = options or IdleOptions()
         self.seconds = 0.0
-        self.gate = IdleGate(
-            GateOptions(grace_s=self.options.grace_s, lost_s=self.options.lost_s), self.now
-        )
+        self.gate = IdleGate(self.options, self.now)
         self.applied: list[WriteBatch] = []
         parts = {
             "store": self.store, "upkeep": None, "clock": self.clock, "zone": ZoneInfo("UTC"),
-            "scopes": lambda: ["anna"],
+            "scopes": lambda: ["anna"], "jobs": self.options.jobs,
         }  # fmt: skip
-        self.contexts = Contexts(Parts(**parts | given.pop("parts", {})))  # type: ignore[arg-type]
+        self.contexts = Contexts(JobDeps(**parts | given.pop("parts", {})))  # type: ignore[arg-type]
         battery = given.pop("battery", lambda: False)
         self.loop = IdleLoop(
             self.store, jobs, self.gate, self.contexts, given.pop("breaker", None), self.options,

@@ -15,7 +15,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.idle.context import Contexts
 from slowcat_memory.idle.job import Job
 from slowcat_memory.idle.registry import BUILT_IN
-from slowcat_memory.idle.scheduler.idle_gate import GateOptions, IdleGate
+from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.providers import Prompt
@@ -178,7 +178,7 @@ def think(
 
     async def done() -> int:
         loop = IdleLoop(
-            engine.store, jobs, IdleGate(GateOptions(grace_s=0.0)), contexts, options=AT_ONCE,
+            engine.store, jobs, IdleGate(IdleOptions(grace_s=0.0)), contexts, options=AT_ONCE,
             clock=clock, on_applied=engine._indexer.take, sleep=sleep,
         )  # fmt: skip
         return await asyncio.wait_for(loop.run_until_done(patience_s=patience_s), 120)

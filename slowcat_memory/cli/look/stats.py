@@ -30,7 +30,7 @@ def stats(ctx: typer.Context, as_json: AsJson = False) -> None:
     tells how many can be found by their meaning too, and "drafts" how many of those
     [bold]slowcat-memory tidy[/] would make exact. The second table tells how their texts are kept:
     old ones are packed when nobody speaks, and found as before. "idle work" tells what is left to
-    think about, and "learned" what was judged and learned so far.
+    do, and "judged" how many judgements of earlier queries are kept.
 
     Example: [bold]slowcat-memory stats --json | jq .scopes[/]
     """
@@ -69,10 +69,8 @@ def collect(engine: "MemoryEngine") -> dict[str, Any]:
 
 
 def _scope(snapshot: "Snapshot", scope: str, embedder: str) -> dict[str, Any]:
-    from msgspec import to_builtins
 
     from slowcat_memory.core.memory.kinds import findable
-    from slowcat_memory.runtime.namespaces.namespace import tuning
 
     sessions = snapshot.sessions(scope)
     derived = (m for m in snapshot.memories(scope) if findable(m))
@@ -91,7 +89,6 @@ def _scope(snapshot: "Snapshot", scope: str, embedder: str) -> dict[str, Any]:
         "drafts": sum(vectors),
         "sealed": manifest.documents if manifest else 0,
         "judged": sum(key.kind == "asked" for key in snapshot.keys(scope)),
-        "learned": to_builtins(tuning(snapshot, scope)),
     }
 
 
@@ -157,14 +154,9 @@ def _idle(now: Mapping[str, Any]) -> str:
     return describe(convert(now, Forecast)) + (f"; given up: {dead}" if dead else "")
 
 
-def _learned(scopes: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Say, scope by scope, what judged queries and corrections taught."""
-    for name, scope in scopes.items():
-        weights = scope["learned"].get("weights") or {}
-        said = f"{scope['judged']:,} judged" if scope["judged"] else ""
-        tuned = f"weights of {', '.join(weights)}" if weights else ""
-        if said or tuned:
-            yield f"{name}: {', '.join(filter(None, (said, tuned)))}"
+def _judged(scopes: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Say how many judged queries and corrections each scope keeps."""
+    return (f"{name} {one['judged']:,}" for name, one in scopes.items() if one["judged"])
 
 
 def _facts(found: dict[str, Any]) -> dict[str, str]:

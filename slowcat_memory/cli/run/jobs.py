@@ -86,7 +86,7 @@ def retry(
 
     Example: [bold]slowcat-memory jobs retry --all-dead[/]
     """
-    from slowcat_memory.idle.scheduler.retries import revived
+    from slowcat_memory.idle.scheduler.results import revived
     from slowcat_memory.records import WriteBatch
 
     if (id_ is None) != all_dead:

@@ -1,1 +1,1 @@
-"""What is done while nobody speaks: one file for each job."""
+"""The built-in idle jobs; each module or package is one kind of work."""

@@ -1,1 +1,1 @@
-"""When and how a job runs: gate, loop, tasks, retries, budget."""
+"""When and how idle jobs run: the gate, triggers, the task queue, steps, retries, the budget."""

@@ -1,46 +1,50 @@
-"""How much may be thought, and when."""
+"""Options of idle work."""
 
-from msgspec import Struct
+from typing import Annotated
 
-from slowcat_memory.idle.scheduler.idle_gate import GateOptions
+from msgspec import Meta, Struct
+
+from slowcat_memory.idle.job import JobOptions
 
 
 class IdleOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Thinking while nobody speaks.
+    """Work done while no one is speaking.
 
     Attributes:
-        enabled: Whether anything is thought at all. Off, memory works as without an LLM, and old
-            texts, indexes and what was forgotten are seen to when the store is next tidied.
-        grace_s: Seconds that nothing must have gone on. Somebody who was just asked a question
-            answers within two or three.
-        lost_s: Seconds without any sign after which what seems to go on is taken to have ended.
-        from_hour: Hour of the user's day from which an LLM or a model may be used; with
-            ``to_hour``, over midnight too: 22 and 6. The same hour twice for all day.
-        to_hour: Hour at which that ends.
-        tokens_per_hour: Of prompts and answers, for all jobs; 0 for any number.
-        on_battery: Whether an LLM or a model may be used while the machine runs on its battery.
+        enabled: Run idle jobs. Off, memory works as without an LLM; old texts, indexes and what
+            was forgotten are taken care of by the next ``slowcat-memory tidy``.
+        grace_s: Seconds of silence before work starts, 0 to 600. A user who was just asked
+            something answers within two or three.
+        lost_s: Seconds without a sign, 1 to 3600, after which an activity that never reported its
+            end counts as ended.
+        from_hour: Local hour (0 to 23) from which an LLM or an embedding model may be used; with
+            ``to_hour``, over midnight too: 22 and 6. The same hour twice: all day.
+        to_hour: Local hour (0 to 24) at which that ends.
+        tokens_per_hour: Limit for prompts and answers of all jobs; 0 for none.
+        on_battery: Use an LLM or a model while the machine runs on its battery.
         rest_s: Seconds between looks for work when there is none.
-        step_s: Seconds that a step may take before it is given up as failed; a job's own options
-            may name another. A summary on a slow machine takes a few minutes.
-        tries: How often a task is tried whose outcome cannot be used.
+        step_s: Seconds that one step may take before it fails; a summary on a slow machine takes
+            a few minutes. One job's limit is ``[jobs.NAME] timeout_s``.
+        tries: How often a task is tried whose result cannot be used, 1 to 20.
         backoff_s: Seconds until the second try; each later one waits four times as long.
-        backoff_most_s: And never longer than this.
+        backoff_most_s: Longest wait in seconds.
+        jobs: Settings of single jobs by name, ``[jobs.NAME]``.
     """
 
     enabled: bool = True
-    grace_s: float = 3.0
-    lost_s: float = 60.0
-    from_hour: int = 0
-    to_hour: int = 0
-    tokens_per_hour: int = 0
+    grace_s: Annotated[float, Meta(ge=0, le=600)] = 3.0
+    lost_s: Annotated[float, Meta(ge=1, le=3600)] = 60.0
+    from_hour: Annotated[int, Meta(ge=0, le=23)] = 0
+    to_hour: Annotated[int, Meta(ge=0, le=24)] = 0
+    tokens_per_hour: Annotated[int, Meta(ge=0)] = 0
     on_battery: bool = False
-    rest_s: float = 2.0
-    step_s: float = 300.0
-    tries: int = 3
-    backoff_s: float = 30.0
-    backoff_most_s: float = 21600.0
+    rest_s: Annotated[float, Meta(gt=0, le=3600)] = 2.0
+    step_s: Annotated[float, Meta(gt=0, le=86_400)] = 300.0
+    tries: Annotated[int, Meta(ge=1, le=20)] = 3
+    backoff_s: Annotated[float, Meta(ge=0, le=86_400)] = 30.0
+    backoff_most_s: Annotated[float, Meta(ge=0, le=604_800)] = 21600.0
+    jobs: dict[str, JobOptions] = {}
 
-    @property
-    def gate(self) -> GateOptions:
-        """What of it the gate needs."""
-        return GateOptions(grace_s=self.grace_s, lost_s=self.lost_s)
+    def of_job(self, name: str) -> JobOptions:
+        """Return a job's settings, the defaults if it has none."""
+        return self.jobs.get(name, JobOptions())

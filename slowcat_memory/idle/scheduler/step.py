@@ -1,10 +1,10 @@
-"""One step of one job, ended the moment the gate closes.
+"""One step of one job, and one probe of the LLM's server: both end the moment the gate closes.
 
-Theory of operation. The step is an asyncio task of its own. Whichever thread closes the gate asks
-the idle thread to cancel it; closing its connection is what makes an LLM's server stop. A step that
-does not end when it is cancelled is left behind, and what it returns is never written. Being
-cancelled because somebody speaks and being cancelled because the engine closes are told apart by
-who was cancelled: the step alone, or the loop that waits for it.
+Theory of operation. A step is an asyncio task of its own. The thread that closes the gate asks the
+idle thread to cancel it; the closed connection is what makes an LLM's server stop. A step that
+ignores cancellation is abandoned; its result is discarded. Cancellation because someone speaks and
+cancellation because the engine closes are told apart by what was cancelled: the step alone, or the
+loop that waits for it.
 """
 
 import asyncio
@@ -14,32 +14,44 @@ from typing import Literal, Protocol
 from loguru import logger
 from msgspec import Struct
 
+from slowcat_memory.idle.context import CountingLLM
 from slowcat_memory.idle.job import Job, JobContext
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.records import Task, WriteBatch
 
-STUBBORN_S = 0.5  # a cancelled step has this long to close what it holds
+CANCEL_GRACE_S = 0.5  # a cancelled step has this long to close what it holds
 
 Ended = Literal["returned", "failed", "interrupted"]
-_left_behind: set["asyncio.Task[WriteBatch]"] = set()  # asyncio itself holds tasks weakly
+_abandoned_steps: set["asyncio.Task[WriteBatch]"] = set()  # asyncio holds its tasks weakly
 
 
 class StepContext(JobContext, Protocol):
-    """A job's context, for one step."""
+    """A job's context for one step."""
+
+    @property
+    def counting_llm(self) -> CountingLLM | None:
+        """The LLM, which counts tokens; None without one."""
 
     def interrupt(self) -> None:
-        """Let ``interrupted`` tell that somebody speaks. From any thread."""
+        """Make ``interrupted`` return True. From any thread."""
 
 
-class Outcome(Struct, frozen=True, kw_only=True):
-    """What came of a step.
+class ServerProbe(Protocol):
+    """Knows whether the LLM's server is worth asking, like ``CircuitBreakerLLM``."""
+
+    async def ready(self) -> bool:
+        """Return whether to ask it now; may probe it, for seconds at most."""
+
+
+class StepResult(Struct, frozen=True, kw_only=True):
+    """The result of a step.
 
     Attributes:
-        ended: How.
-        ms: After how many milliseconds.
-        batch: What is to be written, when it returned.
-        error: Why it failed, when it did.
-        stopped_ms: Milliseconds from the closing of the gate to its end, when that ended it.
+        ended: How it ended.
+        ms: Milliseconds it took.
+        batch: What it returned.
+        error: What it raised.
+        stopped_ms: Milliseconds from the closing of the gate to its end, if that ended it.
     """
 
     ended: Ended
@@ -49,20 +61,20 @@ class Outcome(Struct, frozen=True, kw_only=True):
     stopped_ms: float = 0.0
 
 
-async def attempt(
+async def run_step(
     job: Job, task: Task, context: StepContext, gate: IdleGate, timeout_s: float
-) -> Outcome:
-    """Do one step while the gate is open.
+) -> StepResult:
+    """Run one step until it ends, the gate closes, or ``timeout_s`` have passed (a failure).
 
     Args:
         job: The job.
-        task: What it does.
+        task: Its task.
         context: For this step alone.
-        gate: Ends it.
-        timeout_s: After so many seconds it has failed.
+        gate: Interrupts the step when it closes.
+        timeout_s: Seconds.
 
     Returns:
-        What came of it; nothing is written yet.
+        The result; nothing is written yet.
 
     Raises:
         asyncio.CancelledError: The caller was cancelled; the step has ended.
@@ -76,28 +88,54 @@ async def attempt(
             closed.set_result(at)
         step.cancel()
 
-    def tell() -> None:  # on whichever thread closed the gate
+    def on_close() -> None:  # on the thread that closed the gate
         context.interrupt()
         try:
             loop.call_soon_threadsafe(stop, time.perf_counter())
         except RuntimeError:  # the event loop has ended, and the step with it
             pass
 
-    end = gate.on_close(tell)
+    unsubscribe = gate.on_close(on_close)
     try:
-        if gate.opens_in():  # it closed before it could be told
-            tell()
+        if gate.opens_in():  # it closed before the subscription
+            on_close()
         await asyncio.wait((step, closed), timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        end()
+        unsubscribe()
         if not step.done():
             context.interrupt()
-            if not closed.done():  # a second time would cut short how it closes its connection
+            if not closed.done():  # a second cancel would cut short how it closes its connection
                 step.cancel()
-            await _leave(step)
+            await _wait_or_abandon(step)
     ended = time.perf_counter()
     stopped_ms = (ended - closed.result()) * 1e3 if closed.done() else 0.0
-    return _outcome(step, closed.done(), (ended - began) * 1e3, stopped_ms)
+    return _result(step, closed.done(), (ended - began) * 1e3, stopped_ms)
+
+
+async def probe_while_open(server: ServerProbe, gate: IdleGate) -> bool:
+    """Return whether the server is ready; False if the probe failed or the gate closed."""
+    loop = asyncio.get_running_loop()
+    probe = loop.create_task(_ready(server))
+
+    def on_close() -> None:
+        try:
+            loop.call_soon_threadsafe(probe.cancel)
+        except RuntimeError:  # the event loop has ended
+            pass
+
+    unsubscribe = gate.on_close(on_close)
+    try:
+        if gate.opens_in():
+            probe.cancel()
+        await asyncio.wait((probe,))
+    finally:
+        unsubscribe()
+        probe.cancel()
+    return not probe.cancelled() and probe.exception() is None and probe.result()
+
+
+async def _ready(server: ServerProbe) -> bool:
+    return await server.ready()
 
 
 async def _call(job: Job, task: Task, context: JobContext) -> WriteBatch:
@@ -110,31 +148,30 @@ async def _call(job: Job, task: Task, context: JobContext) -> WriteBatch:
     return batch
 
 
-async def _leave(step: "asyncio.Task[WriteBatch]") -> None:
-    """Wait for a cancelled step, but not for ever."""
-    await asyncio.wait((step,), timeout=STUBBORN_S)
+async def _wait_or_abandon(step: "asyncio.Task[WriteBatch]") -> None:
+    await asyncio.wait((step,), timeout=CANCEL_GRACE_S)
     if not step.done():
-        logger.warning("An idle step does not end when it is told to; it is left behind")
-        _left_behind.add(step)
-        step.add_done_callback(_gone)
+        logger.warning("An idle step ignores its cancellation and is abandoned")
+        _abandoned_steps.add(step)
+        step.add_done_callback(_forget_abandoned)
 
 
-def _gone(step: "asyncio.Task[WriteBatch]") -> None:
-    _left_behind.discard(step)
+def _forget_abandoned(step: "asyncio.Task[WriteBatch]") -> None:
+    _abandoned_steps.discard(step)
     if not step.cancelled():
-        step.exception()  # looked at, so that asyncio does not complain of it
+        step.exception()  # retrieved, so that asyncio does not log it
 
 
-def _outcome(
+def _result(
     step: "asyncio.Task[WriteBatch]", closed: bool, ms: float, stopped_ms: float
-) -> Outcome:
+) -> StepResult:
     if not step.done():
-        return Outcome(ended="failed", ms=ms, error=TimeoutError())
+        return StepResult(ended="failed", ms=ms, error=TimeoutError())
     error = asyncio.CancelledError() if step.cancelled() else step.exception()
     if step.cancelling() and not closed:
-        return Outcome(ended="failed", ms=ms, error=TimeoutError())
-    if step.cancelling():  # what it raised or returned since is of no account
-        return Outcome(ended="interrupted", ms=ms, stopped_ms=stopped_ms)
+        return StepResult(ended="failed", ms=ms, error=TimeoutError())
+    if step.cancelling():  # what it raised or returned since then does not count
+        return StepResult(ended="interrupted", ms=ms, stopped_ms=stopped_ms)
     if error is not None:
-        return Outcome(ended="failed", ms=ms, error=error)
-    return Outcome(ended="returned", ms=ms, batch=step.result())
+        return StepResult(ended="failed", ms=ms, error=error)
+    return StepResult(ended="returned", ms=ms, batch=step.result())

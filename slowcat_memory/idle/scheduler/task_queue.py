@@ -1,65 +1,54 @@
-"""Which task is next: by rank, the newest first, of those whose time has come.
+"""The waiting tasks in the order in which they are done.
 
-A picture of the tasks in the store, taken once and kept until something changes there: reading
+A copy of the tasks in the store, read once and kept until something changes there: reading
 thousands of rows before each step would cost more than the step.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import datetime
 
-from slowcat_memory.idle.scheduler.retries import waits
 from slowcat_memory.records import Task
 
 
-class Queue:
-    """The waiting tasks, in the order in which they are done."""
+class TaskQueue:
+    """Waiting tasks by rank, the newest first within a rank."""
 
     def __init__(self, tasks: Iterable[Task] = ()) -> None:
-        """Put tasks in order.
-
-        Args:
-            tasks: Those that wait.
-        """
         waiting = [task for task in tasks if task.state == "waiting"]
         self._tasks = {task.id: task for task in sorted(waiting, key=_order)}
 
     def __len__(self) -> int:
         return len(self._tasks)
 
-    def next(self, now: datetime, may: Callable[[Task], bool]) -> Task | None:
-        """Find the task to be done now.
+    def next_task(self, now: datetime, can_run: Callable[[Task], bool]) -> Task | None:
+        """Return the first task that is not waiting for a retry and can run; it stays queued."""
+        tasks = self._tasks.values()
+        return next((t for t in tasks if not seconds_until_due(t, now) and can_run(t)), None)
 
-        Args:
-            now: The time, aware.
-            may: Whether a task's job may run now.
+    def jobs(self) -> list[str]:
+        """Return the job of each task."""
+        return [task.job for task in self._tasks.values()]
 
-        Returns:
-            The task, which stays; None when there is none.
-        """
-        return next((task for task in self if not waits(task, now) and may(task)), None)
+    def remove(self, task_id: str) -> None:
+        """Remove a task, if it is queued."""
+        self._tasks.pop(task_id, None)
 
-    def wait(self, now: datetime, may: Callable[[Task], bool]) -> float:
-        """Tell when the next task's time comes.
 
-        Args:
-            now: The time, aware.
-            may: Whether a task's job may run.
+def seconds_until_due(task: Task, now: datetime, most_s: float = 21600.0) -> float:
+    """Return how many seconds a task still waits for its retry.
 
-        Returns:
-            Seconds; infinite when none is waiting.
-        """
-        return min((waits(task, now) for task in self if may(task)), default=float("inf"))
+    Args:
+        task: The task.
+        now: The time, aware.
+        most_s: Longest believable wait; a time further ahead was set by a wrong clock.
 
-    def take(self, task: str) -> None:
-        """Take a task out.
-
-        Args:
-            task: Its id; nothing happens when it is not in.
-        """
-        self._tasks.pop(task, None)
-
-    def __iter__(self) -> Iterator[Task]:
-        return iter(self._tasks.values())
+    Returns:
+        0 when it may run, infinity when it is dead.
+    """
+    if task.state == "dead":
+        return float("inf")
+    left = (task.not_before - now).total_seconds() if task.not_before else 0.0
+    return left if 0 < left <= most_s else 0.0
 
 
 def _order(task: Task) -> tuple[int, float, str]:

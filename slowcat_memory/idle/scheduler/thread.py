@@ -1,8 +1,8 @@
-"""Where idle thinking runs: a thread of its own, with an event loop of its own.
+"""The thread on which idle work runs, with an event loop of its own.
 
-A step that computes for long, or an LLM that drips, holds up other idle work and nothing else. The
-thread keeps its priority: one that is slowed while it holds the interpreter's lock would slow
-whoever waits for the lock. What computes much runs elsewhere (see ``context.humble``).
+A step that computes for long, or a slow LLM, delays other idle work and nothing else. The thread
+keeps its priority: slowed while it holds the interpreter's lock, it would slow every thread that
+waits for the lock. Heavy computation runs elsewhere (``context.lower_thread_priority``).
 """
 
 import asyncio
@@ -20,31 +20,32 @@ STOP_S = 1.0
 
 
 async def _nothing() -> None:
-    """End without ado."""
+    pass
 
 
 class IdleThread:
     """Hosts an ``IdleLoop``. Its methods may be called from any thread but its own."""
 
     def __init__(
-        self, make: Callable[[], IdleLoop], on_end: Callable[[], Awaitable[None]] = _nothing
+        self,
+        make_loop: Callable[[], IdleLoop],
+        on_end: Callable[[], Awaitable[None]] = _nothing,
     ) -> None:
         """Prepare; ``start`` starts it.
 
         Args:
-            make: Makes the loop, on the thread.
+            make_loop: Makes the loop, on the thread.
             on_end: Closes what belongs to the thread's event loop, such as an LLM's connections.
         """
-        self._make, self._on_end = make, on_end
-        self._loop = asyncio.new_event_loop()
-        self._thinking: IdleLoop | None = None
+        self._make_loop, self._on_end = make_loop, on_end
+        self._event_loop = asyncio.new_event_loop()
         self._main: asyncio.Task[None] | None = None
         self._made: Future[IdleLoop] = Future()
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._host, name=NAME, daemon=True)
 
     def start(self) -> None:
-        """Start thinking. Once."""
+        """Start working. Once."""
         self._thread.start()
 
     def stop(self, timeout_s: float = STOP_S) -> bool:
@@ -54,29 +55,29 @@ class IdleThread:
             timeout_s: How long to wait.
 
         Returns:
-            Whether it has ended.
+            Whether the thread has ended.
         """
         if self._thread.ident is None:  # never started
-            if not self._loop.is_closed():
-                self._loop.close()
+            if not self._event_loop.is_closed():
+                self._event_loop.close()
             return True
         self._stopped.set()
         try:
-            self._loop.call_soon_threadsafe(self._cancel)
+            self._event_loop.call_soon_threadsafe(self._cancel)
         except RuntimeError:  # it has ended
             pass
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
 
     def drain(self, jobs: Sequence[str] | None = None, patience_s: float = 600.0) -> Future[int]:
-        """Have everything done that is due, whatever the triggers say.
+        """Call ``IdleLoop.run_until_done`` on the thread.
 
         Args:
-            jobs: See ``IdleLoop.run_until_done``.
-            patience_s: See ``IdleLoop.run_until_done``.
+            jobs: See there.
+            patience_s: See there.
 
         Returns:
-            How many tasks are left. Cancelling it stops that, and only that.
+            How many tasks are left. Cancelling the future stops that call only.
 
         Raises:
             RuntimeError: The thread does not run.
@@ -87,8 +88,8 @@ class IdleThread:
     def _submit(self, work: Coroutine[Any, Any, int]) -> Future[int]:
         if self._stopped.is_set() or not self._thread.is_alive():
             work.close()
-            raise RuntimeError("idle thinking does not run")
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
+            raise RuntimeError("idle work does not run")
+        return asyncio.run_coroutine_threadsafe(work, self._event_loop)
 
     def _cancel(self) -> None:
         if self._main is not None:
@@ -96,11 +97,11 @@ class IdleThread:
 
     def _host(self) -> None:
         try:
-            self._loop.run_until_complete(self._run())
+            self._event_loop.run_until_complete(self._run())
         except asyncio.CancelledError:  # stopped
             pass
         except Exception as error:
-            logger.error(f"Idle thinking has ended: {type(error).__name__}")
+            logger.error(f"Idle work has ended: {type(error).__name__}")
             if not self._made.done():
                 self._made.set_exception(error)
         finally:
@@ -111,20 +112,20 @@ class IdleThread:
         self._main = asyncio.current_task()
         if self._stopped.is_set():  # before it had begun
             return
-        thinking = self._make()
-        self._made.set_result(thinking)
-        await thinking.run()
+        loop = self._make_loop()
+        self._made.set_result(loop)
+        await loop.run()
 
     def _end(self) -> None:
-        """Cancel what is left (a drain, a stubborn step), then close."""
-        left = asyncio.all_tasks(self._loop)
+        """Cancel what is left (a drain, an abandoned step), then close."""
+        left = asyncio.all_tasks(self._event_loop)
         for task in left:
             task.cancel()
         try:
             if left:
-                self._loop.run_until_complete(asyncio.wait(left, timeout=STOP_S / 4))
-            self._loop.run_until_complete(asyncio.wait_for(self._on_end(), STOP_S / 4))
+                self._event_loop.run_until_complete(asyncio.wait(left, timeout=STOP_S / 4))
+            self._event_loop.run_until_complete(asyncio.wait_for(self._on_end(), STOP_S / 4))
         except Exception as error:
-            logger.warning(f"Idle thinking did not close cleanly: {type(error).__name__}")
+            logger.warning(f"Idle work did not close cleanly: {type(error).__name__}")
         finally:
-            self._loop.close()
+            self._event_loop.close()

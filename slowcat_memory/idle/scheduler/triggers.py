@@ -1,103 +1,72 @@
-"""When each job was last asked what is due, kept in the store, so that it survives a restart."""
+"""When a job is asked what is due. Remembered in the store, so that it survives a restart.
 
-from datetime import datetime, tzinfo
+Clocks can be wrong: a machine without a battery starts in 1970, people travel, summer time ends. So
+a daily turn is recorded by its local date and taken once, whatever the clock does in between; an
+interval that appears to end before it began counts as over.
+"""
+
+from collections.abc import Mapping
+from datetime import date, datetime, timedelta, tzinfo
 from itertools import islice
 
 import msgspec
+from msgspec import Struct
 
-from slowcat_memory.idle.job import Job
-from slowcat_memory.idle.scheduler.schedule import Asked, News, asked_now, due
+from slowcat_memory.idle.job import Job, JobOptions, Trigger
 from slowcat_memory.records import Cursor, SessionEdge, Turn
 from slowcat_memory.store import Snapshot
 
-LOOK = 1000  # events that are read in one look: some milliseconds
+LOOK = 1000  # events read at a time: some milliseconds
+KEPT_DAYS = 8  # remembered dates: a clock may be put back and forward a few times
 
 
-def cursor_of(job: str) -> str:
-    """Name the cursor that tells when a job was asked; its own cursor is another.
+class LastAsked(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """When a job was last asked for work.
 
-    Args:
-        job: Its name.
-
-    Returns:
-        The name.
+    Attributes:
+        upto: Log id up to which it could see.
+        at: The time; None if it never was.
+        days: Local ISO dates whose daily turn it had, the latest last.
     """
-    return f"asked/{job}"
+
+    upto: int = 0
+    at: datetime | None = None
+    days: tuple[str, ...] = ()
 
 
-def read(snapshot: Snapshot, job: str) -> Asked:
-    """Read when a job was last asked.
+class News(Struct, frozen=True):
+    """What the log holds that a job has not seen: how many turns, and whether a session ended."""
 
-    Args:
-        snapshot: The store.
-        job: Its name.
-
-    Returns:
-        What is known; nothing when the row makes no sense.
-    """
-    row = snapshot.cursor(cursor_of(job))
-    if row is None:
-        return Asked()
-    try:
-        kept = msgspec.json.decode(row.note or "{}", type=Asked)
-    except msgspec.MsgspecError:
-        kept = Asked()
-    return msgspec.structs.replace(kept, upto=row.position)
-
-
-def row(job: str, asked: Asked) -> Cursor:
-    """Write down that a job was asked.
-
-    Args:
-        job: Its name.
-        asked: What is to be known.
-
-    Returns:
-        The cursor to move.
-    """
-    note = msgspec.json.encode(msgspec.structs.replace(asked, upto=0)).decode()
-    return Cursor(name=cursor_of(job), position=asked.upto, note=note)
+    turns: int = 0
+    ended: bool = False
 
 
 class Triggers:
-    """Tells which jobs are to be asked. What it has read of the log it does not read again."""
+    """Decides which jobs are asked. Keeps what it read of the log.
 
-    def __init__(self) -> None:
-        """Know nothing."""
+    Args of its methods: ``now`` is aware, ``zone`` is the user's.
+    """
+
+    def __init__(self, options: Mapping[str, JobOptions] | None = None) -> None:
+        self._options = options or {}
         self._seen: dict[str, tuple[int, int, News]] = {}
 
     def due(self, snapshot: Snapshot, job: Job, now: datetime, zone: tzinfo) -> bool:
-        """Tell whether a job is to be asked.
-
-        Args:
-            snapshot: The store.
-            job: The job.
-            now: The time, aware.
-            zone: The user's.
-
-        Returns:
-            True when it is.
-        """
+        """Return whether a job is to be asked for work now."""
+        options = self._options.get(job.name, JobOptions())
+        trigger = overridden(job.trigger, options)
         asked = read(snapshot, job.name)
-        wants_log = job.trigger.turns > 0 or job.trigger.session_end
+        if options.every_s and not _is_over(options.every_s, asked.at, now):
+            return False
+        wants_log = trigger.turns > 0 or trigger.session_end
         news = self._news(snapshot, job.name, asked.upto) if wants_log else News()
-        return due(job.trigger, asked, news, now, zone)
+        return due(trigger, asked, news, now, zone)
 
-    @staticmethod
-    def asked(snapshot: Snapshot, job: Job, now: datetime, zone: tzinfo) -> Cursor:
-        """Note that a job has been asked, and saw this much of the log.
-
-        Args:
-            snapshot: What it saw, or an earlier one.
-            job: The job.
-            now: The time, aware.
-            zone: The user's.
-
-        Returns:
-            The cursor to move.
-        """
+    def asked(self, snapshot: Snapshot, job: Job, now: datetime, zone: tzinfo) -> Cursor:
+        """Return the cursor that records that a job was asked with this view of the log."""
+        trigger = overridden(job.trigger, self._options.get(job.name, JobOptions()))
         before = read(snapshot, job.name)
-        return row(job.name, asked_now(job.trigger, before, snapshot.last_id(), now, zone))
+        return row(job.name, asked_now(trigger, before, snapshot.last_id(), now, zone))
 
     def _news(self, snapshot: Snapshot, job: str, since: int) -> News:
         start, upto, news = self._seen.get(job, (since, since, News()))
@@ -111,3 +80,79 @@ class Triggers:
         news = News(turns, ended)
         self._seen[job] = (start, upto, news)
         return news
+
+
+def overridden(trigger: Trigger, options: JobOptions) -> Trigger:
+    """Return a job's trigger with the user's ``at_hour`` or ``every_s`` in place of its own."""
+    if options.at_hour is not None:
+        return Trigger(at_hour=options.at_hour, weekday=trigger.weekday)
+    if options.every_s is not None and trigger.every_s:
+        return msgspec.structs.replace(trigger, every_s=options.every_s)
+    return trigger
+
+
+def due(trigger: Trigger, asked: LastAsked, news: News, now: datetime, zone: tzinfo) -> bool:
+    """Return whether any condition of a trigger holds."""
+    return (
+        0 < trigger.turns <= news.turns
+        or (trigger.session_end and news.ended)
+        or (trigger.every_s > 0 and _is_over(trigger.every_s, asked.at, now))
+        or (trigger.at_hour is not None and str(day_of(trigger, now, zone)) not in asked.days)
+    )
+
+
+def asked_now(
+    trigger: Trigger, asked: LastAsked, upto: int, now: datetime, zone: tzinfo
+) -> LastAsked:
+    """Return the record of a job that is asked now and can see the log up to ``upto``."""
+    days = asked.days
+    if trigger.at_hour is not None:
+        today = str(day_of(trigger, now, zone))
+        days = (*(day for day in days if day != today), today)[-KEPT_DAYS:]
+    return LastAsked(upto=upto, at=now, days=days)
+
+
+def day_of(trigger: Trigger, now: datetime, zone: tzinfo) -> date:
+    """Return the local date whose daily turn it is: the latest whose ``at_hour`` has come.
+
+    An hour skipped by the clocks has come with the next one; a repeated one comes once. Before the
+    hour it is the day before, so that a machine asleep at its hour catches up.
+    """
+    local = now.astimezone(zone)
+    day = local.date()
+    if local.hour < (trigger.at_hour or 0):
+        day = _back(day, 1)
+    if trigger.weekday is not None:
+        day = _back(day, (day.weekday() - trigger.weekday) % 7)
+    return day
+
+
+def cursor_name(job: str) -> str:
+    """Return the name of the cursor that records when a job was last asked."""
+    return f"asked/{job}"
+
+
+def read(snapshot: Snapshot, job: str) -> LastAsked:
+    """Return when a job was last asked; the default if the row is missing or unreadable."""
+    found = snapshot.cursor(cursor_name(job))
+    if found is None:
+        return LastAsked()
+    try:
+        kept = msgspec.json.decode(found.note or "{}", type=LastAsked)
+    except msgspec.MsgspecError:
+        kept = LastAsked()
+    return msgspec.structs.replace(kept, upto=found.position)
+
+
+def row(job: str, asked: LastAsked) -> Cursor:
+    """Return the cursor that stores when a job was asked."""
+    note = msgspec.json.encode(msgspec.structs.replace(asked, upto=0)).decode()
+    return Cursor(name=cursor_name(job), position=asked.upto, note=note)
+
+
+def _back(day: date, days: int) -> date:
+    return day - timedelta(days) if day.toordinal() > days else day
+
+
+def _is_over(every_s: float, since: datetime | None, now: datetime) -> bool:
+    return since is None or not 0 <= (now - since).total_seconds() < every_s

@@ -1,4 +1,4 @@
-"""What an LLM is: a prompt in, a checked value out."""
+"""The LLM protocol: a prompt in, a checked value out."""
 
 from typing import Generic, Protocol, TypeVar
 
@@ -18,6 +18,7 @@ class Prompt(Struct, frozen=True, kw_only=True):
             reads it once.
         max_tokens: Of the answer.
         temperature: 0 to 1.
+        model: Name of the model; "" for the configured one.
     """
 
     job: str
@@ -26,6 +27,7 @@ class Prompt(Struct, frozen=True, kw_only=True):
     user: str
     max_tokens: int = 512
     temperature: float = 0.1
+    model: str = ""
 
 
 class Answer(Struct, Generic[T], frozen=True, kw_only=True):
@@ -45,19 +47,26 @@ class Answer(Struct, Generic[T], frozen=True, kw_only=True):
 
 
 class LLM(Protocol):
-    """An LLM behind whatever server."""
+    """An LLM behind any kind of server.
+
+    An object of another package may lack ``remote``; it counts as remote then (``is_remote``).
+    """
 
     @property
     def prompt_tokens(self) -> int:
         """Tokens that a prompt may have, instruction included."""
 
+    @property
+    def remote(self) -> bool:
+        """Whether it runs on another machine; memories marked local-only are not sent there."""
+
     async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
-        """Ask. Cancelling it closes the connection, so that the server stops at once.
+        """Send a prompt. Cancelling closes the connection, so that the server stops at once.
 
         Args:
-            prompt: The question.
-            into: Type of the answer: a struct that forbids unknown fields; its JSON schema is what
-                the LLM is told.
+            prompt: The prompt.
+            into: Type of the answer: a struct that forbids unknown fields; its JSON schema is sent
+                to the LLM.
 
         Returns:
             The answer.
@@ -67,3 +76,8 @@ class LLM(Protocol):
             BadAnswerError: The answer cannot be used, after one repair.
             PromptTooLongError: The prompt is longer than the server reads.
         """
+
+
+def is_remote(llm: LLM) -> bool:
+    """Return whether an LLM runs on another machine; True for an object that does not say."""
+    return bool(getattr(llm, "remote", True))

@@ -3,7 +3,7 @@
 from loguru import logger
 from msgspec import Struct
 
-from slowcat_memory.providers.llm.breaker import AwayAwareLLM
+from slowcat_memory.providers.llm.breaker import CircuitBreakerLLM
 
 
 class ThinkingOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -42,7 +42,7 @@ class ThinkingOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     total_s: float = 120.0
 
 
-def open_llm(options: ThinkingOptions) -> AwayAwareLLM | None:
+def open_llm(options: ThinkingOptions) -> CircuitBreakerLLM | None:
     """Prepare the LLM; nothing is sent yet, and the server may be away.
 
     Args:
@@ -64,4 +64,4 @@ def open_llm(options: ThinkingOptions) -> AwayAwareLLM | None:
     from slowcat_memory.providers.llm.openai import OpenAILLM  # takes half a second
 
     llm = OpenAILLM(options)
-    return AwayAwareLLM(llm, llm.probe, close=llm.close)
+    return CircuitBreakerLLM(llm, llm.probe, close=llm.close)

@@ -20,8 +20,8 @@ from slowcat_memory.errors import (
     ProviderError,
     TranscriptError,
 )
-from slowcat_memory.providers.llm.base import LLM, Answer, Prompt
-from slowcat_memory.providers.llm.breaker import AwayAwareLLM
+from slowcat_memory.providers.llm.base import LLM, Answer, Prompt, is_remote
+from slowcat_memory.providers.llm.breaker import CircuitBreakerLLM
 from slowcat_memory.providers.llm.parsing import parse
 
 T = TypeVar("T", bound=Struct)
@@ -89,7 +89,7 @@ class RecordingLLM:
     @property
     def remote(self) -> bool:
         """Whether it is on another machine."""
-        return bool(getattr(self._inner, "remote", False))
+        return is_remote(self._inner)
 
     async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
         """Ask and write down; see ``LLM.complete``.
@@ -130,7 +130,7 @@ class RecordingLLM:
         Returns:
             What the LLM says, True when it does not know.
         """
-        return await self._inner.ready() if isinstance(self._inner, AwayAwareLLM) else True
+        return await self._inner.ready() if isinstance(self._inner, CircuitBreakerLLM) else True
 
     @property
     def seconds_until_probe(self) -> float:
@@ -154,9 +154,12 @@ class ReplayingLLM:
 
     Attributes:
         prompt_tokens: Tokens that a prompt may have: as when it was recorded.
+        remote: False: the file is on this machine.
         asked: How many prompts it was asked.
         missing: How many of them are not in the file.
     """
+
+    remote = False
 
     def __init__(self, path: Path) -> None:
         """Read a file.

@@ -99,7 +99,6 @@ class Namespace:
         self.version = 0
         with store.snapshot() as snapshot:
             self.searcher = self._load(snapshot)
-            self.tuning = tuning(snapshot, scope)  # as it was learned by then
 
     # ---------------------------------------------------------------- loading
 
@@ -497,17 +496,3 @@ def _link(links: Links, memory: Memory) -> None:
     except ValueError:  # of another version: it is read anew
         return
     links.put(read.id, read.turn, (one.entity for one in read.mentions))
-
-
-def tuning(snapshot: Snapshot, scope: str) -> Tuning:
-    """Read what was learned from a namespace's judged queries.
-
-    Args:
-        snapshot: The store.
-        scope: The namespace.
-
-    Returns:
-        What was learned; nothing where nothing was.
-    """
-    row = snapshot.cursor(tuning_name(scope))
-    return Tuning.read(row.note) if row else Tuning()

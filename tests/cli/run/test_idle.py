@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from slowcat_memory.cli.run.idle import describe, duration
-from slowcat_memory.idle.forecast import Forecast, foresee
+from slowcat_memory.idle.forecast import Forecast, forecast_of
 from slowcat_memory.records import Run, Task, Turn, WriteBatch
 from slowcat_memory.store import Store
 
@@ -144,17 +144,17 @@ def test_a_forecast_goes_by_what_each_job_took() -> None:
         ran(task("9"), "interrupted", ms=9000),
         ran(task("9"), "away", ms=1000),
     ]
-    now = foresee(tasks, runs)
+    now = forecast_of(tasks, runs)
     assert now == Forecast(
         left={"notes": 2, "other": 1}, dead={"notes": 1}, tokens_s=50.0, left_s=9.0
     )
     assert describe(now) == "3 left (notes 2, other 1), 50 tok/s, about 9 s"
 
 
-def test_without_a_run_nothing_is_foreseen() -> None:
-    now = foresee([task("1")], [])
+def test_without_a_run_nothing_is_forecast_ofn() -> None:
+    now = forecast_of([task("1")], [])
     assert now.left_s is None and describe(now) == "1 left (notes 1)"
-    assert foresee([], []).left_s is None and describe(foresee([], [])) == "nothing is due"
+    assert forecast_of([], []).left_s is None and describe(forecast_of([], [])) == "nothing is due"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from slowcat_memory.errors import (
     StoreFullError,
 )
 from slowcat_memory.idle.events import MemoryEvent
-from slowcat_memory.idle.job import Plan, Trigger
+from slowcat_memory.idle.job import JobOptions, Plan, Trigger
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.providers import Answer, Prompt
 from slowcat_memory.records import Cursor, Forget, WriteBatch
@@ -154,7 +154,7 @@ def test_a_job_is_asked_until_its_cursor_stands_still(rig):
 
 
 def test_a_cursor_that_never_stands_still_holds_nobody(rig, monkeypatch):
-    monkeypatch.setattr("slowcat_memory.idle.scheduler.loop.MOST_PLANS", 20)
+    monkeypatch.setattr("slowcat_memory.idle.scheduler.planner.MOST_PLANS", 20)
 
     class Spinning(Fake):
         def plan(self, context):
@@ -353,11 +353,8 @@ def test_a_step_that_returns_nonsense_or_hangs_is_a_failure(rig):
     one.say("a")
     assert one.done() == 0 and "TypeError" in one.tasks("dead")[0].error
 
-    class Slow(Fake):
-        class Options(Fake.Options):
-            timeout_s: float = 0.01
-
-    one = rig(Slow("slow", lambda task, context: asyncio.sleep(60)))
+    slow = IdleOptions(jobs={"slow": JobOptions(timeout_s=0.01)})
+    one = rig(Fake("slow", lambda task, context: asyncio.sleep(60)), options=slow)
     assert one.done() == 0
     assert [t.error for t in one.tasks("dead") if t.job == "slow"] == ["TimeoutError"]
 
@@ -422,7 +419,7 @@ def test_pre_emption_at_every_await_leaves_nothing_half_done(rig, at):
 
 
 def test_a_step_that_will_not_end_is_left_behind_and_never_written(rig, monkeypatch):
-    monkeypatch.setattr("slowcat_memory.idle.scheduler.step.STUBBORN_S", 0.01)
+    monkeypatch.setattr("slowcat_memory.idle.scheduler.step.CANCEL_GRACE_S", 0.01)
     one, freed = None, asyncio.Event()
 
     async def stubborn(task, context):

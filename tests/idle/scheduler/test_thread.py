@@ -7,7 +7,7 @@ from datetime import UTC
 
 import pytest
 
-from slowcat_memory.idle.context import Contexts, Parts
+from slowcat_memory.idle.context import Contexts, JobDeps
 from slowcat_memory.idle.scheduler import tracing
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.idle.scheduler.options import IdleOptions
@@ -27,7 +27,7 @@ def host(rig):
 
     def start(*jobs, **given) -> tuple[Rig, IdleThread]:
         one = rig(options=OPTIONS)
-        one.gate = type(one.gate)(OPTIONS.gate)
+        one.gate = type(one.gate)(OPTIONS)
         one.say("a")
         thread = IdleThread(
             lambda: IdleLoop(one.store, jobs, one.gate, one.contexts, options=OPTIONS), **given
@@ -162,7 +162,7 @@ def test_texts_are_embedded_in_slices(tmp_path):
         return model.encode_tokens(texts)
 
     texts = [f"text {n}" for n in range(20)]
-    parts = Parts(
+    parts = JobDeps(
         store=None, upkeep=None, clock=None, zone=UTC, scopes=list, embed=embed,
         space=lambda: model.key,
     )  # type: ignore[arg-type]  # fmt: skip
@@ -171,7 +171,7 @@ def test_texts_are_embedded_in_slices(tmp_path):
     assert sizes == [8, 8, 4] and len(made.tokens) == 20
     assert (made.vectors == model.encode(texts)).all()
     assert contexts(Fake()).space == "hashed-words/16"
-    none = Contexts(Parts(store=None, upkeep=None, clock=None, zone=UTC, scopes=list))  # type: ignore[arg-type]
+    none = Contexts(JobDeps(store=None, upkeep=None, clock=None, zone=UTC, scopes=list))  # type: ignore[arg-type]
     assert len(asyncio.run(none(Fake()).embed(texts)).vectors) == 0
     contexts.close()
     none.close()
@@ -209,5 +209,5 @@ def test_a_step_is_a_span_without_a_text(rig):
 def test_without_the_library_nothing_is_traced(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "opentelemetry", None)
     assert tracing.find_tracer() is None
-    with tracing.span(task("x"), None) as note:
+    with tracing.step_span(task("x"), None) as note:
         note("done", None)

@@ -4,7 +4,7 @@ import pytest
 from msgspec import Struct
 
 from slowcat_memory.errors import BadAnswerError, EndpointError
-from slowcat_memory.providers import AwayAwareLLM, Prompt
+from slowcat_memory.providers import CircuitBreakerLLM, Prompt
 from slowcat_memory.testing import ScriptedLLM
 
 PROMPT = Prompt(job="notes", version=1, system="s", user="u")
@@ -21,7 +21,7 @@ class Server:
         self.now, self.there, self.probes = 0.0, True, 0
         self.error: Exception = EndpointError("away")
         self.inner = ScriptedLLM(lambda prompt: {"note": "x"} if self.there else self.error)
-        self.llm = AwayAwareLLM(self.inner, self.probe, lambda: self.now, lambda: 0.5)
+        self.llm = CircuitBreakerLLM(self.inner, self.probe, lambda: self.now, lambda: 0.5)
 
     async def probe(self) -> bool:
         self.probes += 1
@@ -106,7 +106,7 @@ def test_bad_answers_are_no_absence() -> None:
     async def run() -> None:
         server = Server()
         server.inner = ScriptedLLM(lambda prompt: "no")
-        llm = AwayAwareLLM(server.inner, server.probe)
+        llm = CircuitBreakerLLM(server.inner, server.probe)
         for _ in range(5):
             with pytest.raises(BadAnswerError):
                 await llm.complete(PROMPT, Note)

@@ -10,14 +10,12 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.feedback.tuning import Tuning, tuning_name
 from slowcat_memory.core.text.normalize import estimate_tokens, neutralise
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.feedback import shared
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Cursor, Made, Memory, Task, Turn, WriteBatch
-from slowcat_memory.store import Snapshot
 
 MOST = 12  # memories of a prompt; beyond them next to nothing answers
 MOST_CHARS = 240  # of a memory, and of the query
@@ -78,7 +76,6 @@ class Rerank:
         with context.snapshot() as snapshot:
             cursor = snapshot.cursor(self.name)
             after = cursor.position if cursor else max(0, snapshot.last_id() - options.newest)
-            scopes = frozenset(name for name in scopes if not withdrawn(snapshot, name))
             turns, upto = shared.said_since(snapshot, after)
             queries = [turn for turn in turns if shared.is_query(turn) and turn.scope in scopes]
             tasks = tuple(
@@ -122,20 +119,6 @@ class Rerank:
         made = Made(job=self.name, version=self.version, model=answer.model)
         speakers = [memory.speaker for memory, _ in memories]
         return await shared.keep(turn, judged, speakers, (turn.id,), made, options.kept, context)
-
-
-def withdrawn(snapshot: Snapshot, scope: str) -> bool:
-    """Tell whether the judge was found to judge at random there (see ``jobs.tune``).
-
-    Args:
-        snapshot: The store.
-        scope: The namespace.
-
-    Returns:
-        Whether it is not asked any more.
-    """
-    row = snapshot.cursor(tuning_name(scope))
-    return row is not None and Tuning.read(row.note).withdrawn == Rerank.version
 
 
 def ask(turn: Turn, memories: list[Memory], room: int) -> tuple[Prompt, int]:

@@ -1,0 +1,156 @@
+"""Jobs that keep the store and its indexes in order, without an LLM: one table, one class.
+
+- ``erase``: removes from the files what the user had forgotten, once it can no longer be undone.
+  Recall stopped showing it when the command was given.
+- ``retention``: erases what may be kept for a limited time only: guests' turns and, if configured,
+  old turns.
+- ``seal``: rebuilds a namespace's sealed index once its tail has grown. A child process builds and
+  reads the store itself; recall goes on with the old index.
+- ``reembed``: replaces draft vectors by exact ones, and makes all of them anew after a change of
+  model. Vectors of two models are never compared, so until then those texts are found by words.
+- ``ageing``: moves old texts into compressed blocks (``core.retention.tiering``).
+
+A step writes nothing through the loop: each function has transactions of its own.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+from slowcat_memory.core.retention.retention import RetentionOptions
+from slowcat_memory.idle.job import JobContext, Needs, NoOptions, Plan, Trigger, Upkeep
+from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, touched
+from slowcat_memory.records import Task, WriteBatch
+
+Stop = Callable[[], bool]
+
+
+class UpkeepRow(Struct, frozen=True, kw_only=True):
+    """One row of the table.
+
+    Attributes:
+        name: The job's name.
+        every_s: Seconds between two looks; the end of a session triggers one as well.
+        run: Does the work for a scope ("" for the whole store), blocking, in short transactions
+            between which it asks ``stop``.
+        due: Whether a task is worth making for a scope.
+        mark: Makes a job work by namespace, on those that changed since its last look, and on all
+            of them when the mark differs from the last one. None from it: nothing can be done now.
+        derived: Whether memories and vectors count as a change, besides turns.
+        rank: Of the tasks.
+        options: The job's knobs.
+    """
+
+    name: str
+    every_s: float
+    run: Callable[[Upkeep, str, Stop], Any]
+    due: Callable[[JobContext, str], bool] = lambda context, scope: True
+    mark: Callable[[JobContext], str | None] | None = None
+    derived: bool = True
+    rank: int = 50
+    options: type[Struct] = NoOptions
+
+
+def _undo_has_expired(context: JobContext, scope: str) -> bool:
+    with context.snapshot() as snapshot:
+        commands = snapshot.commands()
+    return any(one.state == "done" and one.due and one.due <= context.now for one in commands)
+
+
+def _seal(upkeep: Upkeep, scope: str, stop: Stop) -> None:
+    if upkeep.seal_due(scope):
+        upkeep.seal(scope)
+
+
+def _embed(upkeep: Upkeep, scope: str, stop: Stop) -> None:
+    if upkeep.embed_due(scope):
+        upkeep.embed(scope, stop=stop)
+
+
+def _spaces(context: JobContext) -> str | None:
+    return f"{context.space} {context.token_space}" if context.space else None
+
+
+def _today(context: JobContext) -> str:
+    return context.now.astimezone(context.zone).date().isoformat()
+
+
+TABLE = (
+    UpkeepRow(
+        name="erase",
+        every_s=60.0,
+        due=_undo_has_expired,
+        run=lambda upkeep, scope, stop: upkeep.erase_due(),
+        rank=0,
+    ),
+    UpkeepRow(
+        name="retention",
+        every_s=300.0,
+        due=lambda context, scope: context.upkeep.expired(),
+        run=lambda upkeep, scope, stop: upkeep.erase_expired(),
+        rank=0,
+        options=RetentionOptions,
+    ),
+    UpkeepRow(
+        name="seal",
+        every_s=300.0,
+        mark=lambda context: context.space,
+        due=lambda context, scope: context.upkeep.seal_due(scope),
+        run=_seal,
+    ),
+    # After the jobs that write texts: their vectors are made with the others.
+    UpkeepRow(name="reembed", every_s=3600.0, mark=_spaces, run=_embed, rank=60),
+    UpkeepRow(
+        name="ageing",
+        every_s=900.0,
+        mark=_today,
+        derived=False,
+        run=lambda upkeep, scope, stop: upkeep.age(scope, stop),
+    ),
+)
+
+
+class UpkeepJob:
+    """The job of one row; see ``Job``."""
+
+    version = 1
+    needs: Needs = "nothing"
+
+    def __init__(self, row: UpkeepRow) -> None:
+        self._row = row
+        self.name = row.name
+        self.trigger = Trigger(session_end=True, every_s=row.every_s)
+        self.Options = row.options
+
+    def plan(self, context: JobContext) -> Plan | None:
+        """Make a task for the store, or one for each namespace that changed; see ``Job``."""
+        row = self._row
+        if row.mark is None:
+            return Plan(tasks=(self._task("", context),)) if row.due(context, "") else None
+        mark = row.mark(context)
+        if mark is None:
+            return None
+        with context.snapshot() as snapshot:
+            cursor = cursor_of(row.name, now_seen(snapshot, mark))
+            scopes = touched(snapshot, row.name, mark, context.scopes(), made=row.derived)
+        if not scopes:
+            return None
+        tasks = tuple(self._task(scope, context) for scope in scopes if row.due(context, scope))
+        return Plan(tasks=tasks, cursor=cursor, more=False)
+
+    async def step(self, task: Task, context: JobContext) -> WriteBatch:
+        """Do the work of one task; see ``Job``."""
+        await context.blocking(self._row.run, context.upkeep, task.scope, context.interrupted)
+        return WriteBatch()
+
+    def _task(self, scope: str, context: JobContext) -> Task:
+        row = self._row
+        return Task(
+            id=f"{row.name}/{scope}/",
+            job=row.name,
+            key="",
+            scope=scope,
+            created=context.now,
+            rank=row.rank,
+        )

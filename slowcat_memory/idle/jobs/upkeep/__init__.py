@@ -1,1 +1,0 @@
-"""Jobs that keep the store and indexes in order, without an LLM."""

@@ -1,0 +1,124 @@
+"""Asks jobs what is due and stores their tasks, so that a restart finds them."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from datetime import datetime
+
+from loguru import logger
+
+from slowcat_memory.idle.job import Job, JobContext, Plan
+from slowcat_memory.idle.scheduler.idle_gate import IdleGate
+from slowcat_memory.idle.scheduler.options import IdleOptions
+from slowcat_memory.idle.scheduler.results import BACKOFF_GROWTH, describe_error
+from slowcat_memory.idle.scheduler.triggers import Triggers
+from slowcat_memory.metrics import Metrics
+from slowcat_memory.providers import CircuitBreaker
+from slowcat_memory.records import WriteBatch
+from slowcat_memory.store import Store
+
+MOST_PLANS = 1000  # of one job in a row: a cursor that runs in a circle must not block the others
+
+
+class Planner:
+    """Asks jobs for tasks when their triggers say so. A job whose plan fails is asked later."""
+
+    def __init__(
+        self,
+        store: Store,
+        gate: IdleGate,
+        context_of: Callable[[Job], JobContext],
+        options: IdleOptions,
+        clock: Callable[[], datetime],
+        metrics: Metrics,
+        on_change: Callable[[], None],
+    ) -> None:
+        self._store, self._gate, self._context_of = store, gate, context_of
+        self._options, self._clock, self._metrics = options, clock, metrics
+        self._on_change = on_change  # called when tasks or cursors were stored
+        self._triggers = Triggers(options.jobs)
+        self._plans_in_a_row: dict[str, int] = {}
+        self._plan_failures: dict[str, CircuitBreaker] = {}
+
+    async def plan(self, jobs: Iterable[Job], forced: set[str]) -> bool:
+        """Ask the jobs whose triggers fired, while the gate is open.
+
+        Args:
+            jobs: All jobs that may be asked.
+            forced: Names of jobs to ask whatever their triggers say; a job is removed from it once
+                it has nothing more to look at, or cannot be asked.
+
+        Returns:
+            Whether any job is to be asked again at once.
+        """
+        again = False
+        for job in jobs:
+            if self._gate.opens_in():
+                break
+            context, now = self._context_of(job), self._clock()
+            if not has_requirements(job, context) or not self._breaker(job).allows():
+                forced.discard(job.name)
+                continue
+            with self._store.snapshot() as snapshot:
+                due = self._triggers.due(snapshot, job, now, context.zone)
+            if due or job.name in forced:
+                more = await self._ask(job, context)
+                again |= more
+                if not more:
+                    forced.discard(job.name)
+        return again
+
+    async def _ask(self, job: Job, context: JobContext) -> bool:
+        """Ask one job; return whether to ask it again at once."""
+        with self._store.snapshot() as before:
+            asked = self._triggers.asked(before, job, self._clock(), context.zone)
+        try:
+            plan = job.plan(context)
+        except Exception as error:  # affects this job alone
+            self._breaker(job).failed()
+            self._metrics.count("idle_plan_failures")
+            logger.warning(f"Planning the idle job {job.name} failed: {describe_error(error)}")
+            return False
+        self._breaker(job).succeeded()
+        moves = self._moves(plan)
+        if plan is not None and (plan.tasks or moves):
+            await self._write(job.name, WriteBatch(tasks=plan.tasks, cursor=plan.cursor))
+            self._on_change()
+        # A job that moved its cursor may have looked at a part only: ask until it stands still.
+        if self._count(job.name, moves and plan is not None and plan.more):
+            return True
+        await self._write(job.name, WriteBatch(cursor=asked))
+        return False
+
+    def _moves(self, plan: Plan | None) -> bool:
+        if plan is None or plan.cursor is None:
+            return False
+        with self._store.snapshot() as snapshot:
+            return snapshot.cursor(plan.cursor.name) != plan.cursor
+
+    def _count(self, job: str, more: bool) -> bool:
+        """Count plans in a row; return whether to ask again at once."""
+        plans = self._plans_in_a_row.get(job, 0) + 1 if more else 0
+        again = 0 < plans < MOST_PLANS
+        self._plans_in_a_row[job] = plans if again else 0
+        return again
+
+    def _breaker(self, job: Job) -> CircuitBreaker:
+        if job.name not in self._plan_failures:
+            self._plan_failures[job.name] = CircuitBreaker(
+                failures=1,
+                first_wait_s=self._options.backoff_s,
+                longest_wait_s=self._options.backoff_most_s,
+                growth=BACKOFF_GROWTH,
+                clock=lambda: self._clock().timestamp(),
+            )
+        return self._plan_failures[job.name]
+
+    async def _write(self, job: str, batch: WriteBatch) -> None:
+        await asyncio.wrap_future(self._store.apply(job, batch).future)
+
+
+def has_requirements(job: Job, context: JobContext) -> bool:
+    """Return whether the LLM or embedding model that a job needs is configured."""
+    if job.needs == "llm":
+        return context.llm is not None
+    return job.needs == "nothing" or context.space != ""

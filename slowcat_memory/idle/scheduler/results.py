@@ -1,0 +1,155 @@
+"""What is written after a step: its result, or the task's next try; and the run for the run log."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from loguru import logger
+from msgspec.structs import replace
+
+from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.errors import PromptTooLongError, SlowcatError
+from slowcat_memory.idle.context import CountingLLM
+from slowcat_memory.idle.job import Job
+from slowcat_memory.idle.scheduler.options import IdleOptions
+from slowcat_memory.idle.scheduler.step import StepResult
+from slowcat_memory.records import Memory, Run, RunOutcome, Task, WriteBatch
+from slowcat_memory.store import Snapshot
+
+BACKOFF_GROWTH = 4.0
+MOST_ERROR_CHARS = 200
+
+
+def batch_of(
+    job: Job,
+    task: Task,
+    result: StepResult,
+    snapshot: Snapshot,
+    now: datetime,
+    options: IdleOptions,
+) -> WriteBatch:
+    """Turn the result of a step that returned or failed into what is to be written.
+
+    Args:
+        job: The job.
+        task: Its task.
+        result: Of the step.
+        snapshot: The store.
+        now: The time, aware.
+        options: How often, and how soon, a task is tried again.
+
+    Returns:
+        The step's own batch with its task done; the parts of a task that was too long; or the task
+        with its next try.
+    """
+    if result.batch is not None:
+        memories = mark_local_only(result.batch.memories, snapshot)
+        return replace(result.batch, memories=memories, done=task.id)
+    error = result.error
+    assert error is not None
+    if isinstance(error, PromptTooLongError) and (parts := _split(job, task)):
+        return WriteBatch(done=task.id, tasks=parts)
+    logger.warning(f"The idle job {job.name} failed: {describe_error(error)}")
+    after = after_failure(task, describe_error(error), now, options)
+    # Deleted and added again, so that a task that was forgotten meanwhile stays deleted.
+    return WriteBatch(done=task.id, tasks=(after,), retask=True)
+
+
+def run_of(
+    task: Task, result: StepResult, batch: WriteBatch, llm: CountingLLM | None, began: datetime
+) -> Run:
+    """Return the row of the run log for a step.
+
+    Args:
+        task: Its task.
+        result: Of the step.
+        batch: What will be written.
+        llm: The step's LLM, which counted its tokens; None without one.
+        began: When the step began.
+    """
+    return Run(
+        task=task.id,
+        job=task.job,
+        at=began,
+        ms=round(result.ms, 1),
+        outcome=_outcome(result, batch),
+        model=llm.model if llm else "",
+        tokens_in=llm.tokens_in if llm else 0,
+        tokens_out=llm.tokens_out if llm else 0,
+        made=sum(map(len, (batch.memories, batch.drop, batch.contexts, batch.keys))),
+        error=describe_error(result.error) if result.error else "",
+    )
+
+
+def after_failure(task: Task, error: str, now: datetime, options: IdleOptions) -> Task:
+    """Return a failed task with the time of its next try, or dead after the last one."""
+    attempts = task.attempts + 1
+    failed = replace(task, attempts=attempts, error=error)
+    if attempts >= options.tries:
+        return replace(failed, not_before=None, state="dead")
+    return replace(failed, not_before=now + timedelta(seconds=backoff_s(attempts, options)))
+
+
+def backoff_s(attempts: int, options: IdleOptions) -> float:
+    """Return the seconds to wait after this many failures (at least one)."""
+    steps = min(attempts - 1, 30)  # beyond any limit, within what a float holds
+    return min(options.backoff_s * BACKOFF_GROWTH**steps, options.backoff_most_s)
+
+
+def revived(task: Task) -> Task:
+    """Return a dead task waiting again, with all its tries; its last error stays readable."""
+    return replace(task, state="waiting", attempts=0, not_before=None)
+
+
+def describe_error(error: BaseException) -> str:
+    """Return an error's type, and its message only if it is one of ours.
+
+    Messages of this package hold no memory text; those of other code may.
+    """
+    name = type(error).__name__
+    if isinstance(error, SlowcatError):
+        return f"{name}: {error.message}"[:MOST_ERROR_CHARS]
+    return name
+
+
+def mark_local_only(memories: Iterable[Memory], snapshot: Snapshot) -> tuple[Memory, ...]:
+    """Mark memories as local-only that were made from a turn that must not leave this machine.
+
+    Args:
+        memories: About to be written.
+        snapshot: The store, which holds their source turns.
+    """
+    known = dict[tuple[str, int], bool]()
+
+    def is_local(scope: str, turn: int) -> bool:
+        if (scope, turn) not in known:
+            chunk = snapshot.memory(scope, chunk_id(turn))
+            known[scope, turn] = chunk is not None and chunk.local_only
+        return known[scope, turn]
+
+    return tuple(
+        replace(one, local_only=True)
+        if not one.local_only and any(is_local(one.scope, turn) for turn in one.sources)
+        else one
+        for one in memories
+    )
+
+
+def _split(job: Job, task: Task) -> tuple[Task, ...]:
+    """Return the parts of a task that was too long; none if the job cannot split it."""
+    split = getattr(job, "split", None)
+    try:
+        parts = tuple(split(task)) if split else ()
+    except Exception as error:
+        logger.warning(f"The idle job {job.name} cannot split a task: {describe_error(error)}")
+        return ()
+    return parts if all(part.id != task.id for part in parts) else ()
+
+
+def _outcome(result: StepResult, batch: WriteBatch) -> RunOutcome:
+    if result.ended == "interrupted":
+        return "interrupted"
+    if result.ended == "returned":
+        return "done"
+    if not batch.done:
+        return "away"
+    return "dead" if any(task.state == "dead" for task in batch.tasks) else "retry"

@@ -1,0 +1,189 @@
+"""Each field of ``[jobs.NAME]`` is honoured for any job."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import pytest
+
+from slowcat_memory.errors import ConfigError
+from slowcat_memory.idle.job import JobOptions, Trigger
+from slowcat_memory.idle.registry import BUILT_IN, check_jobs
+from slowcat_memory.idle.scheduler.options import IdleOptions
+from slowcat_memory.idle.scheduler.triggers import overridden
+from slowcat_memory.providers import Answer, Prompt
+from slowcat_memory.records import Cursor
+from tests.support.idle_doubles import NOW, Fake
+
+
+class LLM:
+    prompt_tokens, remote = 1000, False
+
+    def __init__(self) -> None:
+        self.prompts: list[Prompt] = []
+
+    async def complete(self, prompt, into):
+        self.prompts.append(prompt)
+        return Answer(value=into(), model=prompt.model or "default", tokens_in=1)
+
+
+def set_for(name: str, **given) -> IdleOptions:
+    return IdleOptions(jobs={name: JobOptions(**given)})
+
+
+def asked_at(one, job: Fake, hours: int) -> list[datetime]:
+    """Run in the background for some hours; return when the job was asked."""
+    times, plan = [], job.plan
+
+    def timed(context):
+        times.append(one.clock())
+        return plan(context)
+
+    job.plan = timed
+
+    async def scenario() -> None:
+        running = asyncio.create_task(one.loop.run())
+        end = one.clock() + timedelta(hours=hours)
+        while one.clock() < end:
+            await asyncio.sleep(0)
+        running.cancel()
+
+    asyncio.run(asyncio.wait_for(scenario(), 60))
+    return times
+
+
+def test_job_options_enabled_false_runs_neither_plans_nor_waiting_tasks(rig) -> None:
+    job, other = Fake(), Fake("other")
+    one = rig(job, other, options=set_for("fake", enabled=False))
+    one.say("a")
+    assert one.done() == 0 and job.plans == 0 and job.steps == []
+    assert other.steps == ["1"]
+    assert one.done(jobs=["fake"]) == 0 and job.plans == 0
+    with pytest.raises(KeyError):
+        one.done(jobs=["unknown"])
+
+
+@pytest.mark.parametrize("enabled", [None, True])
+def test_job_options_enabled_is_the_default(rig, enabled) -> None:
+    job = Fake()
+    one = rig(job, options=set_for("fake", enabled=enabled))
+    one.say("a")
+    assert one.done() == 0 and job.steps == ["1"]
+
+
+def test_job_options_every_s_is_the_least_time_between_two_looks(rig) -> None:
+    """It holds whatever the trigger; here a turn a minute would trigger the job each time."""
+
+    class Talkative(Fake):
+        def plan(self, context):
+            return None
+
+    options = msgspec.structs.replace(set_for("fake", every_s=1800), rest_s=60)
+    job = Talkative(trigger=Trigger(every_s=60))
+    one = rig(job, options=options)
+    times = asked_at(one, job, hours=2)
+    gaps = [(b - a).total_seconds() for a, b in zip(times, times[1:], strict=False)]
+    assert len(times) == 4 and all(1800 <= gap <= 1860 for gap in gaps)
+
+
+def test_job_options_every_s_delays_a_trigger_by_turns(rig) -> None:
+    options = msgspec.structs.replace(set_for("fake", every_s=1800), rest_s=60)
+    job = Fake(trigger=Trigger(turns=1))
+    one = rig(job, options=options)
+    behave = []
+
+    def say_more(task, context):
+        behave.append(task.key)
+        one.store.flush(None)
+
+    job._behave = say_more
+    one.say("a")
+    times = asked_at(one, job, hours=1)
+    one.say("b")
+    times += asked_at(one, job, hours=1)
+    assert len(behave) == 2
+    assert times and (times[-1] - times[0]).total_seconds() >= 1800
+
+
+def test_job_options_at_hour_replaces_the_trigger(rig) -> None:
+    options = msgspec.structs.replace(set_for("fake", at_hour=3), rest_s=600)
+    job = Fake(trigger=Trigger(turns=1, session_end=True, every_s=60))
+    one = rig(job, options=options)
+    one.store.apply("t", write_asked_today(one)).wait()
+    one.say("a")
+    times = asked_at(one, job, hours=48)
+    assert {time.astimezone(UTC).hour for time in times} == {3}
+    assert len({time.date() for time in times}) == 2
+
+
+def write_asked_today(one):
+    """The turn of the day before NOW was taken, so that the next one is tomorrow's."""
+    from slowcat_memory.idle.scheduler.triggers import LastAsked, row
+    from slowcat_memory.records import WriteBatch
+
+    cursor: Cursor = row("fake", LastAsked(at=NOW, days=(NOW.date().isoformat(),)))
+    return WriteBatch(cursor=cursor)
+
+
+def test_overridden_keeps_the_weekday_and_ignores_every_s_without_an_interval() -> None:
+    weekly = Trigger(at_hour=4, weekday=6)
+    assert overridden(weekly, JobOptions(at_hour=2)) == Trigger(at_hour=2, weekday=6)
+    assert overridden(Trigger(turns=5), JobOptions(every_s=60)) == Trigger(turns=5)
+    assert overridden(Trigger(every_s=5), JobOptions(every_s=60)).every_s == 60
+    assert overridden(weekly, JobOptions()) == weekly
+
+
+def test_job_options_timeout_s_bounds_a_step(rig) -> None:
+    slow = Fake("slow", lambda task, context: asyncio.sleep(60))
+    one = rig(slow, options=set_for("slow", timeout_s=0.01))
+    one.say("a")
+    assert one.done() == 0
+    assert [task.error for task in one.tasks("dead")] == ["TimeoutError"]
+
+
+class Empty(msgspec.Struct, forbid_unknown_fields=True):
+    pass
+
+
+def test_job_options_model_and_max_tokens_reach_the_request(rig) -> None:
+    async def ask(task, context):
+        prompt = Prompt(job="fake", version=1, system="s", user="u", max_tokens=100)
+        await context.llm.complete(prompt, Empty)
+
+    llm = LLM()
+    chosen, other = Fake("chosen", ask, needs="llm"), Fake("other", ask, needs="llm")
+    options = set_for("chosen", model="small", max_tokens=7)
+    one = rig(chosen, other, options=options, parts={"llm": llm})
+    one.say("a")
+    assert one.done() == 0
+    asked = {(prompt.model, prompt.max_tokens) for prompt in llm.prompts}
+    assert asked == {("small", 7), ("", 100)}
+    with one.store.snapshot() as snapshot:
+        assert {run.job: run.model for run in snapshot.runs()} == {
+            "chosen": "small", "other": "default"
+        }  # fmt: skip
+
+
+def test_check_jobs_lists_the_names_for_an_unknown_one() -> None:
+    check_jobs({job.name: JobOptions() for job in BUILT_IN})
+    with pytest.raises(ConfigError) as raised:
+        check_jobs({"fact": JobOptions()})
+    assert "jobs.fact" in raised.value.message
+    assert "Did you mean facts?" in raised.value.hint
+    assert all(job.name in raised.value.hint for job in BUILT_IN)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"at_hour": 24}, {"every_s": 0}, {"timeout_s": 0}, {"max_tokens": 0}, {"unknown": 1}]
+)
+def test_job_options_out_of_range_are_refused(wrong) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert(wrong, JobOptions)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"from_hour": 25}, {"grace_s": -1}, {"tries": 0}, {"tokens_per_hour": -1}]
+)
+def test_idle_options_out_of_range_are_refused(wrong) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert(wrong, IdleOptions)
