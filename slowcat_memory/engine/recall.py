@@ -135,7 +135,7 @@ class Asking(Parts):
             self.zone,
             self.config.pack,
             self._cut(found),
-            language=self.config.index.language,
+            language=self.config.memory.language,
             unknown=found.unknown,
             asks_time=found.asks_time,
         )
@@ -143,7 +143,12 @@ class Asking(Parts):
     def _cut(self, found: Recollection) -> Cut:
         """Cut a long memory to what was asked for."""
         return lambda text, limit: relevant(
-            text, found.words, self._tokenizer, limit, self.config.extract
+            text,
+            found.words,
+            self._tokenizer,
+            limit,
+            self.config.extract,
+            self.config.memory.language,
         )
 
     def note_recall(self, turn: Turn, found: Recollection, packed: Packed) -> None:

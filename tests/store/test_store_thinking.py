@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory.chunk import spoken
-from slowcat_memory.core.text.digest import digest
+from slowcat_memory.core.text.normalize import digest
 from slowcat_memory.errors import StoreError
 from slowcat_memory.records import (
     Context,

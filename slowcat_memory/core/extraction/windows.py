@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import tzinfo
 
-from slowcat_memory.core.query.follow_up import EMPTY
+from slowcat_memory.core.language.english.vocabulary import EMPTY
 from slowcat_memory.core.text.rare_words import worth_knowing
 from slowcat_memory.records import Turn
 

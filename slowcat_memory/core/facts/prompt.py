@@ -18,10 +18,11 @@ from slowcat_memory.core.extraction.evidence import asks, dated, needed, quoted,
 from slowcat_memory.core.extraction.grounding import Ground, ground, strays
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.prompt_record import fenced
-from slowcat_memory.core.extraction.stated import LANGUAGES, Stated, stated
+from slowcat_memory.core.extraction.stated import Stated, stated
 from slowcat_memory.core.facts.durability import keepable
 from slowcat_memory.core.facts.fact import TYPES, Confidence, Drawn
 from slowcat_memory.core.graph.relations import fold
+from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.text.normalize import clean, fingerprint, neutralise
 from slowcat_memory.records import Memory, Turn
 
@@ -266,7 +267,9 @@ def ruled(turn: Turn) -> list[Stated]:
     """
     if turn.role != "user":
         return []
-    found = [one for name in LANGUAGES for one in stated(turn.text, turn.speaker, name)]
+    found = [
+        one for language in LANGUAGES for one in stated(turn.text, turn.speaker, language.name)
+    ]
     return list(dict.fromkeys(found))
 
 

@@ -19,7 +19,8 @@ from slowcat_memory.core.extraction.predicates import PREFERRED, canonical, obje
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.graph.readings import Mention, Statement
 from slowcat_memory.core.graph.relations import Confidence, fold
-from slowcat_memory.core.text.normalize import STOP_WORDS, clean, fingerprint
+from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
+from slowcat_memory.core.text.normalize import clean, fingerprint
 from slowcat_memory.core.time import expressions
 from slowcat_memory.records import Turn
 

@@ -6,10 +6,11 @@ from datetime import datetime, tzinfo
 
 from slowcat_memory.core.extraction.predicates import canonical, object_type
 from slowcat_memory.core.extraction.prompt_injection import injected
-from slowcat_memory.core.extraction.stated import LANGUAGES, Stated, stated
+from slowcat_memory.core.extraction.stated import Stated, stated
 from slowcat_memory.core.graph.prompt import Read, tidy
 from slowcat_memory.core.graph.readings import Mention, Statement
 from slowcat_memory.core.graph.relations import fold
+from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.time import expressions
 from slowcat_memory.records import Turn
 
@@ -36,7 +37,11 @@ def read_by_rule(turn: Turn, zone: tzinfo, known: Mapping[str, str] = {}) -> Rea
     """
     if turn.role != "user" or injected(turn.text):
         return None
-    found = {one: None for name in LANGUAGES for one in stated(turn.text, turn.speaker, name)}
+    found = {
+        one: None
+        for language in LANGUAGES
+        for one in stated(turn.text, turn.speaker, language.name)
+    }
     kinds = {**known, fold(turn.speaker): "person"}
     mentions = {fold(turn.speaker): Mention(turn.speaker, "person")}
     told = list[Statement]()

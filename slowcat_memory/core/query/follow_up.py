@@ -12,25 +12,13 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from slowcat_memory.core.text.normalize import STOP_WORDS
+from slowcat_memory.core.language.english.vocabulary import (
+    AUXILIARIES,
+    EMPTY,
+    PRONOUNS,
+    QUESTION_WORDS,
+)
 
-QUESTION_WORDS = "who|whom|whose|what|which|where|when|why|how"
-_AUXILIARIES = (
-    "do|does|did|is|are|was|were|has|have|had|can|could|will|would|shall|should|may|might|must"
-)
-PRONOUNS = frozenset(
-    """he him his she her hers they them their theirs it its that this those these there then one ones
-    himself herself themselves""".split()
-)
-# Words that say nothing of what is asked for.
-EMPTY = STOP_WORDS | frozenset(
-    """said say says tell told think thought know knew happen happened happens mean meant go went get
-    got like also again more really still ever yes yeah yep no nope ok okay sure right well oh ah hm hmm um uh
-    please thanks thank hi hello hey now next thing things something anything else too let lets us
-    remind remember recall explain continue sorry again good great cool nice exactly much many way
-    maybe actually course wait want make made give gave take took come came see saw look did else
-    never always only one ones first last""".split()
-)
 _LEANS = re.compile(  # beginnings that lean on what was said before
     r"(?:so |okay |ok |oh |hm+ |yes |no )?(?:and|or|but|what about|how about|why not|which one|"
     r"what else|who else|where else|anything else|tell me more|more about)\b",
@@ -39,9 +27,9 @@ _LEANS = re.compile(  # beginnings that lean on what was said before
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _SENTENCE = re.compile(r"[^.!?…;。！？؟\n]+[.!?…;。！？؟]*")
 _CLAUSES = re.compile(
-    rf",?\s+(?:and|or|but)\s+(?=(?:also\s+|then\s+)?(?:(?:{QUESTION_WORDS})\b|(?:{_AUXILIARIES})\s+"
+    rf",?\s+(?:and|or|but)\s+(?=(?:also\s+|then\s+)?(?:(?:{QUESTION_WORDS})\b|(?:{AUXILIARIES})\s+"
     r"(?:(?:i|you|he|she|it|we|they|the|my|your|his|her|our|their)\b|(?-i:[A-Z]))))"
-    rf"|,\s+(?=(?:{QUESTION_WORDS})\s+(?:{_AUXILIARIES})\b)",
+    rf"|,\s+(?=(?:{QUESTION_WORDS})\s+(?:{AUXILIARIES})\b)",
     re.IGNORECASE,
 )
 _BOTH = re.compile(
@@ -54,7 +42,7 @@ _NAMES = re.compile(
 _OR = re.compile(r"\b([\w'’-]+)\s+or\s+(?:(?:a|an|the)\s+)?([\w'’-]+)", re.IGNORECASE)
 _THAN = re.compile(r"\s+than\s+", re.IGNORECASE)
 _RELATIVE = re.compile(
-    rf"\b((?!(?:{_AUXILIARIES})\b)[\w'’-]+)\s+(?:who|whom|that|whose|where)\s+((?:[\w'’-]+\s*){{2,6}})"
+    rf"\b((?!(?:{AUXILIARIES})\b)[\w'’-]+)\s+(?:who|whom|that|whose|where)\s+((?:[\w'’-]+\s*){{2,6}})"
 )
 _CAPITAL = re.compile(r"[^\W\d_a-z]")
 
@@ -253,7 +241,7 @@ def leans(text: str) -> bool:
 
 
 _JOINS = ("and", "or", "but")
-_ASKING = frozenset((*QUESTION_WORDS.split("|"), *_AUXILIARIES.split("|"), "tell", "remind"))
+_ASKING = frozenset((*QUESTION_WORDS.split("|"), *AUXILIARIES.split("|"), "tell", "remind"))
 
 
 def with_context(

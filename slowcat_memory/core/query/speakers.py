@@ -13,20 +13,8 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from slowcat_memory.core.text.normalize import STOP_WORDS
+from slowcat_memory.core.language.english.vocabulary import COMMON_NAMES, ROLES, STOP_WORDS
 
-ROLES = frozenset("user assistant agent bot system speaker human ai you me".split())  # no names
-# Names that are words as well: taken for names only where they are written as one.
-COMMON = frozenset(
-    """angel april art ash august autumn bill bob brook buck carol chance chase chip clay cliff daisy
-    dale dash dawn dean destiny don drew earl eve faith fern flora forest frank gale gene ginger
-    glen grace grant guy harmony harry hazel heath holly honor hope iris ivy jack jade jasmine jay
-    jean jerry jewel joy june junior king lance lane lily mark marina mason may melody merry miles
-    misty nick norm olive page pat patience pearl penny pepper peter poppy precious queen ray red
-    reed rich rob robin rock rose ruby rusty sandy savannah serenity shelly sky skip stone stormy
-    sue summer sunny ted terry tiffany tony trinity victor violet wade ward will willow winter wolf
-    woody""".split()
-)
 _CALENDAR = re.compile(  # what makes "May" a month
     r"(?:\b(?:in|since|last|next|this|until|by|early|mid|late|during|of|and|\d\d?(?:st|nd|rd|th)?)\s+)$",
     re.IGNORECASE,
@@ -122,7 +110,7 @@ def _key(said: str) -> str:
 def _is_name(found: re.Match[str]) -> bool:
     """Decide whether a word that may be no name is one: capitalised, and not for another reason."""
     key = _key(found[1])
-    if key not in COMMON:
+    if key not in COMMON_NAMES:
         return True
     before = found.string[: found.start()]
     if not found[1][0].isupper() or (_START.search(before) and not found["s"]):

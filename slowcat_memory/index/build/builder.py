@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from slowcat_memory.core.text.digest import digest
+from slowcat_memory.core.text.normalize import digest
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index.lexical import scorer_loader

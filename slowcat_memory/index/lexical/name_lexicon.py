@@ -11,8 +11,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from slowcat_memory.core.query.speakers import ROLES
-from slowcat_memory.core.text.common_words import is_common
+from slowcat_memory.core.language.english.vocabulary import ROLES
 from slowcat_memory.core.text.phonetics import (
     LEAST,
     LEAST_OF_WORDS,
@@ -22,7 +21,7 @@ from slowcat_memory.core.text.phonetics import (
     keys,
     sound,
 )
-from slowcat_memory.core.text.rare_words import MOST_LETTERS, worth_knowing
+from slowcat_memory.core.text.rare_words import MOST_LETTERS, is_common, worth_knowing
 from slowcat_memory.records import Hotword
 
 FILE = "names.msgpack"

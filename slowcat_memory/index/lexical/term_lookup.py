@@ -24,7 +24,7 @@ class Lookup:
             options: The index's options.
         """
         self._words, self._options = words, options
-        self._asking = tokenizer.passing()
+        self._asking = tokenizer.for_queries()
         # Whose scores the views hold; its words go with it, when the query is done.
         self._scored: ReferenceType[Lexical] | None = None
 

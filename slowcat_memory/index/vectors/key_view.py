@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from slowcat_memory.core.text.digest import digest
+from slowcat_memory.core.text.normalize import digest
 from slowcat_memory.index.files.column import Column
 from slowcat_memory.index.files.key_file import Pointer, SealedKeys
 from slowcat_memory.index.vectors.vector_view import DenseView

@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
-from slowcat_memory.core.language import Kind
+from slowcat_memory.core.language import CommandKind
 from slowcat_memory.records import LedgerEntry, Memory
 from slowcat_memory.runtime.commands.undo_log import Hiding
 from slowcat_memory.store import Store
@@ -69,7 +69,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
         memories: Ids of memories that recall no longer finds.
     """
 
-    kind: Kind
+    kind: CommandKind
     said: str
     rest: str = ""
     done: bool = True

@@ -21,9 +21,8 @@ from slowcat_memory.core.graph.readings import Reading as Read
 from slowcat_memory.core.memory.chunk import chunk, chunk_id, spoken
 from slowcat_memory.core.memory.kinds import READING, findable
 from slowcat_memory.core.ranking.entity_hop import Links
-from slowcat_memory.core.text.digest import digest
-from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.core.time.zones import zone_of
+from slowcat_memory.core.text.normalize import Tokenizer, digest
+from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import Document, IndexOptions, Searcher
 from slowcat_memory.index.build import generation
@@ -84,7 +83,7 @@ class Namespace:
         """
         self.scope, self.space = scope, space
         self._store, self._root, self._zone = store, root, zone
-        self._reading = Reading(zone_of(zone), options.language)
+        self._reading = Reading(zone_of(zone), tokenizer.language)
         self._tokenizer, self._options, self._hot_size = tokenizer, options, hot_cache_size
         self._hot: OrderedDict[str, tuple[Memory, Ack | None]] = OrderedDict()
         self._latest: dict[str, str] = {}  # the last chunk of each session
@@ -474,6 +473,7 @@ class Namespace:
             embedder=self.space.key,
             dim=self.space.dim,
             zone=self._zone,
+            language=self._tokenizer.language,
             options=self._options,
         )
         manifest = seal_child.seal(self._build, self._root, order)

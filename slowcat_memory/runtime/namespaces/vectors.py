@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from slowcat_memory.core.memory.chunk import chunk, spoken
-from slowcat_memory.core.text.digest import digest
+from slowcat_memory.core.text.normalize import digest
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import (
     DocumentEmbedder,

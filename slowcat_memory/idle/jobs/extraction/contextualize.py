@@ -25,7 +25,7 @@ from slowcat_memory.core.extraction.descriptions import (
 from slowcat_memory.core.extraction.grounding import ground
 from slowcat_memory.core.extraction.windows import digest
 from slowcat_memory.core.memory.chunk import chunk, chunk_id, spoken
-from slowcat_memory.core.text.digest import digest as text_digest
+from slowcat_memory.core.text.normalize import digest as text_digest
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.extraction.due import (

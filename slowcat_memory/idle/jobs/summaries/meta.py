@@ -19,7 +19,7 @@ from slowcat_memory.core.summaries.summary import (
     superseding,
     until,
 )
-from slowcat_memory.core.time.stretches import stretches
+from slowcat_memory.core.time.periods import stretches
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.extraction.due import may_see
 from slowcat_memory.idle.jobs.summaries.shared import (

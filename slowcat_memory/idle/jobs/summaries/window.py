@@ -17,7 +17,7 @@ from slowcat_memory.core.summaries.summary import (
     summary,
     superseding,
 )
-from slowcat_memory.core.time.stretches import stretches
+from slowcat_memory.core.time.periods import stretches
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.extraction.due import visible
 from slowcat_memory.idle.jobs.summaries import meta
