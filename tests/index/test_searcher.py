@@ -147,7 +147,7 @@ def test_without_any_vector_there_is_no_dense_view() -> None:
     made.add(doc("1", "max"))
     candidates = made.candidates(made.lexical("max"), EMBEDDER.encode_query("max"))
     assert set(candidates.views) == {"turn", "window", "grams"}
-    plain = searcher(doc("1", "max"), dim=32, options=IndexOptions(language="none"))
+    plain = searcher(doc("1", "max"), dim=32, options=IndexOptions())
     assert set(plain.candidates(plain.lexical("max")).views) == {"turn", "window"}
 
 
@@ -227,7 +227,7 @@ def test_candidates_know_their_sessions_speakers_and_times() -> None:
         doc("2", "max", before="1", speaker="Ben"),
         doc("3", "max", speaker="Anna"),
         doc("4", "max", before="2"),
-        options=IndexOptions(language="none"),
+        options=IndexOptions(),
     )
     found = made.candidates(made.lexical("max"))
     session, speaker = (

@@ -13,7 +13,7 @@ from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import Document, IndexOptions, Pointer, Searcher, build
 from slowcat_memory.index.lexical.views import views
 
-OPTIONS = IndexOptions(language="none", candidates=3, turn_view=True, gram_view=True)
+OPTIONS = IndexOptions(candidates=3, turn_view=True, gram_view=True)
 TOKENS = Tokenizer("none")
 
 

@@ -4,21 +4,27 @@ import pkgutil
 from functools import cache
 from importlib import import_module
 
+from slowcat_memory.core.language.english import LANGUAGE as ENGLISH
 from slowcat_memory.core.language.table import CommandKind, Language, missing
 from slowcat_memory.errors import ConfigError
 
-__all__ = ["ENGLISH", "LANGUAGES", "CommandKind", "Language", "language_of", "missing"]
+__all__ = ["ENGLISH", "LANGUAGES", "CommandKind", "Language", "language_of", "missing", "read"]
 
 
-def _read(name: str) -> Language:
-    language = import_module(f"{__name__}.{name}").LANGUAGE
-    assert isinstance(language, Language)
+def read(folder: str) -> Language:
+    """Return the language of a folder beside this file.
+
+    Raises:
+        ValueError: A table is empty; the message names it.
+    """
+    language: Language = import_module(f"{__name__}.{folder}").LANGUAGE
+    if lacks := list(missing(language, ENGLISH)):
+        raise ValueError(f"{folder}: nothing in {', '.join(lacks)}")
     return language
 
 
 # Each folder is a language.
-LANGUAGES = tuple(_read(found.name) for found in pkgutil.iter_modules(__path__) if found.ispkg)
-ENGLISH = next(one for one in LANGUAGES if one.name == "english")
+LANGUAGES = tuple(read(found.name) for found in pkgutil.iter_modules(__path__) if found.ispkg)
 
 
 @cache

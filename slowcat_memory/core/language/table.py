@@ -348,7 +348,7 @@ def missing(table: Struct, like: Struct | None = None, path: str = "") -> Iterat
         other = getattr(like, field.name, None)
         if isinstance(value, Struct):
             yield from missing(value, other, name)
-        elif field.required and not value and not isinstance(value, bool | int):
+        elif field.required and not getattr(value, "pattern", value):
             yield name
         elif isinstance(value, Mapping) and isinstance(other, Mapping) and _same_keys(name):
             yield from (f"{name}[{key!r}]" for key in other if not value.get(key))

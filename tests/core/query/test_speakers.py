@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.query.speakers import COMMON, ROLES, speakers_named, without_names
+from slowcat_memory.core.language.english.vocabulary import COMMON_NAMES, ROLES
+from slowcat_memory.core.query.speakers import speakers_named, without_names
 
 TWO = ("Caroline", "James")
 MANY = ("Will", "May Berg", "Rose", "Mary Ann", "José", "小林", "O'Neill", "User", "Speaker 1")
@@ -91,7 +92,7 @@ def test_a_name_that_is_no_word_is_found_in_any_case(name: str, lower: bool) -> 
 
 
 def test_the_lists_are_lower_case() -> None:
-    assert all(word == word.lower() for word in COMMON | ROLES)
+    assert all(word == word.lower() for word in COMMON_NAMES | ROLES)
 
 
 def test_it_is_cheap_once_compiled() -> None:

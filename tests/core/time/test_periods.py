@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.time.periods import day_of, periods, week_of
+from slowcat_memory.core.time.periods import day_of, week_of
 
 LISBON, BERLIN, KIRITIMATI = (
     ZoneInfo(name) for name in ("Europe/Lisbon", "Europe/Berlin", "Pacific/Kiritimati")
@@ -37,11 +37,6 @@ def test_weeks_over_the_turn_of_the_year() -> None:
     week = week_of(datetime(2027, 1, 2, 12, tzinfo=UTC), LISBON)
     assert week.name == "2026-W53"
     assert week.start.astimezone(LISBON).isoformat()[:13] == "2026-12-28T04"
-
-
-def test_only_days_on_which_something_happened() -> None:
-    moments = [datetime(2026, 5, day, 12, tzinfo=UTC) for day in (3, 1, 3)]
-    assert [one.name for one in periods("day", moments, LISBON)] == ["2026-05-01", "2026-05-03"]
 
 
 moments = st.datetimes(datetime(1990, 1, 1), datetime(2060, 1, 1)).map(
