@@ -32,8 +32,9 @@ from benchmarks.quality import opened
 from benchmarks.recorded_llm import NOTES
 from benchmarks.thinking import ThinkingChoice
 from slowcat_memory import replay
+from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
 from slowcat_memory.core.summaries.summary import current, items
-from slowcat_memory.core.text.normalize import STOP_WORDS, Tokenizer
+from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.periods import week_of
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.idle.jobs.summaries.job import SUMMARY_JOBS

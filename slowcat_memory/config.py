@@ -33,7 +33,7 @@ from slowcat_memory.core.render.session_head import HeadOptions
 from slowcat_memory.core.retention.retention import RetentionOptions
 from slowcat_memory.core.retention.tiering import HOT, TierOptions
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.core.time.zones import zone_of
+from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.jobs.extraction.contextualize import ContextualizeOptions
 from slowcat_memory.idle.jobs.extraction.entities import EntityOptions
@@ -85,6 +85,8 @@ class MemoryOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         user_name: What the user is called in memories when the recogniser does not say.
         agent_name: What the agent is called in its own memories.
         time_zone: IANA name for dates in the block, "" for this machine's.
+        language: Of voice commands, dates, questions and all that the memory says: "english" or
+            "german", also by code ("de") or own name ("Deutsch").
         hot_cache_size: How many of the latest memories are kept in memory, by namespace.
         embedding_cache_size: How many query vectors are kept.
         mapped_mb: Megabytes of mapped files, code included, above which the pages of the store and
@@ -99,6 +101,7 @@ class MemoryOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     user_name: str = "User"
     agent_name: str = "Assistant"
     time_zone: str = ""
+    language: str = "english"
     hot_cache_size: int = HOT.size or 0
     embedding_cache_size: int = 500
     mapped_mb: int = 256
@@ -276,12 +279,13 @@ def tokenizer(config: Config) -> Tokenizer:
         The tokenizer.
 
     Raises:
-        ConfigError: There is no stemmer for the language.
+        ConfigError: There is no such language, or no such stemmer.
     """
+    language = language_of(config.memory.language).name
     try:
-        return Tokenizer(config.index.language)
+        return Tokenizer(config.index.stemmer or language, language)
     except ValueError as error:
-        raise ConfigError(f"index.language: {error}") from error
+        raise ConfigError(f"index.stemmer: {error}") from error
 
 
 def check_names(config: Config) -> None:

@@ -47,7 +47,6 @@ class Month:
         self.clock = FixedClock(begin(0))
         config = memory_config(
             path, memory={"user_id": SCOPE, "user_name": USER}, idle={"grace_s": 0.0},
-            icebreakers={"keep_rest": True},
         )  # fmt: skip
         self.engine = MemoryEngine(config, clock=self.clock, llm=llm)
         self.heads: list[str] = []

@@ -197,7 +197,7 @@ def test_orders_can_be_switched_off(tmp_path):
 
 
 def test_german(tmp_path):
-    config = configured(tmp_path / "memory", index={"language": "german"}, recall={"floor": 0.005})
+    config = configured(tmp_path / "memory", memory={"language": "de"}, recall={"floor": 0.005})
     answers, *_ = converse(config, "ähm merk dir bitte dass meine Schwester Anna heißt")
     assert answers == ["Ich merke mir: meine Schwester Anna heißt."]
     answers, requests, *_ = converse(

@@ -61,7 +61,15 @@ class Parts:
         self._retrieval = self.retrieval(retrieval_options(config))
         user = config.memory.user_name
         self.icebreakers = Icebreakers(self.store, self.zone, clock, config.icebreakers, user)
-        self._heads = Heads(self.store, self.icebreakers, self.zone, clock, config.head, user)
+        self._heads = Heads(
+            self.store,
+            self.icebreakers,
+            self.zone,
+            clock,
+            config.head,
+            user,
+            config.memory.language,
+        )
         self.hiding = Hiding(self.store, self._indexer.put, clock)
 
     def _namespaces_of(self, store: Store) -> Namespaces:

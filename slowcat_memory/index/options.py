@@ -34,7 +34,7 @@ class IndexOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     Behaviour:
 
     Attributes:
-        language: Snowball stemmer ("english", "german", …), or "none".
+        stemmer: Snowball stemmer ("french", …) or "none"; "" for that of ``memory.language``.
         k1: BM25 term-frequency saturation. 0.9 and b 0.4 were measured 3 points of R@10 above the
             usual 1.5 and 0.75 on LoCoMo.
         b: BM25 length normalisation, 0 to 1.

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from slowcat_memory.core.text.digest import digest
-from slowcat_memory.core.text.normalize import Tokenizer
+from slowcat_memory.core.text.normalize import Tokenizer, digest
 from slowcat_memory.core.text.phonetics import Heard
 from slowcat_memory.core.text.rare_words import MOST_CHARS
 from slowcat_memory.index.candidates import Candidates, CandidateSelector

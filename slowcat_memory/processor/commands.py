@@ -22,7 +22,7 @@ from pipecat.frames.frames import (
 
 from slowcat_memory.core.commands.grammar import Command, recognise
 from slowcat_memory.core.commands.replies import say
-from slowcat_memory.core.language import phrases
+from slowcat_memory.core.language import language_of
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.processor.context_messages import Messages
 from slowcat_memory.records import Turn
@@ -75,7 +75,7 @@ class Commanding:
             llm: Tells where the language model runs.
         """
         config = engine.config
-        self._options, self._language = config.commands, config.index.language
+        self._options, self._language = config.commands, config.memory.language
         self._names = (config.memory.agent_name,)
         self._clock, self._messages = engine.clock, messages
         self._keep, self._push, self._told = keep, push, told
@@ -209,13 +209,13 @@ class Commanding:
         else:
             (self._record.go_off if command.kind == "off_record" else self._record.go_on)()
             name = "off" if command.kind == "off_record" else "on"
-            said = say(phrases(self._language), name)
+            said = say(language_of(self._language), name)
             outcome = Outcome(kind=command.kind, said=said, rest=command.rest)
         self._told(command, outcome)
         return outcome
 
     def _sorry(self, command: Command, name: str) -> Outcome:
-        said = say(phrases(self._language), name)
+        said = say(language_of(self._language), name)
         return Outcome(kind=command.kind, said=said, done=False)
 
     async def finish(self, timeout_s: float) -> None:

@@ -61,7 +61,7 @@ def replay_turn(engine: MemoryEngine, number: int) -> Replayed:
         then = snapshot.ledger(number)
         dialogue = ledger.dialogue_before(snapshot, turn)
         asked = ledger.asked(
-            snapshot, turn, engine.config.ask, engine.config.gate, engine.config.index.language
+            snapshot, turn, engine.config.ask, engine.config.gate, engine.config.memory.language
         )
         visible = then.visible if then else _said_in_session(snapshot, turn)
         heard = frozenset(_heard(snapshot, then)) if then else frozenset[str]()

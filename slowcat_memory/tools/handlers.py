@@ -354,7 +354,7 @@ class ToolCalls:
             day = datetime.combine(date.fromisoformat(text.strip()[:10]), datetime.min.time(), zone)
             return day.astimezone(UTC), (day + timedelta(days=1)).astimezone(UTC)
         except (ValueError, OverflowError):
-            options = WhenOptions(language=call.engine.config.index.language)
+            options = WhenOptions(language=call.engine.config.memory.language)
             found = times(text, call.now, zone, options)
         if not found:
             raise Unclear(f"The {name} is not clear. Write it like 2024-05-31.")

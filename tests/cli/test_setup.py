@@ -82,7 +82,8 @@ def test_check_says_what_is_changed_and_by_what(sm, monkeypatch: pytest.MonkeyPa
         ("preset = 'huge'", "preset: there is none called 'huge'"),
         ("[memory]\ntime_zone = 'Nix/Da'", "memory.time_zone: there is no 'Nix/Da'"),
         ("[memory]\nuser_id = 'No Good'", "'No Good' cannot name a scope"),
-        ("[index]\nlanguage = 'klingon'", "index.language: no stemmer for 'klingon'"),
+        ("[memory]\nlanguage = 'klingon'", "memory.language: there is no 'klingon'"),
+        ("[index]\nstemmer = 'klingon'", "index.stemmer: no stemmer for 'klingon'"),
         ("[embedding]\nkind = 'endpoint'", "endpoint_model is empty"),
     ],
 )

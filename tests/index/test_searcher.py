@@ -225,7 +225,7 @@ def test_candidates_know_their_sessions_speakers_and_times() -> None:
         doc("2", "max", before="1", speaker="Ben"),
         doc("3", "max", speaker="Anna"),
         doc("4", "max", before="2"),
-        options=IndexOptions(language="none"),
+        options=IndexOptions(),
     )
     found = made.candidates(made.lexical("max"))
     session, speaker = (

@@ -61,7 +61,7 @@ def _asked(engine: "MemoryEngine", entry: "LedgerEntry") -> str:
         turn = snapshot.turn(entry.turn)
         return (
             asked(
-                snapshot, turn, engine.config.ask, engine.config.gate, engine.config.index.language
+                snapshot, turn, engine.config.ask, engine.config.gate, engine.config.memory.language
             )
             if turn
             else ""

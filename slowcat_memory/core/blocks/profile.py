@@ -11,7 +11,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.blocks.statements import Statement, open_to
+from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
 from slowcat_memory.core.extraction.grounding import Ground
 from slowcat_memory.core.extraction.sentences import holds, tidy
 from slowcat_memory.core.text.normalize import fingerprint, neutralise
@@ -97,7 +97,7 @@ def by_rule(memories: Iterable[Memory], user: str) -> dict[str, Field]:
     known = list(memories)
     found = dict[str, Field]()
     names = {m.id: m.facets.get("name", "") for m in known if m.kind.startswith("entity/")}
-    every = [*open_to(known, "fact"), *open_to(known, "relation")]
+    every = [*valid_of_kind(known, "fact"), *valid_of_kind(known, "relation")]
     for memory in sorted(every, key=lambda m: (m.valid_from, m.id)):
         facets = memory.facets
         field = _field(facets.get("predicate", ""))
@@ -111,7 +111,7 @@ def by_rule(memories: Iterable[Memory], user: str) -> dict[str, Field]:
 
 def proposed(
     answer: Proposals,
-    statements: Sequence[Statement],
+    statements: Sequence[SourcedLine],
     ground: Ground,
     known: Mapping[str, Field],
 ) -> dict[str, Field]:

@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from slowcat_memory.core.blocks.block import HUMAN, PERSONA, RELATIONSHIP, SELF
-from slowcat_memory.core.blocks.statements import Statement, record
+from slowcat_memory.core.blocks.statements import SourcedLine, record
 from slowcat_memory.core.extraction.grounding import Ground
 from slowcat_memory.core.extraction.sentences import holds, tidy
 from slowcat_memory.core.text.normalize import fingerprint, neutralise
@@ -62,7 +62,7 @@ def system(label: str, chars: int) -> str:
 
 
 def asking(
-    label: str, statements: Sequence[Statement], before: str, user: str, zone: tzinfo
+    label: str, statements: Sequence[SourcedLine], before: str, user: str, zone: tzinfo
 ) -> str:
     """Write the question about a block.
 
@@ -83,7 +83,7 @@ def asking(
     )
 
 
-def digest(label: str, statements: Sequence[Statement], chars: int) -> str:
+def digest(label: str, statements: Sequence[SourcedLine], chars: int) -> str:
     """Reduce what a block is made of to what tells whether it is to be asked about again.
 
     Args:

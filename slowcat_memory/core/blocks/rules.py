@@ -1,41 +1,47 @@
-"""What blocks say without an LLM: lines from facts and summaries, and from telling words."""
+"""Blocks that are written without an LLM: lines from facts, summaries and telling words."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta, tzinfo
 from itertools import groupby
 
 from msgspec import Struct
 
-from slowcat_memory.core.blocks.statements import Statement, day, open_to, stated
-from slowcat_memory.core.blocks.tone import tone_of
+from slowcat_memory.core.blocks.statements import SourcedLine, to_lines, valid_of_kind
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.sentences import harmless, sentences
-from slowcat_memory.core.render.session_head import shortened
+from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language
+from slowcat_memory.core.render.session_head import shorten_to_chars
+from slowcat_memory.core.render.speech import full_date
 from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.records import Memory, Turn
 
 THREAD, EVENT, SUMMARY = "fact/open_thread", "fact/event", "summary/session"
-_PASSING = frozenset((THREAD, EVENT, "fact/task_completed"))  # not who somebody is
+_PASSING = frozenset((THREAD, EVENT, "fact/task_completed"))  # say nothing of who somebody is
 ADVICE_CHARS, LINE_CHARS, RECENT_CHARS = 160, 200, 300
-ARC = 2.0  # weighs more than any single session
+TONE_WEIGHT = 2.0  # of the line about tone: more than any single session
 _ADVICE = re.compile(
-    r"\b(?:i(?:'d|’d| would)? (?:suggest|recommend|advise)|my (?:advice|suggestion)|"
-    r"you (?:could|might want to|should)|why don['’]t you|how about|it (?:may|might|could) help to|"
-    r"make sure (?:you|to)|consider \w+ing|ich (?:würde|empfehle|rate)|du (?:könntest|solltest)|"
-    r"versuch(?:e|s)?)\b"
-    r"|^(?:try|prepare|practise|practice|write|bring|start|keep|focus)\b",
+    rf"\b(?:{'|'.join(one.summary.advice for one in LANGUAGES)})\b"
+    rf"|^(?:{'|'.join(filter(None, (one.summary.advice_begins for one in LANGUAGES)))})\b",
     re.IGNORECASE,
 )
+TONES = tuple(ENGLISH.tones)
+_TONE_OF = {
+    word: tone for one in LANGUAGES for tone, words in one.tones.items() for word in words.split()
+}
+_DENIALS = frozenset[str]().union(*(one.summary.denials for one in LANGUAGES))
+_WORDS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_REACH = 2  # words that a denial reaches over: "not that nervous"
 
 
-class Heard(Struct, frozen=True, kw_only=True):
-    """A session, as far as blocks look.
+class SessionView(Struct, frozen=True, kw_only=True):
+    """What blocks look at in a session.
 
     Attributes:
         at: When it began.
         turns: What was said, in order.
-        summary: What it was about, None when nobody wrote that down.
+        summary: Its summary, None if there is none.
     """
 
     at: datetime
@@ -44,111 +50,147 @@ class Heard(Struct, frozen=True, kw_only=True):
 
     @property
     def tone(self) -> str:
-        """How the user sounded, "" when nothing tells."""
-        told = self.summary.facets.get("tone", "") if self.summary else ""
-        return told or tone_of(turn.text for turn in self.turns if turn.role == "user")
+        """The user's tone, "" if nothing shows it."""
+        tone = self.summary.facets.get("tone", "") if self.summary else ""
+        return tone or tone_of(turn.text for turn in self.turns if turn.role == "user")
 
 
-def human(memories: Iterable[Memory]) -> list[Statement]:
-    """Say who the user is: what holds of them, and is no passing matter.
+def tone_of(texts: Iterable[str]) -> str:
+    """Return the one of ``TONES`` that most words of some texts show, "" if none do.
 
-    Args:
-        memories: Of the namespace.
-
-    Returns:
-        Facts, then relations that say something else, the oldest first.
+    Coarse, and enough to see a change over weeks. Denied words ("not nervous any more") do not
+    count.
     """
-    known = list(memories)
-    facts = [m for m in open_to(known, "fact") if m.kind not in _PASSING]
-    found = stated([*facts, *open_to(known, "relation")])
+    counts = Counter[str]()
+    for text in texts:
+        words = [word.lower().replace("’", "'") for word in _WORDS.findall(text)]
+        for place, word in enumerate(words):
+            tone = _TONE_OF.get(word)
+            if tone and _DENIALS.isdisjoint(words[max(0, place - _REACH) : place]):
+                counts[tone] += 1
+    return max(counts, key=lambda tone: (counts[tone], -TONES.index(tone)), default="")
+
+
+def human(memories: Iterable[Memory]) -> list[SourcedLine]:
+    """Return who the user is: lasting facts and relations, oldest first."""
+    every = list(memories)
+    facts = [m for m in valid_of_kind(every, "fact") if m.kind not in _PASSING]
+    found = to_lines([*facts, *valid_of_kind(every, "relation")])
     return sorted((one for one in found if harmless(one.text)), key=lambda one: one.at)
 
 
-def relationship(sessions: Sequence[Heard], zone: tzinfo) -> list[Statement]:
-    """Say how the user's tone went, session by session, and what the two made of each other.
+def relationship(
+    sessions: Sequence[SessionView], zone: tzinfo, language: Language = ENGLISH
+) -> list[SourcedLine]:
+    """Return how the user's tone changed, and what summaries say of the relationship.
 
     Args:
         sessions: The earliest first.
         zone: The user's time zone.
+        language: Of the lines.
 
     Returns:
-        The arc first, dated; then what summaries say of the relationship, the latest weighing most.
+        The line about tone first, dated; then those of summaries, the latest of most weight.
     """
-    arc = [(heard, heard.tone) for heard in sessions]
-    steps = [next(group) for _, group in groupby((s for s in arc if s[1]), key=lambda s: s[1])]
-    made = list[Statement]()
+    toned = [(session, session.tone) for session in sessions]
+    steps = [next(group) for _, group in groupby((s for s in toned if s[1]), key=lambda s: s[1])]
+    lines = list[SourcedLine]()
     if steps:
-        going = " to ".join(f"{tone} ({day(heard.at, zone)})" for heard, tone in steps[-4:])
-        text = f"Their tone went from {going}." if len(steps) > 1 else f"Their tone: {going}."
-        told = tuple(turn.id for heard, _ in steps[-4:] for turn in heard.turns)
-        sources = told or tuple(i for h, _ in steps[-4:] if h.summary for i in h.summary.sources)
-        made.append(Statement(text=text, at=steps[-1][0].at, sources=sources, weight=ARC))
-    for place, heard in enumerate(sessions):
-        said = heard.summary.facets.get("relationship", "") if heard.summary else ""
-        if said and heard.summary and harmless(said):
-            text = f"{day(heard.at, zone)}: {shortened(neutralise(said), LINE_CHARS)}"
-            made.append(
-                Statement(
+        latest = steps[-4:]
+        turns = tuple(turn.id for session, _ in latest for turn in session.turns)
+        sources = turns or tuple(i for s, _ in latest if s.summary for i in s.summary.sources)
+        text = _tones(latest, len(steps) > 1, zone, language)
+        at = steps[-1][0].at
+        lines.append(SourcedLine(text=text, at=at, sources=sources, weight=TONE_WEIGHT))
+    for place, session in enumerate(sessions):
+        said = session.summary.facets.get("relationship", "") if session.summary else ""
+        if said and session.summary and harmless(said):
+            day = full_date(session.at, zone, language.dates)
+            text = f"{day}: {shorten_to_chars(neutralise(said), LINE_CHARS)}"
+            lines.append(
+                SourcedLine(
                     text=text,
-                    at=heard.at,
-                    sources=heard.summary.sources,
+                    at=session.at,
+                    sources=session.summary.sources,
                     weight=place / len(sessions),
                 )
             )
-    return made
+    return lines
 
 
-def advice(sessions: Iterable[Heard], zone: tzinfo) -> list[Statement]:
-    """Say what the agent advised, so that it stays by it, or says that it thinks otherwise now.
+def _tones(
+    steps: Sequence[tuple[SessionView, str]], changed: bool, zone: tzinfo, language: Language
+) -> str:
+    words = language.blocks
+    days = words.then.join(
+        words.tone_of_day.format(
+            tone=words.tone_names.get(tone, tone), day=full_date(session.at, zone, language.dates)
+        )
+        for session, tone in steps
+    )
+    return words.tones.format(tones=days) if changed else words.tone.format(tone=days)
+
+
+def advice(
+    sessions: Iterable[SessionView], zone: tzinfo, language: Language = ENGLISH
+) -> list[SourcedLine]:
+    """Return what the agent advised, so that it stays consistent or says that it changed its mind.
 
     Args:
         sessions: The earliest first.
         zone: The user's time zone.
+        language: Of the lines.
 
     Returns:
-        A line for each sentence with a telling word; later ones weigh more.
+        A line for each sentence of advice; later ones weigh more.
     """
-    made = list[Statement]()
-    for turn in (turn for heard in sessions for turn in heard.turns if turn.role == "assistant"):
+    lines = list[SourcedLine]()
+    turns = (turn for session in sessions for turn in session.turns if turn.role == "assistant")
+    for turn in turns:
         for sentence in sentences(turn.text):
             if _ADVICE.search(sentence) and not sentence.endswith("?") and harmless(sentence):
-                said = shortened(neutralise(sentence), ADVICE_CHARS)
-                text = f"On {day(turn.at, zone)} you advised: {said}"
-                weight = float(len(made))
-                made.append(Statement(text=text, at=turn.at, sources=(turn.id,), weight=weight))
-    return made
+                text = language.blocks.advised.format(
+                    day=full_date(turn.at, zone, language.dates),
+                    text=shorten_to_chars(neutralise(sentence), ADVICE_CHARS),
+                )
+                weight = float(len(lines))
+                lines.append(SourcedLine(text=text, at=turn.at, sources=(turn.id,), weight=weight))
+    return lines
 
 
 def background(
     memories: Iterable[Memory],
-    sessions: Sequence[Heard],
+    sessions: Sequence[SessionView],
     now: datetime,
     zone: tzinfo,
     *,
     topics_h: float,
     threads: int,
-) -> list[Statement]:
-    """Say what was going on lately: the last session, the topics of a day, and what is open.
+    language: Language = ENGLISH,
+) -> list[SourcedLine]:
+    """Return what was going on lately: the last session, the topics of a day, open threads.
 
     Args:
         memories: Of the namespace.
         sessions: The earliest first.
-        now: The time.
+        now: The current time.
         zone: The user's time zone.
         topics_h: Hours back from which topics count.
-        threads: How many open matters, the latest.
+        threads: How many open threads, the latest.
+        language: Of the lines.
 
     Returns:
         Lines "Recent: …", "Active topics: a, b", "- …", in this order of weight.
     """
-    known = list(memories)
-    summaries = open_to(known, SUMMARY) or [h.summary for h in sessions if h.summary]
-    made = list[Statement]()
+    every = list(memories)
+    summaries = valid_of_kind(every, SUMMARY) or [s.summary for s in sessions if s.summary]
+    lines = list[SourcedLine]()
     summaries = [one for one in summaries if not injected(one.text)]
     if summaries:
         last = summaries[-1]
-        text = f"Recent: {shortened(neutralise(last.text), RECENT_CHARS)}"
-        made.append(Statement(text=text, at=last.valid_from, sources=last.sources, weight=3.0))
+        recent = shorten_to_chars(neutralise(last.text), RECENT_CHARS)
+        text = language.blocks.recent.format(text=recent)
+        lines.append(SourcedLine(text=text, at=last.valid_from, sources=last.sources, weight=3.0))
     since = now - timedelta(hours=topics_h)
     fresh = [one for one in summaries if one.valid_from >= since]
     topics = dict.fromkeys(
@@ -159,20 +201,19 @@ def background(
     )
     if topics:
         sources = tuple(turn for one in fresh for turn in one.sources)
-        text = f"Active topics: {', '.join(topics)}"
-        made.append(Statement(text=text, at=now, sources=sources, weight=2.0))
-    facts = [m for m in known if m.kind in (THREAD, EVENT) and harmless(m.text)]
-    open_ = [m for m in open_to(facts, "fact") if m.kind == THREAD or _ahead(m, now)]
+        text = language.blocks.topics.format(topics=", ".join(topics))
+        lines.append(SourcedLine(text=text, at=now, sources=sources, weight=2.0))
+    facts = [m for m in every if m.kind in (THREAD, EVENT) and harmless(m.text)]
+    open_ = [m for m in valid_of_kind(facts, "fact") if m.kind == THREAD or _is_near(m, now)]
     for memory in open_[-threads:] if threads else []:
-        text = f"- {neutralise(memory.text).rstrip('.')} ({_when(memory, zone)})"
-        made.append(Statement(text=text, at=memory.valid_from, sources=memory.sources, weight=1.0))
-    return made
+        when = memory.facets.get("date") or full_date(memory.valid_from, zone, language.dates)
+        text = f"- {neutralise(memory.text).rstrip('.')} ({when})"
+        lines.append(
+            SourcedLine(text=text, at=memory.valid_from, sources=memory.sources, weight=1.0)
+        )
+    return lines
 
 
-def _ahead(memory: Memory, now: datetime) -> bool:
-    """Tell whether an event lies ahead, or was lately."""
+def _is_near(memory: Memory, now: datetime) -> bool:
+    """Return whether an event lies ahead, or was within the last week."""
     return memory.valid_from >= now - timedelta(days=7)
-
-
-def _when(memory: Memory, zone: tzinfo) -> str:
-    return memory.facets.get("date") or day(memory.valid_from, zone)

@@ -1,9 +1,9 @@
-"""What a person orders the memory to do: recognised by rules, without a language model.
+"""Recognises voice commands to the memory by rules, without a language model.
 
-A recogniser's words come without punctuation or capitals, behind "um" and "could you please", with
-the agent's name in front. So the words alone are compared: what says nothing is taken off both
-ends, and what is left must be a command from its first word to its last. A sentence that only
-holds the words of one ("remember that time we went to Lisbon") is conversation.
+STT output has no punctuation or capitals, starts with "um" and "could you please", and may begin
+with the agent's name. So only the words are compared: filler words are taken off both ends, and the
+rest must match a command from its first word to its last. A sentence that merely contains the words
+of a command ("remember that time we went to Lisbon") is conversation.
 """
 
 import re
@@ -11,24 +11,25 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from slowcat_memory.core.language import Kind, Phrases, Rule, phrases
+from slowcat_memory.core.language import CommandKind, language_of
+from slowcat_memory.core.language.table import CommandRule, CommandWords
 
-MOST_WORDS = 120  # of an utterance; a longer one is conversation
+MAX_WORDS = 120  # of an utterance; a longer one is conversation
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'"})
 
 
 class Command(Struct, frozen=True, kw_only=True):
-    """An order to the memory.
+    """A voice command.
 
     Attributes:
         kind: Which.
-        argument: What to remember, whom or what to forget, what is right instead; as it was said.
-        shared: Everybody who shares a memory is to have it.
-        rest: What was said beside the order, for the agent to answer.
+        argument: What to remember or forget, or what is right instead, in the user's spelling.
+        shared: Whether it is meant for everybody who shares the memory.
+        rest: What else the utterance says, for the agent to answer.
     """
 
-    kind: Kind
+    kind: CommandKind
     argument: str = ""
     shared: bool = False
     rest: str = ""
@@ -38,26 +39,24 @@ class _Words(Struct, frozen=True):
     """An utterance as the rules see it.
 
     Attributes:
-        said: As it was said.
-        line: Its words in lower case, parted by single spaces.
-        starts: Where each word begins, in ``line`` and in ``said``.
-        ends: Where each word ends, likewise.
+        text: The original text.
+        line: Its words in lower case, separated by single spaces.
+        starts: Offset in ``line`` of each word's beginning to its offset in ``text``.
+        ends: The same of each word's end.
     """
 
-    said: str
+    text: str
     line: str
     starts: dict[int, int]
     ends: dict[int, int]
 
 
-class _Compiled(Struct, frozen=True):
-    """A rule made ready."""
-
-    rule: Rule
+class _CompiledRule(Struct, frozen=True):
+    rule: CommandRule
     pattern: re.Pattern[str]
     needs: re.Pattern[str] | None
     never: re.Pattern[str] | None
-    ends: re.Pattern[str] | None
+    never_ends: re.Pattern[str] | None
 
 
 def recognise(
@@ -67,55 +66,54 @@ def recognise(
     names: tuple[str, ...] = (),
     asked: bool = False,
 ) -> Command | None:
-    """Tell whether an utterance is an order to the memory.
+    """Return the voice command that an utterance is, or None for conversation.
 
     Args:
-        text: What was said.
-        language: Whose table to use, by its Snowball name.
+        text: The utterance.
+        language: As in ``language_of``.
         names: What the agent is called.
-        asked: The memory has asked a question: "yes" and "no" are answers to it.
-
-    Returns:
-        The order; None for conversation.
+        asked: Whether the memory has asked a question that "yes" and "no" would answer.
     """
     words = _words(text)
-    if not words.line or words.line.count(" ") >= MOST_WORDS:
+    if not words.line or words.line.count(" ") >= MAX_WORDS:
         return None
-    question = text.rstrip(" \"'”“»«").endswith("?") and not _requests(words.line, language, names)
+    question = text.rstrip(" \"'”“»«").endswith("?") and not _is_request(
+        words.line, language, names
+    )
     answers = _rules(language, names, True) if asked else ()
     for one in (*answers, *_rules(language, names, False)):
-        if command := _matched(one, words, question):
+        if command := _match(one, words, question):
             return command
     return None
 
 
 def _words(text: str) -> _Words:
-    said = text.translate(_QUOTES)
+    plain = text.translate(_QUOTES)
     line: list[str] = []
     starts: dict[int, int] = {}
     ends: dict[int, int] = {}
     at = 0
-    for found in _WORD.finditer(said):
+    for found in _WORD.finditer(plain):
         word = found[0].lower()
         starts[at], ends[at + len(word)] = found.start(), found.end()
         line.append(word)
         at += len(word) + 1
-    return _Words(said, " ".join(line), starts, ends)
+    return _Words(plain, " ".join(line), starts, ends)
 
 
-def _requests(line: str, language: str, names: tuple[str, ...]) -> bool:
-    """Tell whether a question is an order: "could you remember that…?", "remember that…, okay?"."""
-    known = phrases(language)
+def _is_request(line: str, language: str, names: tuple[str, ...]) -> bool:
+    """Return whether a question is a command: "could you remember that…?", "…, okay?"."""
+    words = language_of(language).commands
     found = _before(language, names).match(line)
     front = found[0] if found else ""
-    return any(f"{word} " in front for word in known.requests) or any(
-        line.endswith(f" {word}") for word in known.after
+    return any(f"{word} " in front for word in words.requests) or any(
+        line.endswith(f" {word}") for word in words.after
     )
 
 
-def _matched(one: _Compiled, words: _Words, question: bool) -> Command | None:
+def _match(one: _CompiledRule, words: _Words, question: bool) -> Command | None:
     rule = one.rule
-    if question and not rule.asks:
+    if question and not rule.may_ask:
         return None
     found = one.pattern.fullmatch(words.line)
     if found is None:
@@ -124,53 +122,53 @@ def _matched(one: _Compiled, words: _Words, question: bool) -> Command | None:
     argument = groups.get("x") or ""
     if not _fits(one, argument):
         return None
-    said = ""
+    original = ""
     if argument:
-        said = words.said[words.starts[found.start("x")] : words.ends[found.end("x")]]
+        original = words.text[words.starts[found.start("x")] : words.ends[found.end("x")]]
     if rule.kind == "off_record":
-        return Command(kind=rule.kind, rest=said)
-    return Command(kind=rule.kind, argument=said, shared=bool(groups.get("shared")))
+        return Command(kind=rule.kind, rest=original)
+    return Command(kind=rule.kind, argument=original, shared=bool(groups.get("shared")))
 
 
-def _fits(one: _Compiled, argument: str) -> bool:
+def _fits(one: _CompiledRule, argument: str) -> bool:
     if not argument:
         return one.needs is None
     return (
-        argument.count(" ") < one.rule.most
+        argument.count(" ") < one.rule.max_words
         and (one.needs is None or one.needs.match(argument) is not None)
         and (one.never is None or one.never.match(argument) is None)
-        and (one.ends is None or one.ends.search(argument) is None)
+        and (one.never_ends is None or one.never_ends.search(argument) is None)
     )
 
 
 @lru_cache(maxsize=16)
-def _rules(language: str, names: tuple[str, ...], answers: bool) -> tuple[_Compiled, ...]:
-    known, called, made = phrases(language), _called(names), []
+def _rules(language: str, names: tuple[str, ...], answers: bool) -> tuple[_CompiledRule, ...]:
+    words, called, compiled = language_of(language).commands, _in_words(names), []
     before = _before(language, names).pattern
-    for rule in known.answers if answers else known.rules:
-        after = (*known.after, *called)
+    for rule in words.answers if answers else words.rules:
+        after = (*words.after, *called)
         if "{x}" not in rule.says:
-            after += known.after_plain
-        says = _filled(rule.says, known)
-        pattern = f"{before}(?:{says}){_repeated(after, ' {}')}"
-        made.append(
-            _Compiled(
+            after += words.after_plain
+        pattern = f"{before}(?:{_with_parts(rule.says, words)}){_repeated(after, ' {}')}"
+        compiled.append(
+            _CompiledRule(
                 rule,
                 re.compile(pattern.replace("{x}", "(?P<x>.+?)")),
                 re.compile(rule.needs) if rule.needs else None,
                 re.compile(rule.never) if rule.never else None,
-                re.compile(rf"(?:^| )(?:{rule.ends})$") if rule.ends else None,
+                re.compile(rf"(?:^| )(?:{rule.never_ends})$") if rule.never_ends else None,
             )
         )
-    return tuple(made)
+    return tuple(compiled)
 
 
 @lru_cache(maxsize=16)
 def _before(language: str, names: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile(_repeated((*phrases(language).before, *_called(names)), "{} "))
+    before = language_of(language).commands.before
+    return re.compile(_repeated((*before, *_in_words(names)), "{} "))
 
 
-def _called(names: tuple[str, ...]) -> tuple[str, ...]:
+def _in_words(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(filter(None, (" ".join(_WORD.findall(name.lower())) for name in names)))
 
 
@@ -179,7 +177,7 @@ def _repeated(words: tuple[str, ...], form: str) -> str:
     return f"(?:{form.format('(?:' + '|'.join(longest_first) + ')')})*"
 
 
-def _filled(pattern: str, known: Phrases) -> str:
-    for name, part in known.parts.items():
+def _with_parts(pattern: str, words: CommandWords) -> str:
+    for name, part in words.parts.items():
         pattern = pattern.replace(f"{{{name}}}", f"(?:{part})")
     return pattern

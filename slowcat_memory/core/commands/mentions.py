@@ -1,26 +1,23 @@
-"""Does a text speak of something or somebody? By words, not by meaning: for what is to be deleted."""
+"""Does a text mention something or somebody? By words, not by meaning: for what is to be deleted."""
 
 from collections.abc import Callable
 
+from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.text.normalize import fingerprint
 
 Tokenize = Callable[[str], list[str]]
-_LEADING = frozenset(("my", "our", "your", "the", "a", "an", "this", "that", "all", "meine"))
-_LEADING |= frozenset(("mein", "meinen", "unser", "unsere", "der", "die", "das", "den", "dem"))
+_LEADING = frozenset[str]().union(*(one.commands.leading for one in LANGUAGES))
 _FOUND_BY = 3  # letters of a word that any of its forms begins with
 
 
 def mentions(about: str, tokenize: Tokenize) -> Callable[[str], bool]:
-    """Make a test for texts that speak of something.
+    """Return a test for texts that mention something.
 
     Its words must all be there, one after another; forms of a word count as the word ("Ben's").
 
     Args:
-        about: What, as a person said it: "my old job".
+        about: What, in the user's words: "my old job".
         tokenize: Splits a text into stems without stop words.
-
-    Returns:
-        Tells whether a text does.
     """
     words = fingerprint(about).split()
     while len(words) > 1 and words[0] in _LEADING:
@@ -30,11 +27,11 @@ def mentions(about: str, tokenize: Tokenize) -> Callable[[str], bool]:
         return lambda text: _holds(fingerprint(text).split(), words)
     roots = [word[:_FOUND_BY] for word in words if tokenize(word)]
 
-    def told(text: str) -> bool:
-        folded = text.casefold()  # far cheaper than tokens, and most texts end here
+    def mentioned(text: str) -> bool:
+        folded = text.casefold()  # far cheaper than tokens, and rules out most texts
         return all(root in folded for root in roots) and _holds(tokenize(text), stems)
 
-    return told
+    return mentioned
 
 
 def _holds(words: list[str], wanted: list[str]) -> bool:

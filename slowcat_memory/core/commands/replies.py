@@ -1,138 +1,99 @@
-"""What the memory says about itself: one sentence that can be read aloud, in a person's language."""
+"""Spoken replies to voice commands: one sentence each, in the user's language."""
 
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
-from slowcat_memory.core.language import Phrases
+from slowcat_memory.core.language import Language
 from slowcat_memory.core.render.memory_block import shorten
+from slowcat_memory.core.render.speech import spoken_day
 from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.records import Memory
 
-QUOTED = 30  # tokens of a memory that is read out: some twenty words, ten seconds
+QUOTE_TOKENS = 30  # of a memory that is read out: some twenty words, ten seconds
 
 
-def say(known: Phrases, name: str, **what: str) -> str:
-    """Fill in a sentence.
-
-    Args:
-        known: The language's table.
-        name: Which sentence.
-        **what: What to fill in.
-
-    Returns:
-        The sentence.
-    """
-    return known.says[name].format(**what)
+def say(language: Language, name: str, **values: str) -> str:
+    """Return a reply with its values filled in."""
+    return language.replies[name].format(**values)
 
 
-def quote(text: str, limit: int = QUOTED) -> str:
-    """Make a person's words fit to be read out inside a sentence.
+def quote(text: str, limit: int = QUOTE_TOKENS) -> str:
+    """Return a user's words as one line that can be read out inside a sentence.
 
     Args:
         text: The words.
         limit: Tokens to keep, estimated.
 
     Returns:
-        One harmless line without quotation marks, or a stop at its end.
+        The words without quotation marks and without punctuation at the end.
     """
     line = neutralise(text).translate(str.maketrans("", "", '"“”„«»'))
     return shorten(line, limit).rstrip(" .!?,;:")
 
 
-def things(known: Phrases, count: int) -> str:
-    """Say how many things.
-
-    Args:
-        known: The language's table.
-        count: How many.
-
-    Returns:
-        "1 thing", "7 things".
-    """
-    return say(known, "thing") if count == 1 else say(known, "things", n=str(count))
+def count_things(language: Language, count: int) -> str:
+    """Return "1 thing" or "7 things"."""
+    if count == 1:
+        return say(language, "thing")
+    return say(language, "things", n=str(count))
 
 
-def minutes(known: Phrases, seconds: float) -> str:
-    """Say how long, in whole minutes.
-
-    Args:
-        known: The language's table.
-        seconds: How long.
-
-    Returns:
-        "a minute", "5 minutes".
-    """
+def minutes(language: Language, seconds: float) -> str:
+    """Return "a minute" or "5 minutes"."""
     whole = max(1, int(seconds // 60))
-    return say(known, "minute") if whole == 1 else say(known, "minutes", n=str(whole))
+    return say(language, "minute") if whole == 1 else say(language, "minutes", n=str(whole))
 
 
-def day(known: Phrases, at: datetime, now: datetime, zone: tzinfo) -> str:
-    """Say on which day something was.
-
-    Args:
-        known: The language's table.
-        at: When it was.
-        now: The time.
-        zone: The person's time zone.
-
-    Returns:
-        "today", "on 12 May", "on 12 May 2023" for another year.
-    """
+def day(language: Language, at: datetime, now: datetime, zone: tzinfo) -> str:
+    """Return "today", "yesterday", "on 12 May", or "on 12 May 2023" for another year."""
     then, today = at.astimezone(zone), now.astimezone(zone)
     days = (today.date() - then.date()).days
     if days in (0, 1):
-        return say(known, ("today", "yesterday")[days])
-    month = known.months[then.month - 1]
+        return (language.dates.today, language.dates.yesterday)[days]
     year = "" if then.year == today.year else f" {then.year}"
-    return say(known, "on_day", day=str(then.day), month=month) + year
+    return language.dates.on.format(spoken_day(then.date(), language.dates)) + year
 
 
-def known_things(known: Phrases, memories: Sequence[Memory], most: int, total: int) -> str:
-    """Say what is known about a person.
+def describe_known(language: Language, memories: Sequence[Memory], limit: int, total: int) -> str:
+    """Return a sentence about what is known of a user.
 
     Args:
-        known: The language's table.
+        language: Of the sentence.
         memories: The most important first.
-        most: How many to read out.
+        limit: How many to read out.
         total: How many there are.
-
-    Returns:
-        A sentence.
     """
-    items = "; ".join(f"“{quote(memory.text)}”" for memory in memories[:most])
+    items = "; ".join(f"“{quote(memory.text)}”" for memory in memories[:limit])
     if not items:
-        return say(known, "know_nothing")
-    more = total - min(most, len(memories))
+        return say(language, "know_nothing")
+    more, things = total - min(limit, len(memories)), count_things(language, total)
     if more <= 0:
-        return say(known, "know", things=things(known, total), items=items)
-    return say(known, "know_more", things=things(known, total), items=items, more=str(more))
+        return say(language, "know", things=things, items=items)
+    return say(language, "know_more", things=things, items=items, more=str(more))
 
 
-def reasons(
-    known: Phrases, memories: Sequence[Memory], most: int, now: datetime, zone: tzinfo
+def describe_sources(
+    language: Language, memories: Sequence[Memory], limit: int, now: datetime, zone: tzinfo
 ) -> str:
-    """Say which memories an answer came from.
+    """Return a sentence about the memories that an answer came from.
 
     Args:
-        known: The language's table.
-        memories: What was put before the LLM, the best first.
-        most: How many to read out.
-        now: The time.
-        zone: The person's time zone.
-
-    Returns:
-        A sentence.
+        language: Of the sentence.
+        memories: What was put before the LLM, best first.
+        limit: How many to read out.
+        now: The current time.
+        zone: The user's time zone.
     """
     if not memories:
-        return say(known, "why_nothing")
+        return say(language, "why_nothing")
     items = [
         say(
-            known,
+            language,
             "why_note" if memory.kind == "note" else "why_item",
-            when=day(known, memory.valid_from, now, zone),
-            who=say(known, "i") if memory.role == "assistant" else neutralise(memory.speaker),
+            when=day(language, memory.valid_from, now, zone),
+            who=say(language, "i") if memory.role == "assistant" else neutralise(memory.speaker),
             text=quote(memory.text),
         )
-        for memory in memories[:most]
+        for memory in memories[:limit]
     ]
-    return say(known, "why", items="; ".join(items))
+    return say(language, "why", items="; ".join(items))

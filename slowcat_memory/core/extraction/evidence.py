@@ -7,7 +7,8 @@ from datetime import date, datetime, tzinfo
 from msgspec import Struct
 
 from slowcat_memory.core.extraction.grounding import Ground, strays
-from slowcat_memory.core.text.normalize import STOP_WORDS, fingerprint
+from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
+from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.core.time.expressions import mentions
 from slowcat_memory.records import Turn
 

@@ -19,7 +19,7 @@ from slowcat_memory.core.extraction.grounding import Ground, ground, strays
 from slowcat_memory.core.extraction.predicates import Confidence
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.prompt_record import fenced
-from slowcat_memory.core.extraction.stated import LANGUAGES, Stated, stated
+from slowcat_memory.core.extraction.stated import Stated, stated
 from slowcat_memory.core.facts.durability import keepable
 from slowcat_memory.core.facts.fact import TYPES, ExtractedFact
 from slowcat_memory.core.text.normalize import clean, fingerprint, fold, neutralise
@@ -253,7 +253,9 @@ def ruled(turn: Turn) -> list[Stated]:
     """Return what a user says in a turn in so many words, by the rules of every language."""
     if turn.role != "user":
         return []
-    found = [one for name in LANGUAGES for one in stated(turn.text, turn.speaker, name)]
+    found = [
+        one for language in LANGUAGES for one in stated(turn.text, turn.speaker, language.name)
+    ]
     return list(dict.fromkeys(found))
 
 

@@ -36,7 +36,11 @@ def read_by_rule(turn: Turn, zone: tzinfo, known: Mapping[str, str] = {}) -> Tur
     """
     if turn.role != "user" or injected(turn.text):
         return None
-    found = {one: None for name in LANGUAGES for one in stated(turn.text, turn.speaker, name)}
+    found = {
+        one: None
+        for language in LANGUAGES
+        for one in stated(turn.text, turn.speaker, language.name)
+    }
     kinds = {**known, fold(turn.speaker): "person"}
     mentions = {fold(turn.speaker): Mention(turn.speaker, "person")}
     told = list[ReadStatement]()

@@ -1,21 +1,46 @@
-"""What people say to their memory, and what it answers: one table of values for each language."""
+"""What depends on a language: which there are, and each one's words and sentences."""
 
-from slowcat_memory.core.language.commands import Kind, Phrases, Rule
-from slowcat_memory.core.language.english.commands import ENGLISH
-from slowcat_memory.core.language.german.commands import GERMAN
+import pkgutil
+from functools import cache
+from importlib import import_module
 
-LANGUAGES = {"english": ENGLISH, "german": GERMAN}
+from slowcat_memory.core.language.english import LANGUAGE as ENGLISH
+from slowcat_memory.core.language.table import CommandKind, Language, missing
+from slowcat_memory.errors import ConfigError
 
-__all__ = ["LANGUAGES", "Kind", "Phrases", "Rule", "phrases"]
+__all__ = ["ENGLISH", "LANGUAGES", "CommandKind", "Language", "language_of", "missing", "read"]
 
 
-def phrases(language: str) -> Phrases:
-    """Find a language's table.
+def read(folder: str) -> Language:
+    """Return the language of a folder beside this file.
+
+    Raises:
+        ValueError: A table is empty; the message names it.
+    """
+    language: Language = import_module(f"{__name__}.{folder}").LANGUAGE
+    if lacks := list(missing(language, ENGLISH)):
+        raise ValueError(f"{folder}: nothing in {', '.join(lacks)}")
+    return language
+
+
+# Each folder is a language.
+LANGUAGES = tuple(read(found.name) for found in pkgutil.iter_modules(__path__) if found.ispkg)
+
+
+@cache
+def language_of(name: str) -> Language:
+    """Return the language that a name means.
 
     Args:
-        language: Its Snowball name ("english"), as in ``index.language``.
+        name: Its code, or its name in English or in itself, in any case: "de", "german", "Deutsch".
 
-    Returns:
-        Its table, the English one where there is none.
+    Raises:
+        ConfigError: There is no such language; the message names those that there are.
     """
-    return LANGUAGES.get(language, ENGLISH)
+    wanted = name.strip().casefold()
+    for one in LANGUAGES:
+        known = (one.name, one.code, one.native, *one.other_names)
+        if wanted in (other.casefold() for other in known):
+            return one
+    there = ", ".join(f"{one.name} ({one.code})" for one in LANGUAGES)
+    raise ConfigError(f"memory.language: there is no {name!r}", hint=f"Use one of {there}")

@@ -28,15 +28,12 @@ class IcebreakerOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields
             default is the night.
         min_absence_h: Hours since the last conversation, before which it may not: who comes back
             after lunch has not been away.
-        keep_rest: Keep the others for later sessions when one is used, instead of dropping them.
-            What was worth bringing up is often stale once something else was talked about.
         most: How many may wait; the least important make room. More of them nag.
         expire_days: Days after which one is dropped, where who pushed it did not say.
     """
 
     quiet_hours: Annotated[str, Meta(pattern=rf"^({_HOUR}-{_HOUR})?$")] = "22:00-08:00"
     min_absence_h: float = 4.0
-    keep_rest: bool = False
     most: int = 3
     expire_days: float = 14.0
 

@@ -8,46 +8,22 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta, tzinfo
 
+from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.time.expressions import Interval
 from slowcat_memory.core.time.periods import day_of, week_of
 
 MOST_CHARS = 160  # of a question; who says more tells something
 MOST_DAYS = 62  # of a period that is looked up day by day
-_TALKED = r"(?:talk(?:ed|ing)?|spoken|speak(?:ing)?|spoke|discuss(?:ed|ing)?|chat(?:ted|ting)?)"
 _OVERVIEW = re.compile(
-    rf"\bwhat (?:have|had|did|were|was) (?:we|you and i|i) (?:all )?(?:been )?(?:ever )?{_TALKED}"
-    r"(?: about| of| over)?(?: (?:so far|lately|recently|today|yesterday|before|then|there|together))?"
-    r"(?:\W|$|(?= (?:last|on|in|this|the|during|over|since|at|around)))"
-    rf"|(?:^|\b(?:remind|tell) me |\bremember )what (?:all )?(?:we|you and i) (?:have )?(?:been )?{_TALKED}"
-    rf"|\bwhat (?:topics?|things|stuff) (?:did|have) (?:we|you and i) {_TALKED}"
-    r"|\bcatch me up\b|\bbring me up to (?:date|speed)\b|\b(?:recap|sum up|summari[sz]e|(?:recap|summary|overview) of) "
-    r"(?:our|the (?:last|past|week|day|month)|last|this (?:week|month)|today|yesterday|what we|my (?:day|week|month))\b"
-    r"|\b(?:give me|have) (?:a|an|the) (?:short |quick |brief )?(?:recap|overview)[.?!]*$"
-    r"|\bwhere (?:did|were) we (?:leave off|left off|stop)\b|\bwhere did we leave (?:it|things)\b"
-    r"|\bwhat(?:'s| has| is| was)? (?:been )?(?:going on|happen(?:ed|ing)|new)(?: with me| to me| in my life)?"
-    r"(?:\s*[?.!]*$| (?=(?:last|on|in|this|the (?:last|past|week|day|month)|during|over the|yesterday|today|around)\b))"
-    r"|\bwhat did (?:i|we) do (?=(?:last|on|in|this|yesterday|today|during|over)\b)"
-    r"|\bhow was (?:my|our|the) (?:last |past )?(?:day|week|month)\b"
-    rf"|\bworüber (?:haben|hatten|sprachen|redeten) wir\b|\büber was (?:haben|hatten) wir\b"
-    r"|\bwovon (?:haben|hatten) wir (?:gesprochen|geredet)\b"
-    r"|\bwas (?:haben|hatten) wir (?:[\w.]+ ){0,4}(?:besprochen|beredet)\b"
-    r"|\b(?:fasse?|fass) (?:[\w.]+ ){0,6}zusammen\b"
-    r"|\b(?:zusammenfassung|überblick) (?:über|von|der|des) (?:die |den |der |des )?(?:letzten?|vergangenen?|diese[rs]?|woche|tage?s?|unser\w*)\b"
-    r"|\bbring(?:e)? mich auf (?:den (?:neuesten|aktuellen|letzten) )?stand\b"
-    r"|\bwo (?:sind|waren) wir (?:stehen ?geblieben|zuletzt)\b"
-    r"|\bwas (?:war|ist) (?:so )?(?:[\w.]+ ){0,3}(?:los|passiert)\b",
-    re.IGNORECASE,
+    "|".join(pattern for one in LANGUAGES for pattern in one.overview.asks), re.IGNORECASE
 )
 _ABOUT_A_THING = re.compile(  # a thing behind it: that is what was said, and no overview
-    rf"\bwhat (?:did|have|had) (?:we|you and i|i) {_TALKED}? ?(?:say|said|decide|agree)\b"
-    r"|\b(?:happened|going on|passiert|los) (?:to|with|mit|at|bei) (?!me\b|us\b|mir\b|uns\b)\w+"
-    r"|\bmit (?!mir\b|uns\b)\w+ (?:los|passiert)\b",
-    re.IGNORECASE,
+    "|".join(pattern for one in LANGUAGES for pattern in one.overview.about_a_thing), re.IGNORECASE
 )
 
 
 def asks_overview(text: str) -> bool:
-    """Tell whether a question asks what there was, in English or German.
+    """Tell whether a question asks what there was, in any language that there is.
 
     Args:
         text: The user's words.

@@ -2,8 +2,7 @@
 
 "Okay, thanks", "louder", "turn off the lights" need none: looking one up would put words before the
 LLM that have nothing to do with it. What is skipped is made of known words alone, from its first
-word to its last: anything else may carry content, and is looked up. In a language without a table
-everything is.
+word to its last: anything else may carry content, and is looked up.
 
 A question that asks for a memory of the people here ("what's my sister's name", "when did Anna
 move") is told from one about the world ("what is the capital of France"): only the first must be told
@@ -15,7 +14,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from slowcat_memory.core.language.gate import GATE_WORDS, GateWords, Phrases
+from slowcat_memory.core.language import language_of
+from slowcat_memory.core.language.gate import GateWords, PhraseTable
 
 MOST_WORDS = 16  # of an utterance that is no more than fillers or a command
 MOST_COURTESY = 6  # words behind a command
@@ -68,14 +68,12 @@ def judge(text: str, language: str = "english") -> Need:
 
     Args:
         text: What was said, clean.
-        language: Whose words are known: "english", "german".
+        language: Whose words, as in ``language_of``.
 
     Returns:
         What it needs.
     """
-    table = GATE_WORDS.get(language)
-    if table is None:
-        return Need(query=text)
+    table = language_of(language).gate
     found = list(_WORD.finditer(text[:MOST_CHARS]))
     words = [_folded(match[0]) for match in found]
     if len(words) <= MOST_WORDS and len(text) <= MOST_CHARS:
@@ -117,7 +115,7 @@ def _folded(word: str) -> str:
     return word.casefold().replace("’", "'")
 
 
-def _after(words: Sequence[str], phrases: Phrases, *, laughter: bool = True) -> int:
+def _after(words: Sequence[str], phrases: PhraseTable, *, laughter: bool = True) -> int:
     """Count the words at the beginning that phrases can be made of, as many as there are."""
     ends = {0}
     for place, word in enumerate(words):

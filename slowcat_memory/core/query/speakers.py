@@ -111,7 +111,7 @@ def _key(said: str) -> str:
 def _is_name(found: re.Match[str]) -> bool:
     """Decide whether a word that may be no name is one: capitalised, and not for another reason."""
     key = _key(found[1])
-    if key not in COMMON:
+    if key not in COMMON_NAMES:
         return True
     before = found.string[: found.start()]
     if not found[1][0].isupper() or (_START.search(before) and not found["s"]):

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.extraction.grounding import Ground, strays
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.sentences import harmless, sentences, tidy
+from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
 from slowcat_memory.core.summaries.extractive import (
     ExtractiveOptions,
     Line,
@@ -28,7 +29,7 @@ from slowcat_memory.core.summaries.extractive import (
 )
 from slowcat_memory.core.summaries.summary import SummaryText
 from slowcat_memory.core.summaries.topics import name
-from slowcat_memory.core.text.normalize import STOP_WORDS, fingerprint, neutralise
+from slowcat_memory.core.text.normalize import fingerprint, neutralise
 from slowcat_memory.core.text.rare_words import worth_knowing
 from slowcat_memory.records import Turn
 

@@ -1,16 +1,19 @@
-"""Text as it comes, as it is indexed, and as it goes into a prompt.
+"""Text as it is kept, as it is indexed, and as it goes into a prompt.
 
-Three forms, never mixed: ``clean`` at the door (what the log keeps, verbatim but for what cannot be
-written), ``Tokenizer`` for the lexical index, ``neutralise`` on the way into any prompt.
+Three forms, never mixed: ``clean`` on the way in (what the log keeps, verbatim except for what
+cannot be written), ``Tokenizer`` for the lexical index, ``neutralise`` on the way into any prompt.
 """
 
 import copy
+import hashlib
 import re
 import threading
 import unicodedata
 import zlib
 
 import Stemmer
+
+from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
 
 TOKENIZER_VERSION = 2  # raise it when the same text yields other tokens: indexes are then rebuilt
 KEEP_CHARS = 256_000  # of one utterance, in the log
@@ -22,11 +25,11 @@ _UNWRITABLE = re.compile(
     "\U000e0000-\U000e007f"  # tag characters: invisible text
     "\ufeff\ufffe\uffff]"
 )
-_BREAK = re.compile("\r\n?|[\x0b\x0c\x1c-\x1f\x85]")  # controls that part words
+_BREAK = re.compile("\r\n?|[\x0b\x0c\x1c-\x1f\x85]")  # controls that separate words
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ASCII_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
-# Vowel signs, points and joiners belong to the word they stand in, though re takes them for none.
+# Vowel signs, points and joiners belong to the word they stand in, though re does not count them.
 _MARKS = (
     "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed"
     "\u0900-\u0963\u0966-\u0df3"  # the scripts of India
@@ -57,23 +60,15 @@ _PROMPT_MARKS = str.maketrans(
     {"<": "‹", ">": "›", "＜": "‹", "＞": "›", "`": "'", "｜": "¦", "|": "¦", "\u2581": "_"}
 )
 
-STOP_WORDS = frozenset(
-    """a about am an and any are as at be been but by can could did do does doing don for from had
-    has have having he her hers him his how i if in into is it its just me my no nor not of on or
-    our ours out over own she should so some such than that the their them then there these they
-    this those to too up us very was we were what when where which who whom whose why will with
-    would you your yours s t re ve ll d m""".split()
-)
-
 
 def clean(text: str, limit: int = KEEP_CHARS) -> tuple[str, int]:
-    """Make a text that can always be written: the form the log keeps.
+    """Return a text that can always be written: the form the log keeps.
 
-    NFC; control, bidi and tag characters dropped (those that part lines become a newline); lone
-    surrogates replaced. Everything else, chat template tokens included, stays as it was said.
+    NFC; control, bidi and tag characters dropped (those that separate lines become a newline); lone
+    surrogates replaced. Everything else, chat template tokens included, stays verbatim.
 
     Args:
-        text: Anything a recogniser, a keyboard or a transcript yields.
+        text: Any output of STT, a keyboard or a transcript.
         limit: Characters to keep.
 
     Returns:
@@ -88,53 +83,40 @@ def clean(text: str, limit: int = KEEP_CHARS) -> tuple[str, int]:
 
 
 def neutralise(text: str) -> str:
-    """Take from a text what could be more than text inside a prompt.
+    """Remove what could act as more than text inside a prompt.
 
     Chat-template tokens become live control tokens when they reach a model inside a message
     (measured on llama.cpp), and a line that looks like a role header reads like one. Angle
     brackets, pipes and back-ticks get look-alikes, bracketed control words lose their brackets,
-    role headers their colon, and the whole becomes one line.
-
-    Args:
-        text: A clean text.
-
-    Returns:
-        One line that holds the same words.
+    role headers their colon, and the whole becomes one line with the same words.
     """
     if not text.isascii():
         text = _INVISIBLE.sub("", text)
     line = " ".join(text.split()).translate(_PROMPT_MARKS)
-    # Few lines hold what these look for, and looking costs more than the rest.
+    # Few lines hold these, and searching for them costs more than the rest.
     if "[" in line:
         line = _BRACKET_TOKEN.sub(r"(\1)", line)
     return _ROLE_HEADER.sub(r"\1\3 -", line) if ":" in line else line
 
 
 def fingerprint(text: str) -> str:
-    """Reduce a text to what makes two utterances the same words.
-
-    Args:
-        text: Any text.
-
-    Returns:
-        Its words in lower case, joined by single spaces.
-    """
+    """Return a text's words in lower case, joined by single spaces: equal for the same words."""
     if text.isascii():
         return " ".join(_WORD.findall(text.lower()))
     return " ".join(_MARKED_WORD.findall(text.translate(_ASCII_QUOTES).casefold()))
+
+
+def digest(text: str) -> int:
+    """Return a number that tells whether a text has changed: 64 bits, signed."""
+    hashed = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
+    return int.from_bytes(hashed, signed=True)
 
 
 def estimate_tokens(text: str) -> int:
     """Estimate how many tokens an LLM's tokenizer makes of a text.
 
     The larger of a quarter of its UTF-8 bytes and four thirds of its words: the usual rule for
-    byte-pair vocabularies, on the safe side for other scripts.
-
-    Args:
-        text: Any text.
-
-    Returns:
-        The estimate, 0 for an empty text.
+    byte-pair vocabularies, on the safe side for other scripts. 0 for an empty text.
     """
     return max(-(-len(text.encode("utf-8", "replace")) // 4), -(-4 * len(text.split()) // 3))
 
@@ -148,48 +130,51 @@ class Tokenizer:
 
     Attributes:
         version: Differs when the same text yields other tokens.
+        language: Language of the texts.
     """
 
-    def __init__(self, language: str = "english") -> None:
+    def __init__(self, stemmer: str = "english", language: str = "") -> None:
         """Choose the stemmer.
 
         Args:
-            language: A Snowball language, or "none" for no stemming.
+            stemmer: A Snowball language, or "none" for no stemming.
+            language: Language of the texts; "" for the stemmer's.
 
         Raises:
-            ValueError: There is no stemmer for this language.
+            ValueError: There is no such stemmer.
         """
-        self.version = zlib.crc32(f"{TOKENIZER_VERSION}/{language}".encode())
-        languages = Stemmer.algorithms()
-        if language != "none" and language not in languages:
-            raise ValueError(f"no stemmer for {language!r}; one of: none, {', '.join(languages)}")
-        self._language = language
-        self._stop = STOP_WORDS if language in ("english", "none") else frozenset()
+        self.version = zlib.crc32(f"{TOKENIZER_VERSION}/{stemmer}".encode())
+        known = Stemmer.algorithms()
+        if stemmer != "none" and stemmer not in known:
+            raise ValueError(f"no stemmer for {stemmer!r}; one of: none, {', '.join(known)}")
+        self.language = language or ("english" if stemmer == "none" else stemmer)
+        self._algorithm = stemmer
+        self._stop = STOP_WORDS if stemmer in ("english", "none") else frozenset()
         self._known: dict[str, tuple[str, ...]] = {}
-        self._keeps = True
+        self._remembers = True
         self._lock = threading.Lock()
         self.forget()
 
     def forget(self) -> None:
-        """Drop the words that were seen; the stemmer remembers some of its own."""
+        """Drop the cached words; the stemmer has a cache of its own."""
         with self._lock:
-            self._known.clear()  # in place: those that only ask share it
-            known = self._language != "none"
-            self._stemmer = Stemmer.Stemmer(self._language) if known else None
+            self._known.clear()  # in place: query tokenizers share it
+            stems = self._algorithm != "none"
+            self._stemmer = Stemmer.Stemmer(self._algorithm) if stems else None
 
-    def passing(self) -> "Tokenizer":
-        """Return the same tokenizer for what is only asked: it remembers no words of it."""
+    def for_queries(self) -> "Tokenizer":
+        """Return the same tokenizer for queries: it caches none of their words."""
         made = copy.copy(self)
-        made._keeps = False
+        made._remembers = False
         if self._stemmer is not None:
-            made._stemmer, made._lock = Stemmer.Stemmer(self._language, 0), threading.Lock()
+            made._stemmer, made._lock = Stemmer.Stemmer(self._algorithm, 0), threading.Lock()
         return made
 
     def __call__(self, text: str) -> list[str]:
         """Split a text.
 
         Args:
-            text: Any text; only its first ``INDEX_CHARS`` count.
+            text: Any text; only its first ``INDEX_CHARS`` characters count.
 
         Returns:
             Its tokens in order, repeated ones repeated.
@@ -204,7 +189,7 @@ class Tokenizer:
         return tokens
 
     def _tokens(self, word: str) -> tuple[str, ...]:
-        """Make a folded word's tokens, and remember them: few words are new."""
+        """Return a folded word's tokens, and cache them: few words are new."""
         if word in self._stop:
             made: tuple[str, ...] = ()
         elif word.isascii():
@@ -214,11 +199,13 @@ class Tokenizer:
             made = tuple(
                 token
                 for place, part in parts
-                for token in (_bigrams(part) if place % 2 else self._stem(_bare(part)))
+                for token in (
+                    _bigrams(part) if place % 2 else self._stem(_ARABIC_ARTICLE.sub("", part))
+                )
             )
         if len(self._known) > 200_000:
             self._known.clear()
-        if self._keeps and len(word) <= 64:
+        if self._remembers and len(word) <= 64:
             self._known[word] = made
         return made
 
@@ -234,14 +221,9 @@ class Tokenizer:
 
 
 def _words_of_any_script(text: str) -> list[str]:
-    """Fold a text that is not all ASCII, and split it into words with their vowel signs."""
+    """Fold a text that is not all ASCII and split it into words, vowel signs included."""
     folded = unicodedata.normalize("NFKC", text.translate(_ASCII_QUOTES)).casefold()
     return _MARKED_WORD.findall(folded.translate(_FOLDED_LETTERS)[:INDEX_CHARS])
-
-
-def _bare(word: str) -> str:
-    """Take the article off an Arabic word."""
-    return _ARABIC_ARTICLE.sub("", word)
 
 
 def _bigrams(run: str) -> list[str]:

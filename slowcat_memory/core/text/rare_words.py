@@ -9,28 +9,25 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from slowcat_memory.core.text.common_words import EVERYDAY, is_common
-from slowcat_memory.core.text.word_lists import EMPTY, PRONOUNS, ROLES
+from slowcat_memory.core.language.english.vocabulary import (
+    CALENDAR,
+    COPULAS,
+    EMPTY,
+    EVERYDAY,
+    KIN,
+    NAMING,
+    POSSESSIVES,
+    PRONOUNS,
+    ROLES,
+)
 
 MOST_CHARS = 4000
 MOST_LETTERS = 40  # of a word; what is longer was never spoken
 FEWEST_LETTERS = 5  # of a word that is no name
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-_POSSESSIVE = frozenset("my your his her our their".split())
-_KIN = frozenset(
-    """sister brother mother father mom mum dad son daughter wife husband partner girlfriend boyfriend friend
-    cousin aunt uncle niece nephew grandma grandpa grandmother grandfather boss colleague coworker
-    neighbor neighbour teacher doctor dentist therapist dog cat puppy kitten horse parrot hamster
-    baby kid boy girl roommate flatmate fiance fiancee colleague manager coach""".split()
-)
-_NAMING = frozenset("called named nicknamed".split())
-_COPULAS = frozenset("is was are were".split())
-_ANNOUNCING = _KIN | _NAMING | _COPULAS
+_ANNOUNCING = KIN | NAMING | COPULAS
 _POSSESSED = re.compile(r"['’]s?$")
-_CALENDAR = frozenset(
-    """monday tuesday wednesday thursday friday saturday sunday january february march april may june
-    july august september october november december christmas easter english""".split()
-)
+_ENDINGS = ("ing", "ed", "es", "er", "ly", "s", "d", "r", "y")
 
 
 class Word(Struct, frozen=True):
@@ -81,13 +78,36 @@ def _begins(text: str, place: int) -> bool:
 
 
 def _is_name(bare: str, capital: bool, announced: bool) -> bool:
-    if bare in EMPTY or bare in PRONOUNS or bare in _CALENDAR or bare in ROLES:
+    if bare in EMPTY or bare in PRONOUNS or bare in CALENDAR or bare in ROLES:
         return False
     return capital or (announced and not is_common(bare))
 
 
 def _announced(first: str, second: str) -> bool:
     """Tell whether two words announce a name: "my sister", "was called", "name is"."""
-    if second in _COPULAS:
+    if second in COPULAS:
         return first in ("name", "names")
-    return second in _NAMING or first in _POSSESSIVE
+    return second in NAMING or first in POSSESSIVES
+
+
+def is_common(word: str) -> bool:
+    """Tell whether a word is one of everyday English, in any of its regular forms.
+
+    Args:
+        word: In lower case, without an apostrophe.
+
+    Returns:
+        Whether it is; "walked", "stopping" and "boxes" are as "walk", "stop" and "box".
+    """
+    if word in EVERYDAY:
+        return True
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) > 2:
+            stem = word[: -len(ending)]
+            if stem in EVERYDAY or f"{stem}e" in EVERYDAY:
+                return True
+            if stem[-1] == stem[-2] and stem[:-1] in EVERYDAY:
+                return True
+            if stem[-1] == "i" and f"{stem[:-1]}y" in EVERYDAY:
+                return True
+    return False

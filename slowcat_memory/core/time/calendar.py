@@ -3,16 +3,22 @@
 Times are naive, as a clock on the wall shows them; `when` turns them into moments.
 """
 
+import os
 from calendar import monthrange
 from collections.abc import Callable
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from msgspec import Struct
+
+from slowcat_memory.errors import ConfigError
 
 HOURS = {"minute": 1 / 60, "hour": 1.0}
 DAYS = {"day": 1, "week": 7}
 MONTHS = {"month": 1, "year": 12, "decade": 120}
 MARGIN = {"day": 0, "week": 3, "month": 15}  # days about "two weeks ago"; of years, half a year
+LOCALTIME = Path("/etc/localtime")  # a link into the zones' own folder
 LOOK_BACK = 8  # years: far enough for a 29 February across 1900 or 2100
 
 
@@ -264,3 +270,39 @@ def third(span: Span, first: int, last: int) -> Span:
         step = timedelta(step.days)
     end = span.end if last == 3 else span.start + last * step
     return Span(span.start + first * step, end, span.floating, span.exact)
+
+
+def zone_of(name: str) -> tzinfo:
+    """Find a time zone.
+
+    Args:
+        name: An IANA name, "" for this machine's zone.
+
+    Returns:
+        The zone.
+
+    Raises:
+        ConfigError: There is no such zone.
+    """
+    if not name:
+        return _of_this_machine()
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        raise ConfigError(
+            f"memory.time_zone: there is no {name!r}",
+            hint="Take an IANA name such as Europe/Lisbon",
+        ) from error
+
+
+def _of_this_machine() -> tzinfo:
+    """Find the machine's zone by name, for only that knows when its summer time begins.
+
+    Returns:
+        The zone; where it has no name, the offset that holds now.
+    """
+    linked = os.path.realpath(LOCALTIME).partition("/zoneinfo/")[2]
+    try:
+        return ZoneInfo(os.environ.get("TZ") or linked)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return datetime.now().astimezone().tzinfo or UTC

@@ -12,8 +12,8 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from slowcat_memory.core.language.time import LANGUAGES
-from slowcat_memory.core.text.word_lists import asking
+from slowcat_memory.core.language import language_of
+from slowcat_memory.core.query.follow_up import asking
 from slowcat_memory.core.time import calendar
 from slowcat_memory.core.time.calendar import Anchor, Span
 from slowcat_memory.core.time.grammar import EXPRESSION, FIRST_YEAR, LAST_YEAR, READINGS, Piece
@@ -82,9 +82,7 @@ def times(
         coming ones in a text of plans ("will", "going to").
     """
     options = options or WhenOptions()
-    language = LANGUAGES.get(options.language)
-    if language is None:
-        return ()
+    language = language_of(options.language).time
     text = text[:MOST_CHARS]
     heard = _WORDS.findall(text.lower())
     if language.triggers.isdisjoint(heard) and not _NUMERIC.search(text):

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from slowcat_memory.core.language.time import Words
+from slowcat_memory.core.language.time import TimeWords
 from slowcat_memory.core.time.grammar import FIRST_YEAR, LAST_YEAR
 
 _TOKEN = re.compile(
@@ -35,7 +35,7 @@ class Token(Struct):
     end: int
 
 
-def tokens_of(text: str, language: Words) -> Iterator[Token]:
+def tokens_of(text: str, language: TimeWords) -> Iterator[Token]:
     """Give each word its kind; phrases and compound numbers become one token.
 
     Args:
@@ -62,7 +62,7 @@ def tokens_of(text: str, language: Words) -> Iterator[Token]:
             yield token
 
 
-def _plain(text: str, language: Words) -> Iterator[tuple[str, Token]]:
+def _plain(text: str, language: TimeWords) -> Iterator[tuple[str, Token]]:
     for match in _TOKEN.finditer(text):
         start, end = match.span()
         word = (match["word"] or "").lower()
@@ -73,7 +73,7 @@ def _plain(text: str, language: Words) -> Iterator[tuple[str, Token]]:
         yield word, Token(kind, value, start, end)
 
 
-def _number(match: re.Match[str], language: Words) -> tuple[str, Any]:
+def _number(match: re.Match[str], language: TimeWords) -> tuple[str, Any]:
     if match["stop"]:
         return "|", None
     if match["iso"] or match["dotted"]:

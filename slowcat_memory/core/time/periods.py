@@ -4,14 +4,17 @@ Who talks at one in the morning still speaks of the same day, so a day ends in t
 has 23 or 25 hours when the clocks change. Weeks begin on Monday and have the numbers of ISO 8601.
 """
 
+from collections.abc import Collection, Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from typing import Literal
+from itertools import groupby
+from typing import Literal, TypeVar
 
 from msgspec import Struct
 
 DAY_BEGINS = 4  # o'clock, on the wall
 
 PeriodKind = Literal["day", "week"]
+Item = TypeVar("Item", int, str)
 
 
 class Period(Struct, frozen=True, order=True):
@@ -85,3 +88,34 @@ def _day(day: date, zone: tzinfo, begins: int) -> Period:
         for one in (day, day + timedelta(days=1))
     )
     return Period(start, end, day.isoformat(), "day")
+
+
+def stretches(
+    row: Sequence[Item], covered: Collection[Item], length: int, least: int = 1
+) -> list[tuple[Item, ...]]:
+    """Cut what is not covered into stretches.
+
+    What stands at the end of the row waits until it is a whole stretch. What is left between two
+    covered stretches, because some of it was forgotten, is one of its own.
+
+    Args:
+        row: All of it, in order.
+        covered: What has been summed up.
+        length: Of a stretch.
+        least: Of a shorter one that stands between others.
+
+    Returns:
+        The stretches that are due, in order.
+    """
+    found: list[tuple[Item, ...]] = []
+    done = set(covered)
+    for is_covered, group in groupby(row, key=lambda one: one in done):
+        run = tuple(group)
+        if is_covered:
+            continue
+        last = run[-1] == row[-1]
+        for start in range(0, len(run), length):
+            part = run[start : start + length]
+            if len(part) == length or (not last and len(part) >= least):
+                found.append(part)
+    return found

@@ -9,8 +9,15 @@ from collections.abc import Callable
 
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.commands.mentions import mentions
-from slowcat_memory.core.commands.replies import known_things, minutes, quote, reasons, say, things
-from slowcat_memory.core.language import Kind, phrases
+from slowcat_memory.core.commands.replies import (
+    count_things,
+    describe_known,
+    describe_sources,
+    minutes,
+    quote,
+    say,
+)
+from slowcat_memory.core.language import LANGUAGES, CommandKind, language_of
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import CommandEntry, Memory
 from slowcat_memory.runtime.commands import targets
@@ -25,6 +32,7 @@ from slowcat_memory.runtime.commands.types import (
 from slowcat_memory.runtime.commands.undo_log import UNDOABLE, last_exchange
 from slowcat_memory.store import Snapshot
 
+EVERYTHING = frozenset[str]().union(*(one.commands.everything for one in LANGUAGES))
 LATEST = 50  # orders that are looked at for the one to undo
 
 
@@ -46,10 +54,10 @@ class Commands:
             language: Of the answers, by its Snowball name.
             keep_local: Marks a memory as local-only; None where nothing does.
         """
-        self._engine, self._options, self._known = engine, options, phrases(language)
-        self._tokenize = Tokenizer("none" if language == "none" else language)
+        self._engine, self._options, self._known = engine, options, language_of(language)
+        self._tokenize = Tokenizer(self._known.name)
         self._keep_local = keep_local
-        self._ways: dict[Kind, Callable[[Command, Circumstances], Outcome]] = {
+        self._ways: dict[CommandKind, Callable[[Command, Circumstances], Outcome]] = {
             "remember": self._remember,
             "forget_that": self._forget_that,
             "forget_about": self._forget_about,
@@ -163,7 +171,7 @@ class Commands:
 
     def _forget_about(self, command: Command, where: Circumstances) -> Outcome:
         about = command.argument
-        if about.lower() in ("me", "mich", "us", "uns", "everything", "alles"):
+        if about.lower() in EVERYTHING:
             return self._said(command, "everything", done=False)
         with self._engine.store.snapshot() as snapshot:
             memories, turns = targets.told_of(
@@ -172,7 +180,7 @@ class Commands:
         if not memories:
             return self._said(command, "nothing_about", done=False, about=quote(about))
         entry = self._engine.hiding.ask("forget_about", where.scope, memories, turns, where.turn)
-        many = things(self._known, len(memories))
+        many = count_things(self._known, len(memories))
         said = say(self._known, "ask_forget", things=many, about=quote(about))
         return Outcome(kind=command.kind, said=said, entry=entry.id)
 
@@ -198,7 +206,7 @@ class Commands:
             self._known,
             name,
             minutes=minutes(self._known, self._options.undo_s),
-            things=things(self._known, len(entry.hidden)),
+            things=count_things(self._known, len(entry.hidden)),
         )
         return Outcome(
             kind=command.kind,
@@ -237,8 +245,8 @@ class Commands:
 
     def _what_known(self, command: Command, where: Circumstances) -> Outcome:
         with self._engine.store.snapshot() as snapshot:
-            found = targets.known_of(snapshot, where.scope, self._known.own)
-        said = known_things(self._known, found, self._options.tell, len(found))
+            found = targets.known_of(snapshot, where.scope, self._known.commands.own)
+        said = describe_known(self._known, found, self._options.tell, len(found))
         return Outcome(kind=command.kind, said=said)
 
     def _why(self, command: Command, where: Circumstances) -> Outcome:
@@ -257,7 +265,7 @@ class Commands:
             present = (found[1].get(offer.memory) for offer in found[0].offers)
             offered = [m for m in present if m and (m.scope, m.id) not in hidden]
         now, zone = self._engine.clock(), self._engine.zone
-        text = reasons(self._known, offered, self._options.tell, now, zone)
+        text = describe_sources(self._known, offered, self._options.tell, now, zone)
         return Outcome(kind=command.kind, said=text)
 
     def _who_sees(self, command: Command, where: Circumstances) -> Outcome:

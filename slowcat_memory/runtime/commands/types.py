@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
-from slowcat_memory.core.language import Kind
+from slowcat_memory.core.language import CommandKind
 from slowcat_memory.records import LedgerEntry, Memory
 from slowcat_memory.runtime.commands.undo_log import Hiding
 from slowcat_memory.store import Store
@@ -20,7 +20,7 @@ class CommandOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Orders to the memory by voice or text.
 
     Attributes:
-        enabled: Recognise them. The language's table is chosen by ``index.language``.
+        enabled: Recognise them. The words are those of ``memory.language``.
         undo_s: Seconds in which "forget that" can be undone; what it hid is erased for good when the
             next session ends, or the store is opened, after that. 300 is five minutes: the pause
             after which a session ends.
@@ -69,7 +69,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
         memories: Ids of memories that recall no longer finds.
     """
 
-    kind: Kind
+    kind: CommandKind
     said: str
     rest: str = ""
     done: bool = True

@@ -83,7 +83,7 @@ class Namespace:
         """
         self.scope, self.space = scope, space
         self._store, self._root, self._zone = store, root, zone
-        self._reading = Reading(zone_of(zone), options.language)
+        self._reading = Reading(zone_of(zone), tokenizer.language)
         self._tokenizer, self._options, self._hot_size = tokenizer, options, hot_cache_size
         self._hot: OrderedDict[str, tuple[Memory, Ack | None]] = OrderedDict()
         self._latest: dict[str, str] = {}  # the last chunk of each session
@@ -452,6 +452,7 @@ class Namespace:
             embedder=self.space.key,
             dim=self.space.dim,
             zone=self._zone,
+            language=self._tokenizer.language,
             options=self._options,
         )
         manifest = seal_child.seal(self._build, self._root, order)

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.core.time.zones import zone_of
+from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.index import Builder, IndexOptions
 from slowcat_memory.index.build.generation import BUILT, Build, finish, lower_priority
 from slowcat_memory.records import Manifest
@@ -34,6 +34,7 @@ class Order(Struct, frozen=True, kw_only=True):
         embedder: Key of the vector space in use, "" for none.
         dim: Its dimension.
         zone: Time zone of the words for time, "" for this machine's.
+        language: Of the words for time and, unless the options name a stemmer, of the stemmer.
         options: The index's options.
     """
 
@@ -42,6 +43,7 @@ class Order(Struct, frozen=True, kw_only=True):
     embedder: str
     dim: int
     zone: str
+    language: str
     options: IndexOptions
 
 
@@ -68,9 +70,9 @@ def _build(folder: Path, order: Order) -> None:
     """Do the child's part."""
     built = folder / BUILT
     built.mkdir(mode=0o700)
-    tokenizer = Tokenizer(order.options.language)
+    tokenizer = Tokenizer(order.options.stemmer or order.language, order.language)
     builder = Builder(built, tokenizer, order.options, order.dim)
-    reading = Reading(zone_of(order.zone), order.options.language)
+    reading = Reading(zone_of(order.zone), order.language)
     opening = StoreOptions(allow_unsafe_fs=True)  # whoever writes there has decided that
     with (
         Store.open(Path(order.store), readonly=True, options=opening) as store,

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.memory.kinds import BLOCK, SESSION_SUMMARY, family
 from slowcat_memory.core.memory.validity import holds
-from slowcat_memory.core.render.session_head import HeadOptions, Past, head
+from slowcat_memory.core.render.session_head import HeadOptions, SessionStart, session_preamble
 from slowcat_memory.records import Memory, Session
 from slowcat_memory.runtime.session.icebreakers import HOLD, Icebreakers
 from slowcat_memory.store import Store
@@ -24,6 +24,7 @@ class Heads:
         clock: Callable[[], datetime],
         options: HeadOptions,
         user_name: str,
+        language: str = "english",
     ) -> None:
         """Wire the parts.
 
@@ -34,9 +35,11 @@ class Heads:
             clock: The time, aware.
             options: What to say.
             user_name: What the user is called.
+            language: Of the preamble, as in ``language_of``.
         """
         self._store, self._icebreakers, self._zone = store, icebreakers, zone
         self._clock, self._options, self._user_name = clock, options, user_name
+        self._language = language
         self._asked: dict[str, tuple[int, datetime]] = {}  # by scope: talks before, and when
 
     def write(self, scope: str, *, local: bool = False) -> str:
@@ -59,7 +62,7 @@ class Heads:
         moment = self._moment(scope, sessions, len(ended))
         going = len(ended) < len(sessions)
         memories = [m for m in standing(every, moment, going) if _is_due(m, moment, going)]
-        past = Past(
+        start = SessionStart(
             moment=moment,
             talks=len(ended),
             last=last.last if last else None,
@@ -68,7 +71,7 @@ class Heads:
             icebreaker=icebreaker,
             user=self._user_name,
         )
-        return head(past, self._zone, self._options)
+        return session_preamble(start, self._zone, self._options, self._language)
 
     def _moment(self, scope: str, sessions: Sequence[Session], talks: int) -> datetime:
         """Tell when the session begins, or when its head was first asked for, shortly before."""

@@ -213,8 +213,8 @@ class Icebreakers:
                 if taken and taken.memory:
                     self._note(scope, Taken("", after, now), ())
                 return None
-            rest = [] if self._options.keep_rest else due(known.values(), now)
-            passed = (marked(one, PASSED) for one in rest if one.id != chosen.id)
+            rest = (one for one in due(known.values(), now) if one.id != chosen.id)
+            passed = (marked(one, PASSED) for one in rest)
             used = (marked(chosen, USED), *passed)
             if not self._note(scope, Taken(chosen.id, after, now), used):
                 return None

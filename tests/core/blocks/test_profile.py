@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from slowcat_memory.core.blocks.profile import Proposals, Proposed, by_rule, facets, line, proposed
-from slowcat_memory.core.blocks.statements import Statement, bearing
+from slowcat_memory.core.blocks.statements import SourcedLine, ground_of
 from slowcat_memory.records import Memory
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
@@ -38,8 +38,8 @@ def test_the_later_one_counts_and_only_hers() -> None:
 
 def test_a_proposal_needs_its_evidence() -> None:
     said = [
-        Statement(text="Anna wants to run a marathon.", at=NOW, sources=(1,), of="fact/1"),
-        Statement(text="Anna lives in Porto.", at=NOW, sources=(2,), of="fact/2"),
+        SourcedLine(text="Anna wants to run a marathon.", at=NOW, sources=(1,), of="fact/1"),
+        SourcedLine(text="Anna lives in Porto.", at=NOW, sources=(2,), of="fact/2"),
     ]
     known = by_rule([fact(3, "lives_in", "Porto")], "Anna")
     answer = Proposals(
@@ -52,6 +52,6 @@ def test_a_proposal_needs_its_evidence() -> None:
             Proposed("tone", "lives in Porto", 1),
         ]
     )
-    fields = proposed(answer, said, bearing(said, ("Anna",), UTC), known)
+    fields = proposed(answer, said, ground_of(said, ("Anna",), UTC), known)
     assert line(fields) == "lives in Porto; wants: run a marathon"
     assert fields["goals"].of == ("fact/1",) and fields["goals"].sources == (1,)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from benchmarks.commands import DATA, measure, rates, sentences
 from slowcat_memory.core.commands import grammar
 from slowcat_memory.core.commands.grammar import Command, recognise
-from slowcat_memory.core.language import LANGUAGES, phrases
+from slowcat_memory.core.language import LANGUAGES
 
 
 def test_the_list_is_recognised_and_look_alikes_are_not() -> None:
@@ -27,7 +27,7 @@ def test_rules_that_are_too_loose_are_caught(monkeypatch: pytest.MonkeyPatch) ->
 
     def anywhere(*known):
         return [
-            grammar._Compiled(
+            grammar._CompiledRule(
                 one.rule, re.compile(f"(?:.* )?(?:{one.pattern.pattern})(?: .*)?"), *[None] * 3
             )
             for one in loose(*known)
@@ -81,20 +81,8 @@ def test_the_agents_name_in_front_is_passed_over() -> None:
     assert recognise("robbie forget that", names=("Bob.*",)) is None
 
 
-def test_every_language_says_the_same_things() -> None:
-    english = LANGUAGES["english"]
-    for name, known in LANGUAGES.items():
-        assert known.says.keys() == english.says.keys(), name
-        assert len(known.months) == 12
-        assert {rule.kind for rule in known.rules} == {rule.kind for rule in english.rules}, name
-        for key, sentence in known.says.items():
-            holes = re.findall(r"{(\w+)}", sentence)
-            assert sorted(holes) == sorted(re.findall(r"{(\w+)}", english.says[key])), (name, key)
-    assert phrases("klingon") is english
-
-
 @settings(max_examples=300, deadline=None)
-@given(st.text(max_size=200), st.sampled_from(sorted(LANGUAGES)), st.booleans())
+@given(st.text(max_size=200), st.sampled_from([one.name for one in LANGUAGES]), st.booleans())
 def test_any_text_is_read(text: str, language: str, asked: bool) -> None:
     found = recognise(text, language, asked=asked)
     assert found is None or found.argument in text.translate(grammar._QUOTES)

@@ -4,12 +4,19 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from slowcat_memory.core.commands.replies import day, known_things, minutes, quote, reasons, things
-from slowcat_memory.core.language import LANGUAGES, phrases
+from slowcat_memory.core.commands.replies import (
+    count_things,
+    day,
+    describe_known,
+    describe_sources,
+    minutes,
+    quote,
+)
+from slowcat_memory.core.language import LANGUAGES, Language, language_of
 from slowcat_memory.records import Memory
 
 NOW = datetime(2026, 5, 14, 10, tzinfo=UTC)
-ENGLISH, GERMAN = phrases("english"), phrases("german")
+ENGLISH, GERMAN = language_of("english"), language_of("german")
 
 
 def memory(text: str, **fields: object) -> Memory:
@@ -33,7 +40,7 @@ def test_days(days: int, english: str, german: str) -> None:
 
 
 def test_amounts() -> None:
-    assert [things(ENGLISH, n) for n in (0, 1, 2)] == ["0 things", "1 thing", "2 things"]
+    assert [count_things(ENGLISH, n) for n in (0, 1, 2)] == ["0 things", "1 thing", "2 things"]
     assert [minutes(GERMAN, s) for s in (5, 60, 300)] == [
         "einer Minute",
         "einer Minute",
@@ -46,15 +53,14 @@ def test_a_quotation_is_harmless_bounded_and_without_marks() -> None:
     assert len(quote("word " * 500).split()) < 40
 
 
-@pytest.mark.parametrize("language", sorted(LANGUAGES))
-def test_what_is_known_is_one_sentence(language: str) -> None:
-    known = phrases(language)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_is_known_is_one_sentence(language: Language) -> None:
     kept = [memory(f"thing {n}.") for n in range(9)]
-    said = known_things(known, kept, 5, len(kept))
+    said = describe_known(language, kept, 5, len(kept))
     assert said.count("“") == 5 and "thing 4" in said and "thing 5" not in said
     assert said.endswith(".") and "4" in said.rpartition("thing 4")[2]
-    assert "thing 8" in known_things(known, kept, 9, len(kept))
-    assert known_things(known, [], 5, 0) == known.says["know_nothing"]
+    assert "thing 8" in describe_known(language, kept, 9, len(kept))
+    assert describe_known(language, [], 5, 0) == language.replies["know_nothing"]
 
 
 def test_reasons_say_who_and_when() -> None:
@@ -63,9 +69,9 @@ def test_reasons_say_who_and_when() -> None:
         memory("Max is nice.", role="assistant", valid_from=NOW - timedelta(days=2)),
         memory("Max barks.", kind="note", valid_from=NOW - timedelta(days=1)),
     ]
-    assert reasons(ENGLISH, offered, 5, NOW, UTC) == (
+    assert describe_sources(ENGLISH, offered, 5, NOW, UTC) == (
         "I had this in mind: today Anna said “Max is a dog”; on 12 May I said “Max is nice”; "
         "yesterday you asked me to remember “Max barks”."
     )
-    assert reasons(ENGLISH, offered, 1, NOW, UTC).count("“") == 1
-    assert reasons(ENGLISH, [], 5, NOW, UTC) == ENGLISH.says["why_nothing"]
+    assert describe_sources(ENGLISH, offered, 1, NOW, UTC).count("“") == 1
+    assert describe_sources(ENGLISH, [], 5, NOW, UTC) == ENGLISH.replies["why_nothing"]

@@ -2,7 +2,8 @@
 
 import pytest
 
-from slowcat_memory.core.extraction.stated import LANGUAGES, stated
+from slowcat_memory.core.extraction.stated import stated
+from slowcat_memory.core.language import LANGUAGES
 
 SAID = """
 name|Anna Weber|My name is Anna Weber.
@@ -103,7 +104,7 @@ def test_in_german_too(predicate: str, object_: str, text: str) -> None:
 @pytest.mark.parametrize("text", NOT_SAID.strip().splitlines())
 def test_what_is_not_said_is_not(text: str) -> None:
     for language in LANGUAGES:
-        assert stated(text, "Anna", language) == []
+        assert stated(text, "Anna", language.name) == []
 
 
 def test_whose_age_it_is() -> None:
@@ -116,7 +117,6 @@ def test_what_is_over() -> None:
     assert one.over and one.content == "Anna no longer works at Acme."
 
 
-def test_nothing_in_another_language_and_nothing_odd_raises() -> None:
-    assert stated("J'habite à Lyon.", "Anna", "french") == []
+def test_nothing_odd_raises() -> None:
     for odd in ("", "I live in " * 3000, "My name is \ud800", "I am " + "9" * 500, "\0"):
         stated(odd, "Anna")

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from slowcat_memory.core.blocks.statements import bearing
+from slowcat_memory.core.blocks.statements import ground_of
 from slowcat_memory.core.proactive.open_threads import (
     BringUpOptions,
     Phrased,
     kept,
     of_facts,
     of_turns,
-    template,
+    phrase,
 )
 from slowcat_memory.core.proactive.policy import IcebreakerOptions, choose, due, marked
 from slowcat_memory.records import Memory, Turn
@@ -40,8 +40,8 @@ def test_open_threads_and_dated_events() -> None:
     exam, plan = of_facts(known, NOW, UTC, OPTIONS)
     assert (exam.source, exam.due) == ("fact/an exam", datetime(2026, 5, 21, tzinfo=UTC))
     assert (plan.source, plan.due - NOW) == ("fact/a plan", timedelta(hours=12))
-    assert template(exam, UTC) == "Ask how this went: “Anna has an exam” (12 May 2026)."
-    assert template(plan, UTC).startswith("Ask what became of this")
+    assert phrase(exam, UTC) == "Ask how this went: “Anna has an exam” (12 May 2026)."
+    assert phrase(plan, UTC).startswith("Ask what became of this")
     assert of_facts(known, plan.until, UTC, OPTIONS) == [exam]
 
 
@@ -79,7 +79,7 @@ def test_an_llms_phrase_asks_and_says_what_was_said(text: str, good: bool) -> No
     [exam] = of_facts(
         [fact("an exam", "fact/event", facets={"date": "2026-05-20"})], NOW, UTC, OPTIONS
     )
-    assert bool(kept(Phrased(text), bearing([exam.said], ("Anna",), UTC))) == good
+    assert bool(kept(Phrased(text), ground_of([exam.said], ("Anna",), UTC))) == good
 
 
 def test_one_that_is_not_due_waits() -> None:

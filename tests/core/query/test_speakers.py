@@ -92,7 +92,7 @@ def test_a_name_that_is_no_word_is_found_in_any_case(name: str, lower: bool) -> 
 
 
 def test_the_lists_are_lower_case() -> None:
-    assert all(word == word.lower() for word in COMMON | ROLES)
+    assert all(word == word.lower() for word in COMMON_NAMES | ROLES)
 
 
 def test_it_is_cheap_once_compiled() -> None:

@@ -85,7 +85,6 @@ def test_a_time_that_is_not_asked_about_is_not(text: str) -> None:
 
 def test_times_may_be_left_alone_and_are_those_of_the_language() -> None:
     assert ask("What did I do last week?", times=False).times == ()
-    assert ask("What did I do last week?", language="none").times == ()
     assert ask("Was habe ich letzte Woche gemacht?", language="german").times
     assert ask("What did Anna do last week?", names=False).times
 

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slowcat_memory.core.language import language_of
 from slowcat_memory.core.render.memory_block import (
     CLOSE,
     INSTRUCTION,
@@ -13,7 +14,6 @@ from slowcat_memory.core.render.memory_block import (
     pack,
     shorten,
 )
-from slowcat_memory.core.render.speech import GERMAN
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.records import Hit, Memory
 
@@ -228,7 +228,7 @@ def test_of_two_on_the_same_matter_the_newer_comes_last() -> None:
 def test_what_is_over_is_marked_so() -> None:
     over = hit("I live in Rome.", valid_to=datetime(2025, 3, 4, tzinfo=UTC)).memory
     assert memory_line(over, NOW, UTC, 80) == "- (until March 2025) Anna: I live in Rome."
-    line = memory_line(over, NOW, UTC, 80, words=GERMAN)
+    line = memory_line(over, NOW, UTC, 80, language=language_of("de"))
     assert line == "- (bis März 2025) Anna: I live in Rome."
     future = hit("I live in Rome.", valid_to=NOW + timedelta(days=1)).memory
     assert memory_line(future, NOW, UTC, 80).startswith("- (today)")

@@ -3,14 +3,14 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from slowcat_memory.core.language import ENGLISH
 from slowcat_memory.core.render.session_head import (
-    NOTED,
     HeadOptions,
-    Past,
-    head,
-    long_ago,
-    shortened,
+    SessionStart,
+    session_preamble,
+    shorten_to_chars,
 )
+from slowcat_memory.core.render.speech import long_ago
 from slowcat_memory.records import Memory
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
@@ -23,8 +23,8 @@ def memory(kind: str, text: str, days: float = 0, **more: object) -> Memory:
 
 
 def written(*memories: Memory, options: HeadOptions = HeadOptions(), **more) -> list[str]:
-    past = Past(moment=NOW, memories=memories, user="Anna", **more)
-    return head(past, UTC, options).splitlines()
+    start = SessionStart(moment=NOW, memories=memories, user="Anna", **more)
+    return session_preamble(start, UTC, options).splitlines()
 
 
 def test_nothing_is_known_nothing_is_said() -> None:
@@ -61,7 +61,7 @@ def test_blocks_in_their_order_the_latest_of_each() -> None:
     )
     assert written(*blocks) == written(*blocks[::-1])
     assert written(*blocks) == [
-        NOTED,
+        ENGLISH.preamble.noted,
         "Who you are: A calm cat.",
         "Who you talk to: An architect.",
         "What was going on lately: Recent: a move.",
@@ -95,11 +95,14 @@ def test_what_is_pinned_and_the_icebreaker_are_never_cut() -> None:
 
 def test_the_last_session_in_dates_of_the_users_zone() -> None:
     late = datetime(2026, 5, 11, 23, 30, tzinfo=UTC)
-    past = Past(moment=NOW, talks=2, last=late)
+    start = SessionStart(moment=NOW, talks=2, last=late)
     said = "You have talked 2 times before, the last time on"
     today = "; today is Tuesday, 12 May 2026."
-    assert head(past, UTC) == f"{said} 11 May 2026, yesterday{today}"
-    assert head(past, ZoneInfo("Europe/Berlin")) == f"{said} 12 May 2026, earlier today{today}"
+    assert session_preamble(start, UTC) == f"{said} 11 May 2026, yesterday{today}"
+    assert (
+        session_preamble(start, ZoneInfo("Europe/Berlin"))
+        == f"{said} 12 May 2026, earlier today{today}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -138,6 +141,6 @@ def test_what_is_noted_is_made_harmless() -> None:
 
 
 def test_a_cut_text() -> None:
-    assert shortened("abc", 3) == "abc"
-    assert shortened("abcdefghij", 9) == "abcdef..."
-    assert shortened("abcdefghij", 6) == "" and shortened("abc", -5) == ""
+    assert shorten_to_chars("abc", 3) == "abc"
+    assert shorten_to_chars("abcdefghij", 9) == "abcdef..."
+    assert shorten_to_chars("abcdefghij", 6) == "" and shorten_to_chars("abc", -5) == ""

@@ -6,18 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slowcat_memory.core.language import LANGUAGES, language_of
+from slowcat_memory.core.render.memory_block import spoken_now
 from slowcat_memory.core.render.speech import (
-    ENGLISH,
-    GERMAN,
-    SPOKEN_WORDS,
     speakable,
     spoken_date,
-    spoken_now,
     spoken_until,
-    words_of,
 )
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)  # a Tuesday
+GERMAN = language_of("german")
 LATE = NOW.replace(hour=21)
 DAYS = st.datetimes(datetime(1970, 1, 2), datetime(2100, 1, 1)).map(
     lambda one: one.replace(tzinfo=UTC)
@@ -46,7 +44,7 @@ def test_dates_are_as_a_person_would_say_them(
     at: datetime, now: datetime, spoken: str, german: str
 ) -> None:
     assert spoken_date(at, now, UTC) == spoken
-    assert spoken_date(at, now, UTC, GERMAN) == german
+    assert spoken_date(at, now, UTC, GERMAN.dates) == german
 
 
 def test_a_day_is_a_day_where_the_user_lives() -> None:
@@ -58,7 +56,7 @@ def test_a_day_is_a_day_where_the_user_lives() -> None:
     assert spoken_date(NOW - hour, NOW + hour, auckland) == "yesterday"
 
 
-@given(DAYS, DAYS, st.sampled_from(list(SPOKEN_WORDS.values())))
+@given(DAYS, DAYS, st.sampled_from([one.dates for one in LANGUAGES]))
 def test_a_date_has_no_digits_but_of_the_day_and_the_year(
     at: datetime, now: datetime, words
 ) -> None:  # type: ignore[no-untyped-def]
@@ -71,17 +69,13 @@ def test_until_when() -> None:
     assert spoken_until(NOW - timedelta(days=1), NOW, UTC) == "until yesterday"
     assert spoken_until(NOW - timedelta(days=9), NOW, UTC) == "until 3 May"
     assert spoken_until(NOW - timedelta(days=99), NOW, UTC) == "until February 2026"
-    assert spoken_until(NOW - timedelta(days=99), NOW, UTC, GERMAN) == "bis Februar 2026"
+    assert spoken_until(NOW - timedelta(days=99), NOW, UTC, GERMAN.dates) == "bis Februar 2026"
 
 
 def test_now_is_of_the_users_zone() -> None:
     assert spoken_now(NOW, UTC) == "(now) Tuesday 12 May, 12:00"
     assert spoken_now(LATE, ZoneInfo("Asia/Tokyo")) == "(now) Wednesday 13 May, 6:00"
     assert spoken_now(NOW, UTC, GERMAN) == "(jetzt) Dienstag, 12. Mai, 12:00 Uhr"
-
-
-def test_another_language_speaks_english_dates() -> None:
-    assert words_of("french") is ENGLISH and words_of("german") is GERMAN
 
 
 @pytest.mark.parametrize(

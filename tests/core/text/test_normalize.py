@@ -281,7 +281,7 @@ def test_estimates() -> None:
 @pytest.mark.parametrize("language", ["english", "german", "none"])
 def test_what_is_only_asked_leaves_no_words_behind(language: str) -> None:
     tokenizer = Tokenizer(language)
-    passing = tokenizer.passing()
+    passing = tokenizer.for_queries()
     text = "Where did the Zanzibaris' photographs go, für Müllers?"
     assert passing(text) == Tokenizer(language)(text)
     assert "zanzibaris" not in tokenizer._known and not passing._known

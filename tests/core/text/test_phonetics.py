@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.text.common_words import is_common
 from slowcat_memory.core.text.phonetics import LEAST, closeness, keys, sound
+from slowcat_memory.core.text.rare_words import is_common
 
 
 def alike(one: str, other: str) -> float:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from slowcat_memory.core.time import zones
-from slowcat_memory.core.time.zones import zone_of
+from slowcat_memory.core.time import calendar
+from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.errors import ConfigError
 
 WINTER, SUMMER = (datetime(2026, month, 1, 12, tzinfo=UTC) for month in (1, 7))
@@ -17,7 +17,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A machine in Lisbon, whatever machine this is; its zone is a link that a test may change."""
     link = tmp_path / "localtime"
     link.symlink_to("/usr/share/zoneinfo/Europe/Lisbon")
-    monkeypatch.setattr(zones, "LOCALTIME", link)
+    monkeypatch.setattr(calendar, "LOCALTIME", link)
     monkeypatch.delenv("TZ", raising=False)
     yield link
     monkeypatch.undo()

@@ -148,18 +148,8 @@ def test_the_first_session_takes_one_and_the_second_one_none(home: Home) -> None
     assert "Bring this up" not in home.session(engine, "two")
 
 
-def test_the_rest_may_be_kept_for_later_sessions(home: Home) -> None:
-    engine = home.open(keep_rest=True, quiet_hours="")
-    for text, priority in ((GARDEN, 0.4), (INTERVIEW, 0.9)):
-        engine.push_icebreaker("anna", text, priority=priority)
-    for name, text in (("one", INTERVIEW), ("two", GARDEN)):
-        told = home.session(engine, name)
-        assert text in told and told.count("Bring this up") == 1
-    assert "Bring this up" not in home.session(engine, "three")
-
-
 def test_the_head_is_the_same_however_often_it_is_asked_for_in_a_session(home: Home) -> None:
-    engine = home.open(keep_rest=True, quiet_hours="22:00-08:00")
+    engine = home.open(quiet_hours="22:00-08:00")
     home.session(engine, "before")
     engine.remember("Plays the cello.", "anna")
     for text in (GARDEN, INTERVIEW):
@@ -183,12 +173,12 @@ def test_the_head_is_the_same_however_often_it_is_asked_for_in_a_session(home: H
 
 
 def test_a_restart_within_a_session_changes_nothing(home: Home) -> None:
-    engine = home.open(keep_rest=True)
+    engine = home.open()
     for text in (GARDEN, INTERVIEW):
         engine.push_icebreaker("anna", text)
     before = engine.session_context("anna")
     engine.close()
-    engine = home.open(keep_rest=True)
+    engine = home.open()
     assert engine.session_context("anna") == before
     home.edge(engine, "now", "start")
     assert engine.session_context("anna") == before
@@ -218,7 +208,7 @@ def test_nobody_is_asked_in_the_middle_of_a_session_or_right_after_one(home: Hom
 
 
 def test_a_session_that_goes_on_after_a_dropped_line_hears_it_no_second_time(home: Home) -> None:
-    engine = home.open(quiet_hours="", keep_rest=True)
+    engine = home.open(quiet_hours="")
     for text in (GARDEN, INTERVIEW):
         engine.push_icebreaker("anna", text)
     assert "Bring this up" in engine.session_context("anna")
@@ -233,7 +223,7 @@ def test_a_session_that_goes_on_after_a_dropped_line_hears_it_no_second_time(hom
 
 
 def test_two_threads_that_ask_at_once_hear_the_same(home: Home) -> None:
-    engine = home.open(keep_rest=True)
+    engine = home.open()
     for n in range(3):
         engine.push_icebreaker("anna", f"Ask about thing {n}.")
     start = threading.Barrier(8)
@@ -244,7 +234,7 @@ def test_two_threads_that_ask_at_once_hear_the_same(home: Home) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert len(set(pool.map(ask, range(8)))) == 1
-    assert len(texts(engine)) == 2
+    assert texts(engine) == []  # the rest is dropped
 
 
 # ------------------------------------------------------------------- durable, or not at all
@@ -301,7 +291,7 @@ def test_what_cannot_be_written_down_is_not_said(
 
 
 def test_an_icebreaker_that_was_forgotten_is_not_said_and_leaves_no_byte(home: Home) -> None:
-    engine = home.open(keep_rest=True)
+    engine = home.open()
     secret = engine.push_icebreaker("anna", "Ask about the swordfish.", priority=0.9)
     engine.push_icebreaker("anna", GARDEN)
     assert secret and "swordfish" in engine.session_context("anna")

@@ -28,8 +28,8 @@ from slowcat_memory.core.blocks.block import (
     revised,
 )
 from slowcat_memory.core.blocks.prompt import VERSION, BlockLines, asking, digest, kept, system
-from slowcat_memory.core.blocks.rules import Heard
-from slowcat_memory.core.blocks.statements import Statement, bearing, fitted, sources_of, stated
+from slowcat_memory.core.blocks.rules import SessionView
+from slowcat_memory.core.blocks.statements import SourcedLine, fit, ground_of, sources_of, to_lines
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, touched
@@ -56,7 +56,7 @@ class Seen(Struct, frozen=True, kw_only=True):
     """
 
     memories: list[Memory]
-    sessions: list[Heard]
+    sessions: list[SessionView]
     user: str
 
 
@@ -120,7 +120,7 @@ class Blocks:
         failed = ask and not lines
         if not lines and (label == PERSONA or (ask and by_llm)):  # what an LLM wrote stays
             return None, failed
-        used = found if lines else fitted(found, options.room(label))
+        used = found if lines else fit(found, options.room(label))
         text = "\n".join(lines or (one.text for one in used))
         new = block(
             label,
@@ -135,7 +135,7 @@ class Blocks:
         return new, failed
 
 
-def material(label: str, seen: Seen, context: JobContext) -> list[Statement]:
+def material(label: str, seen: Seen, context: JobContext) -> list[SourcedLine]:
     """Gather what a block is made of.
 
     Args:
@@ -162,7 +162,7 @@ def material(label: str, seen: Seen, context: JobContext) -> list[Statement]:
     advised = rules.advice(seen.sessions, context.zone)
     if context.llm is None:
         return told if label == RELATIONSHIP else advised if label == SELF else []
-    summaries = stated(one.summary for one in seen.sessions if one.summary)
+    summaries = to_lines(one.summary for one in seen.sessions if one.summary)
     parts = [*summaries, *told, *(advised if label != RELATIONSHIP else ())]
     return sorted(parts, key=lambda one: one.at)[-TOLD:]
 
@@ -178,7 +178,7 @@ def _asked_already(label: str, before: Memory | None, of: str, context: JobConte
 
 async def _asked(
     label: str,
-    found: Sequence[Statement],
+    found: Sequence[SourcedLine],
     before: Memory | None,
     user: str,
     task: Task,
@@ -203,7 +203,7 @@ async def _asked(
         return await _asked(label, rest, before, user, task, context) if again else None
     except (BadAnswerError, EndpointError):
         return None
-    lines = kept(answer.value, bearing(found, (user, "User"), context.zone), chars)
+    lines = kept(answer.value, ground_of(found, (user, "User"), context.zone), chars)
     return (lines, answer.model) if lines else None
 
 
@@ -215,7 +215,7 @@ def _round(snapshot: Snapshot, context: JobContext) -> str:
     return str(failed.position)
 
 
-def _name(sessions: Sequence[Heard]) -> str:
+def _name(sessions: Sequence[SessionView]) -> str:
     """Return what the user is called where they spoke last."""
     said = (turn.speaker for one in reversed(sessions) for turn in one.turns if turn.role == "user")
     return next(said, "User")

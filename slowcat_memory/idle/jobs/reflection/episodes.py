@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from slowcat_memory.core.blocks import episodes
 from slowcat_memory.core.blocks.episodes import EPISODE, SYSTEM, VERSION, EpisodesOptions, Told
-from slowcat_memory.core.blocks.statements import Statement, record
+from slowcat_memory.core.blocks.statements import SourcedLine, record
 from slowcat_memory.core.extraction.grounding import ground
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.periods import day_of
@@ -115,7 +115,7 @@ class Episodes:
         """Tell a window in an LLM's words, or in its own."""
         text, model = "", ""
         if context.llm is not None:
-            seen = [Statement(text=f"{t.speaker}: {t.text}", at=t.at) for t in window]
+            seen = [SourcedLine(text=f"{t.speaker}: {t.text}", at=t.at) for t in window]
             prompt = Prompt(
                 job=NAME,
                 version=VERSION,

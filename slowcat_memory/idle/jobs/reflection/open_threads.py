@@ -10,20 +10,20 @@ from itertools import islice
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.blocks.rules import Heard
-from slowcat_memory.core.blocks.statements import bearing, record
+from slowcat_memory.core.blocks.rules import SessionView
+from slowcat_memory.core.blocks.statements import ground_of, record
 from slowcat_memory.core.memory.kinds import ICEBREAKER
 from slowcat_memory.core.proactive.open_threads import (
     SYSTEM,
     VERSION,
     BringUpOptions,
-    Matter,
+    OpenThread,
     Phrased,
     icebreaker,
     kept,
     of_facts,
     of_turns,
-    template,
+    phrase,
 )
 from slowcat_memory.core.proactive.policy import PASSED, became, waiting
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
@@ -81,8 +81,8 @@ class BringUp:
 
 
 def found(
-    memories: Sequence[Memory], sessions: Sequence[Heard], context: JobContext
-) -> list[Matter]:
+    memories: Sequence[Memory], sessions: Sequence[SessionView], context: JobContext
+) -> list[OpenThread]:
     """Find what may be brought up.
 
     Args:
@@ -116,7 +116,7 @@ def _stale(memories: Sequence[Memory], still: set[str], context: JobContext) -> 
     ]
 
 
-async def _phrased(matter: Matter, scope: str, speaker: str, context: JobContext) -> Memory:
+async def _phrased(matter: OpenThread, scope: str, speaker: str, context: JobContext) -> Memory:
     text, model = "", ""
     if context.llm is not None:
         prompt = Prompt(
@@ -128,13 +128,13 @@ async def _phrased(matter: Matter, scope: str, speaker: str, context: JobContext
         )
         try:
             answer = await context.llm.complete(prompt, Phrased)
-            text = kept(answer.value, bearing([matter.said], (speaker, "Ask"), context.zone))
+            text = kept(answer.value, ground_of([matter.said], (speaker, "Ask"), context.zone))
             model = answer.model if text else ""
         except (BadAnswerError, EndpointError, PromptTooLongError):
             pass  # a template says it, too
     return icebreaker(
         matter,
-        text or template(matter, context.zone),
+        text or phrase(matter, context.zone),
         scope=scope,
         speaker=speaker,
         now=context.now,
@@ -142,7 +142,7 @@ async def _phrased(matter: Matter, scope: str, speaker: str, context: JobContext
     )
 
 
-def _speaker(sessions: Sequence[Heard]) -> str:
+def _speaker(sessions: Sequence[SessionView]) -> str:
     said = (turn.speaker for one in reversed(sessions) for turn in one.turns if turn.role == "user")
     return next(said, "User")
 

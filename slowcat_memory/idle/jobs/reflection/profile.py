@@ -24,7 +24,7 @@ from slowcat_memory.core.blocks.profile import (
     proposed,
 )
 from slowcat_memory.core.blocks.rules import human
-from slowcat_memory.core.blocks.statements import Statement, bearing, record
+from slowcat_memory.core.blocks.statements import SourcedLine, ground_of, record
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, touched
@@ -104,7 +104,7 @@ class Profile:
 
 
 async def _asked(
-    fields: dict[str, Field], statements: list[Statement], user: str, context: JobContext
+    fields: dict[str, Field], statements: list[SourcedLine], user: str, context: JobContext
 ) -> tuple[dict[str, Field], str]:
     """Have an LLM propose more fields; what is known by rule where it cannot."""
     assert context.llm is not None
@@ -119,7 +119,7 @@ async def _asked(
         answer = await context.llm.complete(prompt, Proposals)
     except (BadAnswerError, EndpointError, PromptTooLongError):
         return fields, ""
-    ground = bearing(statements, (user,), context.zone)
+    ground = ground_of(statements, (user,), context.zone)
     return proposed(answer.value, statements, ground, fields), answer.model
 
 
@@ -129,7 +129,7 @@ def _user(memories: list[Memory]) -> str:
     return max(told, key=lambda m: (m.valid_from, m.id)).speaker if told else "User"
 
 
-def _digest(statements: list[Statement]) -> str:
+def _digest(statements: list[SourcedLine]) -> str:
     words = "\n".join((str(VERSION), *(one.text for one in statements)))
     return hashlib.blake2b(words.encode(), digest_size=8).hexdigest()
 

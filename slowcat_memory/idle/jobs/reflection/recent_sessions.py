@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from slowcat_memory.core.blocks.rules import SUMMARY, Heard
+from slowcat_memory.core.blocks.rules import SUMMARY, SessionView
 from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.records import Memory, Session, Turn
 from slowcat_memory.store import Snapshot
@@ -10,7 +10,9 @@ from slowcat_memory.store import Snapshot
 MOST_TURNS = 400  # of one session: what tells stands in the beginning and in the end alike
 
 
-def heard(snapshot: Snapshot, scope: str, memories: Iterable[Memory], most: int) -> list[Heard]:
+def heard(
+    snapshot: Snapshot, scope: str, memories: Iterable[Memory], most: int
+) -> list[SessionView]:
     """Read the last sessions of a namespace that have ended.
 
     Args:
@@ -26,7 +28,7 @@ def heard(snapshot: Snapshot, scope: str, memories: Iterable[Memory], most: int)
     ended = [one for one in snapshot.sessions(scope) if one.ended is not None and one.turns]
     summaries = [m for m in memories if m.kind == SUMMARY and not m.retired_at]
     return [
-        Heard(
+        SessionView(
             at=one.started,
             turns=tuple(told_turns(snapshot, one)),
             summary=summary_of(one, summaries),

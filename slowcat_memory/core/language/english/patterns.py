@@ -1,0 +1,190 @@
+"""English patterns: reactions, tones, overview questions, prompt injection, open threads."""
+
+from slowcat_memory.core.language.table import (
+    OverviewWords,
+    ProactiveWords,
+    ReactionWords,
+    SummaryWords,
+)
+
+_FINE = "fine|okay|ok|good|great|all|alright|not necessary|enough|nothing"
+_MEANT = "meant|said|asked(?: for| about| you)?|was asking(?: for| about)?"
+
+REACTIONS = ReactionWords(
+    lead="oh|um|uh|er|erm|hm|hmm|well|wait|sorry|actually|hang on|hold on|hey|but|okay|ok",
+    no="no|nope|nah",
+    wrong=(
+        f"(?:that's|thats|that is|that was) not what i (?:{_MEANT})",
+        f"(?:that|this) (?:isn't|wasn't) what i (?:{_MEANT})",
+        "you(?:'ve| have)? (?:misunderstood|misheard)(?: me)?",
+        "you(?:'re| are) (?:mixing|confusing) (?:that|this|it|them|him|her)(?: up)?"
+        "(?: with (?:something|someone|somebody) else)?",
+        "you(?:'re| are) thinking of (?:something|someone|somebody|another|a different|the wrong)",
+        "i didn't (?:mean|say|ask(?: for| about)?) that",
+        "not that one",
+        "wrong (?:one|person|day|time|place|year)",
+    ),
+    denied=(
+        "that's wrong|thats wrong|that is wrong|wrong",
+        "i (?:said|meant|mean(?! (?:it|that|i|you|no|yes)\\b|(?: \\S+'))|was talking about|"
+        "am talking about|was asking about|asked about|asked)",
+        "i'm (?:talking|asking) about",
+        f"(?:it|that) (?:was|is)(?! (?:{_FINE})\\b)",
+        f"(?:it's|its|that's|thats)(?! (?:{_FINE}|a joke)\\b)",
+        "not (?:that|him|her|them|this|those)",
+        "(?:the|my) other (?:one|\\S+)",
+        "you(?:'re| are) wrong",
+    ),
+    right=(
+        "(?:yes|yeah|yep|yup)? ?(?:exactly|precisely|correct|"
+        "that's (?:it|right|correct|the one)|thats (?:it|right|the one)|"
+        "that is (?:it|right|correct))",
+        "(?:yes|yeah|yep|yup) that one",
+        "(?:that's|thats|that is) (?:exactly )?what i meant",
+        "you(?:'re| are) right",
+    ),
+    thanks="thanks|thank you",
+)
+
+# A word tells one tone alone; words that may mean anything ("fine") are left out.
+TONES = {
+    "anxious": "anxious nervous worried worry worries scared afraid panic panicking dread dreading "
+    "anxiety terrified freaking",
+    "sad": "sad crying cried lonely miserable heartbroken hopeless",
+    "frustrated": "frustrated frustrating annoyed annoying angry furious fed",
+    "overwhelmed": "overwhelmed stressed exhausted burnt drowning",
+    "hopeful": "hopeful optimistic promising encouraged encouraging",
+    "confident": "confident confidence ready prepared capable proud",
+    "happy": "happy thrilled excited delighted glad wonderful amazing",
+    "grateful": "grateful thankful appreciate",
+}
+
+_TALKED = r"(?:talk(?:ed|ing)?|spoken|speak(?:ing)?|spoke|discuss(?:ed|ing)?|chat(?:ted|ting)?)"
+
+OVERVIEW = OverviewWords(
+    asks=(
+        # what did we talk about (last week)
+        rf"\bwhat (?:have|had|did|were|was) (?:we|you and i|i) (?:all )?(?:been )?(?:ever "
+        rf")?{_TALKED}"
+        r"(?: about| of| over)?"
+        r"(?: (?:so far|lately|recently|today|yesterday|before|then|there|together))?"
+        r"(?:\W|$|(?= (?:last|on|in|this|the|during|over|since|at|around)))",
+        # remind me what we discussed
+        r"(?:^|\b(?:remind|tell) me |\bremember )what (?:all )?(?:we|you and i) (?:have )?"
+        r"(?:been )?"
+        rf"{_TALKED}",
+        # what topics did we discuss
+        rf"\bwhat (?:topics?|things|stuff) (?:did|have) (?:we|you and i) {_TALKED}",
+        r"\bcatch me up\b",
+        r"\bbring me up to (?:date|speed)\b",
+        # a summary of last week
+        r"\b(?:recap|sum up|summari[sz]e|(?:recap|summary|overview) of) "
+        r"(?:our|the (?:last|past|week|day|month)|last|this (?:week|month)|today|yesterday|what we|"
+        r"my (?:day|week|month))\b",
+        # give me a recap
+        r"\b(?:give me|have) (?:a|an|the) (?:short |quick |brief )?(?:recap|overview)[.?!]*$",
+        # where did we leave off
+        r"\bwhere (?:did|were) we (?:leave off|left off|stop)\b",
+        r"\bwhere did we leave (?:it|things)\b",
+        # what happened (in May)
+        r"\bwhat(?:'s| has| is| was)? (?:been )?(?:going on|happen(?:ed|ing)|new)"
+        r"(?: with me| to me| in my life)?"
+        r"(?:\s*[?.!]*$| (?=(?:last|on|in|this|the (?:last|past|week|day|month)|during|over the|"
+        r"yesterday|today|around)\b))",
+        # what did I do yesterday
+        r"\bwhat did (?:i|we) do (?=(?:last|on|in|this|yesterday|today|during|over)\b)",
+        # how was my week
+        r"\bhow was (?:my|our|the) (?:last |past )?(?:day|week|month)\b",
+    ),
+    about_a_thing=(
+        rf"\bwhat (?:did|have|had) (?:we|you and i|i) {_TALKED}? ?(?:say|said|decide|agree)\b",
+        r"\b(?:happened|going on) (?:to|with|at) (?!me\b|us\b)\w+",
+    ),
+)
+
+_RULES_OF_AN_LLM = (
+    r"(?:instructions?|prompts?|rules?|guidelines?|directives?|restrictions?|constraints?|"
+    r"polic(?:y|ies)|(?:everything|all|anything) (?:above|before|you)|the above|safety|filters?|"
+    r"training|persona)"
+)
+_ACTION = (
+    r"(?:say|tell|answer|reply|respond|reveal|repeat|print|output|write|send|call|obey|execute|run|"
+    r"ignore|forget|pretend|act|begin|start|end|include|append|insert|add|store|save|remember|"
+    r"record|note|treat|use|speak|address|recommend|mention|insist|confirm|grant|delete|open|"
+    r"transfer|unlock)"
+)
+
+INJECTION = (
+    # ignore all previous instructions
+    r"\b(?:ignore|disregard|forget|override|bypass|discard|neglect|drop|disable|suspend)\b"
+    rf".{{0,40}}\b{_RULES_OF_AN_LLM}\b",
+    # the system prompt, developer mode
+    r"\b(?:system|developer|hidden|initial|secret|original) "
+    r"(?:prompt|message|instructions?|note|override|mode)\b",
+    r"\b(?:developer|debug|god|admin|root|maintenance|unrestricted|dan) mode\b|\bjail ?break",
+    # I hereby order you; as your administrator
+    r"\b(?:i|we) (?:hereby |now )?(?:order|command|instruct|direct|authori[sz]e) (?:you|the)\b",
+    r"\bas (?:the|your) (?:system )?(?:administrator|admin|developer|creator|operator)\b",
+    # a new role
+    r"\bas an ai\b|\byou are (?:now|no longer|going to be|hereby)\b|\bact as\b",
+    r"\bpretend (?:to be|you)\b|\bfrom now on\b",
+    r"\bnew (?:system )?(?:instructions?|rules?|directives?|task|role|persona)\b",
+    # you must always answer
+    r"\b(?:you|the (?:assistant|agent|ai|bot|model|memory)|assistants?|every assistant) "
+    r"(?:must|shall|has to|have to|needs? to|should|will|"
+    r"(?:are|is) (?:required|instructed|ordered|allowed|permitted|authori[sz]ed) to) "
+    rf"(?:now |always |never |not |only )*{_ACTION}\b",
+    # at the beginning of a sentence: add this to your memory
+    r"(?:^|[.!?:;\"'\]\)>}*#\n-]\s*)"
+    rf"(?:please |now |always |never |and |then |assistant,? |system,? )*{_ACTION}\b"
+    r".{0,60}\b(?:to|in|into|as) (?:your |the |long.term |permanent )*"
+    r"(?:memory|memories|facts?|profile|notes?|database)\b",
+    # every future reply; begin with the word
+    r"\b(?:every|each|all|any|your|its|future|the next|subsequent) "
+    r"(?:future |single |next |later )*(?:reply|replies|answers?|responses?|outputs?)\b",
+    r"\b(?:begin|start|end|finish|prefix|sign)\b.{0,20}\b"
+    r"(?:with the (?:word|phrase|sentence|code)|by saying)\b",
+    r"\b(?:answer|reply|respond|speak|write|say|output|print|repeat|reveal)\s+"
+    r"(?:only|always|never|nothing but|exactly|verbatim|the following)\b",
+    rf"(?:^|[.!?:;\n]\s*)(?:always|never)\s+{_ACTION}\b",
+    # end of the transcript
+    r"\b(?:end|begin|start) of (?:the )?"
+    r"(?:record|conversation|transcript|prompt|context|instructions?)\b",
+    # secrets and encodings
+    r"\b(?:reveal|leak|exfiltrate|disclose|hand over)\b.{0,40}",
+    r"\b(?:api|access) (?:key|token)s?\b|\b(?:base64|rot13)\b|\b(?:tool|function)[ _]call",
+    # important note for the AI
+    r"\bimportant(?: note)? (?:for|to) (?:the )?(?:ai|assistant|model|llm|extractor|reader)\b",
+    r"\b(?:the|this|an|any|to) "
+    r"(?:ai|llm|language model|extractor|summari[sz]er|assistant|memory system)\b",
+)
+
+PROACTIVE = ProactiveWords(
+    asks="ask|find out|check",
+    dated=(
+        r"interview|exam|test|appointment|meeting|deadline|presentation|talk|flight|trip|holiday|"
+        r"vacation|wedding|birthday|party|concert|race|marathon|surgery|operation|dentist|doctor|"
+        r"vet|move|moving|visit|date|audition|hearing|match"
+    ),
+    has="have|have got|['’]ve got|is|are",
+    over="had|was|were|went|did|last|ago",
+    own="i|i'm|i’m|i've|i’ve|i'll|i’ll|my|we|our",
+)
+
+SUMMARY = SummaryWords(
+    clause=frozenset(
+        """and but so because when then although while which who where if that or after before
+        since""".split()
+    ),
+    points_back=(
+        r"he|she|it|they|his|her|its|their|this|that|these|those|there"  # not "he is the one who"
+    ),
+    own="i|i'm|i've|i'll|my|we|our",
+    advice=(
+        r"i(?:'d|’d| would)? (?:suggest|recommend|advise)|my (?:advice|suggestion)|"
+        r"you (?:could|might want to|should)|why don['’]t you|how about|"
+        r"it (?:may|might|could) help to|make sure (?:you|to)|consider \w+ing"
+    ),
+    advice_begins="try|prepare|practise|practice|write|bring|start|keep|focus",
+    denials=frozenset("not no never less isn't wasn't don't doesn't didn't without".split()),
+)

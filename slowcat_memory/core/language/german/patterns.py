@@ -1,0 +1,105 @@
+"""German patterns: reactions, tones, overview questions, prompt injection, open threads."""
+
+from slowcat_memory.core.language.table import (
+    OverviewWords,
+    ProactiveWords,
+    ReactionWords,
+    SummaryWords,
+)
+
+_FINE = "gut|okay|ok|alles|nichts|schön|schon gut|nicht nötig"
+
+REACTIONS = ReactionWords(
+    lead="oh|ach|äh|ähm|hm|naja|moment|warte|sorry|entschuldigung|aber|okay|ok|also",
+    no="nein|nee|ne|nö",
+    wrong=(
+        "(?:das|so) (?:habe|hab|hatte) ich nicht (?:gemeint|gesagt|gefragt)",
+        "das (?:meine|meinte) ich nicht",
+        "das war nicht meine frage",
+        "(?:danach|das) (?:habe|hab|hatte) ich nicht gefragt",
+        "du (?:hast mich|hast das) (?:falsch|missverstanden)(?: verstanden)?",
+        "du verwechselst (?:das|die|ihn|sie|da)",
+        "falsche[rs]? (?:person|tag|ort|jahr|zeit)",
+    ),
+    denied=(
+        "das (?:ist|war) falsch|das stimmt nicht|falsch",
+        "ich (?:meine|meinte|sagte|sprach von|fragte nach)",
+        "ich (?:habe|hab|hatte)(?! (?:keine?|kein|nichts)\\b)",
+        f"(?:es|das) war(?! (?:{_FINE})\\b)",
+        f"(?:es|das) ist(?! (?:{_FINE})\\b)",
+        "nicht (?:der|die|das|den|ihn|sie)",
+        "(?:der|die|das|den) andere[nrs]?",
+    ),
+    right=(
+        "(?:ja )?(?:genau|richtig|stimmt|korrekt|das stimmt|so ist es|das ist richtig)(?: genau)?",
+        "(?:ja )?(?:genau )?(?:das|den|die) (?:meinte|meine) ich",
+        "du hast recht",
+    ),
+    thanks="danke",
+)
+
+# A word tells one tone alone; words that may mean anything are left out.
+TONES = {
+    "anxious": "nervös ängstlich angst sorge sorgen besorgt",
+    "sad": "traurig einsam",
+    "frustrated": "wütend genervt sauer",
+    "overwhelmed": "gestresst überfordert erschöpft",
+    "hopeful": "hoffnungsvoll zuversicht",
+    "confident": "selbstbewusst stolz vorbereitet zuversichtlich",
+    "happy": "glücklich begeistert froh",
+    "grateful": "dankbar",
+}
+
+OVERVIEW = OverviewWords(
+    asks=(
+        # worüber haben wir gesprochen
+        r"\bworüber (?:haben|hatten|sprachen|redeten) wir\b|\büber was (?:haben|hatten) wir\b",
+        r"\bwovon (?:haben|hatten) wir (?:gesprochen|geredet)\b",
+        r"\bwas (?:haben|hatten) wir (?:[\w.]+ ){0,4}(?:besprochen|beredet)\b",
+        # fass die Woche zusammen
+        r"\b(?:fasse?|fass) (?:[\w.]+ ){0,6}zusammen\b",
+        r"\b(?:zusammenfassung|überblick) (?:über|von|der|des) (?:die |den |der |des )?"
+        r"(?:letzten?|vergangenen?|diese[rs]?|woche|tage?s?|unser\w*)\b",
+        # bring mich auf den neuesten Stand
+        r"\bbring(?:e)? mich auf (?:den (?:neuesten|aktuellen|letzten) )?stand\b",
+        # wo sind wir stehen geblieben
+        r"\bwo (?:sind|waren) wir (?:stehen ?geblieben|zuletzt)\b",
+        # was war letzte Woche los
+        r"\bwas (?:war|ist) (?:so )?(?:[\w.]+ ){0,3}(?:los|passiert)\b",
+    ),
+    about_a_thing=(
+        r"\b(?:passiert|los) (?:mit|bei) (?!mir\b|uns\b)\w+",
+        r"\bmit (?!mir\b|uns\b)\w+ (?:los|passiert)\b",
+    ),
+)
+
+INJECTION = (
+    # ignoriere alle Anweisungen
+    r"\b(?:ignoriere?|vergiss|missachte|umgehe|überschreibe)\b.{0,40}\b"
+    r"(?:anweisung\w*|regeln?|vorgaben?|alles|prompts?|instruktion\w*)\b",
+    # ab jetzt bist du; du sollst
+    r"\bab (?:jetzt|sofort)\b|\bdu bist (?:jetzt|nun|ab)\b|\bdu (?:musst|sollst|darfst)\b",
+    # antworte immer
+    r"\b(?:antworte|sage?|schreibe?|speichere?|wiederhole?|beginne?)\b.{0,30}\b"
+    r"(?:immer|nur|stets|jede\w*)\b",
+    r"\bjede (?:antwort|deiner)\b|\bsystem(?:anweisung|nachricht|prompt)\w*",
+)
+
+PROACTIVE = ProactiveWords(
+    asks="frage?",
+    dated=(
+        r"prüfung|termin|arzt|zahnarzt|reise|urlaub|hochzeit|geburtstag|umzug|"
+        r"vorstellungsgespräch|besuch"
+    ),
+    has="habe|haben|ist",
+    over=r"hatte|war|letzte\w*",
+    own=r"ich|mein\w*|wir|unser\w*",
+)
+
+SUMMARY = SummaryWords(
+    clause=frozenset("und aber weil dann wenn als denn dass obwohl".split()),
+    points_back="er|sie|es|das|dies",
+    own="ich|mein|meine|wir|unser",
+    advice=r"ich (?:würde|empfehle|rate)|du (?:könntest|solltest)|versuch(?:e|s)?",
+    denials=frozenset("nicht kein keine".split()),
+)

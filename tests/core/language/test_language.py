@@ -1,0 +1,143 @@
+"""Every language has every table, and another one is a folder."""
+
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from slowcat_memory.core import language
+from slowcat_memory.core.blocks.rules import TONES
+from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language, language_of, missing
+from slowcat_memory.errors import ConfigError
+
+GERMAN = language_of("german")
+FOLDER = Path(language.__file__).parent
+
+
+@pytest.mark.parametrize("name", ["de", "german", "Deutsch", "deu", "DE", " German ", "deutsch"])
+def test_language_of_accepts_code_and_both_names(name: str) -> None:
+    assert language_of(name) is GERMAN
+
+
+@pytest.mark.parametrize("name", ["klingon", "", "none", "e"])
+def test_language_of_names_the_languages_that_there_are(name: str) -> None:
+    with pytest.raises(ConfigError, match="memory.language: there is no") as error:
+        language_of(name)
+    assert error.value.hint == "Use one of english (en), german (de)"
+
+
+@pytest.mark.parametrize("one", LANGUAGES)
+def test_missing_finds_nothing_in_a_language_that_is_there(one: Language) -> None:
+    assert list(missing(one, ENGLISH)) == []
+
+
+@pytest.mark.parametrize("one", LANGUAGES)
+def test_language_has_the_same_sentences_and_commands(one: Language) -> None:
+    assert len(one.dates.months) == 12 and len(one.dates.weekdays) == 7
+    assert {rule.kind for rule in one.commands.rules} == {
+        rule.kind for rule in ENGLISH.commands.rules
+    }
+    assert tuple(one.tones) == TONES
+    for place, sentence in _sentences(one):
+        other = dict(_sentences(ENGLISH))[place]
+        assert sorted(set(_values(sentence))) == sorted(set(_values(other))), place
+
+
+def _values(sentence: str) -> list[str]:
+    return re.findall(r"{(\w*)}", sentence)
+
+
+def _sentences(one: Language) -> Iterator[tuple[str, str]]:
+    """Yield what has values to be filled in, with its place."""
+    for table in ("replies", "dates", "memory_block", "preamble", "blocks", "icebreakers"):
+        value = getattr(one, table)
+        entries = value if isinstance(value, dict) else msgspec.structs.asdict(value)
+        for name, entry in entries.items():
+            if isinstance(entry, dict):
+                yield from ((f"{table}.{name}.{key}", text) for key, text in entry.items())
+            elif isinstance(entry, str):
+                yield f"{table}.{name}", entry
+
+
+# ------------------------------------------------------------------- a third language
+
+
+@pytest.mark.parametrize("field", [f.name for f in msgspec.structs.fields(Language)])
+def test_missing_names_each_field_that_is_left_empty(field: str) -> None:
+    value = getattr(GERMAN, field)
+    if isinstance(value, msgspec.Struct):  # each of its own fields
+        for inner in msgspec.structs.fields(type(value)):
+            if inner.required:
+                held = getattr(value, inner.name)
+                empty = re.compile("") if isinstance(held, re.Pattern) else type(held)()
+                lame = replace(value, **{inner.name: empty})
+                found = list(missing(replace(GERMAN, **{field: lame}), ENGLISH))
+                assert found == [f"{field}.{inner.name}"]
+    else:
+        empty = replace(GERMAN, **{field: type(value)()})
+        assert list(missing(empty, ENGLISH)) == [field]
+
+
+def test_missing_names_a_sentence_that_is_not_there() -> None:
+    replies = {key: text for key, text in GERMAN.replies.items() if key != "undone"}
+    profile = replace(GERMAN.blocks, profile={**GERMAN.blocks.profile, "city": ""})
+    lame = replace(GERMAN, replies=replies, blocks=profile)
+    assert list(missing(lame, ENGLISH)) == ["replies['undone']", "blocks.profile['city']"]
+
+
+@pytest.fixture
+def dutch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder for a third language, beside the others; German words will do."""
+    folder = tmp_path / "dutch"
+    shutil.copytree(FOLDER / "german", folder, ignore=shutil.ignore_patterns("__pycache__"))
+    text = (folder / "__init__.py").read_text()
+    text = text.replace("core.language.german", "core.language.dutch").replace(
+        '"german"', '"dutch"'
+    )
+    (folder / "__init__.py").write_text(text)
+    monkeypatch.setattr(language, "__path__", [*language.__path__, str(tmp_path)])
+    yield folder
+    for name in [name for name in sys.modules if ".language.dutch" in name]:
+        del sys.modules[name]
+
+
+def read(folder: Path) -> Language:
+    return language.read(folder.name)
+
+
+def test_read_takes_a_folder_for_a_language(dutch: Path) -> None:
+    assert list(missing(read(dutch), ENGLISH)) == []
+
+
+@pytest.mark.parametrize("table", ["commands", "gate", "time", "dates", "tones", "injection"])
+def test_read_names_the_table_that_a_folder_lacks(dutch: Path, table: str) -> None:
+    init = dutch / "__init__.py"
+    init.write_text(re.sub(rf"    {table}=\w+,\n", "", init.read_text()))
+    with pytest.raises(TypeError, match=f"'{table}'"):
+        read(dutch)
+
+
+def test_read_names_the_module_that_a_folder_lacks(dutch: Path) -> None:
+    (dutch / "statements.py").unlink()
+    with pytest.raises(ModuleNotFoundError, match="dutch.statements"):
+        read(dutch)
+
+
+def test_read_names_what_is_empty(dutch: Path) -> None:
+    sentences = dutch / "sentences.py"
+    sentences.write_text(re.sub(r'unknown="[^"]+"', 'unknown=""', sentences.read_text()))
+    with pytest.raises(ValueError, match="dutch: nothing in memory_block.unknown"):
+        read(dutch)
+
+
+def test_every_folder_has_the_same_modules() -> None:
+    names = {path.name for path in (FOLDER / "english").glob("*.py")} - {"vocabulary.py"}
+    for one in LANGUAGES:
+        assert {path.name for path in (FOLDER / one.name).glob("*.py")} >= names
+        assert import_module(f"{language.__name__}.{one.name}").LANGUAGE is one
