@@ -8,7 +8,7 @@ from slowcat_memory.errors import StoreError
 from slowcat_memory.index.files import mapped
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import EmbedderReport, QueryEmbedder
-from slowcat_memory.runtime.commands.undo_log import Hiding
+from slowcat_memory.runtime.commands.undo_log import UndoLog
 from slowcat_memory.runtime.conversation.audience import guest_scope
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer
@@ -61,7 +61,7 @@ class Parts:
         user = config.memory.user_name
         self.icebreakers = Icebreakers(self.store, self.zone, clock, config.icebreakers, user)
         self._heads = Heads(self.store, self.icebreakers, self.zone, clock, config.head, user)
-        self.hiding = Hiding(self.store, self._indexer.put, clock)
+        self.undo_log = UndoLog(self.store, self._indexer.put, clock)
 
     def _namespaces_of(self, store: Store) -> Namespaces:
         return Namespaces(

@@ -128,7 +128,7 @@ def test_offered_memories_are_visible_while_their_message_is():
     visible, message, other = injection.Visible(), user("hello"), user("bye")
     visible.refresh([message, other])
     injection.prefix(message, BLOCK)
-    visible.offered(message, BLOCK, ["chunk/1", "chunk/2"])
+    visible.add_block(message, BLOCK, ["chunk/1", "chunk/2"])
     visible.refresh([message, other])
     assert visible.memories == {"chunk/1", "chunk/2"}
     visible.refresh([other])
@@ -138,7 +138,7 @@ def test_offered_memories_are_visible_while_their_message_is():
 def test_offered_memories_are_visible_in_a_copy():
     visible, message = injection.Visible(), user("hello")
     injection.prefix(message, BLOCK)
-    visible.offered(message, BLOCK, ["chunk/1"])
+    visible.add_block(message, BLOCK, ["chunk/1"])
     visible.refresh([dict(message)])
     assert visible.memories == {"chunk/1"}
 
@@ -147,14 +147,14 @@ def test_one_block_in_two_messages_is_visible_while_one_is():
     visible, first, second = injection.Visible(), user("a"), user("b")
     for message in (first, second):
         injection.prefix(message, BLOCK)
-        visible.offered(message, BLOCK, ["chunk/1"])
+        visible.add_block(message, BLOCK, ["chunk/1"])
     visible.refresh([second])
     assert visible.memories == {"chunk/1"}
 
 
 def test_a_logged_message_shows_its_own_memories():
     visible, message = injection.Visible(), user("I like tea. Me too.")
-    visible.logged(message, ["chunk/1", "chunk/2"])
+    visible.add_logged(message, ["chunk/1", "chunk/2"])
     visible.refresh([message])
     assert visible.memories == {"chunk/1", "chunk/2"}
     visible.refresh([])

@@ -61,6 +61,7 @@ class Phrases(Struct, frozen=True, kw_only=True):
         answers: Ways to answer a question of the memory's own; looked at only when it asked one.
         requests: Those of ``before`` that make a question an order: "could you remember that…?"
         own: Words by which people speak of themselves, a pattern.
+        everything: Words for all memories, as in "forget everything about me".
         months: What months are called.
         says: What the memory says, by name; ``{…}`` are filled in.
     """
@@ -73,5 +74,6 @@ class Phrases(Struct, frozen=True, kw_only=True):
     answers: tuple[Rule, ...]
     requests: tuple[str, ...]
     own: str
+    everything: frozenset[str]
     months: tuple[str, ...]
     says: Mapping[str, str]

@@ -23,14 +23,14 @@ def people(**options: Any) -> Audience:
 def test_one_scope_is_everybodys() -> None:
     audience = Audience(PeopleOptions(), "anna")
     assert {audience.scope_of(id_) for id_ in ("", "s1", "anybody")} == {"anna"}
-    assert audience.named("ben") == "anna" and audience.guest == "" and not audience.apart
-    assert audience.reads(("anna",)) == audience.people == audience.remembered == ("anna",)
-    assert audience.greeted("") == "anna"
+    assert audience.named_scope("ben") == "anna" and audience.guest == "" and not audience.apart
+    assert audience.readable(("anna",)) == audience.people == audience.recallable == ("anna",)
+    assert audience.greeted_scope("") == "anna"
 
 
 def test_one_scope_reads_the_household_too() -> None:
     audience = Audience(PeopleOptions(household="home"), "anna")
-    assert audience.reads(("anna",)) == audience.remembered == ("anna", "home")
+    assert audience.readable(("anna",)) == audience.recallable == ("anna", "home")
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_a_frame_knows_only_the_ids_that_the_application_named(id_: str, scope: 
      ("guest", "guest")],
 )  # fmt: skip
 def test_an_application_may_name_people_by_their_scopes(person: str, scope: str) -> None:
-    assert people().named(person) == scope
+    assert people().named_scope(person) == scope
 
 
 @pytest.mark.parametrize(
@@ -62,20 +62,20 @@ def test_an_application_may_name_people_by_their_scopes(person: str, scope: str)
     ],
 )
 def test_read_is_what_all_who_speak_may_read(scopes: Any, reads: Any) -> None:
-    assert people().reads(scopes) == reads
+    assert people().readable(scopes) == reads
 
 
 def test_without_a_household_several_people_read_nothing() -> None:
-    assert people(household="").reads(("anna", "ben")) == ()
+    assert people(household="").readable(("anna", "ben")) == ()
 
 
 def test_who_is_known_is_remembered_and_a_guest_is_not() -> None:
     assert people().people == ("anna", "ben")
-    assert people().remembered == ("anna", "ben", "home")
+    assert people().recallable == ("anna", "ben", "home")
 
 
 def test_the_system_instruction_holds_nobodys_memory_unless_somebody_is_named() -> None:
-    assert people().greeted("") == "" and people().greeted("ben") == "ben"
+    assert people().greeted_scope("") == "" and people().greeted_scope("ben") == "ben"
 
 
 @pytest.mark.parametrize(

@@ -323,6 +323,7 @@ ENGLISH = Phrases(
     ),
     requests=("could you", "can you", "would you", "will you"),
     own="i|i'm|im|i've|my|mine|we|we're|our",
+    everything=frozenset({"me", "us", "everything"}),
     months=(
         "January", "February", "March", "April", "May", "June", "July", "August", "September",
         "October", "November", "December",

@@ -140,6 +140,7 @@ GERMAN = Phrases(
     ),
     requests=("kannst du", "könntest du", "würdest du"),
     own="ich|mein|meine|meinen|meinem|meiner|wir|unser|unsere|unseren",
+    everything=frozenset({"mich", "uns", "alles"}),
     months=(
         "Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September",
         "Oktober", "November", "Dezember",

@@ -6,8 +6,8 @@ import pytest
 
 from slowcat_memory.core.commands.grammar import Command, recognise
 from slowcat_memory.records import Forget, LedgerEntry, Offer, Turn
-from slowcat_memory.runtime.commands.executor import Commands
-from slowcat_memory.runtime.commands.types import ASKED_S, Circumstances, Outcome
+from slowcat_memory.runtime.commands.executor import CommandExecutor
+from slowcat_memory.runtime.commands.types import ASKED_S, CommandContext, Outcome
 from tests.support.engine_talks import commands, found, hide, talk
 
 
@@ -18,7 +18,9 @@ class Talk:
         self.engine, self.scope, self.how = engine, scope, how
         self.local: list[tuple[str, str]] = []
         keep_local = how.pop("keep_local", True) and (lambda *what: self.local.append(what))
-        self.commands = Commands(engine, engine.config.commands, "english", keep_local or None)
+        self.commands = CommandExecutor(
+            engine, engine.config.commands, "english", keep_local or None
+        )
 
     def order(self, command: str | Command, *, asked: bool = False) -> Outcome:
         text = command if isinstance(command, str) else command.kind
@@ -29,10 +31,10 @@ class Talk:
             at=self.engine.clock(), aside=True,
         )  # fmt: skip
         id_ = self.engine.append(turn).id
-        where = Circumstances(
+        where = CommandContext(
             scope=self.scope, speaker=turn.speaker, session="s", turn=id_, **self.how
         )
-        return self.commands.carry_out(known, where)
+        return self.commands.execute(known, where)
 
 
 @pytest.fixture

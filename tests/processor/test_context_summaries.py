@@ -19,9 +19,8 @@ from pipecat.utils.context.llm_context_summarization import (
 
 from slowcat_memory import MemoryEngine
 from tests.support.memories import remember
+from tests.support.processors import MAX, QUESTION, Gate, blocks, contents, memory, session_turns
 from tests.support.voice_pipeline import VoicePipeline, run
-from tests.test_processor import MAX, QUESTION, Gate, blocks, memory
-from tests.test_special_turns import contents, session_turns
 
 SUMMARY = "They spoke of tea."
 LINES = ("good morning", QUESTION, "i see", "now for something else", "what else is there", "fine")

@@ -10,15 +10,14 @@ from pipecat.frames.frames import EagerEndOfTurnCancelFrame
 
 from slowcat_memory import MemoryEngine
 from slowcat_memory.errors import StoreError
-from slowcat_memory.runtime.commands.executor import Commands
+from slowcat_memory.runtime.commands.executor import CommandExecutor
 from slowcat_memory.store import Store
 from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.server import ScriptedServer
 from tests.support.memories import remember, turns
+from tests.support.processors import EagerVoice, memory
 from tests.support.stores import configured
 from tests.support.voice_pipeline import VoicePipeline, run
-from tests.test_processor import memory
-from tests.test_special_turns import EagerVoice
 
 QUOKKA = "quokkasaurus"
 
@@ -211,7 +210,7 @@ def test_what_fails_is_said_and_the_conversation_goes_on(config, monkeypatch):
     def fail(*_):
         raise StoreError("the disk is full")
 
-    monkeypatch.setattr(Commands, "_remember", fail)
+    monkeypatch.setattr(CommandExecutor, "_remember", fail)
     answers, requests, told, _ = converse(config, "remember that I like tea", "hello there")
     assert answers[0] == "I'm sorry, my memory could not do that."
     assert len(requests) == 1 and told == [("remember", False)]
@@ -219,13 +218,13 @@ def test_what_fails_is_said_and_the_conversation_goes_on(config, monkeypatch):
 
 def test_what_takes_long_is_said_and_done_all_the_same(tmp_path, monkeypatch):
     config = configured(tmp_path / "memory", commands={"wait_s": 0.01})
-    work = Commands.carry_out
+    work = CommandExecutor.execute
 
     def slowly(*given):
         time.sleep(0.1)  # longer than the order may take
         return work(*given)
 
-    monkeypatch.setattr(Commands, "carry_out", slowly)
+    monkeypatch.setattr(CommandExecutor, "execute", slowly)
     answers, _, told, _ = converse(config, "remember that I like tea")
     assert answers == ["My memory is still busy with that; ask me again in a moment."]
     assert told == [("remember", True)] and commands(config) == [("remember", "done")]
@@ -257,14 +256,14 @@ def test_an_order_is_spoken_by_the_voice(config):
 
 def test_an_interrupted_order_is_carried_out(config, monkeypatch):
     async def scenario():
-        begun, work = asyncio.Event(), Commands.carry_out
+        begun, work = asyncio.Event(), CommandExecutor.execute
         loop = asyncio.get_running_loop()
 
         def carry_out(*given):
             loop.call_soon_threadsafe(begun.set)
             return work(*given)
 
-        monkeypatch.setattr(Commands, "carry_out", carry_out)
+        monkeypatch.setattr(CommandExecutor, "execute", carry_out)
         async with VoicePipeline(memory=memory(config)) as voice:
             await voice.speak("remember that my dog is called Max")
             await begun.wait()

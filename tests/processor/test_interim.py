@@ -18,19 +18,23 @@ from slowcat_memory import MemoryEngine
 from slowcat_memory.core.render.memory_block import CLOSE
 from slowcat_memory.records import Forget
 from tests.support.memories import remember
-from tests.support.stores import configured
-from tests.support.voice_pipeline import VoicePipeline, run
-from tests.test_processor import MAX, QUESTION, blocks, memory, user
-from tests.test_special_turns import (
+from tests.support.processors import (
+    MAX,
+    QUESTION,
     EagerVoice,
     Mark,
+    blocks,
     contents,
     ledger_of,
     logged_words,
+    memory,
     saw,
     session_turns,
+    user,
     with_words,
 )
+from tests.support.stores import configured
+from tests.support.voice_pipeline import VoicePipeline, run
 
 
 @pytest.fixture

@@ -1,9 +1,9 @@
-"""Blocks in a context that another person reads."""
+"""PlacedBlocks in a context that another person reads."""
 
 from datetime import UTC, datetime
 
 from slowcat_memory.core.render.memory_block import Packed, PackOptions, pack
-from slowcat_memory.processor.blocks import KEPT, Blocks
+from slowcat_memory.processor.context_messages import BLOCKS_KEPT, PlacedBlocks
 from slowcat_memory.records import Hit, Memory
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.recall.query import Recollection
@@ -20,17 +20,17 @@ def packed(found: Recollection) -> Packed:
     return pack(found.hits, NOON, UTC, PackOptions())
 
 
-def context(blocks: Blocks, *hits: Hit, parts: bool = False) -> list[dict]:
+def context(blocks: PlacedBlocks, *hits: Hit, parts: bool = False) -> list[dict]:
     found = Recollection(hits=list(hits))
     content = [{"type": "text", "text": "hello"}] if parts else "hello"
     message = {"role": "user", "content": content}
     injection.prefix(message, packed(found).text)
-    blocks.placed(found, packed(found))
+    blocks.add(found, packed(found))
     return [{"role": "system", "content": "x"}, message, {"role": "assistant", "content": "hi"}]
 
 
 def test_what_all_may_read_stays_untouched() -> None:
-    blocks = Blocks()
+    blocks = PlacedBlocks()
     messages = context(blocks, hit("home", "pump"), hit("anna", "cellar"))
     before = str(messages)
     assert blocks.strip(messages, ("anna", "home"), packed) == [] and str(messages) == before
@@ -38,7 +38,7 @@ def test_what_all_may_read_stays_untouched() -> None:
 
 def test_the_households_lines_stay_where_another_speaks() -> None:
     for parts in (False, True):
-        blocks = Blocks()
+        blocks = PlacedBlocks()
         messages = context(blocks, hit("home", "pump"), hit("anna", "cellar"), parts=parts)
         ((message, left),) = blocks.strip(messages, ("ben", "home"), packed)
         assert message is messages[1] and [h.memory.text for h in left.hits] == ["pump"]
@@ -48,22 +48,22 @@ def test_the_households_lines_stay_where_another_speaks() -> None:
 
 
 def test_a_block_of_which_nothing_stays_goes() -> None:
-    blocks = Blocks()
+    blocks = PlacedBlocks()
     messages = context(blocks, hit("anna", "cellar"))
     blocks.strip(messages, ("ben",), packed)
     assert messages[1]["content"] == "hello"
 
 
 def test_a_block_that_nobody_knows_goes() -> None:
-    messages = context(Blocks(), hit("anna", "cellar"))
-    Blocks().strip(messages, ("anna",), packed)
+    messages = context(PlacedBlocks(), hit("anna", "cellar"))
+    PlacedBlocks().strip(messages, ("anna",), packed)
     assert messages[1]["content"] == "hello"
 
 
 def test_only_so_many_are_remembered() -> None:
-    blocks = Blocks()
+    blocks = PlacedBlocks()
     messages = context(blocks, hit("anna", "cellar"))
-    for n in range(KEPT):
+    for n in range(BLOCKS_KEPT):
         context(blocks, hit("anna", f"word {n}"))
     blocks.strip(messages, ("anna",), packed)
     assert messages[1]["content"] == "hello"

@@ -8,7 +8,6 @@ import pytest
 from pipecat.frames import frames
 from pipecat.frames.frames import (
     BotSpeakingFrame,
-    Frame,
     InputAudioRawFrame,
     InterruptionFrame,
     LLMContextAssistantTurnFrame,
@@ -26,58 +25,21 @@ from pipecat.processors.aggregators.llm_context import LLMContext, LLMSpecificMe
 from pipecat.processors.frame_processor import FrameDirection
 from pipecat.tests.utils import SleepFrame, run_test
 
-from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine, strip_memories
+from slowcat_memory import MemoryEngine, strip_memories
 from slowcat_memory.core.render.memory_block import CLOSE, OPEN
 from slowcat_memory.errors import ConfigError
 from tests.support.memories import edges, ledger, remember, said, turns
+from tests.support.processors import (
+    MAX,
+    QUESTION,
+    Gate,
+    assistant,
+    blocks,
+    memory,
+    through,
+    user,
+)
 from tests.support.stores import configured
-
-QUESTION = "what is my dog called"
-MAX = "User: My dog is called Max."
-
-
-def user(content):
-    return {"role": "user", "content": content}
-
-
-def assistant(content):
-    return {"role": "assistant", "content": content}
-
-
-def memory(config, **more) -> HybridContextualMemoryProcessor:
-    return HybridContextualMemoryProcessor(config=config, **more)
-
-
-def through(processor, *sent: Frame, **how) -> tuple[list[Frame], list[Frame]]:
-    """Send frames through the processor and return what came out below and above."""
-    how.setdefault("start_timeout", 10.0)
-    down, up = asyncio.run(run_test(processor, frames_to_send=list(sent), **how))
-    return list(down), list(up)
-
-
-def blocks(text: str) -> int:
-    return text.count(OPEN)
-
-
-class Gate:
-    """An engine whose recall waits: an event for its beginning, one to let it go on."""
-
-    def __init__(self, engine: MemoryEngine) -> None:
-        self.engine, self.begun, self.open = engine, asyncio.Event(), asyncio.Event()
-        self.recall, engine.recall = engine.recall, self._recall
-
-    async def _recall(self, *arguments, **named):
-        self.begun.set()
-        await self.open.wait()
-        return await self.recall(*arguments, **named)
-
-
-@pytest.fixture
-def engine(config):
-    remember(config, MAX)
-    engine = MemoryEngine(config)
-    with contextlib.closing(engine):
-        yield engine
 
 
 def test_a_context_frame_is_given_one_block_and_reruns_are_not(config):

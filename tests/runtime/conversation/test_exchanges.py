@@ -1,54 +1,27 @@
-"""Utterances to turns: who said what, in which exchange."""
-
-from concurrent.futures import Future
-from datetime import UTC, datetime, timedelta
+"""Turns of one scope: their speakers, and how the halves of an exchange are paired."""
 
 import pytest
-from msgspec.structs import replace
 
 from slowcat_memory.core.text.normalize import KEEP_CHARS
 from slowcat_memory.errors import StoreFullError
-from slowcat_memory.records import SessionEdge, Turn
-from slowcat_memory.runtime.conversation.dialogue import Dialogue
-from slowcat_memory.runtime.conversation.session_tracker import SessionOptions, SessionTracker
-from slowcat_memory.runtime.conversation.transcripts import HEARD
-from slowcat_memory.store import Ack
-
-NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)
-
-
-class Log(list):
-    """What was appended, numbered."""
-
-    def append_event(self, event):
-        numbered = replace(event, id=len(self) + 1)
-        self.append(numbered)
-        return Ack(Future(), numbered)
-
-    @property
-    def turns(self) -> list[Turn]:
-        return [event for event in self if isinstance(event, Turn)]
-
-    @property
-    def said(self) -> list[tuple[str, str]]:
-        return [(turn.speaker, turn.text) for turn in self.turns]
+from slowcat_memory.records import SessionEdge
+from slowcat_memory.runtime.conversation.transcripts import WAITING
+from tests.support.conversations import Log, Room
 
 
 @pytest.fixture
-def log():
-    return Log()
+def room():
+    return Room("one")
 
 
 @pytest.fixture
-def dialogue(log):
-    return Dialogue(
-        SessionTracker("anna", lambda now: "s1", SessionOptions()),
-        log.append_event,
-        lambda: NOON,
-        user_name="User",
-        agent_name="Cat",
-        speaker_names={"s1": "Anna", "s2": "Ben"},
-    )
+def log(room) -> Log:
+    return room.log
+
+
+@pytest.fixture
+def dialogue(room):
+    return room.talk
 
 
 def test_an_exchange_is_paired(dialogue, log):
@@ -125,9 +98,9 @@ def test_typing_does_not_take_what_is_being_spoken(dialogue, log):
 
 
 def test_muted_speech_does_not_pile_up(dialogue):
-    for n in range(10 * HEARD):
+    for n in range(10 * WAITING):
         dialogue.heard("s1", f"word {n}")
-    assert len(dialogue._heard._heard) == HEARD
+    assert len(dialogue._transcripts) == WAITING
 
 
 def test_tools_go_to_the_answer_of_their_turn(dialogue, log):
@@ -153,11 +126,11 @@ def test_an_answer_that_comes_late_belongs_to_the_turn_that_it_began_with(dialog
     assert (ack.event.reply_to, ack.event.tools) == (second.id, ())
 
 
-def test_a_log_that_is_full_is_the_callers_to_know(dialogue, log):
-    def full(event):
+def test_a_log_that_is_full_is_the_callers_to_know(dialogue, log, monkeypatch):
+    def full(_, event):
         raise StoreFullError("full")
 
-    dialogue._append = full
+    monkeypatch.setattr(Log, "append_event", full)
     with pytest.raises(StoreFullError):
         dialogue.user_said("hello")
 
@@ -173,13 +146,7 @@ def test_the_line_and_the_silence_end_the_session(dialogue, log):
     assert [event.kind for event in log if isinstance(event, SessionEdge)] == ["start", "end"]
 
 
-def test_what_was_said_before_a_turn_is_the_same_ahead_of_it(log):
-    clock = [NOON]
-    tracker = SessionTracker("anna", lambda now: "s1", SessionOptions(silence_s=300))
-    dialogue = Dialogue(
-        tracker, log.append_event, lambda: clock[0], user_name="User", agent_name="Cat"
-    )
-
+def test_what_was_said_before_a_turn_is_the_same_ahead_of_it(room, dialogue):
     def say(text: str) -> tuple[list[str], list[str]]:
         ahead = dialogue.before(None)
         turn = dialogue.user_said(text)[-1]
@@ -188,7 +155,7 @@ def test_what_was_said_before_a_turn_is_the_same_ahead_of_it(log):
     assert say("hello") == ([], [])
     dialogue.agent_said("Hello, you.", interrupted=False)
     assert say("how are you") == (["hello", "Hello, you."],) * 2
-    clock[0] += timedelta(seconds=301)
+    room.clock.advance(301)
     dialogue.tick()
     assert say("good morning") == ([], [])  # another session
 

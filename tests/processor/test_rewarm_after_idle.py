@@ -11,8 +11,8 @@ from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.processor.locality import same_server
 from slowcat_memory.providers import ThinkingOptions
+from tests.support.processors import ahead
 from tests.support.voice_pipeline import VoicePipeline, run
-from tests.test_warming import ahead
 
 
 class Bursts:

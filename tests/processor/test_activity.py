@@ -214,9 +214,9 @@ def test_who_was_asked_something_is_given_time(gate, monkeypatch):
     async def scenario():
         following = Activity(gate, "kitchen")
         following.observed = True
-        following.answered("It is raining.")
+        following.answer_ended("It is raining.")
         assert not gate.told
-        following.answered("Shall I close the window? ")
+        following.answer_ended("Shall I close the window? ")
         assert gate.going_on == {"kitchen/a question"}
         while gate.going_on:
             await asyncio.sleep(0.005)

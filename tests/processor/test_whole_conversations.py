@@ -16,11 +16,18 @@ from slowcat_memory.core.render.memory_block import OPEN
 from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.server import ScriptedServer
 from tests.support.memories import edges, engine_of, ledger, remember, said, turns
+from tests.support.processors import (
+    QUESTION,
+    STORY,
+    blocks,
+    contents,
+    last_said,
+    logged,
+    memory,
+    session_turns,
+)
 from tests.support.stores import configured
 from tests.support.voice_pipeline import VoicePipeline, run
-from tests.test_processor import QUESTION, blocks, memory
-from tests.test_processor_faults import logged
-from tests.test_special_turns import STORY, contents, last_said, session_turns
 
 EARLIER = (
     "Anna: My dog is called Max.",

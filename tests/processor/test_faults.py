@@ -1,20 +1,16 @@
 """What goes wrong costs the turn its memories, never its reply; and what is said can be anything."""
 
 import asyncio
-import contextlib
-import logging
 import os
 import threading
 import time
 from concurrent.futures import Future
 
 import pytest
-from loguru import logger
 from msgspec.structs import replace
 from pipecat.frames.frames import ErrorFrame, LLMContextFrame
 from pipecat.processors.aggregators.llm_context import LLMContext
 
-from slowcat_memory import MemoryEngine
 from slowcat_memory.core.render.memory_block import CLOSE, OPEN
 from slowcat_memory.core.text.normalize import KEEP_CHARS
 from slowcat_memory.errors import StoreBusyError, StoreClosedError, StoreError, StoreFullError
@@ -22,8 +18,8 @@ from slowcat_memory.records import Turn
 from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.store import Ack, Store
 from tests.support.memories import edges, engine_of, remember, said, turns
+from tests.support.processors import MAX, QUESTION, blocks, logged, memory, through, user
 from tests.support.voice_pipeline import VoicePipeline, run
-from tests.test_processor import MAX, QUESTION, blocks, memory, through, user
 
 CANARY = "xylophonist"
 needs_a_user = pytest.mark.skipif(
@@ -40,29 +36,6 @@ class Troubles(list):
 
     async def _hear(self, _, error):
         self.append(error)
-
-
-@pytest.fixture
-def engine(config):
-    remember(config, MAX)
-    engine = MemoryEngine(config)
-    with contextlib.closing(engine):
-        yield engine
-
-
-@contextlib.contextmanager
-def logged(level="INFO"):
-    """Collect what loguru and the standard library log at a level or above."""
-    lines: list[str] = []
-    sink = logger.add(lambda line: lines.append(str(line)), level=level)
-    handler = logging.Handler(level)
-    handler.emit = lambda record: lines.append(record.getMessage())
-    logging.getLogger().addHandler(handler)
-    try:
-        yield lines
-    finally:
-        logging.getLogger().removeHandler(handler)
-        logger.remove(sink)
 
 
 # ---------------------------------------------------------------- recall fails
