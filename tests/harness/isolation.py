@@ -163,7 +163,7 @@ def look_back(home: Household) -> None:
         home.clean(found.hits, may_hold(scope), f"an overview for {scope}")
     home.clean(home.engine.portraits(scope), may_hold(scope), f"the people of {scope}")
     call = Call(
-        engine=home.engine, scope=scope, turn=0, said=0, now=home.clock(), hidden=frozenset(),
+        engine=home.engine, scope=scope, turn=0, turn_id=0, now=home.clock(), hidden=frozenset(),
         local=True,
     )  # fmt: skip
     for name, arguments in (

@@ -36,7 +36,7 @@ class Told:
         thread.join()
 
 
-def test_events_come_on_the_loop_in_order_and_end_with_the_conversation():
+def test_memory_events_come_on_the_loop_in_order_and_end_with_the_conversation():
     async def scenario():
         engine, heard, loop_thread = Told(), [], threading.get_ident()
         end = forward_memory_events(
@@ -55,7 +55,7 @@ def test_events_come_on_the_loop_in_order_and_end_with_the_conversation():
     asyncio.run(scenario())
 
 
-def test_the_processor_passes_them_on_and_lets_go(config):
+def test_memory_events_reach_the_application_until_cleanup(config):
     with contextlib.closing(MemoryEngine(config)) as engine:
         memory = HybridContextualMemoryProcessor(engine=engine, user_id="anna")
         heard, listeners = [], engine._thinking._listeners

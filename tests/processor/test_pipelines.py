@@ -28,7 +28,7 @@ from tests.support.processors import (
 from tests.support.voice_pipeline import VoicePipeline, run
 
 
-def test_a_nested_pipeline_with_its_aggregators_handed_over(config):
+def test_pipeline_nested_with_its_aggregators_handed_over(config):
     remember(config, MAX)
 
     async def scenario():
@@ -46,7 +46,7 @@ def test_a_nested_pipeline_with_its_aggregators_handed_over(config):
     assert [name for name, _ in said(config)] == ["User", "anna", "Assistant"]
 
 
-def test_a_branch_of_a_parallel_pipeline(config):
+def test_pipeline_parallel_branch(config):
     remember(config, MAX)
 
     async def nothing(frame):
@@ -68,7 +68,7 @@ def test_a_branch_of_a_parallel_pipeline(config):
     assert said(config)[-1] == ("anna", QUESTION)
 
 
-def test_without_aggregators_one_warning_and_it_still_works(config):
+def test_pipeline_without_aggregators_one_warning_and_it_still_works(config):
     remember(config, MAX)
 
     async def scenario():
@@ -92,7 +92,7 @@ def test_without_aggregators_one_warning_and_it_still_works(config):
     assert (told.text, told.interrupted) == (STORY, False)
 
 
-def test_two_agents_share_one_engine(engine, config):
+def test_pipeline_two_agents_share_one_engine(engine, config):
     async def scenario():
         async with (
             VoicePipeline(memory=memory(config, engine=engine, user_id="anna")) as anna,
@@ -114,7 +114,7 @@ def test_two_agents_share_one_engine(engine, config):
     assert "Lola" in of_ben.content and "Rio" not in of_ben.content
 
 
-def test_two_agents_of_one_path_share_its_store_and_the_last_closes_it(config):
+def test_pipeline_two_agents_of_one_path_share_its_store_and_the_last_closes_it(config):
     async def scenario():
         async with VoicePipeline(memory=memory(config)) as first:
             async with VoicePipeline(memory=memory(config)) as second:

@@ -53,7 +53,7 @@ class SpeechToSpeech(FrameProcessor):
 
 
 @pytest.mark.parametrize("aggregators_known", [True, False])
-def test_a_realtime_service_is_listened_to_and_not_prefixed(config, aggregators_known):
+def test_realtime_service_is_listened_to_and_not_prefixed(config, aggregators_known):
     remember(config, MAX)
     context = LLMContext()
     pair = LLMContextAggregatorPair(context)

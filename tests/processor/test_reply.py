@@ -13,7 +13,7 @@ from tests.support.processors import (
 from tests.support.voice_pipeline import FunctionSchema, VoicePipeline, run
 
 
-def test_a_tool_follow_up_sees_the_memory_and_recalls_nothing(engine, config):
+def test_reply_tool_follow_up_sees_the_memory_and_recalls_nothing(engine, config):
     def reply(request):
         if request["messages"][-1]["role"] == "tool":
             return "It rains on Max."
@@ -48,7 +48,7 @@ def test_a_tool_follow_up_sees_the_memory_and_recalls_nothing(engine, config):
     assert answered.reply_to == asked.id
 
 
-def test_tools_belong_to_the_turn_that_used_them(engine, config):
+def test_reply_tools_belong_to_the_turn_that_used_them(engine, config):
     def reply(request):
         last = request["messages"][-1]
         if last["role"] == "tool" or "weather" not in last["content"]:

@@ -21,7 +21,7 @@ from tests.support.processors import (
 from tests.support.voice_pipeline import VoicePipeline, run
 
 
-def test_several_people_in_one_turn_become_a_turn_each(engine, config):
+def test_speakers_several_people_in_one_turn_become_a_turn_each(engine, config):
     async def scenario():
         processor = memory(config, engine=engine, speaker_names={"s1": "Anna"})
         async with VoicePipeline(memory=processor, speech_timeout_s=0.1) as voice:
@@ -43,7 +43,7 @@ def test_several_people_in_one_turn_become_a_turn_each(engine, config):
     assert "I like tea" not in contents(voice.server.requests[1])[-1]
 
 
-def test_people_who_take_turns_are_told_apart(engine, config):
+def test_speakers_people_who_take_turns_are_told_apart(engine, config):
     async def scenario():
         async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
             for speaker in ("anna", "ben", "", "anna"):
@@ -58,7 +58,7 @@ def test_people_who_take_turns_are_told_apart(engine, config):
     ]
 
 
-def test_muted_speech_is_nobodys_turn(engine, config):
+def test_speakers_muted_speech_is_nobodys_turn(engine, config):
     class Mute(BaseUserMuteStrategy):
         on = True
 

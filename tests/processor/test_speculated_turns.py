@@ -21,7 +21,9 @@ from tests.support.processors import (
 from tests.support.voice_pipeline import run
 
 
-def test_an_eager_turn_that_holds_is_recalled_once_and_logged_when_it_holds(engine, config):
+def test_speculated_turn_eager_turn_that_holds_is_recalled_once_and_logged_when_it_holds(
+    engine, config
+):
     async def scenario():
         eager, heard = EagerVoice(memory(config, engine=engine)), []
         voice = eager.voice
@@ -58,7 +60,7 @@ def test_an_eager_turn_that_holds_is_recalled_once_and_logged_when_it_holds(engi
     assert len(ledger_of(engine)) == 2
 
 
-def test_a_confirmed_turn_may_differ_in_more_than_we_compare(engine, config):
+def test_speculated_turn_confirmed_turn_may_differ_in_more_than_we_compare(engine, config):
     """Pipecat decides that two transcripts are one turn; for it, "its" is "it's"."""
 
     async def scenario():
@@ -74,7 +76,7 @@ def test_a_confirmed_turn_may_differ_in_more_than_we_compare(engine, config):
     assert logged_words(engine)[0] == ("anna", "It's my dog again.")
 
 
-def test_an_eager_turn_that_is_withdrawn_leaves_no_trace(engine, config):
+def test_speculated_turn_eager_turn_that_is_withdrawn_leaves_no_trace(engine, config):
     async def scenario():
         eager = EagerVoice(memory(config, engine=engine))
         async with eager.voice:
@@ -92,7 +94,7 @@ def test_an_eager_turn_that_is_withdrawn_leaves_no_trace(engine, config):
     assert entry.offers == ()
 
 
-def test_an_eager_turn_that_goes_on_is_recalled_for_what_was_said(engine, config):
+def test_speculated_turn_eager_turn_that_goes_on_is_recalled_for_what_was_said(engine, config):
     async def scenario():
         eager = EagerVoice(memory(config, engine=engine))
         async with eager.voice:
@@ -108,7 +110,7 @@ def test_an_eager_turn_that_goes_on_is_recalled_for_what_was_said(engine, config
     assert len(ledger_of(engine)) == 1
 
 
-def test_an_eager_turn_that_is_withdrawn_during_recall(engine, config):
+def test_speculated_turn_eager_turn_that_is_withdrawn_during_recall(engine, config):
     async def scenario():
         eager, gate = EagerVoice(memory(config, engine=engine)), Gate(engine)
         recalls, engine_recall = [], engine.recall
@@ -136,7 +138,7 @@ def test_an_eager_turn_that_is_withdrawn_during_recall(engine, config):
     assert len(ledger_of(engine)) == 1
 
 
-def test_a_withdrawn_turn_said_again_is_recalled_afresh(engine, config):
+def test_speculated_turn_withdrawn_turn_said_again_is_recalled_afresh(engine, config):
     async def scenario():
         eager = EagerVoice(memory(config, engine=engine))
         async with eager.voice:

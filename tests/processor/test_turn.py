@@ -28,7 +28,7 @@ from tests.support.processors import (
 from tests.support.voice_pipeline import VoicePipeline, run
 
 
-def test_a_plain_turn(config):
+def test_turn_plain_turn(config):
     remember(config, MAX)
 
     async def scenario():
@@ -48,7 +48,7 @@ def test_a_plain_turn(config):
     assert edges(config)[2:] == ["start", "end disconnect"]
 
 
-def test_the_instruction_is_optional(config):
+def test_turn_instruction_is_optional(config):
     async def scenario():
         async with VoicePipeline(memory=memory(config, add_instruction=False)) as voice:
             await voice.exchange("hello")
@@ -57,7 +57,7 @@ def test_the_instruction_is_optional(config):
     assert run(scenario()) == ["You are a cat.", "hello"]
 
 
-def test_a_greeting_is_logged_and_nothing_is_recalled_for_it(engine, config):
+def test_turn_greeting_is_logged_and_nothing_is_recalled_for_it(engine, config):
     async def scenario():
         voice = VoicePipeline(lambda _: "Hello, Anna.", memory=memory(config, engine=engine))
         voice.context.add_message(dict(DEVELOPER))
@@ -77,7 +77,7 @@ def test_a_greeting_is_logged_and_nothing_is_recalled_for_it(engine, config):
     assert len(ledger_of(engine)) == 1
 
 
-def test_a_rerun_recalls_and_logs_nothing_new(engine, config):
+def test_turn_rerun_recalls_and_logs_nothing_new(engine, config):
     async def scenario():
         async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
             await voice.exchange(QUESTION)
@@ -93,7 +93,7 @@ def test_a_rerun_recalls_and_logs_nothing_new(engine, config):
     assert len(ledger_of(engine)) == 1
 
 
-def test_a_context_that_brings_its_history(engine, config):
+def test_turn_context_that_brings_its_history(engine, config):
     history = [user("my cat is called Tom"), assistant("Nice."), user("what is my dog called")]
 
     async def scenario():
@@ -112,7 +112,7 @@ def test_a_context_that_brings_its_history(engine, config):
     assert sum(blocks(m["content"]) for m in voice.context.messages) == 1
 
 
-def test_history_that_comes_later_is_history_all_the_same(engine, config):
+def test_turn_history_that_comes_later_is_history_all_the_same(engine, config):
     history = [user("what is my dog called"), assistant("I don't know.")]
 
     async def scenario():
@@ -130,7 +130,7 @@ def test_history_that_comes_later_is_history_all_the_same(engine, config):
     run(scenario())
 
 
-def test_a_context_replaced_by_equal_copies(engine, config):
+def test_turn_context_replaced_by_equal_copies(engine, config):
     async def scenario():
         async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
             await voice.exchange(QUESTION)
@@ -151,7 +151,7 @@ def test_a_context_replaced_by_equal_copies(engine, config):
 
 
 @pytest.mark.parametrize("typed", [False, True])
-def test_the_same_words_after_the_context_was_copied_are_a_new_turn(engine, config, typed):
+def test_turn_same_words_after_the_context_was_copied_are_a_new_turn(engine, config, typed):
     async def scenario():
         async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
             await voice.exchange(QUESTION)
@@ -170,7 +170,7 @@ def test_the_same_words_after_the_context_was_copied_are_a_new_turn(engine, conf
     assert asked == [(QUESTION, "voice"), (QUESTION, "text" if typed else "voice")]
 
 
-def test_another_context_in_between_changes_nothing(config):
+def test_turn_another_context_in_between_changes_nothing(config):
     recalls = []
 
     async def scenario():
@@ -192,7 +192,7 @@ def test_another_context_in_between_changes_nothing(config):
     assert len(recalls) == 1
 
 
-def test_a_copy_of_an_unanswered_message_is_no_new_turn(engine, config):
+def test_turn_copy_of_an_unanswered_message_is_no_new_turn(engine, config):
     async def scenario():
         async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
             message = user("nothing is known of that")

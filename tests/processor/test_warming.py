@@ -45,7 +45,7 @@ class Held:
         return "I see."
 
 
-def test_the_next_request_begins_with_exactly_what_was_read_ahead(config):
+def test_warming_next_request_begins_with_exactly_what_was_read_ahead(config):
     remember(config, MAX)
     tool = FunctionSchema("look_up", "Looks something up.", {}, [])
 
@@ -64,7 +64,7 @@ def test_the_next_request_begins_with_exactly_what_was_read_ahead(config):
     assert 1 in (warmed.get("max_completion_tokens"), warmed.get("max_tokens"))
 
 
-def test_what_was_read_is_not_read_again_unless_it_was_lost(config):
+def test_warming_what_was_read_is_not_read_again_unless_it_was_lost(config):
     async def scenario():
         async with talking(config) as (voice, processor):
             await voice.exchange("hello")
@@ -78,7 +78,7 @@ def test_what_was_read_is_not_read_again_unless_it_was_lost(config):
     run(scenario())
 
 
-def test_two_who_ask_at_once_are_one_request(config):
+def test_warming_two_who_ask_at_once_are_one_request(config):
     async def scenario():
         async with talking(config) as (voice, processor):
             await voice.exchange("hello")
@@ -89,7 +89,7 @@ def test_two_who_ask_at_once_are_one_request(config):
 
 
 @pytest.mark.parametrize("how", ["speaks", "interrupts", "types"])
-def test_whoever_speaks_stops_it_at_once(config, how):
+def test_warming_whoever_speaks_stops_it_at_once(config, how):
     async def scenario():
         async with talking(config, Held()) as (voice, processor):
             await voice.exchange("hello")
@@ -109,7 +109,7 @@ def test_whoever_speaks_stops_it_at_once(config, how):
     run(scenario())
 
 
-def test_nothing_is_sent_while_somebody_speaks_or_is_answered(config):
+def test_warming_nothing_is_sent_while_somebody_speaks_or_is_answered(config):
     async def scenario():
         go_on = asyncio.Event()
 
@@ -137,7 +137,7 @@ def test_nothing_is_sent_while_somebody_speaks_or_is_answered(config):
     run(scenario())
 
 
-def test_a_server_that_fails_costs_nothing(config):
+def test_warming_server_that_fails_costs_nothing(config):
     async def scenario():
         def reply(request):
             return "I see." if request.get("stream") else Failure(500, "broken")
@@ -151,7 +151,7 @@ def test_a_server_that_fails_costs_nothing(config):
     run(scenario())
 
 
-def test_a_pipeline_that_ends_does_not_wait_for_it(config):
+def test_warming_pipeline_that_ends_does_not_wait_for_it(config):
     async def scenario():
         async with talking(config, Held()) as (voice, processor):
             await voice.exchange("hello")
@@ -163,13 +163,13 @@ def test_a_pipeline_that_ends_does_not_wait_for_it(config):
     run(scenario())
 
 
-def test_without_a_pipeline_there_is_nobody_to_ask(config):
+def test_warming_without_a_pipeline_there_is_nobody_to_ask(config):
     assert asyncio.run(memory(config).rewarm()) is False
 
 
 @pytest.mark.warm_start
 @pytest.mark.parametrize("local", [True, False])
-def test_start_reads_ahead_with_a_local_llm_only(config, local):
+def test_warming_start_reads_ahead_with_a_local_llm_only(config, local):
     async def scenario():
         processor = memory(config, llm_is_local=None if local else False)
         async with VoicePipeline(memory=processor, speed=50) as voice:

@@ -22,7 +22,7 @@ def record(changes: list[bool]) -> OffRecord:
     return OffRecord(SessionOptions(silence_s=100, resume_grace_s=50), changes.append)
 
 
-def test_it_is_told_once_for_each_change(record: OffRecord, changes: list[bool]) -> None:
+def test_off_record_it_is_told_once_for_each_change(record: OffRecord, changes: list[bool]) -> None:
     record.set(False)
     record.set(True)
     record.set(True)
@@ -31,14 +31,16 @@ def test_it_is_told_once_for_each_change(record: OffRecord, changes: list[bool])
     assert not record.off and changes == [True, False]
 
 
-def test_it_lasts_while_somebody_speaks(record: OffRecord) -> None:
+def test_off_record_it_lasts_while_somebody_speaks(record: OffRecord) -> None:
     record.set(True)
     for seconds in range(0, 900, 90):
         record.touch(at(seconds))
     assert record.off
 
 
-def test_a_silence_that_ends_a_conversation_ends_it(record: OffRecord, changes: list[bool]) -> None:
+def test_off_record_silence_that_ends_a_conversation_ends_it(
+    record: OffRecord, changes: list[bool]
+) -> None:
     record.touch(at(0))
     record.set(True)
     record.touch(at(10))
@@ -48,14 +50,14 @@ def test_a_silence_that_ends_a_conversation_ends_it(record: OffRecord, changes: 
     assert not record.off and changes == [True, False]
 
 
-def test_a_timer_that_is_late_does_not_stretch_it(record: OffRecord) -> None:
+def test_off_record_timer_that_is_late_does_not_stretch_it(record: OffRecord) -> None:
     record.set(True)
     record.touch(at(0))
     record.touch(at(500))
     assert not record.off
 
 
-def test_it_outlasts_a_line_that_comes_back(record: OffRecord) -> None:
+def test_off_record_it_outlasts_a_line_that_comes_back(record: OffRecord) -> None:
     record.set(True)
     record.touch(at(0))
     record.disconnected(at(1))
@@ -66,7 +68,7 @@ def test_it_outlasts_a_line_that_comes_back(record: OffRecord) -> None:
     assert not record.off
 
 
-def test_an_old_conversation_does_not_end_what_begins_now(record: OffRecord) -> None:
+def test_off_record_old_conversation_does_not_end_what_begins_now(record: OffRecord) -> None:
     record.touch(at(0))
     record.set(True)
     record.tick(at(1000))
