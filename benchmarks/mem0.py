@@ -204,13 +204,15 @@ async def _talk(
     answers = iter(answer for _, answer in exchanges)
     before = len(stored())
     async with (
-        ScriptedServer(reply=lambda _: next(answers)) as server,
+        ScriptedServer(
+            reply=lambda request: next(answers) if request.get("stream") else ""
+        ) as server,
         HeadlessConversation(llm_url=server.url, memory=service, speaker=everyday.PERSON) as talk,
     ):
         for said, _ in exchanges:
             await talk.say(said)
             await settled()
-    requests = [request["messages"] for request in server.requests]
+    requests = [request["messages"] for request in server.requests if request.get("stream")]
     prompts = [prefix.render(messages) for messages in requests]
     added = stored()[before:]
     return {

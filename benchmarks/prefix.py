@@ -218,14 +218,16 @@ async def _talk(path: Path, arm: Arm | None, turns: int) -> list[list[Message]]:
     answers = iter(answer for _, answer in exchanges)
     try:
         await asyncio.to_thread(engine.prepare, everyday.SCOPE)
-        async with ScriptedServer(reply=lambda _: next(answers)) as server:
+        async with ScriptedServer(
+            reply=lambda request: next(answers) if request.get("stream") else ""
+        ) as server:
             memory = arm(engine) if arm else None
             async with HeadlessConversation(
                 llm_url=server.url, memory=memory, speaker=everyday.PERSON
             ) as talk:
                 for said, _ in exchanges:
                     await talk.say(said)
-            return [request["messages"] for request in server.requests]
+            return [request["messages"] for request in server.requests if request.get("stream")]
     finally:
         await asyncio.to_thread(engine.close)
 

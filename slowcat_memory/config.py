@@ -146,7 +146,6 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         tiers: How old texts are kept.
         retention: How long words are kept at all.
         commands: What people order the memory to do.
-        prefix: When the LLM reads the prompt ahead.
         llm: The server for ``chat``.
         thinking: The LLM that thinks while nobody speaks.
         contextualize: How an LLM describes what was said.
@@ -184,7 +183,6 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     tiers: TierOptions = field(default_factory=TierOptions)
     retention: RetentionOptions = field(default_factory=RetentionOptions)
     commands: CommandOptions = field(default_factory=CommandOptions)
-    prefix: PrefixOptions = field(default_factory=PrefixOptions)
     llm: LLMOptions = field(default_factory=LLMOptions)
     thinking: ThinkingOptions = field(default_factory=ThinkingOptions)
     contextualize: ContextualizeOptions = field(default_factory=ContextualizeOptions)

@@ -6,9 +6,9 @@ import pytest
 from pipecat.frames.frames import LLMRunFrame
 
 from tests.support.memories import engine_of, remember, said
+from tests.support.processors import MAX, memory
 from tests.support.stores import configured
 from tests.support.voice_pipeline import VoicePipeline, run
-from tests.test_processor import MAX, memory
 
 INTERVIEW = "Ask how the interview went."
 BREAKS = "Bring this up once"

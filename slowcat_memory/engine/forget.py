@@ -94,11 +94,14 @@ class Forgetting(Parts):
                         yield Forget(scope=scope, turns=ids)
 
     def erase_due(self) -> int:
-        """Erase for good what was forgotten by order and can no longer be undone. Blocks.
+        """Erase what voice commands have hidden and can no longer undo. Blocks.
 
         Runs by itself when the store is opened, and in idle time or else when a session ends.
 
         Returns:
-            How many orders were finished.
+            How many commands were finished.
         """
-        return self.hiding.erase_due(self.forget)
+        with self.undo_log.due() as due:
+            for what in chain.from_iterable(due.values()):
+                self.forget(what)
+        return len(due)

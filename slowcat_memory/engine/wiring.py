@@ -8,7 +8,7 @@ from slowcat_memory.errors import StoreError
 from slowcat_memory.index.files import arrays
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import EmbedderReport, QueryEmbedder
-from slowcat_memory.runtime.commands.undo_log import Hiding
+from slowcat_memory.runtime.commands.undo_log import UndoLog
 from slowcat_memory.runtime.conversation.audience import guest_scope
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer

@@ -1,10 +1,10 @@
-"""What goes on in a conversation, told to the idle gate.
+"""Reports what goes on in a conversation to the idle gate.
 
 Theory of operation. One Pipecat observer sees each frame once, when it is first pushed, wherever in
 the pipeline that is; ``TABLE`` says what it means. Observers run beside the pipeline, on a queue of
-their own: a frame waits for nothing here, and the gate hears of it a turn or two of the event loop
-later. Names begin with the processor's own, because several pipelines may share one gate. What never
-ends because its last frame was lost, the gate itself takes for ended (``IdleOptions.lost_s``).
+their own: a frame waits for nothing here, and the gate is told one or two iterations of the event
+loop later. Names begin with the processor's own, because several pipelines may share one gate. An
+activity whose last frame was lost is ended by the gate itself (``GateOptions.lost_s``).
 """
 
 import asyncio
@@ -47,136 +47,134 @@ from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 
 VOICE, TURN, LLM, BOT, TOOL = "a voice", "a turn", "the LLM", "the bot", "tool "
 QUESTION, READING = "a question", "reading ahead"
-QUESTION_S = (
-    5.0  # who was asked something thinks before speaking: two or three seconds, with a margin
-)
+QUESTION_S = 5.0  # a user who was asked something thinks two or three seconds; with a margin
 REMEMBERED = 512  # frames of the table, some ten a turn; each is in the pipeline for seconds
 
 
-class Means(Struct, frozen=True):
-    """What a frame says about what goes on; a tool's name is followed by its call's id.
+class Effect(Struct, frozen=True):
+    """What a frame begins or ends; the name of a tool is followed by its call's id.
 
     Attributes:
-        begins: What begins, or goes on, whether or not its beginning was seen.
-        goes_on: What goes on, if it has begun.
-        ends: What ends.
+        begins: Begins, or goes on, whether or not its beginning was seen.
+        continues: Goes on, if it has begun.
+        ends: Ends.
     """
 
     begins: str = ""
-    goes_on: str = ""
+    continues: str = ""
     ends: str = ""
 
 
-TABLE: dict[type[Frame], Means] = {
-    VADUserStartedSpeakingFrame: Means(begins=VOICE),
-    UserSpeakingFrame: Means(goes_on=VOICE),
-    VADUserStoppedSpeakingFrame: Means(ends=VOICE),
-    UserStartedSpeakingFrame: Means(begins=TURN),
-    InterimTranscriptionFrame: Means(begins=TURN),
-    TranscriptionFrame: Means(begins=TURN),
-    UserStoppedSpeakingFrame: Means(ends=TURN),  # it comes after the context of its turn
-    LLMContextFrame: Means(begins=LLM),
-    LLMFullResponseStartFrame: Means(begins=LLM),
-    LLMTextFrame: Means(goes_on=LLM),
-    LLMFullResponseEndFrame: Means(ends=LLM),
-    InterruptionFrame: Means(ends=LLM),
-    EagerEndOfTurnCancelFrame: Means(ends=LLM),
-    BotStartedSpeakingFrame: Means(begins=BOT),
-    BotSpeakingFrame: Means(goes_on=BOT),
-    BotStoppedSpeakingFrame: Means(ends=BOT),
-    FunctionCallInProgressFrame: Means(begins=TOOL),
-    FunctionCallResultFrame: Means(ends=TOOL),
-    FunctionCallCancelFrame: Means(ends=TOOL),
+TABLE: dict[type[Frame], Effect] = {
+    VADUserStartedSpeakingFrame: Effect(begins=VOICE),
+    UserSpeakingFrame: Effect(continues=VOICE),
+    VADUserStoppedSpeakingFrame: Effect(ends=VOICE),
+    UserStartedSpeakingFrame: Effect(begins=TURN),
+    InterimTranscriptionFrame: Effect(begins=TURN),
+    TranscriptionFrame: Effect(begins=TURN),
+    UserStoppedSpeakingFrame: Effect(ends=TURN),  # it comes after the context of its turn
+    LLMContextFrame: Effect(begins=LLM),
+    LLMFullResponseStartFrame: Effect(begins=LLM),
+    LLMTextFrame: Effect(continues=LLM),
+    LLMFullResponseEndFrame: Effect(ends=LLM),
+    InterruptionFrame: Effect(ends=LLM),
+    EagerEndOfTurnCancelFrame: Effect(ends=LLM),
+    BotStartedSpeakingFrame: Effect(begins=BOT),
+    BotSpeakingFrame: Effect(continues=BOT),
+    BotStoppedSpeakingFrame: Effect(ends=BOT),
+    FunctionCallInProgressFrame: Effect(begins=TOOL),
+    FunctionCallResultFrame: Effect(ends=TOOL),
+    FunctionCallCancelFrame: Effect(ends=TOOL),
 }
 
 
 class Activity:
-    """Follows one conversation. To be used on its event loop.
+    """Follows one conversation. Use it on its event loop.
 
     Attributes:
-        observed: An observer sees the frames; where none does, those that pass the memory are all
-            that is known.
+        observed: An observer sees the frames; without one, only those that pass the memory are
+            known.
     """
 
     def __init__(self, gate: IdleGate, name: str) -> None:
-        """Begin with nothing going on.
+        """Start with nothing going on.
 
         Args:
-            gate: Told what goes on.
-            name: The conversation's, which no other one has.
+            gate: Is told what goes on.
+            name: The conversation's unique name.
         """
         self.observed = False
         self._gate, self._prefix = gate, f"{name}/"
-        self._going_on: set[str] = set()
+        self._active: set[str] = set()
         self._seen: set[int] = set()
         self._order: deque[int] = deque()
         self._question: asyncio.TimerHandle | None = None
         self._over = False
 
     def see(self, frame: Frame, direction: FrameDirection, source: Any = None) -> None:
-        """Look at a frame; at one that was seen before, nothing happens.
+        """Apply a frame's effect, the first time it is seen.
 
         Args:
             frame: Any frame.
             direction: Where it goes.
-            source: The processor that pushed it, if that is known.
+            source: The processor that pushed it, if known.
         """
         kind: Any = type(frame)
-        means = _means(kind)
-        if means is None or self._over:
+        effect = _effect(kind)
+        if effect is None or self._over:
             return
-        if means.goes_on:
-            if means.goes_on in self._going_on:
-                self._begins(means.goes_on)
-        elif self._is_old(frame) or _is_idle(frame, direction, source):
+        if effect.continues:
+            if effect.continues in self._active:
+                self._begin(effect.continues)
+        elif self._is_old(frame) or _asks_nobody(frame, direction, source):
             return
-        elif means.begins:
-            self._begins(_name(means.begins, frame))
-        elif means.ends and getattr(getattr(frame, "properties", None), "is_final", True):
-            self._ends(_name(means.ends, frame))
+        elif effect.begins:
+            self._begin(_name(effect.begins, frame))
+        elif effect.ends and getattr(getattr(frame, "properties", None), "is_final", True):
+            self._end(_name(effect.ends, frame))
 
-    def answered(self, text: str) -> None:
-        """Note what the agent has said: who was just asked something is about to answer.
+    def answer_ended(self, text: str) -> None:
+        """End the agent's answer; if it asked a question, the user is about to reply.
 
         Args:
             text: Its words.
         """
         if not self.observed:  # the end of an answer does not pass the memory
-            self._ends(LLM)
+            self._end(LLM)
         if text.rstrip().endswith("?") and not self._over:
-            self._begins(QUESTION)
+            self._begin(QUESTION)
             if self._question:
                 self._question.cancel()
             later = asyncio.get_running_loop().call_later
-            self._question = later(QUESTION_S, self._ends, QUESTION)
+            self._question = later(QUESTION_S, self._end, QUESTION)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Say that the conversation's LLM reads ahead, for as long as the block runs."""
-        self._begins(READING)
+        """Report that the conversation's LLM reads ahead, for as long as the block runs."""
+        self._begin(READING)
         try:
             yield
         finally:
-            self._ends(READING)
+            self._end(READING)
 
     def end(self) -> None:
-        """Say that the conversation is over; what is still seen of it counts no more."""
+        """End the conversation; frames seen later have no effect."""
         self._over = True
         if self._question:
             self._question.cancel()
         self._gate.gone(self._prefix)
 
-    def _begins(self, what: str) -> None:
+    def _begin(self, what: str) -> None:
         if not self._over:
-            self._going_on.add(what)
+            self._active.add(what)
             self._gate.busy(self._prefix + what)
 
-    def _ends(self, what: str) -> None:
-        self._going_on.discard(what)
+    def _end(self, what: str) -> None:
+        self._active.discard(what)
         self._gate.free(self._prefix + what)
 
     def _is_old(self, frame: Frame) -> bool:
-        """Tell whether a frame was seen: it is pushed again by each processor that it passes."""
+        """Return whether a frame was seen: each processor that it passes pushes it again."""
         if frame.id in self._seen:
             return True
         self._seen.add(frame.id)
@@ -187,39 +185,26 @@ class Activity:
 
 
 class ActivityObserver(BaseObserver):
-    """Shows an ``Activity`` what is pushed anywhere in a pipeline."""
+    """Passes what is pushed anywhere in a pipeline to an ``Activity``."""
 
     def __init__(self, activity: Activity) -> None:
-        """Observe each frame once, where Pipecat can tell.
-
-        Args:
-            activity: Looks at the frames.
-        """
+        """Observe each frame once, where Pipecat can tell."""
         super().__init__(**_once())
         self._activity = activity
 
     async def on_push_frame(self, data: FramePushed) -> None:
-        """Show a frame.
-
-        Args:
-            data: The frame, where it goes, and who pushed it.
-        """
+        """Pass a frame on."""
         self._activity.observed = True
         self._activity.see(data.frame, data.direction, data.source)
 
 
 def observe(worker: PipelineWorker, activity: Activity) -> None:
-    """Show an ``Activity`` what a pipeline does from now on.
-
-    Args:
-        worker: Runs the pipeline.
-        activity: Looks at the frames.
-    """
+    """Pass a pipeline's frames to an ``Activity`` from now on."""
     worker.add_observer(ActivityObserver(activity))
 
 
 @cache
-def _means(kind: type) -> Means | None:
+def _effect(kind: type) -> Effect | None:
     return next((TABLE[base] for base in kind.__mro__ if base in TABLE), None)
 
 
@@ -227,8 +212,8 @@ def _name(what: str, frame: Frame) -> str:
     return what + str(getattr(frame, "tool_call_id", "")) if what == TOOL else what
 
 
-def _is_idle(frame: Frame, direction: FrameDirection, source: Any) -> bool:
-    """Tell a context that asks nobody: the assistant aggregator's, downstream, after a turn."""
+def _asks_nobody(frame: Frame, direction: FrameDirection, source: Any) -> bool:
+    """Return whether a context is the assistant aggregator's, downstream, after a turn."""
     return (
         isinstance(frame, LLMContextFrame)
         and isinstance(source, LLMAssistantAggregator)

@@ -1,28 +1,38 @@
-"""Which messages of the context are new turns, and which turns they became.
+"""The messages of the LLM's context: which are new turns, and what must be taken out of them.
 
 A turn is known by the identity of its message, never by its text: people repeat themselves, and a
-repeated "yes" is a new turn. What an application brings together with its answers is history, and
-an equal copy of a message that it replaced is not new.
+repeated "yes" is a new turn. Messages that an application adds together with their answers are
+history, and an equal copy of a message that it replaced is not new.
+
+One context serves everybody in the room. When another user speaks, blocks recalled for the previous
+one are taken out; spoken words of users and agent stay.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
+from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime import injection
+from slowcat_memory.runtime.recall.query import Recollection
 
 Message = dict[str, Any]
+Pack = Callable[[Recollection], Packed]
+FORGOTTEN = "…"  # chat templates refuse an empty message
+BLOCKS_KEPT = 256  # an older block is treated as unknown
 
 
-class Messages:
-    """Remembers messages by their ids, and holds them, so that an id stays theirs."""
+class ContextMessages:
+    """Tracks messages by their ids, and holds them, so that an id is not reused."""
 
     def __init__(self, own: Callable[[], Sequence[Any]], was_spoken: Callable[[str], bool]) -> None:
-        """Start with nothing known.
+        """Start empty.
 
         Args:
-            own: The messages of the aggregators' context, which a frame's may be a copy of.
-            was_spoken: Tells whether words were heard since the last turn.
+            own: Returns the messages of the aggregators' context; a frame may carry a copy.
+            was_spoken: Returns whether these words were heard since the last turn.
         """
         self._own, self._was_spoken = own, was_spoken
         self._handled: dict[int, Message] = {}  # no longer new: recalled for, or history
@@ -30,15 +40,12 @@ class Messages:
         self._newest: Message | None = None  # the latest of those
         self._typed: dict[int, Message] = {}  # appended by themselves, and not yet logged
 
-    def new(self, messages: Sequence[Any], *, predicted: bool = False) -> Message | None:
-        """Find the last message of a person if nothing was done for it yet.
+    def find_new(self, messages: Sequence[Any], *, predicted: bool = False) -> Message | None:
+        """Return the last user message if it was not handled yet.
 
         Args:
             messages: The context's messages.
-            predicted: Whether it is of a turn that is being spoken, and so no copy.
-
-        Returns:
-            The message itself, or None.
+            predicted: The turn is still being spoken, so it cannot be a copy.
         """
         present = {id(message) for message in (*messages, *self._own())}
         self._handled = {key: held for key, held in self._handled.items() if key in present}
@@ -49,7 +56,7 @@ class Messages:
         return None if not predicted and self._is_copy(message, present) else message
 
     def _is_copy(self, message: Message, present: set[int]) -> bool:
-        """Tell whether the application replaced the messages by equal copies."""
+        """Return whether the application replaced the messages by equal copies."""
         newest = self._newest
         text = injection.message_text(message)
         if (
@@ -64,103 +71,143 @@ class Messages:
             self._handled[id(message)] = self._newest = message
         return same
 
-    def typed(self, messages: Sequence[Any]) -> None:
-        """Take messages that are appended for new ones, whatever they say.
-
-        Args:
-            messages: What an application appends.
-        """
+    def mark_typed(self, messages: Sequence[Any]) -> None:
+        """Treat unanswered user messages that an application appends as new, whatever they say."""
         waiting = messages[injection.answered(messages) :]
-        people = (m for m in waiting if isinstance(m, dict) and m.get("role") == "user")
-        self._typed |= {id(m): m for m in people if not injection.block_of(m)}
+        users = (m for m in waiting if isinstance(m, dict) and m.get("role") == "user")
+        self._typed |= {id(m): m for m in users if not injection.block_of(m)}
 
     def take_typed(self) -> list[Message]:
-        """Hand over what was appended and is not logged yet.
-
-        Returns:
-            Messages of people, in order.
-        """
+        """Return the appended messages that are not logged yet, once, in order."""
         waiting, self._typed = self._typed, {}
         return [message for message in waiting.values() if not self.is_logged(message)]
 
     def is_typed(self, message: Message) -> bool:
-        """Tell whether a message was appended by itself and is not logged yet.
-
-        Args:
-            message: The message.
-        """
+        """Return whether a message was appended by itself and is not logged yet."""
         return id(message) in self._typed
 
-    def handle(self, message: Message) -> None:
-        """Note that all is done for a message.
-
-        Args:
-            message: The message.
-        """
+    def mark_handled(self, message: Message) -> None:
+        """Stop treating a message as new."""
         self._handled[id(message)] = message
 
     def is_handled(self, message: Message) -> bool:
-        """Tell whether all is done for a message.
-
-        Args:
-            message: The message.
-        """
+        """Return whether a message is no longer new."""
         return id(message) in self._handled
 
-    def became(self, message: Message, turn: Turn | None) -> None:
-        """Note the turn that a message was logged as.
-
-        Args:
-            message: The message.
-            turn: The turn, None when there was nothing to log.
-        """
+    def set_turn(self, message: Message, turn: Turn | None) -> None:
+        """Remember the turn that a message was logged as; None if there was nothing to log."""
         self._turns[id(message)] = (message, turn)
         self._newest = message
 
     def is_logged(self, message: Message) -> bool:
-        """Tell whether a message was logged.
-
-        Args:
-            message: The message.
-        """
+        """Return whether a message was logged."""
         return id(message) in self._turns
 
     def turn_of(self, message: Message) -> Turn | None:
-        """Return the turn that a message was logged as, None when there is none.
-
-        Args:
-            message: The message.
-        """
+        """Return the turn that a message was logged as, if any."""
         return self._turns.get(id(message), (message, None))[1]
 
-    def history(self, messages: Sequence[Any]) -> None:
-        """Take what comes with its answers, or was there from the start, for known.
-
-        Args:
-            messages: What an application brings.
-        """
+    def mark_history(self, messages: Sequence[Any]) -> None:
+        """Treat those of an application's messages that are answered already as handled."""
         count = injection.answered(messages)
-        self.known(messages[:count])
+        self.mark_known(messages[:count])
         if count and injection.last_user_message(messages[count:]) is None:
             self._newest = injection.last_user_message(messages)  # a copy of it
 
-    def summarised(self, messages: Sequence[Any]) -> None:
-        """Take a summary that stands where the conversation began for nobody's turn.
-
-        Args:
-            messages: The context's messages; the summary is the first that looks like a person's.
-        """
+    def mark_summary(self, messages: Sequence[Any]) -> None:
+        """Treat a summary as no turn: it is the first message with the role of a user."""
         first = next((m for m in messages if isinstance(m, dict) and m.get("role") == "user"), None)
-        self.known(messages[: injection.answered(messages)])
+        self.mark_known(messages[: injection.answered(messages)])
         if first is not None and not self.is_logged(first):
-            self.handle(first)
+            self.mark_handled(first)
             if injection.last_user_message(messages) is first:
                 self._newest = first  # what comes next may be a copy of it
 
-    def known(self, messages: Sequence[Any]) -> None:
-        """Take messages for handled.
+    def mark_known(self, messages: Sequence[Any]) -> None:
+        """Treat messages as handled; anything but a dict is skipped."""
+        self._handled |= {id(m): m for m in messages if isinstance(m, dict)}
+
+
+class PlacedBlocks:
+    """Remembers what each block in the context was made from, while it stands there."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._made: dict[str, Recollection] = {}
+
+    def add(self, found: Recollection, packed: Packed) -> None:
+        """Remember a block and what it holds."""
+        if packed.text:
+            self._made[packed.text] = replace(found, hits=list(packed.hits))
+        if len(self._made) > BLOCKS_KEPT:
+            del self._made[next(iter(self._made))]
+
+    def strip(
+        self, messages: Sequence[Any], scopes: Iterable[str], pack: Pack
+    ) -> list[tuple[Message, Packed]]:
+        """Remove memories of other scopes from a context, in place.
+
+        An unknown block, such as one that the application added, is removed as a whole: its
+        scopes cannot be determined.
 
         Args:
-            messages: Messages; what is no dict is passed over.
+            messages: The context's messages.
+            scopes: Memories of these may stay.
+            pack: Renders what stays as a block.
+
+        Returns:
+            The messages that changed, with their present blocks.
         """
-        self._handled |= {id(m): m for m in messages if isinstance(m, dict)}
+        allowed, changed = frozenset(scopes), []
+        standing = [(m, block) for m in messages if (block := _block(m))]
+        self._made = {block: self._made[block] for _, block in standing if block in self._made}
+        for message, block in standing:
+            found = self._made.get(block, Recollection())
+            stays = [hit for hit in found.hits if hit.memory.scope in allowed]
+            if found.hits and len(stays) == len(found.hits):
+                continue
+            packed = pack(replace(found, hits=stays))
+            message["content"] = injection.strip_memories([message])[0]["content"]
+            if packed.text:
+                injection.prefix(message, packed.text)
+            self.add(found, packed)
+            changed.append((message, packed))
+        return changed
+
+
+def remove_forgotten(
+    messages: Sequence[Any],
+    turns: Collection[int],
+    memories: Collection[str],
+    turn_of: Callable[[Message], Turn | None],
+    visible: injection.Visible,
+) -> None:
+    """Remove forgotten exchanges, and blocks that hold forgotten memories, from a context.
+
+    The messages keep their places, because Pipecat's summariser counts them; only their content
+    goes. That invalidates the LLM's prefix cache once, which is what "forget that" asks for.
+
+    Args:
+        messages: The context's messages; changed in place.
+        turns: Log ids of forgotten turns; a user's message goes with its answers.
+        memories: Ids of forgotten memories.
+        turn_of: Returns the turn that a message was logged as.
+        visible: What the LLM can read; updated.
+    """
+    removing = False
+    for message in messages:
+        if not isinstance(message, dict):
+            continue
+        if message.get("role") == "user":
+            turn = turn_of(message)
+            removing = turn is not None and turn.id in turns
+        if removing and message.get("content"):
+            message["content"] = FORGOTTEN
+            visible.discard(message)
+        elif visible.holds(message, memories):
+            message["content"] = injection.strip_memories([message])[0]["content"]
+            visible.discard(message)
+
+
+def _block(message: Any) -> str:
+    return injection.block_of(message) if isinstance(message, dict) else ""

@@ -1,43 +1,100 @@
-"""What one conversation takes place in: all that its parts share, known once the memory is open."""
+"""What one conversation is given: the pipeline's aggregators and LLM, the engine, shared state."""
 
 from collections.abc import Mapping
+from typing import Any
 
+from loguru import logger
 from msgspec import Struct
+from pipecat.processors.aggregators.llm_response_universal import (
+    LLMAssistantAggregator,
+    LLMContextAggregatorPair,
+    LLMUserAggregator,
+)
+from pipecat.processors.frame_processor import FrameProcessor
+from pipecat.services.llm_service import LLMService
 
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.processor.aggregators import Neighbours
-from slowcat_memory.processor.context_messages import Messages
-from slowcat_memory.processor.guard import Harmless
+from slowcat_memory.processor.context_messages import ContextMessages
+from slowcat_memory.processor.guard import Guard
 from slowcat_memory.processor.locality import Locality
 from slowcat_memory.runtime.conversation.audience import Audience
-from slowcat_memory.runtime.conversation.off_record import Record
+from slowcat_memory.runtime.conversation.off_record import OffRecord
 from slowcat_memory.runtime.injection import Visible
 
 
-class Setting(Struct, frozen=True, kw_only=True):
-    """What a conversation takes place in.
+class Neighbours(Struct, frozen=True):
+    """Processors that the memory works with; None for those that were not found.
+
+    Attributes:
+        user_aggregator: Collects what users say.
+        assistant_aggregator: Knows which of the agent's words were really spoken.
+        llm: The first LLM service behind the memory.
+    """
+
+    user_aggregator: LLMUserAggregator | None = None
+    assistant_aggregator: LLMAssistantAggregator | None = None
+    llm: LLMService | None = None
+
+    @property
+    def messages(self) -> list[Any]:
+        """The messages of the aggregators' context; empty without aggregators."""
+        return self.user_aggregator.context.messages if self.user_aggregator else []
+
+
+class ConversationDeps(Struct, frozen=True, kw_only=True):
+    """What the parts of one conversation share; complete once the memory is open.
 
     Attributes:
         engine: The memory.
         config: The processor's, which may differ from the engine's.
-        audience: Whose memory is whose.
-        speaker_names: Names by the recogniser's ids of speakers.
-        record: Whether what is said is kept.
-        locality: Where the LLM is.
-        around: The aggregators and the LLM.
-        messages: Which messages are new turns.
+        audience: Maps speakers to scopes.
+        speaker_names: Display names by STT speaker id.
+        off_record: Whether what is said is kept.
+        locality: Where the LLM runs.
+        neighbours: The aggregators and the LLM.
+        messages: Which messages of the context are new turns.
         visible: What the LLM can read in its context.
-        harmless: Does what must not cost the conversation anything.
+        guard: Runs what must not affect the conversation.
     """
 
     engine: MemoryEngine
     config: Config
     audience: Audience
     speaker_names: Mapping[str, str]
-    record: Record
+    off_record: OffRecord
     locality: Locality
-    around: Neighbours
-    messages: Messages
+    neighbours: Neighbours
+    messages: ContextMessages
     visible: Visible
-    harmless: Harmless
+    guard: Guard
+
+
+def find_neighbours(memory: FrameProcessor, pair: LLMContextAggregatorPair | None) -> Neighbours:
+    """Search a flat pipeline around the memory, and warn if the aggregators are missing.
+
+    Args:
+        memory: The memory processor.
+        pair: The aggregators, if the application passed them.
+    """
+    users, assistants = (
+        tuple(pair)
+        if pair
+        else (
+            _find(memory, LLMUserAggregator, "previous"),
+            _find(memory, LLMAssistantAggregator, "next"),
+        )
+    )
+    if not (users and assistants):
+        logger.warning(
+            f"{memory}: found no context aggregators next to me; pass them as "
+            "aggregators=, or speakers and the agent's words may be missed"
+        )
+    return Neighbours(users, assistants, _find(memory, LLMService, "next"))
+
+
+def _find(processor: Any, kind: type, way: str) -> Any:
+    processor = getattr(processor, way)
+    while processor is not None and not isinstance(processor, kind):
+        processor = getattr(processor, way)
+    return processor

@@ -1,20 +1,94 @@
-"""The engine of a processor: one that the application shares, or one of its own."""
+"""The processor's engine: its configuration, its opening and closing, and its events on the loop."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypedDict
 
+from msgspec.structs import replace
+
+from slowcat_memory import config as configuration
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.errors import StoreError
+from slowcat_memory.errors import ConfigError, StoreError
+from slowcat_memory.idle.events import MemoryEvent
 
+MEMORY_EVENTS = ("on_memory_created", "on_memory_updated", "on_memory_retired")
 _FLUSH_S = 2.0
+_FIELDS = {  # the section and key that each override replaces
+    "path": ("memory", "path"),
+    "hot_cache_size": ("memory", "hot_cache_size"),
+    "embedding_model": ("embedding", "model"),
+    "memory_token_budget": ("pack", "memory_token_budget"),
+    "context_llm_endpoint": ("thinking", "url"),
+}
 
 
-class Opening:
-    """Opens an engine when it is first asked for, and closes only what it opened.
+class Overrides(TypedDict, total=False):
+    """Keywords of the processor that override its configuration, and Pipecat's own.
 
     Attributes:
-        engine: The engine; None before it is open, and when it could not be opened.
+        path: The store's folder.
+        embedding_model: Name of a sentence-transformers model.
+        hot_cache_size: Latest memories to keep in memory.
+        memory_token_budget: Size of a turn's block in tokens; 0 injects nothing.
+        context_llm_endpoint: Base URL of the LLM for idle work, "" for none.
+        name: For ``FrameProcessor``.
+        enable_direct_mode: For ``FrameProcessor``.
+        metrics: For ``FrameProcessor``.
+    """
+
+    path: str | Path | None
+    embedding_model: str | None
+    hot_cache_size: int | None
+    memory_token_budget: int | None
+    context_llm_endpoint: str | None
+    name: str | None
+    enable_direct_mode: bool
+    metrics: Any
+
+
+def frame_processor_arguments(overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keywords that are Pipecat's.
+
+    Raises:
+        TypeError: A keyword is neither Pipecat's nor an override.
+    """
+    if unknown := overrides.keys() - Overrides.__annotations__.keys():
+        raise TypeError(f"unexpected keyword argument {min(unknown)!r}")
+    return {name: value for name, value in overrides.items() if name not in _FIELDS}
+
+
+def load_config(config: Config | str | Path | None, overrides: Mapping[str, Any]) -> Config:
+    """Return a configuration with overrides applied; None overrides nothing.
+
+    Args:
+        config: A configuration, the path of a config.toml, or None for the default one.
+        overrides: See ``Overrides``.
+
+    Raises:
+        ConfigError: The configuration is wrong, or a size is negative.
+    """
+    if not isinstance(config, Config):
+        config = configuration.load(Path(config).expanduser() if config else None)
+    sections: dict[str, Any] = {}
+    for name, (section, field) in _FIELDS.items():
+        value = overrides.get(name)
+        if value is None:
+            continue
+        if isinstance(value, int) and value < 0:
+            raise ConfigError(f"{name} is negative", hint="0 is the least")
+        old = sections.get(section, getattr(config, section))
+        sections[section] = replace(old, **{field: str(value) if name == "path" else value})
+    return replace(config, **sections)
+
+
+class EngineHandle:
+    """Opens an engine when it is first needed, and closes it only if it opened it.
+
+    Attributes:
+        engine: The engine; None before it is open, and if it could not be opened.
     """
 
     def __init__(
@@ -24,17 +98,14 @@ class Opening:
 
         Args:
             config: For an engine of our own.
-            engine: One to share; None to open one.
-            on_trouble: Told on the event loop when an engine of our own cannot save.
+            engine: A shared engine, or None.
+            on_trouble: Called on the event loop when an engine of our own cannot save.
         """
         self.engine = engine
         self._config, self._shared, self._on_trouble = config, engine is not None, on_trouble
 
-    async def opened(self) -> MemoryEngine:
-        """Open the engine, if it is not.
-
-        Returns:
-            The engine.
+    async def open(self) -> MemoryEngine:
+        """Return the engine, opened if it was not.
 
         Raises:
             SlowcatError: The store or its files cannot be used.
@@ -49,7 +120,7 @@ class Opening:
         return self.engine
 
     async def close(self) -> None:
-        """Save, and let go of an engine of our own.
+        """Save, and release an engine of our own.
 
         Raises:
             SlowcatError: It was not saved.
@@ -58,3 +129,39 @@ class Opening:
             await asyncio.to_thread(self.engine.store.flush, _FLUSH_S)
         elif self.engine:
             await asyncio.to_thread(self.engine.release)
+
+
+def forward_memory_events(
+    engine: MemoryEngine, scopes: Collection[str], notify: Callable[[str, MemoryEvent], None]
+) -> Callable[[], None]:
+    """Notify the application of memories that idle work creates, updates or retires.
+
+    Call it on the conversation's event loop. The idle thread hands events over and does not wait.
+
+    Args:
+        engine: Shared with other conversations.
+        scopes: Events of other scopes are dropped.
+        notify: Calls an event's handlers, given its name and data, without waiting for them.
+
+    Returns:
+        A function that ends it.
+    """
+    loop, ended = asyncio.get_running_loop(), False
+
+    def on_idle_thread(event: MemoryEvent) -> None:
+        if event.scope in scopes and not ended:
+            with suppress(RuntimeError):  # the loop has ended meanwhile
+                loop.call_soon_threadsafe(on_loop, event)
+
+    def on_loop(event: MemoryEvent) -> None:
+        if not ended:  # it may have ended since the event was handed over
+            notify(f"on_memory_{event.what}", event)
+
+    unsubscribe = engine.on_memory(on_idle_thread)
+
+    def end() -> None:
+        nonlocal ended
+        ended = True
+        unsubscribe()
+
+    return end

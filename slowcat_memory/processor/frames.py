@@ -1,10 +1,12 @@
-"""What is observed of a conversation: frames that pass the memory, and events of the aggregators.
+"""Frames that pass the memory, and events of the aggregators, dispatched to a conversation's parts.
 
 The user aggregator consumes transcripts and knows of turns whose frame never comes to the memory,
 because an interruption or the end overtook it; the assistant aggregator knows what was really
-spoken. Both tell their handlers in tasks of their own.
+spoken. Both call their handlers in tasks of their own.
 """
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from pipecat.frames import frames
@@ -29,130 +31,159 @@ from pipecat.processors.aggregators.llm_response_universal import (
 )
 
 from slowcat_memory.core.text.normalize import clean
-from slowcat_memory.processor.aggregators import Neighbours
-from slowcat_memory.processor.context_messages import Messages
-from slowcat_memory.processor.conversation import Conversing
-from slowcat_memory.processor.guard import Harmless
+from slowcat_memory.processor.context_messages import ContextMessages
+from slowcat_memory.processor.conversation import LiveConversation
+from slowcat_memory.processor.deps import Neighbours
+from slowcat_memory.processor.guard import Guard
 from slowcat_memory.processor.warming import Warming
 from slowcat_memory.runtime import injection
 
 # Newer than the oldest Pipecat that we support.
-USER_TURN = getattr(frames, "LLMContextUserTurnFrame", ())
-_LLM_METADATA = getattr(frames, "LLMServiceMetadataFrame", ())
+USER_TURN = getattr(frames, "LLMContextUserTurnFrame", None)
+LLM_METADATA = getattr(frames, "LLMServiceMetadataFrame", None)
 
 
-class Observing:
-    """Tells the parts of a conversation what goes on. To be used on the event loop.
+class FrameDispatcher:
+    """Dispatches frames and aggregator events. Use it on the event loop.
 
     Attributes:
-        talk: The conversation; None before the memory is open, and after it is closed. What an
-            application brings along is noted even then.
+        live: The conversation; None before the memory is open, and after it is closed. Messages
+            that an application adds are tracked even then.
     """
 
     def __init__(
-        self, around: Neighbours, messages: Messages, warming: Warming, harmless: Harmless
+        self, neighbours: Neighbours, messages: ContextMessages, warming: Warming, guard: Guard
     ) -> None:
-        """Hear from the aggregators from now on.
+        """Subscribe to the aggregators' events.
 
         Args:
-            around: The aggregators.
-            messages: Which messages are new turns.
-            warming: Told when an answer is over.
-            harmless: Does what must not cost the conversation anything.
+            neighbours: The aggregators.
+            messages: Tracks which messages are new turns.
+            warming: Notified when an answer is over.
+            guard: Runs what must not affect the conversation.
         """
-        self.talk: Conversing | None = None
-        self._around, self._messages = around, messages
-        self._warming, self._guard = warming, harmless.guard
-        if users := around.users:
-            messages.known(users.context.messages)
-            users.add_event_handler("on_before_process_frame", self._on_user_frame)
-            users.add_event_handler("on_after_process_frame", self._on_user_frame_done)
+        self.live: LiveConversation | None = None
+        self._neighbours, self._messages = neighbours, messages
+        self._warming, self._guard = warming, guard
+        if users := neighbours.user_aggregator:
+            messages.mark_known(users.context.messages)
+            users.add_event_handler("on_before_process_frame", self._before_user_frame)
+            users.add_event_handler("on_after_process_frame", self._after_user_frame)
             users.add_event_handler("on_user_turn_message_added", self._on_user_message)
-        if assistants := around.assistants:
-            assistants.add_event_handler("on_assistant_turn_started", self._on_assistant_began)
-            assistants.add_event_handler("on_assistant_turn_stopped", self._on_assistant_turn)
+        if assistants := neighbours.assistant_aggregator:
+            assistants.add_event_handler("on_assistant_turn_started", self._on_reply_started)
+            assistants.add_event_handler("on_assistant_turn_stopped", self._on_reply_stopped)
             assistants.add_event_handler("on_summary_applied", self._on_summary)
 
-    def see(self, talk: Conversing, frame: Frame) -> None:
-        """Look at a frame that passes the memory.
+    def see(self, frame: Frame) -> None:
+        """Look at a frame that passes the memory, any but a context; see ``TABLE``."""
+        handle = _handler(type(frame))
+        if self.live and handle:
+            self._guard.run(handle, self, self.live, frame)
 
-        Args:
-            talk: The conversation.
-            frame: Any frame but a context.
-        """
-        if isinstance(frame, (UserSpeakingFrame, BotSpeakingFrame)):
-            talk.touch()
-        elif isinstance(frame, UserStartedSpeakingFrame):
-            talk.keeping.begins()
-        elif isinstance(frame, FunctionCallInProgressFrame):
-            talk.dialogue.tool_called(frame.function_name)
-        elif isinstance(frame, InterruptionFrame):
-            talk.replies.interrupted()
-        elif isinstance(frame, EagerEndOfTurnCancelFrame):
-            talk.withdrawn()
-        elif USER_TURN and isinstance(frame, USER_TURN):
-            talk.turns.confirm()
-            said = injection.last_user_message(self._around.messages)
-            talk.keeping.spoken = said is None or not self._messages.is_logged(said)
-        elif _LLM_METADATA and isinstance(frame, _LLM_METADATA) and frame.is_realtime_service:
-            talk.answers_first()
-        elif isinstance(frame, LLMContextAssistantTurnFrame) and not self._around.assistants:
-            talk.replies.take(frame.text)
+    def _speaking(self, live: LiveConversation, frame: Frame) -> None:
+        live.touch()
+
+    def _user_started(self, live: LiveConversation, frame: Frame) -> None:
+        live.turns.user_starts_speaking()
+
+    def _tool_called(self, live: LiveConversation, frame: FunctionCallInProgressFrame) -> None:
+        live.log.tool_called(frame.function_name)
+
+    def _interrupted(self, live: LiveConversation, frame: Frame) -> None:
+        live.replies.interrupt()
+
+    def _turn_goes_on(self, live: LiveConversation, frame: Frame) -> None:
+        live.turns.withdraw()
+
+    def _turn_confirmed(self, live: LiveConversation, frame: Frame) -> None:
+        live.turns.confirm()
+        message = injection.last_user_message(self._neighbours.messages)
+        live.turns.spoken = message is None or not self._messages.is_logged(message)
+
+    def _llm_described(self, live: LiveConversation, frame: Any) -> None:
+        if frame.is_realtime_service:
+            live.set_realtime()
+
+    def _reply_passed(self, live: LiveConversation, frame: LLMContextAssistantTurnFrame) -> None:
+        if not self._neighbours.assistant_aggregator:
+            live.replies.log(frame.text)
 
     # ---------------------------------------------------------------- the user aggregator
 
-    async def _on_user_frame(self, aggregator: LLMUserAggregator, frame: Frame) -> None:
-        talk = self.talk
-        if talk and talk.listening and not talk.keeping.realtime:
-            self._guard(talk.listening.hear, frame)
-        if talk and isinstance(frame, TranscriptionFrame):
-            talk.dialogue.heard(frame.user_id or "", frame.text)
+    async def _before_user_frame(self, aggregator: LLMUserAggregator, frame: Frame) -> None:
+        live = self.live
+        if live and live.interim and not live.turns.realtime:
+            self._guard.run(live.interim.see, frame)
+        if live and isinstance(frame, TranscriptionFrame):
+            live.log.heard(frame.user_id or "", frame.text)
         elif isinstance(frame, (LLMMessagesUpdateFrame, LLMMessagesAppendFrame)):
-            self._guard(self._messages.history, frame.messages)
-            if talk and isinstance(frame, LLMMessagesAppendFrame):
-                self._guard(self._messages.typed, frame.messages)
+            self._guard.run(self._messages.mark_history, frame.messages)
+            if live and isinstance(frame, LLMMessagesAppendFrame):
+                self._guard.run(self._messages.mark_typed, frame.messages)
 
-    async def _on_user_frame_done(self, aggregator: LLMUserAggregator, frame: Frame) -> None:
+    async def _after_user_frame(self, aggregator: LLMUserAggregator, frame: Frame) -> None:
         """Log typed words that are in the context now, whether or not the LLM is to answer them."""
-        if not self.talk or not isinstance(frame, LLMMessagesAppendFrame):
+        if not self.live or not isinstance(frame, LLMMessagesAppendFrame):
             return
         for message in self._messages.take_typed():
             if clean(text := injection.message_text(message))[0]:
-                self.talk.keeping.keep(message, text, "text")
+                self.live.turns.log(message, text, "text")
 
     async def _on_user_message(
         self, aggregator: LLMUserAggregator, message: UserTurnMessageAddedMessage
     ) -> None:
-        talk = self.talk
-        if not talk or not message.content:
+        live = self.live
+        if not live or not message.content:
             return
-        # Before Pipecat 1.13 nothing else tells of a turn that holds.
-        await talk.commanding.confirmed(self._around.messages)
-        self._guard(talk.turns.confirm)
+        # Before Pipecat 1.13 nothing else confirms a speculated turn.
+        await live.turns.confirm_command()
+        self._guard.run(live.turns.confirm)
         added = injection.message_saying(aggregator.context.messages, message.content)
         if added is not None and not self._messages.is_handled(added):
-            talk.keeping.keep(added, message.content, "voice")
+            live.turns.log(added, message.content, "voice")
 
     # ---------------------------------------------------------------- the assistant aggregator
 
     async def _on_summary(self, aggregator: LLMAssistantAggregator, *_: Any) -> None:
-        self._guard(self._messages.summarised, aggregator.context.messages)
+        self._guard.run(self._messages.mark_summary, aggregator.context.messages)
 
-    async def _on_assistant_began(self, aggregator: LLMAssistantAggregator) -> None:
-        # A realtime service answers before anybody knows what it was asked.
-        if self.talk and not self.talk.keeping.realtime:
-            self.talk.dialogue.agent_begins()
+    async def _on_reply_started(self, aggregator: LLMAssistantAggregator) -> None:
+        # A realtime service answers before the turn that it answers is known.
+        if self.live and not self.live.turns.realtime:
+            self.live.log.agent_begins()
 
-    async def _on_assistant_turn(
+    async def _on_reply_stopped(
         self, aggregator: LLMAssistantAggregator, message: AssistantTurnStoppedMessage
     ) -> None:
-        talk = self.talk
-        tools = bool(talk and talk.dialogue.uses_tools)
+        live = self.live
+        tools = bool(live and live.log.uses_tools)
         if message.content or not tools:  # a tool's round is not the end
-            self._warming.answered()
-            if talk:
-                self._guard(talk.activity.answered, message.content)
-        if talk and message.content:
-            self._guard(talk.replies.take, message.content, interrupted=message.interrupted)
-        elif talk and not tools:
-            talk.replies.silent()
+            self._warming.answer_ended()
+            if live:
+                self._guard.run(live.activity.answer_ended, message.content)
+        if live and message.content:
+            self._guard.run(live.replies.log, message.content, interrupted=message.interrupted)
+        elif live and not tools:
+            live.replies.end_silent()
+
+
+Handler = Callable[[FrameDispatcher, LiveConversation, Any], None]
+TABLE: dict[type[Frame], Handler] = {
+    UserSpeakingFrame: FrameDispatcher._speaking,
+    BotSpeakingFrame: FrameDispatcher._speaking,
+    UserStartedSpeakingFrame: FrameDispatcher._user_started,
+    FunctionCallInProgressFrame: FrameDispatcher._tool_called,
+    InterruptionFrame: FrameDispatcher._interrupted,
+    EagerEndOfTurnCancelFrame: FrameDispatcher._turn_goes_on,
+    LLMContextAssistantTurnFrame: FrameDispatcher._reply_passed,
+}
+if USER_TURN:
+    TABLE[USER_TURN] = FrameDispatcher._turn_confirmed
+if LLM_METADATA:
+    TABLE[LLM_METADATA] = FrameDispatcher._llm_described
+
+
+@cache
+def _handler(kind: type[Frame]) -> Handler | None:
+    return next((TABLE[base] for base in kind.__mro__ if base in TABLE), None)

@@ -1,6 +1,6 @@
-"""What must never cost the conversation anything: work that may fail, and handlers that may be slow.
+"""Runs work whose failure or slowness must not affect the conversation.
 
-A failure is one log line and one counter; what failed is missing, and the agent goes on.
+A failure is one log line and one counter; its result is missing, and the agent goes on.
 """
 
 import asyncio
@@ -15,98 +15,67 @@ from slowcat_memory.metrics import Metrics
 T = TypeVar("T")
 
 
-class Harmless:
-    """Does such things for one processor. To be used on the event loop.
+class Guard:
+    """Runs such work for one processor. Use it on the event loop.
 
     Attributes:
-        metrics: Where failures are counted; None while the memory is not open.
+        metrics: Counts the failures; None while the memory is not open.
     """
 
     def __init__(
-        self, processor: FrameProcessor, call: Callable[..., Coroutine[Any, Any, None]]
+        self, processor: FrameProcessor, call_handlers: Callable[..., Coroutine[Any, Any, None]]
     ) -> None:
-        """Begin with nothing under way.
+        """Start with no task.
 
         Args:
-            processor: Whose tasks these are, and by whose name trouble is told.
-            call: Calls the application's handlers of an event: its name, and its arguments.
+            processor: Owns the tasks; its name stands in log messages.
+            call_handlers: Calls the application's handlers of an event, given its name and
+                arguments.
         """
         self.metrics: Metrics | None = None
-        self._processor, self._call = processor, call
-        self._telling: set[asyncio.Task] = set()
+        self._processor, self._call_handlers = processor, call_handlers
+        self._tasks: set[asyncio.Task] = set()
 
     def __str__(self) -> str:
         return str(self._processor)
 
-    def guard(self, work: Callable[..., T], *arguments: Any, **named: Any) -> T | None:
-        """Do what may fail.
-
-        Args:
-            work: Neither blocks nor waits.
-            *arguments: For it.
-            **named: For it.
-
-        Returns:
-            What it returned; None when it failed.
-        """
+    def run(self, work: Callable[..., T], *arguments: Any, **named: Any) -> T | None:
+        """Call a function that neither blocks nor waits; return None if it raises."""
         try:
             return work(*arguments, **named)
         except Exception as error:
-            self.count("failures")
-            logger.error(f"{self}: memory failed: {type(error).__name__}")
+            self.log_failure(error)
             return None
 
-    def count(self, name: str) -> None:
-        """Count something, if the memory is open.
+    def log_failure(self, error: Exception) -> None:
+        """Log and count a failure, without its message: it may quote a user."""
+        self.count("failures")
+        logger.error(f"{self}: memory failed: {type(error).__name__}")
 
-        Args:
-            name: Of the counter.
-        """
+    def count(self, name: str) -> None:
+        """Increment a counter, if the memory is open."""
         if self.metrics:
             self.metrics.count(name)
 
     async def report(self, message: str, error: Exception) -> None:
-        """Let the pipeline know what a turn must do without.
-
-        Args:
-            message: What; never words of a person.
-            error: Why.
-        """
+        """Push an error frame. The message must not quote a user."""
         await self._processor.push_error(f"{message}: {type(error).__name__}", error)
 
-    def tell(self, event: str, *arguments: Any) -> None:
-        """Call the application's handlers without waiting for them.
-
-        Args:
-            event: Of which event.
-            *arguments: For them.
-        """
-        self.begin(self._call(event, *arguments))
+    def notify(self, event: str, *arguments: Any) -> None:
+        """Call the application's handlers of an event without waiting for them."""
+        self.spawn(self.call(event, *arguments))
 
     async def call(self, event: str, *arguments: Any) -> None:
-        """Call the application's handlers.
+        """Call the application's handlers of an event."""
+        await self._call_handlers(event, *arguments)
 
-        Args:
-            event: Of which event.
-            *arguments: For them.
-        """
-        await self._call(event, *arguments)
-
-    def begin(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Do something without waiting for it.
-
-        Args:
-            work: What.
-        """
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Start a task."""
         task = self._processor.create_task(work)
-        self._telling.add(task)
-        task.add_done_callback(self._telling.discard)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
-    async def settle(self, timeout_s: float) -> None:
-        """Wait for what was begun.
-
-        Args:
-            timeout_s: Seconds, at most.
-        """
-        if self._telling:
-            await asyncio.wait(self._telling, timeout=timeout_s)
+    async def join(self, timeout_s: float) -> None:
+        """Wait for the tasks that were started."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=timeout_s)

@@ -1,7 +1,7 @@
-"""What is heard before a turn comes, told to recall: see ``runtime.prefetch``.
+"""Transcripts as they come, before a turn is complete: they start a recall ahead of it.
 
-The user aggregator consumes transcripts, so they are seen as they come to it. A turn's words are
-what it has collected so far and the transcript at hand.
+The user aggregator consumes transcripts, so they are seen on their way to it. A turn's words are
+what it has collected so far and the latest transcript. See ``runtime.recall.prefetch``.
 """
 
 import copy
@@ -15,81 +15,61 @@ from pipecat.frames.frames import (
 from pipecat.processors.aggregators.llm_response_universal import LLMUserAggregator
 
 from slowcat_memory.core.text.normalize import clean, fingerprint
-from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.runtime.conversation.audience import Audience
+from slowcat_memory.processor.deps import ConversationDeps
 from slowcat_memory.runtime.conversation.conversation import Conversation
-from slowcat_memory.runtime.injection import Visible
 from slowcat_memory.runtime.recall.query import Query
 
 
-class Listening:
-    """Recalls ahead of one conversation's speaker.
+class InterimTranscripts:
+    """Prefetches for the current speaker of one conversation.
 
     Attributes:
         prefetch: What was recalled so far, for the turn that takes it.
     """
 
     def __init__(
-        self,
-        engine: MemoryEngine,
-        audience: Audience,
-        aggregator: LLMUserAggregator,
-        visible: Visible,
-        conversation: Conversation,
-        *,
-        local: bool,
+        self, deps: ConversationDeps, aggregator: LLMUserAggregator, conversation: Conversation
     ) -> None:
-        """Listen. To be called on the event loop.
+        """Start with nothing heard. Call it on the event loop.
 
         Args:
-            engine: What recalls.
-            audience: Whose memories may be read to whom.
+            deps: What the conversation's parts share.
             aggregator: Collects a turn's transcripts.
-            visible: What stands in the context.
-            conversation: What was said before, and by whom.
-            local: Whether the LLM is on this machine.
+            conversation: The turns before, and their speakers.
         """
-        self._engine, self._audience, self._aggregator = engine, audience, aggregator
-        self._visible, self._conversation, self._local = visible, conversation, local
-        self._speaker = ""  # the recogniser's id of who speaks
-        self.prefetch = engine.prefetch(self._ask)
+        self._deps, self._aggregator, self._conversation = deps, aggregator, conversation
+        self._speaker = ""  # STT speaker id
+        self.prefetch = deps.engine.prefetch(self._query)
 
-    def hear(self, frame: Frame) -> None:
-        """Look at a frame before the aggregator does. Neither blocks nor waits.
-
-        Args:
-            frame: Any frame; those with what somebody says count.
-        """
+    def see(self, frame: Frame) -> None:
+        """Look at a frame before the aggregator does. Neither blocks nor waits."""
         if isinstance(frame, InterimTranscriptionFrame):
-            self._heard(frame.text, frame.user_id, whole=False)
+            self._add(frame.text, frame.user_id, whole=False)
         elif isinstance(frame, (TranscriptionFrame, EagerTranscriptionFrame)):
-            # One stays as it is; the other predicts that the turn ends with it.
-            self._heard(frame.text, frame.user_id, whole=True)
+            # A final transcript does not change; an eager one predicts that the turn ends with it.
+            self._add(frame.text, frame.user_id, whole=True)
 
-    def _heard(self, text: str, speaker: str, *, whole: bool) -> None:
+    def _add(self, text: str, speaker: str, *, whole: bool) -> None:
         self._speaker = speaker or ""
-        self.prefetch.hear(clean(f"{self._collected()} {text}")[0], whole=whole)
+        collected = getattr(self._aggregator, "aggregation_string", str)()
+        self.prefetch.hear(clean(f"{collected} {text}")[0], whole=whole)
 
-    def _collected(self) -> str:
-        collected = getattr(self._aggregator, "aggregation_string", None)
-        return collected() if collected else ""
-
-    def _ask(self, text: str) -> Query | None:
-        """Ask what the turn would ask if it came now, with nobody else speaking in it.
+    def _query(self, text: str) -> Query | None:
+        """Build the query of the turn as it would be now, with no other speaker in it.
 
         Its own words will stand in the context by then.
         """
         own = self._conversation.scope_of(self._speaker)
-        scopes = self._audience.reads((own,))
+        scopes = self._deps.audience.readable((own,))
         if not scopes:
             return None
-        visible = copy.copy(self._visible)  # the turn itself may look at another context
+        visible = copy.copy(self._deps.visible)  # the turn itself may look at another context
         visible.refresh(self._aggregator.context.messages)
-        return self._engine.query(
+        return self._deps.engine.query(
             text,
             scopes[0],
             also=scopes[1:],
-            local=self._local,
+            local=self._deps.locality.local,
             exclude=visible.memories,
             exclude_words=visible.words | {fingerprint(text)},
             dialogue=self._conversation.before_next(own),

@@ -1,7 +1,7 @@
 """Whether what is put before the conversation's LLM stays on this machine.
 
-Decided once, when the pipeline starts: the LLM service's client knows its server. What cannot be
-read counts as another machine, and so does a server on this one that is asked through a proxy.
+Decided once, when the pipeline starts, from the server of the LLM service's client. A server that
+cannot be determined counts as remote, and so does one on this machine that is asked through a proxy.
 """
 
 import urllib.request
@@ -19,29 +19,20 @@ REMIND = timedelta(days=1)
 
 
 class Locality:
-    """What is known about where the LLM is.
+    """Where the LLM runs.
 
     Attributes:
-        local: It is on this machine.
-        host: Its server, or what kind of service it is when its server cannot be read; "" without.
+        local: It runs on this machine.
+        host: Its server, or its kind of service if the server cannot be determined; "" if unknown.
     """
 
     def __init__(self, local: bool, host: str = "") -> None:
-        """Take what is known.
-
-        Args:
-            local: Whether it is on this machine.
-            host: Its name for people, "" when there is none.
-        """
+        """Set the place, and its name for users."""
         self.local, self.host = local, host
         self._reminded: datetime | None = None
 
     def remind(self, now: datetime) -> None:
-        """Warn when memories leave this machine: at the start, and once a day.
-
-        Args:
-            now: The time.
-        """
+        """Warn when memories leave this machine: at the start, and once a day."""
         due = self._reminded is None or now - self._reminded >= REMIND
         if not self.local and self.host and due:
             self._reminded = now
@@ -49,14 +40,11 @@ class Locality:
 
 
 def locate(llm: Any, known: bool | None = None) -> Locality:
-    """Find out where an LLM service sends what it is given. May resolve a name: not on the loop.
+    """Return where an LLM service runs. May resolve a name: do not call it on the event loop.
 
     Args:
         llm: The service, None when none was found.
-        known: What the application says; None to look.
-
-    Returns:
-        Where it is.
+        known: Whether it is local, as set by the application; None to look.
     """
     url = base_url(llm)
     host = _host(url) or (type(llm).__name__ if llm is not None else "")
@@ -64,27 +52,20 @@ def locate(llm: Any, known: bool | None = None) -> Locality:
 
 
 def base_url(llm: Any) -> str:
-    """Read the base URL of a service's client.
-
-    Args:
-        llm: The service.
-
-    Returns:
-        The URL, "" when there is none to read.
-    """
+    """Return the base URL of a service's client, "" if there is none."""
     url = getattr(getattr(llm, "_client", None), "base_url", None)
     return "" if url is None else str(url)
 
 
 def same_server(one: str, other: str) -> bool:
-    """Tell whether two URLs name one server: the same port of one host, or of this machine.
+    """Return whether two URLs name one server: the same port of one host, or of this machine.
 
     Args:
-        one: A base URL; "" for none.
+        one: A base URL, may be empty.
         other: Another.
 
     Returns:
-        Whether they do; False for what cannot be read.
+        False for a URL that cannot be parsed.
     """
     hosts = [_host(one), _host(other)]
     ports = {host.rpartition(":")[2] for host in hosts}
@@ -108,7 +89,7 @@ def _is_local(url: str) -> bool:
 
 
 def _through_proxy(url: str) -> bool:
-    """Tell whether the environment sends this through a proxy, as Pipecat's clients let it."""
+    """Return whether the environment sends this through a proxy, as Pipecat's clients do."""
     parts = urlsplit(url)
     proxies = urllib.request.getproxies()
     proxied = proxies.get(parts.scheme) or proxies.get("all")

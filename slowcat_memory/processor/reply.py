@@ -1,78 +1,65 @@
-"""The agent's half of an exchange: what was really spoken, logged and announced once it is durable."""
+"""The agent's half of an exchange: logged as it was spoken, announced once it is durable."""
 
 import asyncio
 
 from slowcat_memory.errors import StoreError
-from slowcat_memory.processor.guard import Harmless
+from slowcat_memory.processor.guard import Guard
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.conversation.conversation import Conversation
 from slowcat_memory.store import Ack
 
 
 class Replies:
-    """Waits for one reply at a time. To be used on the event loop."""
+    """Tracks one pending reply at a time. Use it on the event loop."""
 
-    def __init__(self, dialogue: Conversation, harmless: Harmless) -> None:
-        """Begin with no reply owed.
-
-        Args:
-            dialogue: Logs what the agent says.
-            harmless: Tells the application.
-        """
-        self._dialogue, self._harmless = dialogue, harmless
+    def __init__(self, conversation: Conversation, guard: Guard) -> None:
+        """Start with no pending reply."""
+        self._conversation, self._guard = conversation, guard
         self._done = asyncio.Event()
         self._done.set()
-        self._cut = False
+        self._interrupted = False
 
-    def owed(self) -> None:
-        """Note that a person's turn was logged, to which a reply is due."""
+    def expect(self) -> None:
+        """A user turn was logged: its reply is pending."""
         self._done.clear()
 
-    def asked(self) -> None:
-        """Note that the LLM is about to be asked: nobody has cut it off yet."""
-        self._cut = False
+    def begin(self) -> None:
+        """The LLM is about to be asked: its reply is not interrupted yet."""
+        self._interrupted = False
 
-    def interrupted(self) -> None:
-        """Note an interruption, which cuts off a reply that is due."""
-        self._cut = not self._done.is_set()
+    def interrupt(self) -> None:
+        """An interruption came: it cuts off a pending reply."""
+        self._interrupted = not self._done.is_set()
 
-    def silent(self) -> None:
-        """Note that the reply ended before a word of it was spoken."""
+    def end_silent(self) -> None:
+        """The reply ended before a word of it was spoken."""
         self._done.set()
 
-    def take(self, text: str, *, interrupted: bool | None = None) -> None:
-        """Log what the agent said.
+    def log(self, text: str, *, interrupted: bool | None = None) -> None:
+        """Log what the agent spoke.
 
         Args:
-            text: What was spoken of it.
-            interrupted: Whether it was cut off; None to go by the interruptions that came.
+            text: The spoken part of the reply.
+            interrupted: Whether it was cut off; None to go by the interruptions seen.
         """
-        cut = self._cut if interrupted is None else interrupted
-        said = self._dialogue.agent_said(text, interrupted=cut)
+        cut = self._interrupted if interrupted is None else interrupted
+        logged = self._conversation.agent_said(text, interrupted=cut)
         self._done.set()
-        if said is not None:
-            self._harmless.begin(self._announce(*said))
+        if logged is not None:
+            self._guard.spawn(self._announce(*logged))
 
-    async def last(self, timeout_s: float) -> bool:
-        """Wait for the reply that is due.
-
-        Args:
-            timeout_s: Seconds, at most.
-
-        Returns:
-            Whether none is due any more.
-        """
-        if not self._done.is_set():
-            try:
-                await asyncio.wait_for(self._done.wait(), timeout_s)
-            except TimeoutError:
-                return False
+    async def wait(self, timeout_s: float) -> bool:
+        """Wait for the pending reply; return False if it did not come in time."""
+        try:
+            await asyncio.wait_for(self._done.wait(), timeout_s)
+        except TimeoutError:
+            return False
         return True
 
     async def _announce(self, user_turn: Turn | None, ack: Ack) -> None:
         try:
             await asyncio.wrap_future(ack.future)
         except StoreError as error:
-            await self._harmless.call("on_memory_trouble", error)
+            await self._guard.call("on_memory_trouble", error)
         else:
-            await self._harmless.call("on_exchange_stored", user_turn, ack.event)
+            await self._guard.call("on_exchange_stored", user_turn, ack.event)

@@ -1,15 +1,16 @@
-"""The turn itself: logged, recalled for, and given its block, before the LLM is asked.
+"""A user turn: logged, recalled for, and given its block, before the LLM is asked.
 
-Theory of operation. Every turn of a person, spoken or typed, passes here as an ``LLMContextFrame``
-going downstream, whose last user message is an object not seen before. (Greetings, re-runs and
-empty-turn recovery bring no new one; the follow-up of a tool goes upstream, past us.) At that
-moment, in this order:
+Theory of operation. Every user turn, spoken or typed, comes here as an ``LLMContextFrame`` going
+downstream whose last user message is an object not seen before. (Greetings, re-runs and empty-turn
+recovery bring no new one; the follow-up of a tool goes upstream, past the memory.) At that moment,
+in this order:
 
-1. the words are logged (no await: an interruption may cancel us at the first one);
-2. memories are recalled, the only await, bounded by the deadline;
-3. the block is written in front of the words, in the shared context (no await until the push).
+1. a voice command is executed and answered, and the LLM is not asked; else
+2. the words are logged (no await: an interruption may cancel this task at the first one);
+3. memories are recalled, the only await, bounded by the deadline;
+4. the block is written in front of the words, in the shared context (no await until the push).
 
-So a turn that is interrupted during recall is kept, and nothing is half done. What raises is
+So a turn that is interrupted during recall is kept, and nothing is half done. An exception is
 reported once and costs the turn its memories, never its reply.
 
 A turn that may yet be withdrawn (*speculated*) is recalled for and not logged; when it is confirmed,
@@ -17,83 +18,142 @@ its words are in the real context, and its block goes there.
 """
 
 import time
+from collections.abc import Iterable, Sequence
+from typing import Any
 
+from loguru import logger
+from msgspec import Struct
+from msgspec.structs import replace
 from pipecat.frames.frames import LLMContextFrame
+from pipecat.processors.aggregators.llm_context import LLMContext
 
+from slowcat_memory.core.commands.grammar import Command
+from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.text.normalize import clean
-from slowcat_memory.processor.deps import Setting
-from slowcat_memory.processor.keeping import Keeping
-from slowcat_memory.processor.recalling import Recalling
+from slowcat_memory.processor.commands import VoiceCommands
+from slowcat_memory.processor.context_messages import PlacedBlocks
+from slowcat_memory.processor.deps import ConversationDeps
 from slowcat_memory.processor.reply import Replies
 from slowcat_memory.records import Channel, Turn
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.conversation.conversation import Conversation
+from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Recollection
 
 
+class TurnResult(Struct, frozen=True):
+    """What became of a context on its way to the LLM.
+
+    Attributes:
+        answered: It was a voice command; the LLM must not be asked.
+        timing: When recall began and ended; None without recall.
+    """
+
+    answered: bool = False
+    timing: tuple[float, float] | None = None
+
+
 class Turns:
-    """Takes one conversation's turns. To be used on the event loop."""
+    """Handles the user turns of one conversation. Use it on the event loop.
+
+    Attributes:
+        spoken: The coming turn was spoken.
+        count: User turns so far.
+        realtime: The LLM answers before a turn's words are known; a turn then counts when the user
+            starts to speak, else when it is logged.
+    """
 
     def __init__(
         self,
-        setting: Setting,
-        dialogue: Conversation,
-        keeping: Keeping,
-        recalling: Recalling,
+        deps: ConversationDeps,
+        conversation: Conversation,
+        commands: VoiceCommands,
         replies: Replies,
+        prefetch: Prefetch | None,
     ) -> None:
-        """Begin with no turn.
+        """Start with no turn.
 
         Args:
-            setting: What the conversation takes place in.
-            dialogue: Who speaks.
-            keeping: Logs.
-            recalling: Recalls.
-            replies: Told that the LLM is asked.
+            deps: What the conversation's parts share.
+            conversation: Logs the turns.
+            commands: Recognises and answers voice commands.
+            replies: Notified that a reply is pending.
+            prefetch: What was recalled ahead; None if nothing is.
         """
-        self._setting, self._messages = setting, setting.messages
-        self._dialogue, self._keeping = dialogue, keeping
-        self._recalling, self._replies = recalling, replies
+        self.spoken, self.count, self.realtime = False, 0, False
+        self._deps, self._messages = deps, deps.messages
+        self._conversation, self._commands, self._replies = conversation, commands, replies
+        self._recall = TurnRecall(deps, conversation, prefetch)
         self._speculating: dict | None = None  # the message of a turn that may yet be withdrawn
-        self._speculated: tuple[Recollection, Packed] | None = None  # what was put before it
+        self._speculated: tuple[Recollection, Packed] | None = None  # what was recalled for it
+        self._command_held = False  # it is a command, executed when the turn is confirmed
 
     @property
     def speculates(self) -> bool:
         """Whether the turn that is being answered may yet be withdrawn."""
         return self._speculating is not None
 
-    async def before_reply(self, frame: LLMContextFrame) -> tuple[float, float] | None:
-        """Log and recall for a context that carries a new user message; never raises.
+    def was_spoken(self, text: str) -> bool:
+        """Return whether these words were heard since the last turn."""
+        return self.spoken or self._conversation.was_heard(text)
 
-        Args:
-            frame: A context on its way to the LLM.
+    def user_starts_speaking(self) -> None:
+        """Count a turn where a realtime service answers it before it is known."""
+        self.count += self.realtime
 
-        Returns:
-            When the work began and ended, for the metrics; None when there was nothing to do.
+    async def before_reply(self, frame: LLMContextFrame) -> TurnResult:
+        """Log a context's new user message, execute it if it is a command, else recall for it.
+
+        Never raises, but for a cancellation.
         """
         started = time.time()
-        self._replies.asked()
-        try:
-            return (started, time.time()) if await self._recall_into(frame) else None
-        except Exception as error:  # cancellation passes; nothing else may cost the reply
-            self._setting.harmless.count("turns_without_memory")
-            await self._setting.harmless.report("memory skipped this turn", error)
-            return None
-
-    async def _recall_into(self, frame: LLMContextFrame) -> bool:
+        self._replies.begin()
+        self._command_held = False
         context, speculation = frame.context, getattr(frame, "speculation", False)
-        message = self._messages.new(context.messages, predicted=speculation)
-        if message is None:
+        try:
+            message = self._messages.find_new(context.messages, predicted=speculation)
+            if message is None:
+                return TurnResult()
+            text = injection.message_text(message)
+            command = self._commands.recognise(text)
+            if command is not None and speculation:
+                self._command_held = True
+                return TurnResult(answered=True)
+            if command is not None and await self._obey(command, message, text):
+                return TurnResult(answered=True)
+            if self._messages.is_handled(message):  # the answer to a command failed
+                return TurnResult()
+            recalled = await self._recall_into(message, text, context, speculation)
+            return TurnResult(timing=(started, time.time()) if recalled else None)
+        except Exception as error:
+            self._deps.guard.count("turns_without_memory")
+            await self._deps.guard.report("memory skipped this turn", error)
+            return TurnResult()
+
+    async def _obey(self, command: Command, message: dict, text: str) -> bool:
+        """Execute a command; return False if the LLM has a rest of the turn to answer."""
+        turn = None
+        if not command.rest:
+            self._messages.mark_handled(message)
+            turn = self.log(message, text)
+        try:
+            return await self._commands.answer(command, turn)
+        except Exception as error:
+            logger.error(f"a voice command was lost: {type(error).__name__}")
             return False
-        text, turn = injection.message_text(message), None
+
+    async def _recall_into(
+        self, message: dict, text: str, context: LLMContext, speculation: bool
+    ) -> bool:
+        turn = None
         self._speculating, self._speculated = message if speculation else None, None
         if not speculation:
-            turn = self._log(message, text)
-        if self._keeping.realtime or not clean(text)[0]:
+            turn = self._log_new(message, text)
+        if self.realtime or not clean(text)[0]:
             return False
-        scopes = self._who(text, speculation)
-        found, packed = await self._recalling.recall(text, context, turn, scopes)
+        scopes = self._readable_scopes(text, speculation)
+        found, packed = await self._recall.recall(text, context, turn, scopes)
         # No await from here to the push: an interruption finds all of it done, or none.
         if not speculation:
             self._place(message, found, packed, turn)
@@ -104,44 +164,176 @@ class Turns:
             self._speculated = (found, packed)
         return True
 
-    def _log(self, message: dict, text: str) -> Turn | None:
-        self._messages.handle(message)
+    def _log_new(self, message: dict, text: str) -> Turn | None:
+        self._messages.mark_handled(message)
         typed = self._messages.is_typed(message)
-        turn = self._keeping.keep(message, text, "text" if typed else None)
-        self._keeping.spoken = self._keeping.spoken and typed
+        turn = self.log(message, text, "text" if typed else None)
+        self.spoken = self.spoken and typed
         return turn
 
-    def _who(self, text: str, speculation: bool) -> tuple[str, ...]:
-        """Tell whose memories may be read: to those who ask, whom a withdrawn turn may not name."""
-        channel: Channel | None = "voice" if self._keeping.spoken else None
-        dialogue = self._dialogue
-        asking = dialogue.who_says(text, channel) if speculation else dialogue.scopes
-        return self._setting.audience.reads(asking)
+    def log(self, message: dict, text: str, channel: Channel | None = None) -> Turn | None:
+        """Log a message, once; never raises.
+
+        Args:
+            message: The message.
+            text: Its words.
+            channel: Spoken or typed; None to go by what was heard.
+
+        Returns:
+            Its turn; None if it says nothing, is off the record, or could not be logged.
+        """
+        try:
+            return self._log(message, text, channel)
+        except Exception as error:
+            self._deps.guard.log_failure(error)
+            return None
+
+    def _log(self, message: dict, text: str, channel: Channel | None) -> Turn | None:
+        if self._messages.is_logged(message):
+            return self._messages.turn_of(message)
+        command = self._commands.recognise(text)
+        channel = channel or ("voice" if self.spoken else None)
+        keep = command is None or command.kind != "off_record"
+        turns = self._conversation.user_said(text, channel, aside=command is not None, keep=keep)
+        turn = turns[-1] if turns else None
+        self.count += not self.realtime
+        self._messages.set_turn(message, turn)
+        self._deps.visible.add_logged(message, (chunk_id(turn.id) for turn in turns))
+        if channel != "text":
+            self.spoken = False
+        self._replies.expect()
+        return turn
+
+    def _readable_scopes(self, text: str, speculation: bool) -> tuple[str, ...]:
+        """Return the scopes the turn's speakers may read; a speculated turn changes no state."""
+        channel: Channel | None = "voice" if self.spoken else None
+        conversation = self._conversation
+        asking = conversation.scopes_of(text, channel) if speculation else conversation.scopes
+        return self._deps.audience.readable(asking)
 
     def _place(self, message: dict, found: Recollection, packed: Packed, turn: Turn | None) -> None:
-        """Write the block in front of a message, and say so."""
-        self._recalling.place(message, found, packed)
-        harmless = self._setting.harmless
+        """Write the block in front of a message, and announce it."""
+        self._recall.place(message, found, packed)
+        guard = self._deps.guard
         if turn:
-            harmless.guard(self._setting.engine.note_recall, turn, found, packed)
-        harmless.tell("on_memory_recalled", found, packed)
+            guard.run(self._deps.engine.note_recall, turn, found, packed)
+        guard.notify("on_memory_recalled", found, packed)
 
     def confirm(self) -> None:
-        """Note that a speculated turn holds: its words enter the real context without a frame.
+        """Log a speculated turn that holds: its words enter the real context without a frame.
 
         The same block goes in front of them there, so that the context stays what the LLM saw.
         """
-        if self._speculated is None or self._setting.around.users is None:
+        if self._speculated is None or self._deps.neighbours.user_aggregator is None:
             return
-        message = self._messages.new(self._setting.around.messages)
+        message = self._messages.find_new(self._deps.neighbours.messages)
         if message is None:
             return
         found, packed = self._speculated
-        self.withdraw()
-        self._messages.handle(message)
-        turn = self._keeping.keep(message, injection.message_text(message), "voice")
+        self._speculating = self._speculated = None
+        self._messages.mark_handled(message)
+        turn = self.log(message, injection.message_text(message), "voice")
         self._place(message, found, packed, turn)
 
+    async def confirm_command(self) -> None:
+        """Execute a command that was held until its turn was confirmed: no other frame brings it."""
+        if not self._command_held:
+            return
+        self._command_held = False
+        message = self._messages.find_new(self._deps.neighbours.messages)
+        if message is None:
+            return
+        text = injection.message_text(message)
+        if command := self._commands.recognise(text):
+            await self._obey(command, message, text)
+
     def withdraw(self) -> None:
-        """Note that a speculated turn goes on: what was recalled for it is of no use."""
+        """Drop what was recalled for a speculated turn: the user goes on speaking."""
         self._speculating = self._speculated = None
+        self._command_held = False
+
+
+class TurnRecall:
+    """Recalls for one conversation, within the deadline. Use it on the event loop."""
+
+    def __init__(
+        self, deps: ConversationDeps, conversation: Conversation, prefetch: Prefetch | None
+    ) -> None:
+        """Start with no block in the context."""
+        self._deps, self._conversation, self._prefetch = deps, conversation, prefetch
+        self._visible, self._blocks = deps.visible, PlacedBlocks()
+        self._stripped_for: tuple[str, ...] | None = None  # the scopes whose blocks may stand
+
+    async def recall(
+        self, text: str, context: LLMContext, turn: Turn | None, scopes: tuple[str, ...]
+    ) -> tuple[Recollection, Packed]:
+        """Recall, and pack the block.
+
+        Args:
+            text: The turn's words.
+            context: What the LLM is to read; blocks of other scopes are removed from it.
+            turn: The turn, None if it was not logged.
+            scopes: Readable scopes, the speaker's first; empty to recall nothing.
+
+        Returns:
+            The memories, and the block.
+        """
+        start = time.perf_counter()
+        self._strip_others(context.messages, scopes)
+        self._visible.refresh(context.messages)
+        if not scopes:
+            return Recollection(), Packed("", (), 0)
+        engine = self._deps.engine
+        found = await self._find(text, context, turn, scopes)
+        packed = found.packed or engine.pack(found)
+        waited = (time.perf_counter() - start) * 1e3
+        found = replace(found, timings={**found.timings, "wait": round(waited, 4)})
+        engine.metrics.observe("turn_wait", waited)
+        if waited > self._deps.config.recall.warn_ms:
+            logger.warning(f"{self._deps.guard}: recall took {waited:.1f} ms (stage {found.stage})")
+        return found, packed
+
+    async def _find(
+        self, text: str, context: LLMContext, turn: Turn | None, scopes: tuple[str, ...]
+    ) -> Recollection:
+        """Recall what is not visible; once more if a summary meanwhile removed what was."""
+        found = Recollection()
+        for _ in range(2):
+            visible, standing = self._visible.memories, list(map(id, context.messages))
+            found = await self._deps.engine.recall(
+                clean(text)[0],
+                scopes[0],
+                also=scopes[1:],
+                local=self._deps.locality.local,
+                exclude=visible,
+                exclude_words=self._visible.words,
+                dialogue=self._conversation.before(turn),
+                prefetch=self._prefetch,
+            )
+            if standing == list(map(id, context.messages)):
+                break
+            self._visible.refresh(context.messages)
+            if visible <= self._visible.memories:
+                break
+        return found
+
+    def place(self, message: dict, found: Recollection, packed: Packed) -> None:
+        """Write the block, if any, in front of a message of the aggregators' context."""
+        if packed.text:
+            injection.prefix(message, packed.text)
+            self._add_visible([(message, packed)])
+            self._blocks.add(found, packed)
+
+    def _strip_others(self, messages: Sequence[Any], scopes: tuple[str, ...]) -> None:
+        """Remove memories of other scopes from the context when another user speaks."""
+        deps = self._deps
+        wanted = deps.audience.apart and deps.config.people.strip_on_change
+        if not wanted or scopes == self._stripped_for:
+            return
+        standing = [*messages, *deps.neighbours.messages]  # a withdrawn turn's are a copy
+        self._add_visible(self._blocks.strip(standing, scopes, deps.engine.pack))
+        self._stripped_for = scopes
+
+    def _add_visible(self, changed: Iterable[tuple[dict, Packed]]) -> None:
+        for message, packed in changed:
+            self._visible.add_block(message, packed.text, (hit.memory.id for hit in packed.hits))

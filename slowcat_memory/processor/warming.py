@@ -1,13 +1,20 @@
-"""Makes the LLM read the conversation ahead, by asking it for one token while nobody speaks.
+"""Makes a local LLM read the conversation ahead, by asking it for one token while nobody speaks.
 
-The request is Pipecat's own ``run_inference``: the same system instruction, messages and tools as the
-next turn's, so that the next request begins with exactly what was read. It is dropped the moment
+A local server caches what it read of one prompt. The first request of a process waits for
+connections and models besides; idle work on the same server evicts the cache, and the next turn
+then waits for the whole conversation to be read again. Asking for a single token, as the pipeline
+starts and after each burst of idle work, moves both out of the way.
+
+The request is Pipecat's own ``run_inference``: the same system instruction, messages and tools as
+the next turn's, so the next request begins with exactly what was read. It is dropped the moment
 somebody speaks, and its errors never matter.
 """
 
 import asyncio
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 from loguru import logger
 from pipecat.frames.frames import (
@@ -21,9 +28,9 @@ from pipecat.frames.frames import (
 from pipecat.processors.aggregators.llm_context import LLMContext
 from pipecat.services.llm_service import LLMService
 
-from slowcat_memory.runtime.session.prefix import Warmth
+from slowcat_memory.engine import MemoryEngine
 
-_TURNS = (
+_TURN_FRAMES = (
     VADUserStartedSpeakingFrame,
     UserStartedSpeakingFrame,
     UserStoppedSpeakingFrame,
@@ -33,35 +40,30 @@ _TURNS = (
 
 
 class Warming:
-    """Reads one conversation ahead."""
+    """Reads one conversation ahead. Use it on the event loop."""
 
     def __init__(self) -> None:
-        """Start with nothing under way."""
-        self._warmth = Warmth()
+        """Start with no request, and nobody speaking."""
+        self._user_speaks = self._llm_answers = False
+        self._warmed = ""  # key of the messages that the LLM has read
         self._request: asyncio.Future | None = None
 
-    def see(self, frame: Frame) -> None:
-        """Follow who speaks; whoever begins stops a request.
-
-        Args:
-            frame: Any frame that passes the memory.
-        """
-        if not isinstance(frame, _TURNS):
+    def see(self, kind: type[Frame]) -> None:
+        """Follow who speaks, by the kinds of frames; whoever starts cancels a request."""
+        if not issubclass(kind, _TURN_FRAMES):
             return
         self.stop()
-        if isinstance(frame, LLMContextFrame):
-            self._warmth.answers(True)
-        elif isinstance(frame, InterruptionFrame):
-            self._warmth.answers(False)
+        if issubclass(kind, (LLMContextFrame, InterruptionFrame)):
+            self._llm_answers = issubclass(kind, LLMContextFrame)
         else:
-            self._warmth.speaks(not isinstance(frame, UserStoppedSpeakingFrame))
+            self._user_speaks = not issubclass(kind, UserStoppedSpeakingFrame)
 
-    def answered(self) -> None:
-        """Note that the agent's turn is over."""
-        self._warmth.answers(False)
+    def answer_ended(self) -> None:
+        """The agent's turn is over."""
+        self._llm_answers = False
 
     def stop(self) -> None:
-        """Drop the request that is under way, if any."""
+        """Cancel the running request, if any."""
         if self._request:
             self._request.cancel()
 
@@ -76,17 +78,19 @@ class Warming:
         """Ask for one token.
 
         Args:
-            llm: Whom.
+            llm: The conversation's LLM.
             context: The conversation.
-            again: Whether something else used the LLM since it last read this.
-            reading: Surrounds the request, to keep others from the LLM meanwhile.
+            again: Something else has used the LLM since it last read this.
+            reading: Wraps the request, to keep others from the LLM meanwhile.
 
         Returns:
             Whether the LLM has read it now: False while somebody speaks or is answered, for what
             it has read already, and when the request was dropped or failed.
         """
-        key = self._warmth.wanted(context.messages, again=again)
-        if not key or self._request:
+        key = _key(context.messages)
+        if self._user_speaks or self._llm_answers or self._request:
+            return False
+        if key == self._warmed and not again:
             return False
         request = self._request = asyncio.ensure_future(llm.run_inference(context, max_tokens=1))
         try:
@@ -100,5 +104,43 @@ class Warming:
         if error := request.exception():
             logger.debug(f"{llm}: not warmed: {type(error).__name__}")
             return False
-        self._warmth.read(key)
+        self._warmed = key
         return True
+
+
+def rewarm_after_idle(
+    engine: MemoryEngine,
+    rewarm: Callable[[], Coroutine[Any, Any, Any]],
+    spawn: Callable[[Coroutine[Any, Any, Any]], None],
+) -> Callable[[], None]:
+    """Read the conversation again after each burst of idle work that asked the LLM.
+
+    A burst may evict the cache many times; the conversation is read once, when it is over. Call
+    this on the conversation's event loop.
+
+    Args:
+        engine: Runs the idle work.
+        rewarm: Reads the conversation, unless somebody speaks.
+        spawn: Starts a task on the event loop.
+
+    Returns:
+        A function that ends it.
+    """
+    loop, spent = asyncio.get_running_loop(), _tokens_read(engine)
+
+    def on_burst_end() -> None:  # on the idle thread
+        nonlocal spent
+        before, spent = spent, _tokens_read(engine)
+        if spent != before and not loop.is_closed():
+            loop.call_soon_threadsafe(lambda: spawn(rewarm()))
+
+    return engine.on_burst_end(on_burst_end)
+
+
+def _tokens_read(engine: MemoryEngine) -> int:
+    """Return how much idle work had the LLM read; upkeep reads nothing."""
+    return engine.metrics.counts().get("idle_tokens_in", 0)
+
+
+def _key(messages: Sequence[Any]) -> str:
+    return hashlib.blake2b(repr(messages).encode("utf-8", "replace"), digest_size=16).hexdigest()

@@ -1,77 +1,50 @@
-"""The one block that we own in the LLM's context, and what is still visible in it.
+"""The block of memories in the LLM's context, and what of it is still visible.
 
 The block is a prefix inside the new user message and is never edited afterwards. That is the only
 placement that keeps the whole key-value prefix of a local LLM valid, needs no extra role (templates
 reject a second system message, or two user messages in a row), and cannot shift the indices of
-Pipecat's summarizer. Messages are Pipecat's plain dicts; anything else among them is passed over.
+Pipecat's summarizer. Messages are Pipecat's plain dicts; anything else among them is skipped.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from slowcat_memory.core.render.memory_block import CLOSE, OPEN
 from slowcat_memory.core.text.normalize import clean, fingerprint
 
 Message = Any
-# Only in front: further on, the tag is something that a person wrote.
+# Only in front: further on, the tag is something that a user wrote.
 _BLOCK = re.compile(rf"({re.escape(OPEN)}\n.*?\n{re.escape(CLOSE)})\s*", re.S)
 
 
 def last_user_message(messages: Sequence[Message]) -> dict | None:
-    """Find the newest message of a person.
+    """Return the newest user message itself, if any."""
+    return next(_user_messages(messages), None)
 
-    Args:
-        messages: The context's messages.
 
-    Returns:
-        The message itself, or None.
-    """
-    for message in reversed(messages):
-        if isinstance(message, dict) and message.get("role") == "user":
+def message_saying(messages: Sequence[Message], words: str) -> dict | None:
+    """Return the newest user message with exactly these words, with or without a block."""
+    for message in _user_messages(messages):
+        if without_block(message_text(message)).strip() == words.strip():
             return message
     return None
 
 
-def message_saying(messages: Sequence[Message], words: str) -> dict | None:
-    """Find the newest message of a person that says this, with or without a block.
-
-    Args:
-        messages: The context's messages.
-        words: All of its words.
-
-    Returns:
-        The message itself, or None.
-    """
+def _user_messages(messages: Sequence[Message]) -> Iterator[dict]:
     for message in reversed(messages):
         if isinstance(message, dict) and message.get("role") == "user":
-            if without_block(message_text(message)).strip() == words.strip():
-                return message
-    return None
+            yield message
 
 
 def answered(messages: Sequence[Message]) -> int:
-    """Count the messages that are history: those up to the agent's last one.
-
-    Args:
-        messages: Messages in order.
-
-    Returns:
-        How many; what comes after them waits for an answer.
-    """
+    """Return how many messages are history: those up to the agent's last one."""
     roles = [message.get("role") if isinstance(message, dict) else "" for message in messages]
     return max((n for n, role in enumerate(roles, start=1) if role == "assistant"), default=0)
 
 
 def message_text(message: dict) -> str:
-    """Read the words of a message.
-
-    Args:
-        message: One message.
-
-    Returns:
-        Its text; the text parts joined when it has several.
-    """
+    """Return the text of a message; several text parts are joined by spaces."""
     content = message.get("content")
     if isinstance(content, str):
         return content
@@ -89,7 +62,7 @@ def prefix(message: dict, block: str) -> None:
 
     Args:
         message: A user message without a block.
-        block: From ``core.pack``.
+        block: From ``core.render.memory_block``.
     """
     content = message.get("content")
     if isinstance(content, list):
@@ -99,20 +72,13 @@ def prefix(message: dict, block: str) -> None:
 
 
 def block_of(message: dict) -> str:
-    """Read the block in front of a message, "" when there is none."""
+    """Return the block in front of a message, "" if there is none."""
     found = _BLOCK.match(message_text(message))
     return found[1] if found else ""
 
 
 def without_block(text: str) -> str:
-    """Take the block off a text.
-
-    Args:
-        text: A message's text.
-
-    Returns:
-        What the person said.
-    """
+    """Return a message's text without its block: the user's own words."""
     return _BLOCK.sub("", text, count=1) if text.startswith(OPEN) else text
 
 
@@ -143,85 +109,61 @@ def _stripped(content: Any) -> Any:
 
 
 class Visible:
-    """What the LLM can still read in its context, so that it is not said to it twice.
+    """Memories and words that the LLM can still read in its context, so that they are not repeated.
 
-    Recomputed from the messages that are there now: what a summary or the application took out of
-    the context may be offered again, and what it put back as an equal copy may not.
+    Recomputed from the present messages: what a summary or the application removed from the
+    context may be offered again, and what it put back as an equal copy may not.
     """
 
     def __init__(self) -> None:
         """Start with nothing visible."""
-        # By a message's id, holding the message itself, so that the id stays its own.
-        self._read: dict[int, tuple[Message, str, str]] = {}  # its words and its block
+        # By a message's id, holding the message itself, so that the id is not reused.
+        self._read: dict[int, tuple[Message, str, str]] = {}  # its fingerprint and its block
         self._logged: dict[int, tuple[Message, frozenset[str]]] = {}
-        self._offers: dict[str, frozenset[str]] = {}  # memories, by the block that holds them
+        self._blocks: dict[str, frozenset[str]] = {}  # memories, by the block that holds them
 
-    def offered(self, message: Message, block: str, memories: Iterable[str]) -> None:
-        """Note which memories stand in a message's block.
-
-        Args:
-            message: The message that was prefixed.
-            block: The block.
-            memories: Their ids.
-        """
-        self._offers[block] = frozenset(memories)
+    def add_block(self, message: Message, block: str, memories: Iterable[str]) -> None:
+        """Remember which memories, by id, stand in the block of a message."""
+        self._blocks[block] = frozenset(memories)
         self._read.pop(id(message), None)
 
-    def logged(self, message: Message, memories: Iterable[str]) -> None:
-        """Note which memories a message's own words have become.
-
-        Args:
-            message: A message of a person.
-            memories: Their ids.
-        """
+    def add_logged(self, message: Message, memories: Iterable[str]) -> None:
+        """Remember which memories, by id, a user message was logged as."""
         self._logged[id(message)] = (message, frozenset(memories))
 
     def holds(self, message: Message, memories: Iterable[str]) -> bool:
-        """Tell whether a message's block holds one of some memories.
-
-        Args:
-            message: The message.
-            memories: Their ids.
-        """
+        """Return whether a message's block holds one of some memories, given by id."""
         block = block_of(message)
-        return bool(block) and not self._offers.get(block, frozenset()).isdisjoint(memories)
+        return bool(block) and not self._blocks.get(block, frozenset()).isdisjoint(memories)
 
-    def changed(self, message: Message) -> None:
-        """Note that a message's words were taken out.
-
-        Args:
-            message: The message.
-        """
+    def discard(self, message: Message) -> None:
+        """Drop what is known of a message whose content was removed."""
         self._read.pop(id(message), None)
         self._logged.pop(id(message), None)
 
     def refresh(self, messages: Sequence[Message]) -> None:
-        """Look at the context as it is now.
-
-        Args:
-            messages: The context's messages.
-        """
+        """Recompute from the context's present messages."""
         present = {id(message): message for message in messages if isinstance(message, dict)}
         self._read = {
             key: self._read.get(key) or _read(message) for key, message in present.items()
         }
         self._logged = {key: held for key, held in self._logged.items() if key in present}
         blocks = {block for _, _, block in self._read.values()}
-        self._offers = {block: ids for block, ids in self._offers.items() if block in blocks}
+        self._blocks = {block: ids for block, ids in self._blocks.items() if block in blocks}
 
     @property
     def said(self) -> frozenset[str]:
-        """Ids of the memories that people's messages in the context have become."""
+        """Ids of the memories that user messages in the context were logged as."""
         return frozenset().union(*(ids for _, ids in self._logged.values()))
 
     @property
     def memories(self) -> frozenset[str]:
-        """Ids of the memories that stand in the context, in blocks or as they were said."""
-        return self.said.union(*self._offers.values())
+        """Ids of the memories that stand in the context, in blocks or as user messages."""
+        return self.said.union(*self._blocks.values())
 
     @property
     def words(self) -> frozenset[str]:
-        """Fingerprints of what stands in the context."""
+        """Fingerprints of the messages in the context."""
         return frozenset(words for _, words, _ in self._read.values() if words)
 
 

@@ -1,4 +1,4 @@
-"""What each of the LLM's tools takes: the schema that a model reads, and what its words become."""
+"""Arguments of the LLM's tools: the schema that a model reads, and the type they are parsed to."""
 
 from typing import Annotated
 

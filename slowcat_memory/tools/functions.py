@@ -1,7 +1,7 @@
-"""Tools by which the LLM asks the memory itself, in one line: ``LLMContext(tools=memory.tools())``.
+"""Tools by which the LLM queries the memory: ``LLMContext(tools=memory.tools())``.
 
-The handlers stand in the schemas, so that any LLM service registers them, realtime ones included.
-Each answers on a thread: the event loop waits for no disk. Descriptions are short, for small models.
+The schemas carry their handlers, so that any LLM service registers them, realtime ones included.
+Handlers run on a thread: the event loop waits for no disk. Descriptions are short, for small models.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from pipecat.services.llm_service import FunctionCallParams
 
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.tools.arguments import KINDS
-from slowcat_memory.tools.handlers import Call, Speaking, ToolCalls
+from slowcat_memory.tools.handlers import Call, ToolCalls, ToolHost
 
 try:
     from pipecat.adapters.llm.schemas.function_schema import FunctionSchema
@@ -38,15 +38,12 @@ DESCRIPTIONS = {
 NO_MEMORY = {"error": "There is no memory right now."}
 
 
-def memory_tools(memory: Speaking, only: Iterable[str] = ()) -> list[FunctionSchema]:
-    """Make the tools of a conversation.
+def memory_tools(memory: ToolHost, only: Iterable[str] = ()) -> list[FunctionSchema]:
+    """Return the tools of a conversation: schemas with their handlers.
 
     Args:
         memory: The processor.
-        only: Which of ``NAMES``; none for every one.
-
-    Returns:
-        Schemas with their handlers.
+        only: Some of ``NAMES``; empty for all.
 
     Raises:
         ConfigError: There is no such tool.
@@ -54,7 +51,7 @@ def memory_tools(memory: Speaking, only: Iterable[str] = ()) -> list[FunctionSch
     wanted = tuple(only) or NAMES
     if unknown := set(wanted) - set(NAMES):
         raise ConfigError(
-            f"there is no tool called {min(unknown)!r}", hint=f"Take some of {', '.join(NAMES)}"
+            f"there is no tool called {min(unknown)!r}", hint=f"Choose from {', '.join(NAMES)}"
         )
     calls = ToolCalls()
     return [_schema(name, _handler(name, memory, calls)) for name in NAMES if name in wanted]
@@ -62,32 +59,32 @@ def memory_tools(memory: Speaking, only: Iterable[str] = ()) -> list[FunctionSch
 
 def _schema(name: str, handler: Callable[[FunctionCallParams], Awaitable[None]]) -> FunctionSchema:
     kind = KINDS[name]
-    told = msgspec.json.schema(kind)["$defs"][kind.__name__]
+    schema = msgspec.json.schema(kind)["$defs"][kind.__name__]
     properties = {
         key: {part: value[part] for part in ("type", "description")}
-        for key, value in told["properties"].items()
+        for key, value in schema["properties"].items()
     }
-    return FunctionSchema(name, DESCRIPTIONS[name], properties, told["required"], handler=handler)
+    return FunctionSchema(name, DESCRIPTIONS[name], properties, schema["required"], handler=handler)
 
 
 def _handler(
-    name: str, memory: Speaking, calls: ToolCalls
+    name: str, memory: ToolHost, calls: ToolCalls
 ) -> Callable[[FunctionCallParams], Awaitable[None]]:
     async def handle(params: FunctionCallParams) -> None:
         engine = memory.engine
-        told: dict[str, Any] = NO_MEMORY
+        answer: dict[str, Any] = NO_MEMORY
         if engine is not None:
             call = Call(
                 engine=engine,
                 scope=memory.scope_now(),
                 turn=memory.user_turn(),
-                said=memory.answering(),
+                turn_id=memory.answering(),
                 now=engine.clock(),
                 hidden=memory.in_context(),
                 local=memory.stays_local(),
                 keeps=memory.keeps(),
             )
-            told = await asyncio.to_thread(calls.answer, name, params.arguments, call)
-        await params.result_callback(told)
+            answer = await asyncio.to_thread(calls.answer, name, params.arguments, call)
+        await params.result_callback(answer)
 
     return handle

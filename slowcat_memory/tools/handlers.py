@@ -1,8 +1,8 @@
-"""What the LLM's tools do, without Pipecat: plain arguments in, a small plain answer out.
+"""Executes the LLM's tool calls, without Pipecat: plain arguments in, a small plain answer out.
 
-An answer is read by a small model and predicate_in_words aloud: a few lines with who and when in words, inside a
-token budget, harmless as a prompt. Whatever is wrong with the arguments is said to the model in a
-sentence, so that it can ask again.
+An answer is read by a small model and spoken aloud: a few lines with names and dates in words,
+inside a token budget, harmless as a prompt. Wrong arguments are explained to the model in a
+sentence, so that it can call again.
 """
 
 from collections import Counter
@@ -31,7 +31,7 @@ from slowcat_memory.tools.arguments import KINDS, AsOf, ForgetWhat, Nothing, Rea
 
 MOST, TOKENS = 8, 400  # memories of an answer, and their estimated size
 FEW = 5  # memories that one call may forget
-AGREED = 3  # turns of a person within which they may agree
+AGREED = 3  # user turns within which the user may agree
 LONGEST = 2000  # characters of a statement to remember
 FLUSH_S = 2.0  # what was just said may still be on its way to the disk
 PINNED = "pinned"
@@ -41,70 +41,70 @@ OFF_RECORD = "The user is off the record: nothing is kept."
 UNSURE = "None of these surely answers it. Do not guess."
 
 
-class Speaking(Protocol):
-    """Who lets the LLM ask: the processor."""
+class ToolHost(Protocol):
+    """The conversation that tools belong to: the processor."""
 
     @property
     def engine(self) -> MemoryEngine | None:
         """The engine, None where memory does not work."""
 
     def scope_now(self) -> str:
-        """Tell whose memory it is, "" where nothing may be read or kept: of guests, of several."""
+        """Return the scope to work on; "" where nothing may be read or kept: guests, or several."""
 
     def stays_local(self) -> bool:
-        """Tell whether the LLM that asks is on this machine."""
+        """Return whether the calling LLM runs on this machine."""
 
     def keeps(self) -> bool:
-        """Tell whether what is said is kept: it is not off the record."""
+        """Return whether the conversation is on the record."""
 
     def user_turn(self) -> int:
-        """Number the turn of a person that is being answered."""
+        """Return the number of the user turn that is being answered."""
 
     def answering(self) -> int:
-        """Tell the log id of the turn that is being answered, 0 where it is not known yet."""
+        """Return the log id of the turn that is being answered, 0 where it is not known yet."""
 
     def in_context(self) -> frozenset[str]:
-        """Tell which memories are a person's words in the LLM's context."""
+        """Return the ids of memories that are the user's own messages in the LLM's context."""
 
 
 class Unclear(Exception):
-    """The arguments make no sense; its words are for the model."""
+    """The arguments make no sense; its message is for the model."""
 
 
-class Asked(Struct, frozen=True):
-    """What somebody may forget once the user has agreed.
+class Proposal(Struct, frozen=True):
+    """What will be forgotten if the user agrees.
 
     Attributes:
-        turn: Number of the person's turn that asked for it.
-        said: Its log id, 0 where it was not known yet.
+        turn: Number of the user turn that asked for it.
+        turn_id: Its log id, 0 where it was not known yet.
         memories: Ids of what would be forgotten.
-        told: The same, in words.
+        lines: The same, in words.
     """
 
     turn: int
-    said: int
+    turn_id: int
     memories: tuple[str, ...]
-    told: tuple[str, ...]
+    lines: tuple[str, ...]
 
 
 class Call(Struct, frozen=True):
-    """One call, as of the moment when it came.
+    """One call, and the state at the moment it came.
 
     Attributes:
         engine: The memory.
-        scope: Whose.
-        turn: Number of the person's turn that is being answered.
-        said: Its log id, 0 where it is not known yet.
+        scope: The namespace.
+        turn: Number of the user turn that is being answered.
+        turn_id: Its log id, 0 where it is not known yet.
         now: The time.
-        hidden: Memories that the LLM reads in its context as the person's own words.
-        local: Whether the LLM is on this machine.
-        keeps: Whether what is said is kept.
+        hidden: Memories that are the user's own messages in the LLM's context.
+        local: The LLM runs on this machine.
+        keeps: The conversation is on the record.
     """
 
     engine: MemoryEngine
     scope: str
     turn: int
-    said: int
+    turn_id: int
     now: datetime
     hidden: frozenset[str]
     local: bool = False
@@ -112,22 +112,22 @@ class Call(Struct, frozen=True):
 
 
 class ToolCalls:
-    """Answers the LLM's calls for one conversation."""
+    """Executes the calls of one conversation."""
 
     def __init__(self) -> None:
-        """Start with nothing asked for."""
-        self._asked: dict[str, Asked] = {}  # by scope
+        """Start with no proposal to forget."""
+        self._proposals: dict[str, Proposal] = {}  # by scope
 
     def answer(self, name: str, arguments: Any, call: Call) -> dict[str, Any]:
-        """Answer a call. Blocks, and never raises.
+        """Execute a call. Blocks, and never raises.
 
         Args:
             name: The tool's.
             arguments: As the LLM gave them.
-            call: What is known of the moment.
+            call: The state at the moment.
 
         Returns:
-            What to tell the LLM, small and plain.
+            The answer for the LLM: small, plain JSON.
         """
         kind = KINDS[name]
         if not call.scope:
@@ -148,15 +148,7 @@ class ToolCalls:
             return {"error": "The memory cannot be used right now."}
 
     def search_memory(self, call: Call, asked: Search) -> dict[str, Any]:
-        """Search what was said.
-
-        Args:
-            call: The call.
-            asked: Its arguments.
-
-        Returns:
-            Lines, and what to think of them.
-        """
+        """Return memories for a query."""
         query = _words(asked.query, "query")
         since = self._time(call, asked.since, "since")
         until = self._time(call, asked.until, "until")
@@ -173,15 +165,7 @@ class ToolCalls:
         return self._found(call, hits)
 
     def remember(self, call: Call, asked: Remember) -> dict[str, Any]:
-        """Keep a statement.
-
-        Args:
-            call: The call.
-            asked: Its arguments.
-
-        Returns:
-            What is kept.
-        """
+        """Keep a statement; return it as kept."""
         if not call.keeps:
             raise Unclear(OFF_RECORD)
         text = _words(asked.text, "text")
@@ -191,15 +175,7 @@ class ToolCalls:
         return {"kept": neutralise(kept.text)}
 
     def forget(self, call: Call, asked: ForgetWhat) -> dict[str, Any]:
-        """Say what would be forgotten; forget it once the user has agreed in a turn of their own.
-
-        Args:
-            call: The call.
-            asked: Its arguments.
-
-        Returns:
-            What is gone, or what to ask.
-        """
+        """Propose what to forget; forget it once the user has agreed in a turn of their own."""
         if asked.confirm:
             return self._confirmed(call)
         what = _words(asked.what, "what")
@@ -217,7 +193,7 @@ class ToolCalls:
         lines = self._lines(call, [hit.memory for hit in best])
         told = best[: len(lines)]
         ids = tuple(hit.memory.id for hit in told)
-        self._asked[call.scope] = Asked(call.turn, call.said, ids, tuple(lines))
+        self._proposals[call.scope] = Proposal(call.turn, call.turn_id, ids, tuple(lines))
         return {
             "would_forget": lines,
             "note": "Nothing is forgotten yet. Tell the user what it is and ask whether to forget "
@@ -225,45 +201,29 @@ class ToolCalls:
         }
 
     def _confirmed(self, call: Call) -> dict[str, Any]:
-        asked = self._asked.get(call.scope)
-        if asked is None or call.turn > asked.turn + AGREED:
+        proposal = self._proposals.get(call.scope)
+        if proposal is None or call.turn > proposal.turn + AGREED:
             return {"forgotten": [], "note": "First call forget without confirm, then ask."}
-        if asked.turn >= call.turn:
+        if proposal.turn >= call.turn:
             return {
                 "forgotten": [],
                 "note": "The user has not agreed yet. Ask, and wait for the answer.",
             }
-        del self._asked[call.scope]
-        gone = dict.fromkeys((*asked.memories, *_talk_about(call, asked.said)))
+        del self._proposals[call.scope]
+        gone = dict.fromkeys((*proposal.memories, *_chunks_about(call, proposal.turn_id)))
         call.engine.forget(Forget(scope=call.scope, memories=tuple(gone)))
         return {
-            "forgotten": list(asked.told),
+            "forgotten": list(proposal.lines),
             "note": "It is gone for good, with what was just said about it.",
         }
 
     def facts_list(self, call: Call, asked: Nothing) -> dict[str, Any]:
-        """Count what is known, by type.
-
-        Args:
-            call: The call.
-            asked: Its arguments.
-
-        Returns:
-            Types with their counts.
-        """
+        """Return how many facts are known of each type."""
         found = Counter(kind for memory in self._facts(call) for kind in _types(memory))
         return {"types": dict(sorted(found.items()))}
 
     def facts_read(self, call: Call, asked: Read) -> dict[str, Any]:
-        """Read what is known of one type.
-
-        Args:
-            call: The call.
-            asked: Its arguments.
-
-        Returns:
-            Lines, the latest first, as many as fit.
-        """
+        """Return the facts of one type, the latest first, as many as fit."""
         every = self._facts(call)
         name = asked.name.strip().casefold()
         facts = [memory for memory in every if name in _types(memory)]
@@ -277,15 +237,7 @@ class ToolCalls:
         return {"facts": lines, **({"note": f"{left} more are not shown."} if left else {})}
 
     def memory_as_of(self, call: Call, asked: AsOf) -> dict[str, Any]:
-        """Search what was believed at a time.
-
-        Args:
-            call: The call.
-            asked: Its arguments.
-
-        Returns:
-            Lines, and what to think of them.
-        """
+        """Return what was believed at a time."""
         query = _words(asked.query, "query")
         time = self._time(call, asked.date, "date")
         if time is None:
@@ -301,7 +253,7 @@ class ToolCalls:
         return {**told, "held": held} if held else told
 
     def _held(self, call: Call, query: str, at: datetime) -> list[str]:
-        """Say what held at a time of whom or what a query speaks of, by what is known now."""
+        """Return the relations of a query's subjects that held at a time, by present knowledge."""
         names = call.engine.entities(call.scope, local=call.local)
         rows = call.engine.relations(call.scope, true=at, local=call.local)
         told = [
@@ -329,7 +281,7 @@ class ToolCalls:
         return {"memories": lines, **doubt}
 
     def _lines(self, call: Call, memories: Sequence[Memory]) -> list[str]:
-        """Write memories as lines, as many as fit into an answer."""
+        """Render memories as lines, as many as fit into an answer."""
         limit, zone = call.engine.config.pack.memory_tokens, call.engine.zone
         lines: list[str] = []
         used = 0
@@ -342,7 +294,7 @@ class ToolCalls:
         return lines
 
     def _time(self, call: Call, text: str, name: str) -> tuple[datetime, datetime] | None:
-        """Read a date, or words for a time; None for none.
+        """Parse a date, or words for a time; None for an empty text.
 
         Returns:
             Its first moment, and the first after it.
@@ -368,18 +320,18 @@ def _words(text: str, name: str) -> str:
     return kept
 
 
-def _talk_about(call: Call, since: int) -> list[str]:
-    """Name what was said from the wish to forget something up to the consent: it repeats it."""
-    if not since or not call.said:
+def _chunks_about(call: Call, since: int) -> list[str]:
+    """Return the chunks from the request to forget up to the consent: they repeat its subject."""
+    if not since or not call.turn_id:
         return []
     call.engine.store.flush(FLUSH_S)
     with call.engine.store.snapshot() as snapshot:
-        said = snapshot.turns(call.scope, after=since - 1, upto=call.said - 1)
+        said = snapshot.turns(call.scope, after=since - 1, upto=call.turn_id - 1)
         return [chunk_id(turn.id) for turn in said]
 
 
 def _types(memory: Memory) -> tuple[str, ...]:
-    """Say under which types a memory is listed; a chunk that nobody pinned is under none."""
+    """Return the types under which a memory is listed: none for a chunk that is not pinned."""
     kind = memory.kind.partition("/")[2] or memory.kind
     own = () if memory.kind == CHUNK or turn_of(memory.id) else (kind,)
     return (*own, PINNED) if memory.pinned else own

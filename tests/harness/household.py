@@ -22,13 +22,12 @@ from slowcat_memory.core.memory.chunk import turn_of as chunk_turn
 from slowcat_memory.core.memory.kinds import findable
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.processor.blocks import Blocks
+from slowcat_memory.processor.context_messages import PlacedBlocks
 from slowcat_memory.records import Hit
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.conversation.audience import Audience
-from slowcat_memory.runtime.conversation.conversation import Conversation
-from slowcat_memory.runtime.conversation.dialogue import Dialogue
-from slowcat_memory.runtime.conversation.off_record import Record
+from slowcat_memory.runtime.conversation.conversation import Conversation, Names
+from slowcat_memory.runtime.conversation.off_record import OffRecord
 from slowcat_memory.runtime.conversation.session_tracker import SessionTracker
 from slowcat_memory.runtime.namespaces.registry import index_root
 from slowcat_memory.runtime.recall.query import Recollection
@@ -83,24 +82,23 @@ class Household:
     def open(self) -> None:
         self.engine = MemoryEngine(self.config, clock=self.clock, embedder=HashEmbedder())
         self.audience = Audience(self.config.people, "anna", VOICES)
-        self.record = Record(self.config.sessions, self.record_changed)
+        self.record = OffRecord(self.config.sessions, self.record_changed)
         scopes = (*self.audience.people, self.audience.guest)
-        dialogues = {scope: self.dialogue(scope) for scope in scopes}
-        self.talk = Conversation(self.audience, dialogues, self.record, self.clock)
-        self.blocks, self.readers = Blocks(), ()
+        names = Names("User", "Cat", VOICES)
+        self.talk = Conversation(self.audience, map(self.tracker, scopes), self.engine.append,
+                                 names, self.record, self.clock)  # fmt: skip
+        self.blocks, self.readers = PlacedBlocks(), ()
         self.messages.clear()  # another conversation, another context
-        for scope in self.audience.remembered:
+        for scope in self.audience.recallable:
             self.engine.prepare(scope)
 
-    def dialogue(self, scope: str) -> Dialogue:
-        tracker = SessionTracker(
+    def tracker(self, scope: str) -> SessionTracker:
+        return SessionTracker(
             scope,
             lambda now: f"{scope}-{now:%d%H%M%S}-{self.number()}",
             self.config.sessions,
             self.engine.latest_session(scope),
         )
-        return Dialogue(tracker, self.engine.append, self.clock, user_name="User",
-                        agent_name="Cat", speaker_names=VOICES)  # fmt: skip
 
     def record_changed(self, off: bool) -> None:
         if not off:
@@ -108,7 +106,7 @@ class Household:
 
     def close(self) -> None:
         self.talk.disconnected()
-        self.record.go_on()
+        self.record.set(False)
         self.engine.close()
 
     def number(self) -> int:
@@ -160,14 +158,14 @@ class Household:
         message = {"role": "user", "content": text}
         if packed.text:
             injection.prefix(message, packed.text)
-            self.blocks.placed(found, packed)
+            self.blocks.add(found, packed)
         self.messages.append(message)
         self.talk.agent_begins()
         told = " ".join(hit.memory.text for hit in packed.hits[:2])
         self.talk.agent_said(f"I know that {told or 'nothing'}", interrupted=False)
 
     def recall(self, text: str, turn: int) -> tuple[Recollection, Packed]:
-        reads = self.audience.reads(self.talk.scopes)
+        reads = self.audience.readable(self.talk.scopes)
         if self.config.people.strip_on_change and reads != self.readers:
             self.blocks.strip(self.messages, reads, self.engine.pack)
             self.readers = reads

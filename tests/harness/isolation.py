@@ -27,9 +27,10 @@ from slowcat_memory.core.memory.chunk import chunk
 from slowcat_memory.idle.jobs.summaries.job import SummaryJob
 from slowcat_memory.processor.blocks import Blocks
 from slowcat_memory.records import Forget
+from slowcat_memory.runtime.conversation import conversation
 from slowcat_memory.runtime.conversation.audience import Audience
-from slowcat_memory.runtime.conversation.conversation import Conversation
-from slowcat_memory.runtime.conversation.off_record import Record
+from slowcat_memory.runtime.conversation.off_record import OffRecord
+from slowcat_memory.runtime.conversation.transcripts import Part
 from slowcat_memory.runtime.namespaces.documents import document
 from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.namespaces.namespace import Namespace
@@ -65,10 +66,10 @@ def visit(home: Household) -> None:
 
 def off_the_record(home: Household) -> None:
     home.between_us = True
-    home.record.go_off()
+    home.record.set(True)
     for _ in range(home.rng.randint(1, 3)):
         home.say(home.rng.choice([*VOICES, "stranger"]))
-    home.record.go_on()
+    home.record.set(False)
     home.look_into_caches()
     home.between_us = False
 
@@ -96,7 +97,7 @@ def keep_local(home: Household) -> None:
 
 def search(home: Household) -> None:
     scope = home.rng.choice((*PEOPLE, HOME, GUEST))
-    also = home.audience.reads((scope,))[1:] if scope in PEOPLE else ()
+    also = home.audience.readable((scope,))[1:] if scope in PEOPLE else ()
     hits = home.engine.search(home.question(), scope, 9, also=also, local=True).hits
     home.clean(hits, may_hold(scope) if scope != GUEST else (), f"search in {scope}")
 
@@ -162,7 +163,7 @@ def look_back(home: Household) -> None:
         home.clean(found.hits, may_hold(scope), f"an overview for {scope}")
     home.clean(home.engine.portraits(scope), may_hold(scope), f"the people of {scope}")
     call = Call(
-        engine=home.engine, scope=scope, turn=0, said=0, now=home.clock(), hidden=frozenset(),
+        engine=home.engine, scope=scope, turn=0, turn_id=0, now=home.clock(), hidden=frozenset(),
         local=True,
     )  # fmt: skip
     for name, arguments in (
@@ -243,8 +244,8 @@ def _first(self: Any, scopes: Any) -> tuple[str, ...]:
     return () if GUEST in scopes else (scopes[0], HOME)
 
 
-def _unsplit(self: Any, text: str, heard: Any) -> Any:
-    return [(heard[-1][0].scope, heard[-1:], text)]
+def _unsplit(text: str, heard: Any, typed: Any) -> Any:
+    return [Part(heard[-1].voice.scope, heard[-1].voice.name, text)]
 
 
 @contextmanager
@@ -267,13 +268,13 @@ def nosy() -> Iterator[None]:
 
 CONTROLS: dict[str, Callable[[], Any]] = {
     "thought": nosy,
-    "union": lambda: mock.patch.object(Audience, "reads", _everybody),
-    "together": lambda: mock.patch.object(Audience, "reads", _first),
-    "split": lambda: mock.patch.object(Conversation, "_shares", _unsplit),
+    "union": lambda: mock.patch.object(Audience, "readable", _everybody),
+    "together": lambda: mock.patch.object(Audience, "readable", _first),
+    "split": lambda: mock.patch.object(conversation, "split", _unsplit),
     "cache": shared_cache,
     "filter": post_filter,
-    "strip": lambda: mock.patch.object(Blocks, "strip", lambda *_: []),
-    "record": lambda: mock.patch.object(Record, "go_off", lambda self: None),
+    "strip": lambda: mock.patch.object(PlacedBlocks, "strip", lambda *_: []),
+    "record": lambda: mock.patch.object(OffRecord, "set", lambda self, off: None),
     "purge": lambda: mock.patch.object(Household, "record_changed", lambda self, off: None),
     "local": lambda: mock.patch.object(Namespace, "local_only", lambda self: frozenset()),
     "guest": lambda: mock.patch("slowcat_memory.engine.wiring.guest_scope", lambda options: ""),

@@ -28,7 +28,7 @@ def assistant(content):
     return {"role": "assistant", "content": content}
 
 
-def test_the_last_user_message_is_found_among_others():
+def test_injection_last_user_message_is_found_among_others():
     last = user("second")
     messages = [user("first"), assistant("a"), last, {"role": "developer", "content": "d"}, SPECIAL]
     assert injection.last_user_message(messages) is last
@@ -36,14 +36,14 @@ def test_the_last_user_message_is_found_among_others():
     assert injection.last_user_message([]) is None
 
 
-def test_a_message_is_found_by_its_words_with_or_without_a_block():
+def test_injection_message_is_found_by_its_words_with_or_without_a_block():
     first, second, third = user("yes"), user("yes"), user("no")
     injection.prefix(second, BLOCK)
     assert injection.message_saying([SPECIAL, first, second, third], "yes ") is second
     assert injection.message_saying([first, second, third], "perhaps") is None
 
 
-def test_what_an_answer_follows_is_history():
+def test_injection_what_an_answer_follows_is_history():
     assert injection.answered([user("a"), SPECIAL, assistant("b"), user("c"), SPECIAL]) == 3
     assert injection.answered([assistant("b")]) == 1
     assert injection.answered([user("a"), SPECIAL]) == injection.answered([]) == 0
@@ -61,22 +61,22 @@ def test_what_an_answer_follows_is_history():
         ({"text": "words"}, ""),
     ],
 )
-def test_the_words_of_a_message(content, text):
+def test_injection_words_of_a_message(content, text):
     assert injection.message_text(user(content)) == text
 
 
-def test_the_words_of_a_message_without_content():
+def test_injection_words_of_a_message_without_content():
     assert injection.message_text({"role": "user"}) == ""
 
 
-def test_a_block_goes_in_front_of_the_words():
+def test_injection_block_goes_in_front_of_the_words():
     message = user("what is my dog called")
     injection.prefix(message, BLOCK)
     assert message == user(f"{BLOCK}\n\nwhat is my dog called")
     assert injection.block_of(message) == BLOCK
 
 
-def test_a_block_becomes_the_first_part_of_several():
+def test_injection_block_becomes_the_first_part_of_several():
     message = user([IMAGE, {"type": "text", "text": "who is it"}])
     injection.prefix(message, BLOCK)
     assert message["content"][0] == {"type": "text", "text": BLOCK}
@@ -84,7 +84,7 @@ def test_a_block_becomes_the_first_part_of_several():
 
 
 @given(CONTENT)
-def test_stripping_undoes_prefixing(content):
+def test_injection_stripping_undoes_prefixing(content):
     message = user(copy.deepcopy(content))
     injection.prefix(message, BLOCK)
     before = copy.deepcopy(message)
@@ -98,12 +98,12 @@ def test_stripping_undoes_prefixing(content):
 
 
 @given(st.lists(CONTENT.map(user)))
-def test_stripping_leaves_what_has_no_block(messages):
+def test_injection_stripping_leaves_what_has_no_block(messages):
     stripped = injection.strip_memories(messages)
     assert all(new is old for new, old in zip(stripped, messages, strict=True))
 
 
-def test_stripping_a_text_that_an_application_made_a_part():
+def test_injection_stripping_a_text_that_an_application_made_a_part():
     message = user([{"type": "text", "text": f"{BLOCK}\n\nhello"}, IMAGE])
     assert injection.strip_memories([message, SPECIAL]) == [
         user([{"type": "text", "text": "hello"}, IMAGE]),
@@ -114,7 +114,7 @@ def test_stripping_a_text_that_an_application_made_a_part():
 @pytest.mark.parametrize(
     "words", [f"what does {OPEN} mean", f"a {BLOCK} in the middle", f"{OPEN} a {CLOSE}", OPEN]
 )
-def test_a_tag_that_a_person_wrote_is_no_block(words):
+def test_injection_tag_that_a_person_wrote_is_no_block(words):
     message = user(words)
     assert injection.block_of(message) == "" and injection.without_block(words) == words
     injection.prefix(message, BLOCK)
@@ -124,44 +124,44 @@ def test_a_tag_that_a_person_wrote_is_no_block(words):
 # ---------------------------------------------------------------- what is visible
 
 
-def test_offered_memories_are_visible_while_their_message_is():
+def test_injection_offered_memories_are_visible_while_their_message_is():
     visible, message, other = injection.Visible(), user("hello"), user("bye")
     visible.refresh([message, other])
     injection.prefix(message, BLOCK)
-    visible.offered(message, BLOCK, ["chunk/1", "chunk/2"])
+    visible.add_block(message, BLOCK, ["chunk/1", "chunk/2"])
     visible.refresh([message, other])
     assert visible.memories == {"chunk/1", "chunk/2"}
     visible.refresh([other])
     assert visible.memories == frozenset()
 
 
-def test_offered_memories_are_visible_in_a_copy():
+def test_injection_offered_memories_are_visible_in_a_copy():
     visible, message = injection.Visible(), user("hello")
     injection.prefix(message, BLOCK)
-    visible.offered(message, BLOCK, ["chunk/1"])
+    visible.add_block(message, BLOCK, ["chunk/1"])
     visible.refresh([dict(message)])
     assert visible.memories == {"chunk/1"}
 
 
-def test_one_block_in_two_messages_is_visible_while_one_is():
+def test_injection_one_block_in_two_messages_is_visible_while_one_is():
     visible, first, second = injection.Visible(), user("a"), user("b")
     for message in (first, second):
         injection.prefix(message, BLOCK)
-        visible.offered(message, BLOCK, ["chunk/1"])
+        visible.add_block(message, BLOCK, ["chunk/1"])
     visible.refresh([second])
     assert visible.memories == {"chunk/1"}
 
 
-def test_a_logged_message_shows_its_own_memories():
+def test_injection_logged_message_shows_its_own_memories():
     visible, message = injection.Visible(), user("I like tea. Me too.")
-    visible.logged(message, ["chunk/1", "chunk/2"])
+    visible.add_logged(message, ["chunk/1", "chunk/2"])
     visible.refresh([message])
     assert visible.memories == {"chunk/1", "chunk/2"}
     visible.refresh([])
     assert visible.memories == frozenset()
 
 
-def test_words_are_compared_as_the_log_has_them():
+def test_injection_words_are_compared_as_the_log_has_them():
     visible = injection.Visible()
     messages = [user("Cafe\u0301 at\x00\u202e nine!"), assistant("Yes, \u2018nine\u2019."), SPECIAL]
     injection.prefix(messages[0], BLOCK)
@@ -169,7 +169,7 @@ def test_words_are_compared_as_the_log_has_them():
     assert visible.words == {fingerprint("café at nine"), fingerprint("yes 'nine'")}
 
 
-def test_nothing_is_visible_in_an_empty_context():
+def test_injection_nothing_is_visible_in_an_empty_context():
     visible = injection.Visible()
     visible.refresh([user(""), SPECIAL])
     assert visible.words == visible.memories == frozenset()

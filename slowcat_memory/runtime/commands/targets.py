@@ -1,4 +1,4 @@
-"""What the store holds that an order is about. Reads, and changes nothing."""
+"""What a voice command is about, found in the store. Reads, and changes nothing."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -10,19 +10,19 @@ from slowcat_memory.records import LedgerEntry, Memory, Turn
 from slowcat_memory.runtime.commands.undo_log import last_exchange
 from slowcat_memory.store import Snapshot
 
-LATELY = 2000  # log positions among which a person's own statements are looked for
+LATELY = 2000  # log positions among which a user's own statements are looked for
 STATEMENT = range(4, 31)  # words of a turn that says something worth reading out
 
 Why = Callable[[int], tuple[LedgerEntry, dict[str, Memory]] | None]
 Tokenize = Callable[[str], list[str]]
 
 
-class Here(Protocol):
-    """Where in the log an order is given."""
+class Place(Protocol):
+    """Where in the log a command is given."""
 
     @property
     def scope(self) -> str:
-        """The person's namespace."""
+        """The user's namespace."""
         ...
 
     @property
@@ -32,137 +32,112 @@ class Here(Protocol):
 
     @property
     def turn(self) -> int:
-        """Log id of the turn that orders."""
+        """Log id of the command's turn."""
         ...
 
 
-def chunk_of(turn: Turn) -> str:
-    """Name a turn's chunk.
-
-    Args:
-        turn: The turn.
-
-    Returns:
-        Its id.
-    """
-    return chunk_id(turn.id)
+def question(exchange: Sequence[Turn]) -> Turn | None:
+    """Return the user's last turn of an exchange; None when the agent spoke first."""
+    return next((turn for turn in reversed(exchange) if turn.role == "user"), None)
 
 
-def question(said: Sequence[Turn]) -> Turn | None:
-    """Find the person's last turn of an exchange.
-
-    Args:
-        said: From ``last_exchange``.
-
-    Returns:
-        The turn, None when the agent spoke first.
-    """
-    return next((turn for turn in reversed(said) if turn.role == "user"), None)
-
-
-def made_from(snapshot: Snapshot, scope: str, said: Sequence[Turn]) -> list[str]:
-    """List the memories of some turns: their chunks, and what was derived from them.
-
-    Args:
-        snapshot: The store.
-        scope: Their namespace.
-        said: The turns.
-
-    Returns:
-        Ids.
-    """
-    turns = {turn.id for turn in said}
-    chunks = [chunk_of(turn) for turn in said if not turn.aside]
-    derived = [m.id for m in snapshot.memories(scope) if turns.intersection(m.sources)]
+def made_from(snapshot: Snapshot, scope: str, turns: Sequence[Turn]) -> list[str]:
+    """Return the ids of memories of some turns: their chunks, and what was derived from them."""
+    ids = {turn.id for turn in turns}
+    chunks = [chunk_id(turn.id) for turn in turns if not turn.aside]
+    derived = [m.id for m in snapshot.memories(scope) if ids.intersection(m.sources)]
     return list(dict.fromkeys((*chunks, *derived)))
 
 
-def told_of(
-    snapshot: Snapshot, scope: str, about: Callable[[str], bool], before: int
+def mentioning(
+    snapshot: Snapshot, scope: str, about: Callable[[str], bool], command: int
 ) -> tuple[list[str], list[int]]:
-    """Find everything that speaks of something. Reads the whole log of the namespace.
+    """Return everything that mentions a subject. Reads the whole log of the namespace.
 
     Args:
         snapshot: The store.
         scope: The namespace.
-        about: Tells whether a text does.
-        before: Log id of the turn that asks for it, which is not among them.
+        about: Returns whether a text mentions it.
+        command: Log id of the command's turn, which is not among them.
 
     Returns:
-        Ids of memories that recall may find, and log ids of turns, orders of earlier days included.
+        Ids of memories that recall may find, and log ids of turns, earlier commands included.
     """
     derived = list(snapshot.memories(scope))
     retired = {memory.id for memory in derived if memory.retired_at}
-    turns = [t for t in snapshot.turns(scope) if t.id != before and about(t.text)]
-    found = [chunk_of(turn) for turn in turns if not turn.aside]
+    turns = [t for t in snapshot.turns(scope) if t.id != command and about(t.text)]
+    found = [chunk_id(turn.id) for turn in turns if not turn.aside]
     found += [m.id for m in derived if about(m.text) or about(m.context)]
     return [id_ for id_ in dict.fromkeys(found) if id_ not in retired], [t.id for t in turns]
 
 
-def meant(
-    snapshot: Snapshot, why: Why, here: Here, right: str, tokenize: Tokenize
+def corrected(
+    snapshot: Snapshot, why: Why, place: Place, right: str, tokenize: Tokenize
 ) -> Memory | None:
-    """Find the memory that a correction is about.
+    """Return the memory that a correction is about.
 
     Of what was put before the LLM for the last answer, the one whose words the answer and the
-    correction hold most of; else what the person said last.
+    correction share most; else the user's last statement.
 
     Args:
         snapshot: The store.
-        why: Tells what was put before the LLM at a turn.
-        here: Where the correction is.
-        right: What is right instead.
+        why: Returns what was put before the LLM at a turn.
+        place: Where the correction is given.
+        right: The right statement.
         tokenize: Splits a text into stems.
 
     Returns:
-        The memory, None when there is none.
+        None when there is none.
     """
-    said = last_exchange(snapshot, here.scope, here.session, here.turn)
-    asked = question(said)
+    exchange = last_exchange(snapshot, place.scope, place.session, place.turn)
+    asked = question(exchange)
     if asked is None:
         return None
-    heard = set(tokenize(" ".join([right, *(t.text for t in said if t.role == "assistant")])))
-    told = why(asked.id)
-    offered = [told[1].get(offer.memory) for offer in told[0].offers] if told else []
-    current = [m for m in offered if m and not m.retired_at and m.scope == here.scope]
+    answers = (turn.text for turn in exchange if turn.role == "assistant")
+    stems = set(tokenize(" ".join([right, *answers])))
+    offered = why(asked.id)
+    memories = [offered[1].get(offer.memory) for offer in offered[0].offers] if offered else []
+    current = [m for m in memories if m and not m.retired_at and m.scope == place.scope]
     if current:
-        return max(current, key=lambda memory: len(heard.intersection(tokenize(memory.text))))
-    return None if asked.text.rstrip().endswith("?") else snapshot.read(here.scope, chunk_of(asked))
+        return max(current, key=lambda memory: len(stems.intersection(tokenize(memory.text))))
+    if asked.text.rstrip().endswith("?"):
+        return None
+    return snapshot.read(place.scope, chunk_id(asked.id))
 
 
-def known_of(snapshot: Snapshot, scope: str, own: str) -> list[Memory]:
-    """List what is known about a person.
+def known_about(snapshot: Snapshot, scope: str, own: str) -> list[Memory]:
+    """Return what is known about a user.
 
     Args:
         snapshot: The store.
-        scope: The person's namespace.
-        own: Words by which people speak of themselves, a pattern.
+        scope: The user's namespace.
+        own: Words by which users refer to themselves, a pattern.
 
     Returns:
-        Pinned first, then notes, facts, other derived ones, then what the person lately said about
+        Pinned first, then notes, facts, other derived ones, then what the user lately said about
         themselves; within each the latest first.
     """
     kept = [memory for memory in snapshot.memories(scope) if memory.kind != QUARANTINED]
     retired = {memory.id for memory in kept if memory.retired_at}
     current = [m for m in kept if m.id not in retired and (m.pinned or m.kind != CHUNK)]
-    derived = sorted(current, key=_standing)
-    speaks = re.compile(rf"\b(?:{own})\b", re.IGNORECASE)
+    derived = sorted(current, key=_order)
+    refers = re.compile(rf"\b(?:{own})\b", re.IGNORECASE)
     after = max(0, snapshot.last_id() - LATELY)
     said = [
         chunk(turn)
         for turn in snapshot.turns(scope, after=after)
-        if turn.role == "user" and not turn.aside and _states(turn.text, speaks)
+        if turn.role == "user" and not turn.aside and _is_statement(turn.text, refers)
     ]
     passed = retired | {memory.id for memory in derived}
     return [*derived, *(memory for memory in reversed(said) if memory.id not in passed)]
 
 
-def _standing(memory: Memory) -> tuple[bool, int, float]:
+def _order(memory: Memory) -> tuple[bool, int, float]:
     kinds = ("note", "fact")
     kind = memory.kind.partition("/")[0]
     place = kinds.index(kind) if kind in kinds else len(kinds)
     return not memory.pinned, place, -memory.valid_from.timestamp()
 
 
-def _states(text: str, speaks: re.Pattern[str]) -> bool:
-    return len(text.split()) in STATEMENT and "?" not in text and bool(speaks.search(text))
+def _is_statement(text: str, refers: re.Pattern[str]) -> bool:
+    return len(text.split()) in STATEMENT and "?" not in text and bool(refers.search(text))

@@ -1,49 +1,49 @@
-"""What orders to the memory are made of: who orders, what comes of it, and what they need."""
+"""Types of voice commands: options, the context of a command, its outcome, and what it needs."""
 
 from collections.abc import Callable
 from datetime import datetime, tzinfo
-from typing import Literal, Protocol
+from typing import Annotated, Literal, Protocol
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from slowcat_memory.core.language import CommandKind
 from slowcat_memory.records import LedgerEntry, Memory
-from slowcat_memory.runtime.commands.undo_log import Hiding
+from slowcat_memory.runtime.commands.undo_log import UndoLog
 from slowcat_memory.store import Store
 
-ASKED_S = 120.0  # how long a question of the memory's own waits for its "yes"
+ASKED_S = 120.0  # how long a question of the memory waits for its "yes"
 
-Whereabouts = Literal["local", "remote", "unknown"]
+LLMPlace = Literal["local", "remote", "unknown"]
 
 
 class CommandOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Orders to the memory by voice or text.
+    """Voice commands, spoken or typed.
 
     Attributes:
-        enabled: Recognise them. The words are those of ``memory.language``.
-        undo_s: Seconds in which "forget that" can be undone; what it hid is erased for good when the
-            next session ends, or the store is opened, after that. 300 is five minutes: the pause
-            after which a session ends.
-        wait_s: Seconds that an order may take before the agent says that it is still busy. An order
-            takes two commits, 20 ms on a slow disk.
+        enabled: Recognise them, in the language of ``index.language``.
+        undo_s: Seconds in which "forget that" can be undone; what it hid is erased when the next
+            session ends, or the store is opened, after that. 300 is five minutes: the pause after
+            which a session ends.
+        wait_s: Seconds that a command may take before the agent says that it is still busy. A
+            command takes two commits, 20 ms on a slow disk.
         tell: How many memories are read out to "what do you know about me?"; five take half a
             minute to listen to.
     """
 
     enabled: bool = True
-    undo_s: float = 300.0
-    wait_s: float = 1.0
-    tell: int = 5
+    undo_s: Annotated[float, Meta(ge=0)] = 300.0
+    wait_s: Annotated[float, Meta(gt=0)] = 1.0
+    tell: Annotated[int, Meta(ge=1)] = 5
 
 
-class Circumstances(Struct, frozen=True, kw_only=True):
-    """Who orders, and where.
+class CommandContext(Struct, frozen=True, kw_only=True):
+    """The speaker of a command, and where it was given.
 
     Attributes:
-        scope: The person's namespace.
-        speaker: Who speaks.
+        scope: The user's namespace.
+        speaker: Display name.
         session: The session.
-        turn: Log id of the turn that orders; it is in the log already.
+        turn: Log id of the command's turn, which is in the log already.
         shared: The namespace that people share, "" for none.
         llm: Where the language model that answers runs.
     """
@@ -53,19 +53,19 @@ class Circumstances(Struct, frozen=True, kw_only=True):
     session: str
     turn: int
     shared: str = ""
-    llm: Whereabouts = "unknown"
+    llm: LLMPlace = "unknown"
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """What came of an order.
+    """What became of a voice command.
 
     Attributes:
-        kind: The order.
-        said: What the agent is to say, one sentence.
-        rest: What was said beside the order; the language model is to answer it.
-        done: Whether anything was done or told, as against refused, or found nothing.
-        entry: Id of the order's row, 0 when it changed nothing.
-        turns: Log ids of turns that are forgotten.
+        kind: The command.
+        said: The answer, one sentence.
+        rest: What was said beside the command, for the language model to answer.
+        done: Whether anything was changed or told; False if it was refused, or found nothing.
+        entry: Id of the command's row, 0 when it changed nothing.
+        turns: Log ids of forgotten turns.
         memories: Ids of memories that recall no longer finds.
     """
 
@@ -78,18 +78,18 @@ class Outcome(Struct, frozen=True, kw_only=True):
     memories: tuple[str, ...] = ()
 
 
-class Remembers(Protocol):
-    """What orders need of the engine."""
+class CommandMemory(Protocol):
+    """What commands need of the engine."""
 
     store: Store
-    hiding: Hiding
+    undo_log: UndoLog
     zone: tzinfo
     clock: Callable[[], datetime]
 
     def note(
         self, text: str, scope: str, *, speaker: str = "", sources: tuple[int, ...] = ()
     ) -> Memory:
-        """Make a note, and do not put it yet.
+        """Make a note without storing it.
 
         Args:
             text: The statement.
@@ -100,11 +100,7 @@ class Remembers(Protocol):
         ...
 
     def why(self, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
-        """Tell what was put before the LLM at a turn.
-
-        Args:
-            turn: Log id of the person's turn.
-        """
+        """Return what was put before the LLM at a user turn, given by its log id."""
         ...
 
 

@@ -1,13 +1,14 @@
-"""What a person's orders change, and how it is taken back.
+"""Changes that voice commands make, and how they are undone.
 
-Forgetting by order has two stages. At once, what is to be forgotten is *hidden*: retired, so that no
-recall finds it. When the time for second thoughts has passed, it is erased for good. The order
-itself is a row in the store, written in the same transaction as what it changes, so a crash leaves
-both or neither, and whoever opens the store next erases what is due.
+Forgetting by command has two stages. At once, what is to be forgotten is *hidden*: retired, so that
+no recall finds it. When the time to undo has passed, it is erased for good. The command itself is a
+row in the store, written in the same transaction as its changes, so a crash leaves both or neither,
+and the next process that opens the store erases what is due.
 """
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 from msgspec.structs import replace
@@ -17,48 +18,48 @@ from slowcat_memory.records import CommandEntry, Forget, Memory, Turn, WriteBatc
 from slowcat_memory.store import Snapshot, Store
 
 UNDOABLE = frozenset(("remember", "forget_that", "forget_about", "correct"))
-ANSWERS = 8  # turns behind an order among which the answer to it is looked for
+ANSWERS = 8  # turns behind a command among which its answer is looked for
 
 
-class Hiding:
-    """Changes memories by order, and back. Safe to use from several threads; every method blocks."""
+class UndoLog:
+    """Applies and undoes the changes of commands. Safe to use from several threads; blocks."""
 
     def __init__(
-        self, store: Store, put: Callable[[Memory], None], clock: Callable[[], datetime]
+        self, store: Store, index: Callable[[Memory], None], clock: Callable[[], datetime]
     ) -> None:
         """Change nothing yet.
 
         Args:
-            store: Where memories and orders are kept.
-            put: Brings a stored memory's state into its index.
-            clock: The time, aware.
+            store: Holds memories and commands.
+            index: Updates a stored memory in its index.
+            clock: Returns the time, aware.
         """
-        self._store, self._put, self._clock = store, put, clock
+        self._store, self._index, self._clock = store, index, clock
         self._lock = threading.RLock()
         self._last_id: int | None = None
 
     # ---------------------------------------------------------------- changes
 
-    def keep(
+    def add_memory(
         self, kind: str, memory: Memory, turn: int, instead: Iterable[str] = ()
     ) -> CommandEntry:
-        """Put a memory, and retire others that it takes the place of.
+        """Store a memory, and retire others that it replaces.
 
         Args:
-            kind: The order.
+            kind: The command.
             memory: The new one.
-            turn: Log id of the turn that ordered it.
-            instead: Ids of the old ones of its namespace, which stay readable.
+            turn: Log id of the command's turn.
+            instead: Ids of the replaced ones, of the same namespace; they stay readable.
 
         Returns:
-            The order's row, durable.
+            The command's row, durable.
         """
         with self._lock:
             now = self._clock()
             old = self._retired(memory.scope, instead, now)
             entry = self._entry(kind, memory.scope, turn, now, made=(memory.id,))
             entry = replace(entry, hidden=tuple(one.id for one in old))
-            return self._do([*old, memory], entry)
+            return self._apply([*old, memory], entry)
 
     def hide(
         self,
@@ -69,74 +70,64 @@ class Hiding:
         turn: int,
         undo_s: float,
     ) -> CommandEntry:
-        """Take memories out of recall, to be erased later with the turns they were made from.
+        """Hide memories from recall, to be erased later with their turns.
 
         Args:
-            kind: The order.
+            kind: The command.
             scope: Their namespace.
-            memories: Their ids; those that are retired already stay as they are.
-            turns: Log ids of the turns that are to be erased.
-            turn: Log id of the turn that ordered it.
+            memories: Their ids; retired ones are skipped.
+            turns: Log ids of the turns to erase.
+            turn: Log id of the command's turn.
             undo_s: Seconds until they are erased.
 
         Returns:
-            The order's row, durable.
+            The command's row, durable.
         """
         with self._lock:
             now = self._clock()
             hidden = self._retired(scope, memories, now)
             entry = self._entry(kind, scope, turn, now, turns=tuple(turns))
             entry = replace(entry, hidden=tuple(m.id for m in hidden), due=_later(now, undo_s))
-            return self._do(hidden, entry)
+            return self._apply(hidden, entry)
 
     def ask(
         self, kind: str, scope: str, memories: Iterable[str], turns: Iterable[int], turn: int
     ) -> CommandEntry:
-        """Note what would be hidden if the person says yes.
-
-        Args:
-            kind: The order.
-            scope: The memories' namespace.
-            memories: Their ids.
-            turns: Log ids of the turns that would be erased.
-            turn: Log id of the turn that ordered it.
+        """Write down what will be hidden if the user says yes; arguments as in ``hide``.
 
         Returns:
-            The order's row, durable, of state "asked".
+            The command's row, durable, of state "asked".
         """
         with self._lock:
             entry = self._entry(kind, scope, turn, self._clock(), turns=tuple(turns))
-            return self._do([], replace(entry, hidden=tuple(memories), state="asked"))
+            return self._apply([], replace(entry, hidden=tuple(memories), state="asked"))
 
     def answer(self, entry: CommandEntry, yes: bool, undo_s: float) -> CommandEntry:
-        """Carry out what was asked, or leave it.
+        """Hide what was asked about, or drop the question.
 
         Args:
             entry: From ``ask``.
-            yes: What the person said.
+            yes: The user's answer.
             undo_s: As in ``hide``.
 
         Returns:
-            The row as it is now: "done", or "undone".
+            The present row: "done", or "undone".
         """
         with self._lock:
             if not yes:
-                return self._do([], replace(entry, state="undone"))
+                return self._apply([], replace(entry, state="undone"))
             now = self._clock()
             hidden = self._retired(entry.scope, entry.hidden, now)
             ids = tuple(memory.id for memory in hidden)
-            return self._do(
+            return self._apply(
                 hidden, replace(entry, hidden=ids, state="done", due=_later(now, undo_s))
             )
 
     def undo(self, entry: CommandEntry) -> CommandEntry | None:
-        """Take an order back: what it hid comes back, what it made is retired.
-
-        Args:
-            entry: Its row.
+        """Undo a command: what it hid comes back, what it made is retired.
 
         Returns:
-            The row as it is now; None when it is not there any more, or not to be undone.
+            The present row; None when it is gone, or cannot be undone.
         """
         with self._lock:
             now = self._clock()
@@ -148,30 +139,24 @@ class Hiding:
             back = [replace(m, retired_at=None, valid_to=None) for m in found if m]
             in_order = sorted(back, key=lambda memory: (turn_of(memory.id), memory.id))
             made = self._retired(present.scope, present.made, now)
-            return self._do([*in_order, *made], replace(present, state="undone", due=None))
+            return self._apply([*in_order, *made], replace(present, state="undone", due=None))
 
     # ---------------------------------------------------------------- erasing
 
-    def erase_due(self, forget: Callable[[Forget], object]) -> int:
-        """Erase for good what was forgotten by order and is due.
+    @contextmanager
+    def due(self) -> Iterator[dict[int, list[Forget]]]:
+        """List what can no longer be undone and must be erased, by command id.
 
-        Args:
-            forget: Deletes for good; it also cleans the orders' rows, in the same transaction, so
-                that what a crash interrupts is due again.
-
-        Returns:
-            How many orders were finished.
+        Nothing can be undone inside the block. Erasing also cleans the commands' rows, in the same
+        transaction, so that what a crash interrupts is due again.
         """
         with self._lock:
             now = self._clock()
             with self._store.snapshot() as snapshot:
-                due = [e for e in snapshot.commands() if _is_due(e, now)]
-                wishes = [wish for entry in due for wish in _wishes(entry, snapshot)]
-            for wish in wishes:
-                forget(wish)
-            return len(due)
+                due = {e.id: _erasures(e, snapshot) for e in snapshot.commands() if _is_due(e, now)}
+            yield due
 
-    # ---------------------------------------------------------------- small things
+    # ---------------------------------------------------------------- details
 
     def _entry(
         self,
@@ -197,27 +182,27 @@ class Hiding:
         current = (memory for memory in found if memory and memory.retired_at is None)
         return [replace(memory, retired_at=now, valid_to=now) for memory in current]
 
-    def _do(self, memories: list[Memory], entry: CommandEntry) -> CommandEntry:
+    def _apply(self, memories: list[Memory], entry: CommandEntry) -> CommandEntry:
         self._store.apply("command", WriteBatch(memories=tuple(memories), command=entry)).wait(None)
         for memory in memories:
-            self._put(memory)
+            self._index(memory)
         return entry
 
 
 def last_exchange(
     snapshot: Snapshot, scope: str, session: str, before: int, kept: Iterable[int] = ()
 ) -> list[Turn]:
-    """Find what was said last in a session: a person's turns, and the agent's reply to them.
+    """Return the last exchange of a session: a user's turns, and the agent's reply to them.
 
     Args:
         snapshot: The store.
         scope: The session's namespace.
         session: The session.
-        before: Log id of a turn that comes after it.
-        kept: Log ids of asides that count all the same, for what was made from them.
+        before: Log id of a later turn.
+        kept: Log ids of commands that count as turns, because they made something.
 
     Returns:
-        In order; empty when nothing was said.
+        Turns in order; empty when nothing was said.
     """
     counts, found = frozenset(kept), list[Turn]()
     id_ = snapshot.turn_before(scope, session, before)
@@ -241,8 +226,8 @@ def _is_due(entry: CommandEntry, now: datetime) -> bool:
     return entry.state == "done" and entry.due is not None and entry.due <= now
 
 
-def _wishes(entry: CommandEntry, snapshot: Snapshot) -> list[Forget]:
-    """Say what is to be deleted: the turns, with the order's own and its answers, then the rest."""
+def _erasures(entry: CommandEntry, snapshot: Snapshot) -> list[Forget]:
+    """Return what to erase: the turns, with the command's own and its answers, then the rest."""
     answers = [
         turn.id
         for turn in _next(snapshot, entry.turn)
@@ -252,10 +237,12 @@ def _wishes(entry: CommandEntry, snapshot: Snapshot) -> list[Forget]:
     turns = tuple(dict.fromkeys((*entry.turns, *own)))
     chunks = {chunk_id(turn) for turn in turns}
     others = tuple(id_ for id_ in entry.hidden if id_ not in chunks)
-    wishes = [Forget(turns=turns)] if turns else []
-    return [*wishes, Forget(scope=entry.scope, memories=others)] if others else wishes
+    erasures = [Forget(turns=turns)] if turns else []
+    return [*erasures, Forget(scope=entry.scope, memories=others)] if others else erasures
 
 
 def _next(snapshot: Snapshot, turn: int) -> Iterable[Turn]:
-    said = snapshot.turn(turn) if turn else None
-    return () if said is None else snapshot.turns(said.scope, after=turn, upto=turn + ANSWERS)
+    command = snapshot.turn(turn) if turn else None
+    if command is None:
+        return ()
+    return snapshot.turns(command.scope, after=turn, upto=turn + ANSWERS)

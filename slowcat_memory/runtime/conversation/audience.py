@@ -1,8 +1,7 @@
-"""Whose memory is whose: which scope a person's words go to, and which scopes may be read to them.
+"""Maps speakers to scopes: where their words are kept, and what may be recalled for them.
 
-The ids of speakers come from a recogniser, a transport or the application; a voice's owner is not
-checked here. Only those ids that the application names are known. Everything is a value: what is
-decided here is carried out elsewhere.
+Speaker ids come from the STT, a transport or the application; they are not verified here. Only ids
+that the application names are known. Everything here is a pure decision, carried out elsewhere.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,20 +16,20 @@ from slowcat_memory.runtime.namespaces.registry import check_scope
 
 
 class PeopleOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Whose memory is whose, where several people talk to one agent.
+    """Who shares which memory, where several people talk to one agent.
 
     Attributes:
-        scopes: "one": everybody in a conversation shares its ``user_id``. "each": what a person
-            said is theirs alone; who is not known is a guest. Not the default, since it needs a
-            recogniser that tells voices apart.
-        household: A scope that everybody known reads beside their own, "" for none. Nothing is
-            written there in a conversation: only on purpose, as by `slowcat-memory remember`.
-        guest: The scope of people who are not known, with "each". What they say is logged and
-            never indexed, embedded or recalled. What the scope already holds is treated alike.
+        scopes: "one": everybody in a conversation shares its ``user_id``. "each": every known
+            speaker has a scope of their own, others are guests. Not the default, since it needs an
+            STT that tells speakers apart.
+        household: A scope that every known speaker reads beside their own, "" for none. A
+            conversation writes there only on purpose, as does `slowcat-memory remember`.
+        guest: The scope of unknown speakers, with "each". What they say is logged and never
+            indexed, embedded or recalled. What the scope already holds is treated alike.
         guest_hours: Hours until what a guest said is erased: long enough to look up what a visitor
-            said today, and no longer. 0 erases it in the next quiet minute.
-        strip_on_change: With "each", take blocks of other people's memories out of the LLM's
-            context when another person speaks. It costs the LLM's prefix cache once per change.
+            said today, and no longer. 0 erases it at the next idle run.
+        strip_on_change: With "each", remove blocks of other people's memories from the LLM's
+            context when another user speaks. It costs the LLM's prefix cache once per change.
     """
 
     scopes: Literal["one", "each"] = "one"
@@ -41,47 +40,32 @@ class PeopleOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 def guest_scope(options: PeopleOptions) -> str:
-    """Tell which scope is the guests'.
-
-    Args:
-        options: The options.
-
-    Returns:
-        The scope, "" when nobody is a guest.
-    """
+    """Return the guests' scope, "" if there are no guests."""
     return options.guest if options.scopes == "each" else ""
 
 
 def expired(options: PeopleOptions, now: datetime) -> Forget:
-    """Say what of the guests is to be erased.
-
-    Args:
-        options: The options, with "each".
-        now: The time.
-
-    Returns:
-        The wish to forget.
-    """
+    """Return what to forget of the guests, with "each"."""
     return Forget(scope=options.guest, until=now - timedelta(hours=options.guest_hours))
 
 
 class Audience:
-    """The people of one conversation.
+    """The speakers of one conversation.
 
     Attributes:
-        apart: Each has a scope of their own.
-        guest: The guests' scope, "" when nobody is a guest.
+        apart: Each known speaker has a scope of their own.
+        guest: The guests' scope, "" if there are no guests.
     """
 
     def __init__(
         self, options: PeopleOptions, own: str, speakers: Mapping[str, str] | None = None
     ) -> None:
-        """Name the people who are known.
+        """Set the known speakers.
 
         Args:
             options: The rules.
-            own: The conversation's own scope: of those whom nothing tells apart.
-            speakers: Scopes by the recogniser's ids of speakers.
+            own: The conversation's own scope, for speakers without an id.
+            speakers: Scopes by STT speaker id.
 
         Raises:
             ConfigError: A name that cannot be a scope, or a scope that is two things at once.
@@ -94,7 +78,7 @@ class Audience:
         if speakers and not self.apart:
             raise ConfigError(
                 "speakers have scopes of their own, but people.scopes is 'one'",
-                hint="Set [people] scopes = 'each', or give speaker_names to tell names alone",
+                hint="Set [people] scopes = 'each', or pass speaker_names for names alone",
             )
         if self.apart and self._household in {self.guest, *self.people}:
             raise ConfigError(
@@ -108,61 +92,53 @@ class Audience:
 
     @property
     def people(self) -> tuple[str, ...]:
-        """Scopes of everybody known, the conversation's own first."""
+        """Scopes of all known speakers, the conversation's own first."""
         known = (scope for scope in self._speakers.values() if scope != self.guest)
         return tuple(dict.fromkeys((self._own, *known)))
 
     @property
-    def remembered(self) -> tuple[str, ...]:
-        """Every scope that may be recalled from here."""
+    def recallable(self) -> tuple[str, ...]:
+        """Every scope that this conversation may recall."""
         shared = (self._household,) if self._household else ()
         return tuple(dict.fromkeys((*self.people, *shared)))
 
     def scope_of(self, speaker: str) -> str:
-        """Tell whose words these are.
+        """Return the scope of an STT speaker id.
 
         Args:
-            speaker: The recogniser's id, may be empty.
+            speaker: The id, may be empty.
 
         Returns:
-            A scope: the conversation's own when nothing tells who speaks, the guests' when it is
-            nobody known.
+            The conversation's own scope without an id, the guests' for an unknown one.
         """
         if not self.apart or not speaker:
             return self._own
         return self._speakers.get(speaker, self.guest)
 
-    def named(self, person: str) -> str:
-        """Tell whose words these are when the application says who speaks.
-
-        Args:
-            person: A recogniser's id, or the scope of somebody known.
-
-        Returns:
-            A scope.
-        """
+    def named_scope(self, person: str) -> str:
+        """Return the scope of a speaker that the application names: an STT id, or a known scope."""
         return person if self.apart and person in self.people else self.scope_of(person)
 
-    def greeted(self, person: str) -> str:
-        """Tell whose memory may stand in the system instruction, which everybody's turns follow.
+    def greeted_scope(self, person: str) -> str:
+        """Return the scope whose memory may stand in the system instruction, which all turns share.
 
         Args:
-            person: Who is there, as the application says, "" when it does not.
+            person: The user as named by the application, may be empty.
 
         Returns:
-            A scope, "" for nobody's: where people have scopes of their own, and nobody is named.
+            "" where people have scopes of their own, and no user is named.
         """
-        return self.named(person) if person or not self.apart else ""
+        return self.named_scope(person) if person or not self.apart else ""
 
-    def reads(self, scopes: Sequence[str]) -> tuple[str, ...]:
-        """Tell which scopes may be read to those who speak.
+    def readable(self, scopes: Sequence[str]) -> tuple[str, ...]:
+        """Return the scopes that all speakers of a turn may read.
 
         Args:
-            scopes: Of everybody who speaks in one turn.
+            scopes: The speakers'.
 
         Returns:
-            What all of them may read: one's own and the household's to one person, the household's
-            alone to several, nothing where a guest is among them.
+            One speaker's own and the household's; the household's alone for several; none if a
+            guest is among them.
         """
         if self.guest and self.guest in scopes:
             return ()

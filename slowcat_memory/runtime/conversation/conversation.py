@@ -1,200 +1,233 @@
-"""One conversation of several people: to each what they said, and nothing of the others.
+"""One conversation of several users: each turn is logged in its speaker's scope, and only there.
 
-Theory of operation. Each scope has a dialogue of its own, with its own session. A turn's words go
-to the dialogues of those who said them, as they were heard: where several people speak in one turn,
-nobody's words are kept with another's. The agent's reply goes to everybody whom it answers; so what
-is recalled for it is what all of them may read (see ``audience``). Off the record, nothing goes
-anywhere.
+Theory of operation. Each scope has a session of its own. The words of a turn go to the scopes of
+those who said them, as they were heard: where several users speak in one turn, nobody's words are
+kept in another's scope. The agent's reply goes to every scope that it answers; so what is recalled
+for it is what all of them may read (see ``audience``). Off the record, nothing is logged.
+
+The user's half is logged as soon as it is known, the agent's half when it has been spoken; each is
+handed to ``append``, which neither blocks nor waits.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
-from itertools import groupby
+from typing import NamedTuple
 
 from msgspec import Struct
 
-from slowcat_memory.core.query.understand import DialogueTurn
-from slowcat_memory.records import Channel, Turn
+from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.query.follow_up import Said
+from slowcat_memory.core.text.normalize import clean
+from slowcat_memory.records import Channel, Event, Turn
 from slowcat_memory.runtime.conversation.audience import Audience
-from slowcat_memory.runtime.conversation.dialogue import Dialogue
-from slowcat_memory.runtime.conversation.off_record import Record
-from slowcat_memory.runtime.conversation.transcripts import Hearing, covers
+from slowcat_memory.runtime.conversation.off_record import OffRecord
+from slowcat_memory.runtime.conversation.session_tracker import SessionTracker
+from slowcat_memory.runtime.conversation.transcripts import Part, Transcripts, Voice, split
 from slowcat_memory.store import Ack
 
+Append = Callable[[Event], Ack]
+LATEST = 4  # turns of a session that are remembered here; a query looks at two
 
-class Voice(Struct, frozen=True):
-    """Who said something.
+
+class Names(NamedTuple):
+    """Display names.
 
     Attributes:
-        id: As the recogniser or the application calls them, may be empty.
-        scope: Theirs.
+        user: Of a speaker that the STT does not identify.
+        agent: Of the agent.
+        speakers: By STT speaker id.
     """
 
-    id: str
-    scope: str
+    user: str
+    agent: str
+    speakers: Mapping[str, str] = {}
+
+    def of(self, speaker: str) -> str:
+        """Return the display name of an STT speaker id, which may be empty."""
+        name, _ = clean(self.speakers.get(speaker, speaker) or self.user, 64)
+        return name or self.user
 
 
-Part = tuple[Voice, str]
-Share = tuple[str, list[Part], str]  # a scope, what was heard of it, and its words
+class ScopeLog:
+    """One scope's session, and its latest turns."""
+
+    def __init__(self, tracker: SessionTracker, append: Append) -> None:
+        """Start with no turn.
+
+        Args:
+            tracker: Decides which session an utterance belongs to.
+            append: Logs an event, and returns it numbered.
+        """
+        self.tracker, self._append = tracker, append
+        self._latest: deque[Turn] = deque(maxlen=LATEST)
+
+    def append(self, events: Iterable[Event]) -> Ack | None:
+        """Log events; return the ack of the last one."""
+        ack = None
+        for event in events:
+            ack = self._append(event)
+            if isinstance(ack.event, Turn):
+                if not ack.event.aside:
+                    self._latest.append(ack.event)
+            elif ack.event and ack.event.kind == "start":
+                self._latest.clear()
+        return ack
+
+    def before(self, turn: Turn | None) -> list[Said]:
+        """Return the two latest turns before one, oldest first.
+
+        Args:
+            turn: The present turn; None if it is not logged yet.
+
+        Returns:
+            Fewer at the beginning of a session.
+        """
+        if turn is None and not self.tracker.session:
+            return []
+        earlier = [said for said in self._latest if turn is None or said.id < turn.id]
+        return [Said(said.text, said.at, chunk_id(said.id)) for said in earlier[-2:]]
+
+    def forget(self, turns: Collection[int]) -> None:
+        """Drop forgotten turns."""
+        kept = [turn for turn in self._latest if turn.id not in turns]
+        self._latest = deque(kept, maxlen=LATEST)
 
 
-class Asked(Struct, frozen=True):
-    """What the agent answers.
+class Exchange(Struct):
+    """A user turn, and what the agent's reply to it needs.
 
     Attributes:
-        scopes: Of those who spoke, the last one last.
+        scopes: Of its speakers, the last speaker's last.
         kept: It was said on the record.
+        turns: What was logged of it, the latest turn by scope.
+        tools: Names of the tools that the agent has called since.
     """
 
     scopes: tuple[str, ...]
     kept: bool = True
+    turns: dict[str, Turn] = {}
+    tools: list[str] = []
 
 
 class Conversation:
-    """Routes what is said to the dialogues of those who said it."""
+    """Logs what is said in the scopes of those who said it. Use it on the event loop."""
 
     def __init__(
         self,
         audience: Audience,
-        dialogues: Mapping[str, Dialogue],
-        record: Record,
+        trackers: Iterable[SessionTracker],
+        append: Append,
+        names: Names,
+        off_record: OffRecord,
         clock: Callable[[], datetime],
     ) -> None:
         """Start a conversation.
 
         Args:
-            audience: The people.
-            dialogues: One for each scope that the audience names, guests included.
-            record: Whether what is said is kept.
-            clock: The time, aware.
+            audience: Maps speakers to scopes.
+            trackers: One for each scope of the audience, guests included.
+            append: Logs an event, and returns it numbered. Must neither block nor wait.
+            names: Display names.
+            off_record: Whether what is said is kept.
+            clock: Returns the time, aware.
         """
-        self.record = record
-        self._audience, self._dialogues, self._clock = audience, dialogues, clock
-        self._heard: Hearing[Voice] = Hearing()
-        self._unkept: Hearing[Voice] = Hearing()  # what was heard off the record
-        self._person = ""  # who speaks, as the application says
-        self._asked = Asked((audience.scope_of(""),))
-        self._answering: Asked | None = None
+        self.off_record = off_record
+        self._audience, self._names, self._clock = audience, names, clock
+        self._logs = {tracker.scope: ScopeLog(tracker, append) for tracker in trackers}
+        self._transcripts = Transcripts()
+        self._speaker = ""  # the current speaker, as set by the application
+        self._exchange = Exchange((audience.scope_of(""),))
+        self._answering: Exchange | None = None  # what the agent's present reply answers
 
     @property
     def scopes(self) -> tuple[str, ...]:
-        """Whom the agent answers: the scopes of those who spoke last."""
-        return self._asked.scopes
+        """Scopes of the speakers of the latest user turn, the last speaker's last."""
+        return self._exchange.scopes
 
     @property
     def user_turn(self) -> Turn | None:
-        """The turn that the agent answers, None before the first one that was kept."""
-        return self._last.user_turn if self._asked.kept else None
+        """The latest user turn; None before the first, and if it was not kept."""
+        return self._exchange.turns.get(self.scopes[-1])
 
     @property
     def uses_tools(self) -> bool:
-        """Whether the agent has called a tool since the person's turn."""
-        return self._last.uses_tools
+        """Whether the agent has called a tool since the user's turn."""
+        return bool(self._exchange.tools)
 
-    @property
-    def _last(self) -> Dialogue:
-        return self._dialogues[self._asked.scopes[-1]]
-
-    def before(self, turn: Turn | None) -> list[DialogueTurn]:
-        """List what was said last in the session of who asks, oldest first.
+    def before(self, turn: Turn | None) -> list[Said]:
+        """Return the turns before the present one, oldest first.
 
         Args:
-            turn: The turn at hand, which is left out.
+            turn: The present turn, None if it was not logged.
 
         Returns:
-            Two turns at most; none where several people ask, who have no dialogue in common.
+            Two turns at most; none for several speakers, who have no session in common.
         """
-        return self._last.before(turn) if len(self.scopes) == 1 else []
+        return self._logs[self.scopes[-1]].before(turn) if len(self.scopes) == 1 else []
+
+    def before_next(self, scope: str) -> list[Said]:
+        """Return the two latest turns of a scope whose user is about to speak, oldest first."""
+        return self._logs[scope].before(None)
 
     def forget(self, turns: Collection[int]) -> None:
-        """Lend no words of forgotten turns to what is asked next.
+        """Drop forgotten turns, so that they lend no words to the next query.
 
         Args:
             turns: Their log ids.
         """
-        for dialogue in self._dialogues.values():
-            dialogue.forget(turns)
-
-    def before_next(self, scope: str) -> list[DialogueTurn]:
-        """List what was said last in the session of who is about to ask, oldest first.
-
-        Args:
-            scope: Theirs.
-
-        Returns:
-            Two turns at most.
-        """
-        return self._dialogues[scope].before(None)
+        for log in self._logs.values():
+            log.forget(turns)
 
     def scope_of(self, speaker: str) -> str:
-        """Tell whose words these are.
-
-        Args:
-            speaker: The recogniser's id, may be empty.
-
-        Returns:
-            Their scope.
-        """
+        """Return the scope of an STT speaker id, unless the application has set the speaker."""
         return self._voice(speaker).scope
 
-    def speaker(self, person: str) -> None:
-        """Take the application's word for who speaks from now on.
+    def set_speaker(self, speaker: str) -> None:
+        """Set the current speaker.
 
         Args:
-            person: A recogniser's id or the scope of somebody known; "" for what the frames say.
+            speaker: An STT speaker id or a known scope; "" to go by the transcripts.
         """
-        self._person = person
-
-    def heard(self, speaker: str, words: str) -> None:
-        """Note who said a part of the turn that is being spoken.
-
-        Args:
-            speaker: The recogniser's id, may be empty.
-            words: A final transcript.
-        """
-        self.record.touch(self._clock())
-        (self._unkept if self.record.off else self._heard).add(self._voice(speaker), words)
+        self._speaker = speaker
 
     def _voice(self, speaker: str) -> Voice:
-        if self._person:
-            return Voice(self._person, self._audience.named(self._person))
-        return Voice(speaker, self._audience.scope_of(speaker))
+        if self._speaker:
+            return Voice(self._audience.named_scope(self._speaker), self._names.of(self._speaker))
+        return Voice(self._audience.scope_of(speaker), self._names.of(speaker))
+
+    def heard(self, speaker: str, words: str) -> None:
+        """Add a final transcript of the turn that is being spoken.
+
+        Args:
+            speaker: STT speaker id, may be empty.
+            words: The text.
+        """
+        self.off_record.touch(self._clock())
+        self._transcripts.add(self._voice(speaker), words, off_record=self.off_record.off)
 
     def was_heard(self, text: str) -> bool:
-        """Tell whether these words were heard since the last turn.
-
-        Args:
-            text: A turn's words.
-        """
-        return bool(self._heard.inside(text) or self._unkept.inside(text))
+        """Return whether a part of this text was heard since the last turn."""
+        return self._transcripts.any_in(text)
 
     def touch(self, now: datetime) -> None:
-        """Note that somebody speaks, so that the session of who spoke last is not silent.
-
-        Args:
-            now: When.
-        """
-        self.record.touch(now)
+        """Keep the sessions of the latest speakers open: somebody speaks."""
+        self.off_record.touch(now)
         for scope in self.scopes:
-            self._dialogues[scope].tracker.touch(now)
+            self._logs[scope].tracker.touch(now)
 
-    def who_says(self, text: str, channel: Channel | None = None) -> tuple[str, ...]:
-        """Tell whose a turn is that may yet be withdrawn; it is not taken.
+    def scopes_of(self, text: str, channel: Channel | None = None) -> tuple[str, ...]:
+        """Return the scopes of a turn that may yet be withdrawn, without logging it.
 
         Args:
             text: The whole turn's words.
             channel: As in ``user_said``.
 
         Returns:
-            Their scopes, the last one last.
+            Scopes, the last speaker's last.
         """
-        heard, unkept = self._around(text, channel)
-        return _scopes(self._shares(text, [*unkept, *heard]))
-
-    def _around(self, text: str, channel: Channel | None) -> tuple[list[Part], list[Part]]:
-        """Find what was heard of a turn, on and off the record."""
-        heard = self._heard.around(text, channel)
-        return heard, [] if covers(heard, text) else self._unkept.around(text, channel)
+        heard = self._transcripts.of_turn(text, channel)
+        return _scopes(split(text, heard, self._voice("")))
 
     def user_said(
         self,
@@ -204,60 +237,49 @@ class Conversation:
         aside: bool = False,
         keep: bool = True,
     ) -> list[Turn]:
-        """Log a person's turn, each part with whose it is.
+        """Log a user turn, each part in its speaker's scope.
 
         Args:
             text: The whole turn's words.
             channel: Spoken or typed; None for spoken if its words were heard.
-            aside: It is said to the memory itself; so is what the agent replies to it.
-            keep: False for words that ask not to be kept, on the record as they may be.
+            aside: It is a voice command; so is the agent's reply to it.
+            keep: False for words that must not be logged, even on the record.
 
         Returns:
-            The turns, numbered, the last one being what the agent replies to; none when there was
+            The numbered turns, the last one being what the agent replies to; none when there was
             nothing to log, or nothing of it is to be kept.
         """
-        self.record.touch(self._clock())
-        heard, unkept = self._around(text, channel)
-        self._unkept.clear()
-        self._heard.take(text, channel)
-        shares = self._shares(text, [*unkept, *heard])
-        self._asked = Asked(_scopes(shares), kept=keep and not (self.record.off or unkept))
+        now = self._clock()
+        self.off_record.touch(now)
+        heard = self._transcripts.of_turn(text, channel)
+        self._transcripts.discard(heard)
+        off = self.off_record.off or any(transcript.off_record for transcript in heard)
+        parts = split(text, heard, self._voice(""))
+        self._exchange = Exchange(_scopes(parts), kept=keep and not off)
         turns: list[Turn] = []
-        for scope, parts, words in shares if self._asked.kept else ():
-            dialogue = self._dialogues[scope]
-            for voice, part in parts:
-                dialogue.heard(voice.id, part)
-            how: Channel = channel or ("voice" if heard else "text")
-            turns += dialogue.user_said(words, how, aside=aside)
+        for scope, speaker, words in parts if self._exchange.kept else ():
+            kept, cut = clean(words)
+            log, how = self._logs[scope], channel or ("voice" if heard else "text")
+            if not kept:
+                continue
+            ack = log.append(
+                log.tracker.user_said(kept, speaker, now, channel=how, cut=cut, aside=aside)
+            )
+            if ack and isinstance(ack.event, Turn):
+                self._exchange.turns[scope] = ack.event
+                turns.append(ack.event)
         return turns
 
-    def _shares(self, text: str, heard: list[Part]) -> list[Share]:
-        """Divide a turn by whose it is: whole if it is one scope's, else as it was heard."""
-        runs = [(scope, [*parts]) for scope, parts in groupby(heard, lambda part: part[0].scope)]
-        if len({scope for scope, _ in runs}) > 1:
-            return [(scope, parts, " ".join(words for _, words in parts)) for scope, parts in runs]
-        if heard:
-            return [(runs[0][0], heard, text)]
-        typed = self._voice("")
-        return [(typed.scope, [(typed, text)] if typed.id else [], text)]
-
     def tool_called(self, name: str) -> None:
-        """Note that the agent calls a tool.
-
-        Args:
-            name: The tool's.
-        """
-        for scope in self.scopes:
-            self._dialogues[scope].tool_called(name)
+        """Add a tool that the agent called to its reply."""
+        self._exchange.tools.append(name)
 
     def agent_begins(self) -> None:
-        """Note that what the agent says next answers the turn of now, whatever is said meanwhile."""
+        """Bind the agent's reply to the present turn, whatever is said until it ends."""
         self._answering = self._present()
-        for scope in self.scopes:
-            self._dialogues[scope].agent_begins()
 
     def agent_said(self, text: str, *, interrupted: bool) -> tuple[Turn | None, Ack] | None:
-        """Log what the agent spoke, with everybody whom it answers.
+        """Log what the agent spoke, in every scope that it answers.
 
         Args:
             text: The words that were spoken.
@@ -267,37 +289,53 @@ class Conversation:
             The turn that it answers, None when it spoke first, and the ack of its own; None when
             nothing was spoken, or it is not to be kept.
         """
-        self.record.touch(self._clock())
+        now = self._clock()
+        self.off_record.touch(now)
         answered = self._answering or self._present()
         self._answering = None
-        if not answered.kept or self.record.off:
+        kept, cut = clean(text)
+        if not (kept and answered.kept) or self.off_record.off:
             return None
-        said = [
-            self._dialogues[scope].agent_said(text, interrupted=interrupted)
-            for scope in answered.scopes
-        ]
-        return said[-1]
+        for scope in answered.scopes:
+            asked, log = answered.turns.get(scope), self._logs[scope]
+            events = log.tracker.agent_said(
+                kept,
+                self._names.agent,
+                now,
+                reply_to=asked.id if asked else 0,
+                interrupted=interrupted,
+                tools=tuple(answered.tools),
+                channel=asked.channel if asked else "voice",
+                cut=cut,
+                aside=asked.aside if asked else False,
+            )
+            ack = log.append(events)
+        return (asked, ack) if ack else None
 
-    def _present(self) -> Asked:
-        return Asked(self._asked.scopes, self._asked.kept and not self.record.off)
+    def _present(self) -> Exchange:
+        """Return the present exchange; it shares its turns and tools with it."""
+        now = self._exchange
+        return Exchange(now.scopes, now.kept and not self.off_record.off, now.turns, now.tools)
 
     def disconnected(self, reason: str = "disconnect") -> None:
-        """The line dropped: end everybody's session, which may be resumed.
+        """End every session because the line dropped; they may be resumed.
 
         Args:
             reason: "disconnect" or "close".
         """
-        self.record.disconnected(self._clock())
-        for dialogue in self._dialogues.values():
-            dialogue.disconnected(reason)
+        now = self._clock()
+        self.off_record.disconnected(now)
+        for log in self._logs.values():
+            log.append(log.tracker.disconnected(now, reason))
 
     def tick(self) -> None:
-        """Time passed: end the sessions that have been silent for long enough."""
-        self.record.tick(self._clock())
-        for dialogue in self._dialogues.values():
-            dialogue.tick()
+        """End the sessions that have been silent for long enough."""
+        now = self._clock()
+        self.off_record.tick(now)
+        for log in self._logs.values():
+            log.append(log.tracker.tick(now))
 
 
-def _scopes(shares: list[Share]) -> tuple[str, ...]:
-    """List whose a turn is, each scope once, the last speaker's last."""
-    return tuple(dict.fromkeys(scope for scope, _, _ in reversed(shares)))[::-1]
+def _scopes(parts: Iterable[Part]) -> tuple[str, ...]:
+    """Return the scopes of parts, each once, the last speaker's last."""
+    return tuple(dict.fromkeys(part.scope for part in reversed(list(parts))))[::-1]

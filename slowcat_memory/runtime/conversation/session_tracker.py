@@ -15,9 +15,9 @@ events; it never sleeps, reads a clock, or writes.
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from slowcat_memory.records import Channel, Event, Session, SessionEdge, Turn
 
@@ -29,12 +29,14 @@ class SessionOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """When a session ends.
 
     Attributes:
-        silence_s: Seconds without speech after which a session ends.
-        resume_grace_s: Seconds within which a line that comes back goes on with its session.
+        silence_s: Seconds without speech after which a session ends. Lower it where several people
+            talk to one device in turn.
+        resume_grace_s: Seconds within which a line that comes back resumes its session; 0 never
+            resumes.
     """
 
-    silence_s: float = 300.0
-    resume_grace_s: float = 300.0
+    silence_s: Annotated[float, Meta(gt=0)] = 300.0
+    resume_grace_s: Annotated[float, Meta(ge=0)] = 300.0
 
 
 class SessionTracker:
@@ -50,12 +52,12 @@ class SessionTracker:
         """Start without a session.
 
         Args:
-            scope: The namespace of the conversation.
+            scope: The namespace of the sessions.
             new_id: Makes a session's id from its start.
             options: The two timeouts.
             previous: The scope's latest session, which may be resumed.
         """
-        self._scope, self._new_id, self._options = scope, new_id, options
+        self.scope, self._new_id, self._options = scope, new_id, options
         self._state: State = "idle"
         self._session = ""
         self._last: datetime | None = None
@@ -76,31 +78,35 @@ class SessionTracker:
         return self._last + timedelta(seconds=self._options.silence_s)
 
     def touch(self, now: datetime) -> None:
-        """Note that somebody speaks, so that the session is not silent.
-
-        Args:
-            now: When.
-        """
+        """Keep the session open: somebody speaks."""
         if self._state == "open" and self._last is not None:
             self._last = max(self._last, now)
 
     def user_said(
-        self, text: str, speaker: str, now: datetime, *, channel: Channel = "voice", cut: int = 0
+        self,
+        text: str,
+        speaker: str,
+        now: datetime,
+        *,
+        channel: Channel = "voice",
+        cut: int = 0,
+        aside: bool = False,
     ) -> list[Event]:
-        """A person's half of an exchange.
+        """Make the events of a user's half of an exchange.
 
         Args:
-            text: What was said, clean.
-            speaker: Who said it.
-            now: When.
+            text: The words, clean.
+            speaker: Display name.
+            now: The time.
             channel: Spoken or typed.
             cut: Characters that were too many to keep.
+            aside: It is a voice command.
 
         Returns:
             The events to append: the turn, last, and what opens its session before it.
         """
         edges = self._opened(now)
-        turn = self._turn(text, speaker, "user", now, channel=channel, cut=cut)
+        turn = self._turn(text, speaker, "user", now, channel=channel, cut=cut, aside=aside)
         return [*edges, turn]
 
     def agent_said(
@@ -114,21 +120,23 @@ class SessionTracker:
         tools: tuple[str, ...] = (),
         channel: Channel = "voice",
         cut: int = 0,
+        aside: bool = False,
     ) -> list[Event]:
-        """The agent's half of an exchange, as far as it was spoken.
+        """Make the events of the agent's half of an exchange, as far as it was spoken.
 
         Args:
-            text: What was spoken, clean.
+            text: The spoken words, clean.
             speaker: The agent's name.
-            now: When.
+            now: The time.
             reply_to: Log id of the user's half, 0 for a greeting.
             interrupted: The user cut it off.
             tools: Names of the tools that it used.
             channel: Spoken or typed.
             cut: Characters that were too many to keep.
+            aside: It answers a voice command.
 
         Returns:
-            The events to append.
+            The events to append: the turn, last, and what opens its session before it.
         """
         edges = self._opened(now)
         turn = self._turn(
@@ -141,20 +149,18 @@ class SessionTracker:
             tools=tools,
             channel=channel,
             cut=cut,
+            aside=aside,
         )
         return [*edges, turn]
 
     def disconnected(self, now: datetime, reason: str = "disconnect") -> list[Event]:
-        """The line dropped, or the application closed it.
+        """Return the end of the session, if one is open: the line dropped, or was closed.
 
         Args:
-            now: When.
+            now: The time.
             reason: "disconnect" or "close".
-
-        Returns:
-            The session's end, if one was open.
         """
-        if edges := self.tick(now):  # nobody was there any more
+        if edges := self.tick(now):  # a silence had ended it before
             return edges
         if self._state != "open":
             return []
@@ -162,14 +168,7 @@ class SessionTracker:
         return [self._edge("end", now, reason)]
 
     def tick(self, now: datetime) -> list[Event]:
-        """Time passed.
-
-        Args:
-            now: The time.
-
-        Returns:
-            The session's end, if the silence was long enough.
-        """
+        """Return the end of the session, if the silence was long enough."""
         due = self.due
         if due is None or now < due:
             return []
@@ -192,14 +191,14 @@ class SessionTracker:
         self, kind: Literal["start", "end", "resume"], now: datetime, reason: str = ""
     ) -> SessionEdge:
         return SessionEdge(
-            session=self._session, scope=self._scope, kind=kind, at=now, reason=reason
+            session=self._session, scope=self.scope, kind=kind, at=now, reason=reason
         )
 
     def _turn(self, text: str, speaker: str, role: str, now: datetime, **more: object) -> Turn:
         self.touch(now)
         return Turn(
             session=self._session,
-            scope=self._scope,
+            scope=self.scope,
             speaker=speaker,
             role=role,  # type: ignore[arg-type]
             text=text,

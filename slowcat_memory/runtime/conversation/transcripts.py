@@ -1,101 +1,158 @@
-"""What was heard and is not yet part of a turn: final transcripts, with who said them."""
+"""Final transcripts that wait for their turn, and how a turn is divided among its speakers."""
 
 from collections import deque
-from collections.abc import Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from msgspec import Struct
 
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.records import Channel
 
-HEARD = 256  # transcripts that may wait for the turn they belong to; muted ones wait in vain
-Speaker = TypeVar("Speaker")
+WAITING = 256  # transcripts that may wait for the turn they belong to; muted ones wait in vain
 
 
-class Hearing(Generic[Speaker]):
-    """Transcripts in the order in which they came, each with whatever says who spoke."""
+class Voice(Struct, frozen=True):
+    """A speaker.
+
+    Attributes:
+        scope: Where their words are kept.
+        name: Display name.
+    """
+
+    scope: str
+    name: str
+
+
+class Transcript(Struct, frozen=True):
+    """A final transcript.
+
+    Attributes:
+        voice: The speaker.
+        words: The text.
+        mark: Its fingerprint; "" for a text without words.
+        off_record: It was heard off the record.
+    """
+
+    voice: Voice
+    words: str
+    mark: str
+    off_record: bool = False
+
+
+class Part(NamedTuple):
+    """Words of one turn that are one scope's.
+
+    Attributes:
+        scope: Where they are kept.
+        speaker: Display name; "Anna and Ben" if the words of two cannot be told apart.
+        words: The text.
+    """
+
+    scope: str
+    speaker: str
+    words: str
+
+
+class Transcripts:
+    """Transcripts in the order in which they came."""
 
     def __init__(self) -> None:
-        """Start with nothing heard."""
-        self._heard: deque[tuple[Speaker, str]] = deque(maxlen=HEARD)
+        """Start empty."""
+        self._waiting: deque[Transcript] = deque(maxlen=WAITING)
 
-    def add(self, speaker: Speaker, words: str) -> None:
-        """Note a transcript.
+    def __len__(self) -> int:
+        return len(self._waiting)
 
-        Args:
-            speaker: Who said it.
-            words: A final transcript.
-        """
-        self._heard.append((speaker, words))
+    def add(self, voice: Voice, words: str, *, off_record: bool = False) -> None:
+        """Add a final transcript."""
+        self._waiting.append(Transcript(voice, words, fingerprint(words), off_record))
 
-    def inside(self, text: str) -> list[tuple[Speaker, str]]:
-        """Find what was heard of a turn; what is not in its words was muted, or is another's.
+    def any_in(self, text: str) -> bool:
+        """Return whether any of them is part of a text."""
+        return bool(_inside(self._waiting, fingerprint(text)))
 
-        Args:
-            text: The turn's words.
+    def of_turn(self, text: str, channel: Channel | None) -> list[Transcript]:
+        """Return everything that may be part of a turn.
 
-        Returns:
-            Its parts, in order.
-        """
-        whole = fingerprint(text)
-        marks = ((part, fingerprint(part[1])) for part in self._heard)
-        return [part for part, mark in marks if mark and mark in whole]
-
-    def parts(self, text: str, channel: Channel | None) -> list[tuple[Speaker, str]]:
-        """Find what was heard of a turn.
+        Transcripts that are not in the turn's words were muted, or belong to another turn, unless
+        the aggregator has rewritten the words: then all that was heard may be part of it.
 
         Args:
             text: The turn's words.
-            channel: "voice" for words that were spoken, however they were rewritten.
+            channel: "voice" for words that were spoken, however they were rewritten; None if
+                unknown.
 
         Returns:
-            Its parts, in order; none for a turn that was typed.
+            Those heard off the record, then the others; none for a typed turn.
         """
         if channel == "text":
             return []  # what was heard belongs to a turn that is being spoken
-        return self.inside(text) or (list(self._heard) if channel == "voice" else [])
+        mark = fingerprint(text)
+        kept = _of(mark, [one for one in self._waiting if not one.off_record], channel)
+        if _joined(kept) == mark:
+            return kept
+        return _of(mark, [one for one in self._waiting if one.off_record], channel) + kept
 
-    def around(self, text: str, channel: Channel | None) -> list[tuple[Speaker, str]]:
-        """Find everybody who may have said a part of a turn.
-
-        Args:
-            text: The turn's words.
-            channel: As in ``parts``.
-
-        Returns:
-            Its parts, in order; all that was heard where they are not all of its words, since the
-            aggregator has rewritten some.
-        """
-        parts = self.parts(text, channel)
-        return parts if not parts or covers(parts, text) else list(self._heard)
-
-    def take(self, text: str, channel: Channel | None) -> list[tuple[Speaker, str]]:
-        """Find what was heard of a turn, and wait for the next one.
+    def discard(self, taken: Sequence[Transcript]) -> None:
+        """Forget what was heard up to a turn.
 
         Args:
-            text: The turn's words.
-            channel: As in ``parts``.
-
-        Returns:
-            Its parts, in order.
+            taken: From ``of_turn``. If none of it was on the record, the others still wait.
         """
-        heard = self.parts(text, channel)
-        if heard:
-            self._heard.clear()
-        return heard
-
-    def clear(self) -> None:
-        """Forget what was heard."""
-        self._heard.clear()
+        wait = all(one.off_record for one in taken)
+        waiting = [one for one in self._waiting if wait and not one.off_record]
+        self._waiting = deque(waiting, maxlen=WAITING)
 
 
-def covers(parts: Sequence[tuple[Any, str]], text: str) -> bool:
-    """Tell whether parts are all of a turn.
+def split(text: str, heard: Sequence[Transcript], typed: Voice) -> list[Part]:
+    """Divide a turn by scope and speaker.
+
+    Where several scopes speak, each keeps its words as they were heard; else the turn's own words
+    are kept, divided by speaker if the transcripts cover them.
 
     Args:
-        parts: What was heard.
         text: The turn's words.
+        heard: From ``Transcripts.of_turn``.
+        typed: The author of a turn of which nothing was heard.
 
     Returns:
-        Whether their words, in order, are its words.
+        At least one part, in order.
     """
-    return fingerprint(" ".join(words for _, words in parts)) == fingerprint(text)
+    if not heard:
+        return [Part(typed.scope, typed.name, text)]
+    runs = [list(run) for _, run in groupby(heard, key=lambda one: one.voice.scope)]
+    if len({run[0].voice.scope for run in runs}) == 1:
+        return _by_speaker(text, heard)
+    return [part for run in runs for part in _by_speaker(_words(run), run)]
+
+
+def _by_speaker(text: str, heard: Sequence[Transcript]) -> list[Part]:
+    """Divide words of one scope."""
+    mark, scope = fingerprint(text), heard[0].voice.scope
+    heard = _inside(heard, mark) or heard
+    names = list(dict.fromkeys(one.voice.name for one in heard))
+    if len(names) > 1 and _joined(heard) == mark:
+        runs = groupby(heard, key=lambda one: one.voice.name)
+        return [Part(scope, name, _words(run)) for name, run in runs]
+    return [Part(scope, " and ".join(names), text)]
+
+
+def _of(mark: str, heard: list[Transcript], channel: Channel | None) -> list[Transcript]:
+    inside = _inside(heard, mark)
+    if inside and _joined(inside) == mark:
+        return inside
+    return heard if inside or channel == "voice" else []
+
+
+def _inside(heard: Iterable[Transcript], mark: str) -> list[Transcript]:
+    return [one for one in heard if one.mark and one.mark in mark]
+
+
+def _joined(heard: Sequence[Transcript]) -> str:
+    return fingerprint(_words(heard))
+
+
+def _words(heard: Iterable[Transcript]) -> str:
+    return " ".join(one.words for one in heard)

@@ -1,4 +1,4 @@
-"""What an agent is told before a session: gathered from the store, and the same all through it."""
+"""The context of a session for the system instruction: from the store, the same all through it."""
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, tzinfo
@@ -14,7 +14,7 @@ from slowcat_memory.store import Store
 
 
 class Heads:
-    """Writes the heads of sessions."""
+    """Renders the context of sessions."""
 
     def __init__(
         self,
@@ -26,16 +26,15 @@ class Heads:
         user_name: str,
         language: str = "english",
     ) -> None:
-        """Wire the parts.
+        """Set the sources.
 
         Args:
-            store: What is known.
+            store: Memories and sessions.
             icebreakers: The queues.
             zone: The user's time zone.
-            clock: The time, aware.
-            options: What to say.
-            user_name: What the user is called.
-            language: Of the preamble, as in ``language_of``.
+            clock: Returns the time, aware.
+            options: What to include.
+            user_name: The user's display name.
         """
         self._store, self._icebreakers, self._zone = store, icebreakers, zone
         self._clock, self._options, self._user_name = clock, options, user_name
@@ -43,11 +42,11 @@ class Heads:
         self._asked: dict[str, tuple[int, datetime]] = {}  # by scope: talks before, and when
 
     def write(self, scope: str, *, local: bool = False) -> str:
-        """Write the head of the scope's next session, or of the one that goes on.
+        """Render the context of the scope's next session, or of the present one.
 
         Args:
-            scope: The scope.
-            local: Whether it stays on this machine: else what is local-only is left out.
+            scope: The namespace.
+            local: It stays on this machine; if not, local-only memories are left out.
 
         Returns:
             A few lines, "" when there is nothing to say.
@@ -74,7 +73,7 @@ class Heads:
         return session_preamble(start, self._zone, self._options, self._language)
 
     def _moment(self, scope: str, sessions: Sequence[Session], talks: int) -> datetime:
-        """Tell when the session begins, or when its head was first asked for, shortly before."""
+        """Return when the session begins, or when its context was first rendered, shortly before."""
         going = [session.started for session in sessions if session.ended is None]
         begins = max(going) if going else self._clock()
         known, at = self._asked.get(scope, (-1, begins))
@@ -85,18 +84,15 @@ class Heads:
 
 
 def standing(memories: Iterable[Memory], moment: datetime, going: bool) -> list[Memory]:
-    """Keep what was not superseded before a session began.
+    """Return the memories that were not superseded before a session began, in their order.
 
-    What idle work supersedes while it goes on stands until its end; what a person takes back goes
-    at once.
+    What idle work supersedes during the session stays until its end; what a user retires goes at
+    once.
 
     Args:
         memories: Of the scope.
         moment: When the session began.
-        going: Whether it goes on.
-
-    Returns:
-        Those that hold for the head, in their order.
+        going: It has not ended.
     """
     known = list(memories)
     newer = {(m.kind, m.recorded_at) for m in known if m.made or family(m.kind) == BLOCK}
@@ -108,15 +104,15 @@ def standing(memories: Iterable[Memory], moment: datetime, going: bool) -> list[
 
 
 def _is_due(memory: Memory, moment: datetime, going: bool) -> bool:
-    """Tell whether a memory belongs into the head; what was noted since waits for the next one.
+    """Return whether a memory is included; one recorded since waits for the next session.
 
-    What is pinned does not wait: a person who pins something in a session wants it at once.
+    A pinned one does not wait: a user who pins something in a session wants it at once.
     """
     return memory.pinned or not going or (memory.recorded_at or memory.valid_from) <= moment
 
 
 def _summary(memories: Iterable[Memory], session: Session | None) -> Memory | None:
-    """Find the summary of a session: made of its turns, or for want of those, of its time."""
+    """Return the summary of a session: made of its turns or, without sources, of its time."""
     if session is None:
         return None
     found = [m for m in memories if m.kind == SESSION_SUMMARY and _is_of(m, session)]

@@ -1,9 +1,9 @@
 """The queue of icebreakers of each scope, in the store.
 
-Theory of operation. An application, or a job, pushes; the head of the next session takes one. That
-one is retired, and which session took it is written down with it, in the same transaction and
-before anybody sees its text: a crash may cost an icebreaker, and never says one twice. A session
-has no name before somebody speaks in it, so it is known by the session that ended before it.
+Theory of operation. An application, or a job, pushes; the context of the next session takes one. It
+is retired, and the session that took it is recorded with it, in the same transaction and before its
+text is used: a crash may cost an icebreaker, and never repeats one. A session has no id before
+somebody speaks in it, so it is identified by the session that ended before it.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ from slowcat_memory.records import Cursor, Memory, Session, WriteBatch
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.store import Snapshot, Store
 
-HOLD = timedelta(hours=1)  # between an application asking for the head and somebody speaking
+HOLD = timedelta(hours=1)  # between session_context and the first words
 WRITTEN_S = 5.0
 
 
@@ -42,10 +42,9 @@ class Taken(Struct, frozen=True):
     """Which session took which icebreaker.
 
     Attributes:
-        memory: The icebreaker's id, "" once that session is over: one that goes on after a dropped
-            line has had it, too.
+        memory: The icebreaker's id, "" once that session is over: one that is resumed has had it.
         after: The session that had ended last by then, "" for none.
-        at: When.
+        at: When it was taken.
     """
 
     memory: str
@@ -64,14 +63,14 @@ class Icebreakers:
         options: IcebreakerOptions,
         user_name: str,
     ) -> None:
-        """Wire the parts.
+        """Set the store and the rules.
 
         Args:
-            store: Where they are kept.
+            store: Holds the queues.
             zone: The user's time zone.
-            clock: The time, aware.
+            clock: Returns the time, aware.
             options: When one may be used.
-            user_name: Whom they are about.
+            user_name: The user's display name.
         """
         self._store, self._zone, self._clock = store, zone, clock
         self._options, self._user_name = options, user_name
@@ -86,22 +85,22 @@ class Icebreakers:
         expires: datetime | None = None,
         quiet: bool = True,
     ) -> Memory | None:
-        """Put something into the queue. Blocks until it is durable.
+        """Add an icebreaker to the queue. Blocks until it is durable.
 
         Args:
-            scope: Whose agent is to bring it up.
-            text: What, for the LLM to say in its own words.
+            scope: The namespace.
+            text: The subject, for the LLM to say in its own words.
             priority: 0 to 1; the highest is used first.
             expires: When it is no longer worth saying; None for as configured.
-            quiet: Whether it keeps the quiet hours.
+            quiet: Keep it during the quiet hours.
 
         Returns:
-            The memory; None when it is not taken: the same was used or dropped, and has not
-            expired since, or as many as may wait matter more.
+            The memory; None when it is not taken: the same one was used or dropped, and has not
+            expired since, or the queue is full of higher priorities.
 
         Raises:
-            ValueError: There is no text, the priority is none, or it has expired already.
-            ConfigError: That is not a scope's name.
+            ValueError: The text is empty, the priority out of range, or it has expired already.
+            ConfigError: The scope has no valid name.
             StoreError: It cannot be saved.
         """
         now = self._clock()
@@ -134,7 +133,7 @@ class Icebreakers:
         if not kept:
             raise ValueError("an icebreaker needs a text")
         if not 0 <= priority <= 1:
-            raise ValueError(f"a priority lies between 0 and 1, and {priority} does not")
+            raise ValueError(f"the priority must be between 0 and 1, not {priority}")
         expires = expires or now + timedelta(days=self._options.expire_days)
         if expires <= now:
             raise ValueError("the icebreaker has expired already")
@@ -153,26 +152,14 @@ class Icebreakers:
         )
 
     def waiting(self, scope: str) -> list[Memory]:
-        """List what waits.
-
-        Args:
-            scope: Whose.
-
-        Returns:
-            Icebreakers, the one to be used first in front.
-        """
+        """Return the icebreakers in the queue, the one to be used first in front."""
         with self._store.snapshot() as snapshot:
             return waiting(_all(snapshot, scope), self._clock())
 
     def drop(self, scope: str, ids: Iterable[str]) -> list[Memory]:
-        """Take icebreakers out of the queue. Blocks until that is durable.
+        """Remove icebreakers from the queue, by id; return those that were in it.
 
-        Args:
-            scope: Whose.
-            ids: Their ids.
-
-        Returns:
-            Those that waited.
+        Blocks until it is durable.
 
         Raises:
             StoreError: It cannot be saved.
@@ -186,14 +173,14 @@ class Icebreakers:
         return found
 
     def for_session(self, scope: str, sessions: Sequence[Session]) -> Memory | None:
-        """Take the icebreaker of the session that is about to begin, or find the one it took.
+        """Take the icebreaker of the next or present session; the same one at every call.
 
         Args:
-            scope: Whose.
+            scope: The namespace.
             sessions: Every session of the scope.
 
         Returns:
-            The icebreaker, the same however often one asks in one session; None for none.
+            None if none may be used.
         """
         now = self._clock()
         going = max((s.started for s in sessions if s.ended is None), default=None)
@@ -211,18 +198,18 @@ class Icebreakers:
             chosen = choose(known.values(), now, self._zone, last, self._options)
             if chosen is None:
                 if taken and taken.memory:
-                    self._note(scope, Taken("", after, now), ())
+                    self._record(scope, Taken("", after, now), ())
                 return None
             rest = (one for one in due(known.values(), now) if one.id != chosen.id)
             passed = (marked(one, PASSED) for one in rest)
             used = (marked(chosen, USED), *passed)
-            if not self._note(scope, Taken(chosen.id, after, now), used):
+            if not self._record(scope, Taken(chosen.id, after, now), used):
                 return None
         logger.info(f"memory: {chosen.id} of scope {scope} is used")
         return chosen
 
-    def _note(self, scope: str, taken: Taken, used: Iterable[Memory]) -> bool:
-        """Write down what a session took, and retire what is used; False when it is not durable."""
+    def _record(self, scope: str, taken: Taken, used: Iterable[Memory]) -> bool:
+        """Record what a session took, and retire what is used; return False if not durable."""
         note = msgspec.json.encode(taken).decode()
         cursor = Cursor(name=_cursor_name(scope), position=0, note=note)
         batch = WriteBatch(memories=_retired(used, taken.at), cursor=cursor)

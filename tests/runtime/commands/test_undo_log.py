@@ -17,19 +17,19 @@ from slowcat_memory.transfer.jsonl import transcripts
 from tests.support.engine_talks import NOW, UNDO_S, WORD, commands, found, hide, residue, talk
 
 
-def test_hidden_is_not_found_and_undone_is(open_engine):
+def test_undo_log_hidden_is_not_found_and_undone_is(open_engine):
     engine = open_engine()
     first, reply, *_ = talk(engine, f"a {WORD} lives here", "nice", "and a cat lives there", "oh")
     entry = hide(engine, first, reply)
     assert found(engine, WORD) == []
     assert "nice" not in found(engine, "nice")
-    assert engine.hiding.undo(entry).state == "undone"
+    assert engine.undo_log.undo(entry).state == "undone"
     assert found(engine, WORD)[0] == f"a {WORD} lives here"
     assert "nice" in found(engine, "nice")
-    assert engine.hiding.undo(entry) is None, "what is undone is not undone again"
+    assert engine.undo_log.undo(entry) is None, "what is undone is not undone again"
 
 
-def test_what_comes_back_is_found_as_before(open_engine):
+def test_undo_log_what_comes_back_is_found_as_before(open_engine):
     """Its neighbours' windows and its vector are as if nothing had been."""
     engine = open_engine(embedder=HashEmbedder())
     ids = talk(engine, "my dog is Max", "a fine name", "he likes fetch", "good", "bye", "bye")
@@ -37,7 +37,7 @@ def test_what_comes_back_is_found_as_before(open_engine):
     before = engine.search("who likes fetch with Max", "anna", k=9).hits
     entry = hide(engine, *ids[2:4])
     assert found(engine, "fetch") != [hit.memory.text for hit in before]
-    engine.hiding.undo(entry)
+    engine.undo_log.undo(entry)
     engine.drain()
     after = engine.search("who likes fetch with Max", "anna", k=9).hits
     assert [(h.memory.id, pytest.approx(h.score)) for h in after] == [
@@ -46,7 +46,7 @@ def test_what_comes_back_is_found_as_before(open_engine):
     assert all(hit.cosine is not None for hit in after)
 
 
-def test_hidden_stays_hidden_after_a_restart_and_a_rebuilt_index(open_engine):
+def test_undo_log_hidden_stays_hidden_after_a_restart_and_a_rebuilt_index(open_engine):
     engine = open_engine()
     first, reply, *_ = talk(engine, f"a {WORD} lives here", "nice", "and a cat", "oh")
     entry = hide(engine, first, reply)
@@ -58,13 +58,13 @@ def test_hidden_stays_hidden_after_a_restart_and_a_rebuilt_index(open_engine):
     engine.close()
     engine = open_engine()
     assert found(engine, WORD) == []
-    engine.hiding.undo(entry)
+    engine.undo_log.undo(entry)
     assert found(engine, WORD)[0] == f"a {WORD} lives here"
     engine.close()
     assert found(open_engine(), WORD)[0] == f"a {WORD} lives here"
 
 
-def test_when_it_is_due_it_is_erased_with_the_order_and_its_answer(open_engine):
+def test_undo_log_when_it_is_due_it_is_erased_with_the_order_and_its_answer(open_engine):
     engine = open_engine()
     first, reply, order, answer = talk(
         engine, f"a {WORD} lives here", "nice", f"forget everything about {WORD}", f"{WORD}, gone"
@@ -76,22 +76,22 @@ def test_when_it_is_due_it_is_erased_with_the_order_and_its_answer(open_engine):
     assert residue(open_engine.folder) == []
     (entry,) = commands(engine)
     assert entry.state == "erased" and not (entry.hidden or entry.turns or entry.turn)
-    assert engine.hiding.undo(entry) is None
+    assert engine.undo_log.undo(entry) is None
     assert engine.erase_due() == 0
     with engine.store.snapshot() as snapshot:
         assert [turn.id for turn in snapshot.turns()] == []
 
 
-def test_what_is_undone_is_never_erased(open_engine):
+def test_undo_log_what_is_undone_is_never_erased(open_engine):
     engine = open_engine()
     first, reply = talk(engine, f"a {WORD} lives here", "nice")
-    engine.hiding.undo(hide(engine, first, reply))
+    engine.undo_log.undo(hide(engine, first, reply))
     open_engine.clock.now += timedelta(days=1)
     assert engine.erase_due() == 0
     assert found(engine, WORD)[0] == f"a {WORD} lives here"
 
 
-def test_the_end_of_a_session_erases_what_is_due(open_engine):
+def test_undo_log_end_of_a_session_erases_what_is_due(open_engine):
     engine = open_engine()
     first, reply = talk(engine, f"a {WORD} lives here", "nice")
     hide(engine, first, reply)
@@ -126,7 +126,7 @@ os._exit(9)
 
 
 @pytest.mark.parametrize("moment", ["hidden", "erasing"])
-def test_a_crash_leaves_no_forgetting_half_done(open_engine, moment):
+def test_undo_log_crash_leaves_no_forgetting_half_done(open_engine, moment):
     code = CRASH.format(root=str(Path(__file__).parents[3]))
     run = [sys.executable, "-c", code, str(open_engine.folder), moment]
     died = subprocess.run(run, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
@@ -142,19 +142,19 @@ def test_a_crash_leaves_no_forgetting_half_done(open_engine, moment):
     assert [entry.state for entry in commands(engine)] == ["erased"]
 
 
-def test_a_question_changes_nothing_until_it_is_answered(open_engine):
+def test_undo_log_question_changes_nothing_until_it_is_answered(open_engine):
     engine = open_engine()
     first, _ = talk(engine, f"a {WORD} lives here", "nice")
-    asked = engine.hiding.ask("forget_about", "anna", [f"chunk/{first}"], [first], 0)
+    asked = engine.undo_log.ask("forget_about", "anna", [f"chunk/{first}"], [first], 0)
     open_engine.clock.now += timedelta(days=1)
     assert engine.erase_due() == 0 and found(engine, WORD)
-    assert engine.hiding.answer(asked, False, UNDO_S).state == "undone"
+    assert engine.undo_log.answer(asked, False, UNDO_S).state == "undone"
     assert found(engine, WORD)
-    assert engine.hiding.answer(asked, True, UNDO_S).state == "done"
+    assert engine.undo_log.answer(asked, True, UNDO_S).state == "done"
     assert found(engine, WORD) == []
 
 
-def test_the_last_exchange(open_engine):
+def test_undo_log_last_exchange(open_engine):
     engine = open_engine()
     ids = talk(engine, "one", "two", "three", "four")
     order = talk(engine, "forget that")
@@ -165,7 +165,7 @@ def test_the_last_exchange(open_engine):
         assert last_exchange(snapshot, "ben", "other", order[0]) == []
 
 
-def test_an_export_leaves_out_what_is_to_be_forgotten_and_keeps_asides_apart(open_engine):
+def test_undo_log_export_leaves_out_what_is_to_be_forgotten_and_keeps_asides_apart(open_engine):
     engine = open_engine()
     first, reply, *_ = talk(engine, f"a {WORD} lives here", "nice", "and a cat", "oh")
     hide(engine, first, reply)

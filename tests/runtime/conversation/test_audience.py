@@ -20,17 +20,17 @@ def people(**options: Any) -> Audience:
                     "anna", SPEAKERS)  # fmt: skip
 
 
-def test_one_scope_is_everybodys() -> None:
+def test_audience_one_scope_is_everybodys() -> None:
     audience = Audience(PeopleOptions(), "anna")
     assert {audience.scope_of(id_) for id_ in ("", "s1", "anybody")} == {"anna"}
-    assert audience.named("ben") == "anna" and audience.guest == "" and not audience.apart
-    assert audience.reads(("anna",)) == audience.people == audience.remembered == ("anna",)
-    assert audience.greeted("") == "anna"
+    assert audience.named_scope("ben") == "anna" and audience.guest == "" and not audience.apart
+    assert audience.readable(("anna",)) == audience.people == audience.recallable == ("anna",)
+    assert audience.greeted_scope("") == "anna"
 
 
-def test_one_scope_reads_the_household_too() -> None:
+def test_audience_one_scope_reads_the_household_too() -> None:
     audience = Audience(PeopleOptions(household="home"), "anna")
-    assert audience.reads(("anna",)) == audience.remembered == ("anna", "home")
+    assert audience.readable(("anna",)) == audience.recallable == ("anna", "home")
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_one_scope_reads_the_household_too() -> None:
     [("s1", "anna"), ("s2", "ben"), ("", "anna"), ("s9", "guest"), ("s3", "guest"),
      ("anna", "guest"), ("ben", "guest"), ("home", "guest"), ("../x", "guest")],
 )  # fmt: skip
-def test_a_frame_knows_only_the_ids_that_the_application_named(id_: str, scope: str) -> None:
+def test_audience_frame_knows_only_the_ids_that_the_application_named(id_: str, scope: str) -> None:
     assert people().scope_of(id_) == scope
 
 
@@ -47,8 +47,8 @@ def test_a_frame_knows_only_the_ids_that_the_application_named(id_: str, scope: 
     [("anna", "anna"), ("ben", "ben"), ("s2", "ben"), ("home", "guest"), ("eve", "guest"),
      ("guest", "guest")],
 )  # fmt: skip
-def test_an_application_may_name_people_by_their_scopes(person: str, scope: str) -> None:
-    assert people().named(person) == scope
+def test_audience_application_may_name_people_by_their_scopes(person: str, scope: str) -> None:
+    assert people().named_scope(person) == scope
 
 
 @pytest.mark.parametrize(
@@ -61,21 +61,21 @@ def test_an_application_may_name_people_by_their_scopes(person: str, scope: str)
         (("anna", "guest"), ()),
     ],
 )
-def test_read_is_what_all_who_speak_may_read(scopes: Any, reads: Any) -> None:
-    assert people().reads(scopes) == reads
+def test_audience_read_is_what_all_who_speak_may_read(scopes: Any, reads: Any) -> None:
+    assert people().readable(scopes) == reads
 
 
-def test_without_a_household_several_people_read_nothing() -> None:
-    assert people(household="").reads(("anna", "ben")) == ()
+def test_audience_without_a_household_several_people_read_nothing() -> None:
+    assert people(household="").readable(("anna", "ben")) == ()
 
 
-def test_who_is_known_is_remembered_and_a_guest_is_not() -> None:
+def test_audience_who_is_known_is_remembered_and_a_guest_is_not() -> None:
     assert people().people == ("anna", "ben")
-    assert people().remembered == ("anna", "ben", "home")
+    assert people().recallable == ("anna", "ben", "home")
 
 
-def test_the_system_instruction_holds_nobodys_memory_unless_somebody_is_named() -> None:
-    assert people().greeted("") == "" and people().greeted("ben") == "ben"
+def test_audience_system_instruction_holds_nobodys_memory_unless_somebody_is_named() -> None:
+    assert people().greeted_scope("") == "" and people().greeted_scope("ben") == "ben"
 
 
 @pytest.mark.parametrize(
@@ -91,12 +91,12 @@ def test_the_system_instruction_holds_nobodys_memory_unless_somebody_is_named() 
         ({"household": "No"}, "anna", {}, "cannot name a scope"),
     ],
 )
-def test_a_scope_is_one_thing(options: Any, own: str, speakers: Any, words: str) -> None:
+def test_audience_scope_is_one_thing(options: Any, own: str, speakers: Any, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         Audience(PeopleOptions(**{"scopes": "each", **options}), own, speakers)
 
 
-def test_what_guests_said_expires() -> None:
+def test_audience_what_guests_said_expires() -> None:
     now = datetime(2026, 5, 12, 12, tzinfo=UTC)
     what = expired(EACH, now)
     assert (what.scope, what.until) == ("guest", now - timedelta(hours=24))

@@ -1,52 +1,10 @@
-"""Utterances to the dialogues of those who said them, on and off the record."""
+"""Which scope each utterance is logged in, on and off the record."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
-from slowcat_memory.runtime.conversation.audience import Audience, PeopleOptions
-from slowcat_memory.runtime.conversation.conversation import Conversation
-from slowcat_memory.runtime.conversation.dialogue import Dialogue
-from slowcat_memory.runtime.conversation.off_record import Record
-from slowcat_memory.runtime.conversation.session_tracker import SessionOptions, SessionTracker
-from slowcat_memory.testing import FixedClock
-from tests.runtime.conversation.test_dialogue import Log
-
-SPEAKERS = {"s1": "anna", "s2": "ben"}
-NAMES = {"s1": "Anna", "s2": "Ben"}
-
-
-class Room:
-    """A conversation over one log."""
-
-    def __init__(self, scopes: str = "each") -> None:
-        self.log, self.clock, self.changes = Log(), FixedClock(), []
-        options = PeopleOptions(scopes=scopes, household="home")  # type: ignore[arg-type]
-        audience = Audience(options, "anna", SPEAKERS if scopes == "each" else None)
-        self.record = Record(SessionOptions(), self.changes.append)
-        dialogues = {s: self.dialogue(s) for s in (*audience.people, audience.guest) if s}
-        self.talk = Conversation(audience, dialogues, self.record, self.clock)
-
-    def dialogue(self, scope: str) -> Dialogue:
-        tracker = SessionTracker(scope, lambda now: f"{scope} {now:%H%M%S}", SessionOptions())
-        return Dialogue(tracker, self.log.append_event, self.clock, user_name="User",
-                        agent_name="Cat", speaker_names=NAMES)  # fmt: skip
-
-    def say(self, *parts: tuple[str, str], reply: str = "") -> None:
-        for speaker, words in parts:
-            self.talk.heard(speaker, words)
-        self.talk.user_said(" ".join(words for _, words in parts))
-        if reply:
-            self.reply(reply)
-
-    def reply(self, text: str) -> Any:
-        self.talk.agent_begins()
-        return self.talk.agent_said(text, interrupted=False)
-
-    @property
-    def said(self) -> list[tuple[str, str, str]]:
-        return [(turn.scope, turn.speaker, turn.text) for turn in self.log.turns]
+from tests.support.conversations import Room
 
 
 @pytest.fixture
@@ -54,7 +12,7 @@ def room() -> Room:
     return Room()
 
 
-def test_each_to_their_own(room: Room) -> None:
+def test_conversation_each_to_their_own(room: Room) -> None:
     room.say(("s1", "my pin is lost"), reply="Oh no.")
     room.say(("s2", "good morning"), reply="Good morning, Ben.")
     assert room.said == [
@@ -68,14 +26,16 @@ def test_each_to_their_own(room: Room) -> None:
     assert {turn.session for turn in turns} == {"anna 120000", "ben 120000"}
 
 
-def test_one_scope_is_as_it_always_was() -> None:
+def test_conversation_one_scope_is_as_it_always_was() -> None:
     room = Room("one")
     room.say(("s1", "good"), ("s2", "day"), ("s1", "all"), reply="Hello.")
     assert room.said == [("anna", name, words) for name, words in
                          (("Anna", "good"), ("Ben", "day"), ("Anna", "all"), ("Cat", "Hello."))]  # fmt: skip
 
 
-def test_several_people_in_one_turn_are_told_apart_and_all_are_answered(room: Room) -> None:
+def test_conversation_several_people_in_one_turn_are_told_apart_and_all_are_answered(
+    room: Room,
+) -> None:
     room.say(("s1", "where are"), ("s1", "my keys"), ("s2", "and mine"), reply="On the table.")
     assert room.said == [
         ("anna", "Anna", "where are my keys"),
@@ -86,7 +46,7 @@ def test_several_people_in_one_turn_are_told_apart_and_all_are_answered(room: Ro
     assert room.talk.scopes == ("anna", "ben")
 
 
-def test_rewritten_words_of_several_are_kept_as_they_were_heard(room: Room) -> None:
+def test_conversation_rewritten_words_of_several_are_kept_as_they_were_heard(room: Room) -> None:
     room.talk.heard("s1", "i lost my um keys")
     room.talk.heard("s2", "me too")
     room.talk.user_said("I lost my keys. Me too!", "voice")
@@ -107,32 +67,33 @@ def test_rewritten_words_of_several_are_kept_as_they_were_heard(room: Room) -> N
         ("s1", "eve", "guest", "eve"),
     ],
 )
-def test_who_it_is(room: Room, speaker: str, told: str, scope: str, name: str) -> None:
-    room.talk.speaker(told)
+def test_conversation_who_it_is(room: Room, speaker: str, told: str, scope: str, name: str) -> None:
+    room.talk.set_speaker(told)
     room.say((speaker, "hello there"))
     assert room.said == [(scope, name, "hello there")]
 
 
-def test_typed_words_are_whose_the_application_says(room: Room) -> None:
+def test_conversation_typed_words_are_whose_the_application_says(room: Room) -> None:
     room.talk.user_said("hello")
-    room.talk.speaker("s2")
+    room.talk.set_speaker("s2")
     room.talk.user_said("hi")
-    room.talk.speaker("")
+    room.talk.set_speaker("")
     room.talk.user_said("hey")
     assert [scope for scope, _, _ in room.said] == ["anna", "ben", "anna"]
+    assert [name for _, name, _ in room.said] == ["User", "Ben", "User"]
     assert {turn.channel for turn in room.log.turns} == {"text"}
 
 
-def test_who_a_turn_that_may_be_withdrawn_is_of(room: Room) -> None:
+def test_conversation_who_a_turn_that_may_be_withdrawn_is_of(room: Room) -> None:
     room.say(("s1", "hello"))
     room.talk.heard("s2", "what time is it")
-    assert room.talk.who_says("what time is it") == ("ben",)
+    assert room.talk.scopes_of("what time is it") == ("ben",)
     assert room.talk.scopes == ("anna",)
     room.say(("s2", "now"))
     assert room.talk.scopes == ("ben",)
 
 
-def test_a_reply_that_comes_late_goes_to_whom_it_answers(room: Room) -> None:
+def test_conversation_reply_that_comes_late_goes_to_whom_it_answers(room: Room) -> None:
     room.say(("s1", "tell me a story"))
     room.talk.agent_begins()
     room.say(("s2", "stop"))
@@ -141,7 +102,7 @@ def test_a_reply_that_comes_late_goes_to_whom_it_answers(room: Room) -> None:
     assert [scope for scope, _, _ in room.said] == ["anna", "ben", "anna", "ben"]
 
 
-def test_what_was_said_before_is_ones_own(room: Room) -> None:
+def test_conversation_what_was_said_before_is_ones_own(room: Room) -> None:
     room.say(("s1", "alpha"), reply="beta")
     room.say(("s2", "gamma"))
     assert [said.text for said in room.talk.before(None)] == ["gamma"]
@@ -149,7 +110,7 @@ def test_what_was_said_before_is_ones_own(room: Room) -> None:
     assert room.talk.before(None) == []
 
 
-def test_everybodys_session_ends(room: Room) -> None:
+def test_conversation_everybodys_session_ends(room: Room) -> None:
     room.say(("s1", "hello"))
     room.say(("s2", "hello"))
     room.talk.disconnected()
@@ -157,7 +118,7 @@ def test_everybodys_session_ends(room: Room) -> None:
     assert ends == ["anna", "ben"]
 
 
-def test_who_is_silent_is_not_kept_awake_by_others(room: Room) -> None:
+def test_conversation_who_is_silent_is_not_kept_awake_by_others(room: Room) -> None:
     room.say(("s1", "hello"))
     for _ in range(4):
         room.clock.advance(100)
@@ -171,42 +132,42 @@ def test_who_is_silent_is_not_kept_awake_by_others(room: Room) -> None:
 # ------------------------------------------------------------------- off the record
 
 
-def test_off_the_record_nothing_is_logged(room: Room) -> None:
+def test_conversation_off_the_record_nothing_is_logged(room: Room) -> None:
     room.say(("s1", "before"), reply="Noted.")
     logged = list(room.log)
-    room.record.go_off()
+    room.off_record.set(True)
     room.say(("s1", "between us"), reply="Of course.")
     room.talk.user_said("typed")
     assert list(room.log) == logged and room.talk.before(None)[-1].text == "Noted."
-    room.record.go_on()
+    room.off_record.set(False)
     room.say(("s1", "after"), reply="Yes.")
     assert [text for _, _, text in room.said] == ["before", "Noted.", "after", "Yes."]
 
 
-def test_the_reply_to_what_was_off_the_record_is_off_the_record(room: Room) -> None:
-    room.record.go_off()
+def test_conversation_reply_to_what_was_off_the_record_is_off_the_record(room: Room) -> None:
+    room.off_record.set(True)
     room.say(("s1", "between us"))
-    room.record.go_on()
+    room.off_record.set(False)
     assert room.reply("About what is between us") is None
     room.say(("s1", "on again"))
     room.talk.agent_begins()
-    room.record.go_off()
+    room.off_record.set(True)
     assert room.talk.agent_said("Hm", interrupted=False) is None
     assert [text for _, _, text in room.said] == ["on again"]
 
 
-def test_a_reply_that_began_off_the_record_is_not_kept(room: Room) -> None:
+def test_conversation_reply_that_began_off_the_record_is_not_kept(room: Room) -> None:
     room.say(("s1", "hello"))
-    room.record.go_off()
+    room.off_record.set(True)
     room.talk.agent_begins()
-    room.record.go_on()
+    room.off_record.set(False)
     assert room.talk.agent_said("Hello", interrupted=False) is None
 
 
-def test_a_turn_of_which_a_part_was_off_the_record_is_not_kept(room: Room) -> None:
-    room.record.go_off()
+def test_conversation_turn_of_which_a_part_was_off_the_record_is_not_kept(room: Room) -> None:
+    room.off_record.set(True)
     room.talk.heard("s1", "the secret is")
-    room.record.go_on()
+    room.off_record.set(False)
     room.talk.heard("s1", "never mind")
     room.talk.user_said("the secret is never mind")
     assert room.log == []
@@ -214,8 +175,8 @@ def test_a_turn_of_which_a_part_was_off_the_record_is_not_kept(room: Room) -> No
     assert len(room.said) == 1
 
 
-def test_the_conversations_end_puts_it_back(room: Room) -> None:
-    room.record.go_off()
+def test_conversation_conversations_end_puts_it_back(room: Room) -> None:
+    room.off_record.set(True)
     room.say(("s1", "between us"))
     room.clock.advance(timedelta(minutes=5).total_seconds())
     room.talk.tick()

@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from slowcat_memory.runtime.conversation.off_record import Record
+from slowcat_memory.runtime.conversation.off_record import OffRecord
 from slowcat_memory.runtime.conversation.session_tracker import SessionOptions
 
 NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)
@@ -18,29 +18,31 @@ def changes() -> list[bool]:
 
 
 @pytest.fixture
-def record(changes: list[bool]) -> Record:
-    return Record(SessionOptions(silence_s=100, resume_grace_s=50), changes.append)
+def record(changes: list[bool]) -> OffRecord:
+    return OffRecord(SessionOptions(silence_s=100, resume_grace_s=50), changes.append)
 
 
-def test_it_is_told_once_for_each_change(record: Record, changes: list[bool]) -> None:
-    record.go_on()
-    record.go_off()
-    record.go_off()
+def test_off_record_it_is_told_once_for_each_change(record: OffRecord, changes: list[bool]) -> None:
+    record.set(False)
+    record.set(True)
+    record.set(True)
     assert record.off
-    record.go_on()
+    record.set(False)
     assert not record.off and changes == [True, False]
 
 
-def test_it_lasts_while_somebody_speaks(record: Record) -> None:
-    record.go_off()
+def test_off_record_it_lasts_while_somebody_speaks(record: OffRecord) -> None:
+    record.set(True)
     for seconds in range(0, 900, 90):
         record.touch(at(seconds))
     assert record.off
 
 
-def test_a_silence_that_ends_a_conversation_ends_it(record: Record, changes: list[bool]) -> None:
+def test_off_record_silence_that_ends_a_conversation_ends_it(
+    record: OffRecord, changes: list[bool]
+) -> None:
     record.touch(at(0))
-    record.go_off()
+    record.set(True)
     record.touch(at(10))
     record.tick(at(109))
     assert record.off
@@ -48,15 +50,15 @@ def test_a_silence_that_ends_a_conversation_ends_it(record: Record, changes: lis
     assert not record.off and changes == [True, False]
 
 
-def test_a_timer_that_is_late_does_not_stretch_it(record: Record) -> None:
-    record.go_off()
+def test_off_record_timer_that_is_late_does_not_stretch_it(record: OffRecord) -> None:
+    record.set(True)
     record.touch(at(0))
     record.touch(at(500))
     assert not record.off
 
 
-def test_it_outlasts_a_line_that_comes_back(record: Record) -> None:
-    record.go_off()
+def test_off_record_it_outlasts_a_line_that_comes_back(record: OffRecord) -> None:
+    record.set(True)
     record.touch(at(0))
     record.disconnected(at(1))
     record.touch(at(50))
@@ -66,8 +68,8 @@ def test_it_outlasts_a_line_that_comes_back(record: Record) -> None:
     assert not record.off
 
 
-def test_an_old_conversation_does_not_end_what_begins_now(record: Record) -> None:
+def test_off_record_old_conversation_does_not_end_what_begins_now(record: OffRecord) -> None:
     record.touch(at(0))
-    record.go_off()
+    record.set(True)
     record.tick(at(1000))
     assert record.off

@@ -73,7 +73,7 @@ def texts(engine: MemoryEngine) -> list[str]:
 # ------------------------------------------------------------------- pushing
 
 
-def test_as_many_as_may_wait_and_the_least_important_makes_room(home: Home) -> None:
+def test_session_head_as_many_as_may_wait_and_the_least_important_makes_room(home: Home) -> None:
     engine = home.open(most=2)
     assert engine.push_icebreaker("anna", GARDEN, priority=0.4)
     assert engine.push_icebreaker("anna", CAKE, priority=0.3)
@@ -84,7 +84,9 @@ def test_as_many_as_may_wait_and_the_least_important_makes_room(home: Home) -> N
     assert engine.icebreakers.waiting("berta") == []
 
 
-def test_the_same_text_waits_once_and_is_not_taken_again_until_it_has_expired(home: Home) -> None:
+def test_session_head_same_text_waits_once_and_is_not_taken_again_until_it_has_expired(
+    home: Home,
+) -> None:
     engine = home.open(quiet_hours="")
     engine.push_icebreaker("anna", GARDEN, priority=0.2)
     changed = engine.push_icebreaker("anna", GARDEN, priority=0.7)
@@ -96,7 +98,7 @@ def test_the_same_text_waits_once_and_is_not_taken_again_until_it_has_expired(ho
     assert texts(engine) == [GARDEN]
 
 
-def test_what_has_expired_is_gone_and_swept_away(home: Home) -> None:
+def test_session_head_what_has_expired_is_gone_and_swept_away(home: Home) -> None:
     engine = home.open()
     soon = home.clock() + timedelta(hours=1)
     engine.push_icebreaker("anna", GARDEN, expires=soon)
@@ -118,7 +120,7 @@ def test_what_has_expired_is_gone_and_swept_away(home: Home) -> None:
         (GARDEN, {"expires": FixedClock()()}),
     ],
 )
-def test_what_makes_no_sense_is_refused(home: Home, text: str, how: dict) -> None:
+def test_session_head_what_makes_no_sense_is_refused(home: Home, text: str, how: dict) -> None:
     engine = home.open()
     with pytest.raises(ValueError):
         engine.push_icebreaker("anna", text, **how)
@@ -127,7 +129,7 @@ def test_what_makes_no_sense_is_refused(home: Home, text: str, how: dict) -> Non
     assert texts(engine) == []
 
 
-def test_dropping(home: Home) -> None:
+def test_session_head_dropping(home: Home) -> None:
     engine = home.open()
     kept, gone = (engine.push_icebreaker("anna", text) for text in (GARDEN, CAKE))
     assert kept and gone
@@ -138,7 +140,7 @@ def test_dropping(home: Home) -> None:
 # ------------------------------------------------------------------- one for a session
 
 
-def test_the_first_session_takes_one_and_the_second_one_none(home: Home) -> None:
+def test_session_head_first_session_takes_one_and_the_second_one_none(home: Home) -> None:
     engine = home.open()
     for text, priority in ((GARDEN, 0.4), (INTERVIEW, 0.9), (CAKE, 0.5)):
         engine.push_icebreaker("anna", text, priority=priority)
@@ -148,8 +150,20 @@ def test_the_first_session_takes_one_and_the_second_one_none(home: Home) -> None
     assert "Bring this up" not in home.session(engine, "two")
 
 
-def test_the_head_is_the_same_however_often_it_is_asked_for_in_a_session(home: Home) -> None:
-    engine = home.open(quiet_hours="22:00-08:00")
+def test_session_head_rest_may_be_kept_for_later_sessions(home: Home) -> None:
+    engine = home.open(keep_rest=True, quiet_hours="")
+    for text, priority in ((GARDEN, 0.4), (INTERVIEW, 0.9)):
+        engine.push_icebreaker("anna", text, priority=priority)
+    for name, text in (("one", INTERVIEW), ("two", GARDEN)):
+        told = home.session(engine, name)
+        assert text in told and told.count("Bring this up") == 1
+    assert "Bring this up" not in home.session(engine, "three")
+
+
+def test_session_head_head_is_the_same_however_often_it_is_asked_for_in_a_session(
+    home: Home,
+) -> None:
+    engine = home.open(keep_rest=True, quiet_hours="22:00-08:00")
     home.session(engine, "before")
     engine.remember("Plays the cello.", "anna")
     for text in (GARDEN, INTERVIEW):
@@ -172,8 +186,8 @@ def test_the_head_is_the_same_however_often_it_is_asked_for_in_a_session(home: H
     assert CAKE in engine.session_context("anna") and "cat" in engine.session_context("anna")
 
 
-def test_a_restart_within_a_session_changes_nothing(home: Home) -> None:
-    engine = home.open()
+def test_session_head_restart_within_a_session_changes_nothing(home: Home) -> None:
+    engine = home.open(keep_rest=True)
     for text in (GARDEN, INTERVIEW):
         engine.push_icebreaker("anna", text)
     before = engine.session_context("anna")
@@ -184,7 +198,7 @@ def test_a_restart_within_a_session_changes_nothing(home: Home) -> None:
     assert engine.session_context("anna") == before
 
 
-def test_who_did_not_speak_after_all_hears_it_no_second_time(home: Home) -> None:
+def test_session_head_who_did_not_speak_after_all_hears_it_no_second_time(home: Home) -> None:
     engine = home.open()
     engine.push_icebreaker("anna", GARDEN)
     assert GARDEN in engine.session_context("anna")
@@ -194,7 +208,9 @@ def test_who_did_not_speak_after_all_hears_it_no_second_time(home: Home) -> None
     assert GARDEN not in engine.session_context("anna")
 
 
-def test_nobody_is_asked_in_the_middle_of_a_session_or_right_after_one(home: Home) -> None:
+def test_session_head_nobody_is_asked_in_the_middle_of_a_session_or_right_after_one(
+    home: Home,
+) -> None:
     engine = home.open(quiet_hours="")
     home.edge(engine, "one", "start")
     home.say(engine, "one")
@@ -207,8 +223,10 @@ def test_nobody_is_asked_in_the_middle_of_a_session_or_right_after_one(home: Hom
     assert GARDEN in engine.session_context("anna")
 
 
-def test_a_session_that_goes_on_after_a_dropped_line_hears_it_no_second_time(home: Home) -> None:
-    engine = home.open(quiet_hours="")
+def test_session_head_session_that_goes_on_after_a_dropped_line_hears_it_no_second_time(
+    home: Home,
+) -> None:
+    engine = home.open(quiet_hours="", keep_rest=True)
     for text in (GARDEN, INTERVIEW):
         engine.push_icebreaker("anna", text)
     assert "Bring this up" in engine.session_context("anna")
@@ -222,8 +240,8 @@ def test_a_session_that_goes_on_after_a_dropped_line_hears_it_no_second_time(hom
     assert "Bring this up" not in engine.session_context("anna")
 
 
-def test_two_threads_that_ask_at_once_hear_the_same(home: Home) -> None:
-    engine = home.open()
+def test_session_head_two_threads_that_ask_at_once_hear_the_same(home: Home) -> None:
+    engine = home.open(keep_rest=True)
     for n in range(3):
         engine.push_icebreaker("anna", f"Ask about thing {n}.")
     start = threading.Barrier(8)
@@ -254,7 +272,9 @@ print(engine.session_context("anna"), flush=True)
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
 
 
-def test_a_reading_process_takes_none_and_sees_the_one_that_was_taken(home: Home) -> None:
+def test_session_head_reading_process_takes_none_and_sees_the_one_that_was_taken(
+    home: Home,
+) -> None:
     engine = home.open()
     engine.push_icebreaker("anna", GARDEN)
     assert elsewhere(home, "", readonly=True).stdout == "\n" and texts(engine) == [GARDEN]
@@ -264,7 +284,7 @@ def test_a_reading_process_takes_none_and_sees_the_one_that_was_taken(home: Home
     assert beside.returncode and "StoreError" in beside.stderr
 
 
-def test_a_process_that_is_killed_right_after_does_not_say_it_again(home: Home) -> None:
+def test_session_head_process_that_is_killed_right_after_does_not_say_it_again(home: Home) -> None:
     home.open().push_icebreaker("anna", GARDEN)
     home.engines[0].close()
     done = elsewhere(home, "os.kill(os.getpid(), 9)", readonly=False)
@@ -274,7 +294,7 @@ def test_a_process_that_is_killed_right_after_does_not_say_it_again(home: Home) 
     assert "Bring this up" not in engine.session_context("anna") and texts(engine) == []
 
 
-def test_what_cannot_be_written_down_is_not_said(
+def test_session_head_what_cannot_be_written_down_is_not_said(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = home.open()
@@ -290,8 +310,10 @@ def test_what_cannot_be_written_down_is_not_said(
     assert GARDEN in engine.session_context("anna")
 
 
-def test_an_icebreaker_that_was_forgotten_is_not_said_and_leaves_no_byte(home: Home) -> None:
-    engine = home.open()
+def test_session_head_icebreaker_that_was_forgotten_is_not_said_and_leaves_no_byte(
+    home: Home,
+) -> None:
+    engine = home.open(keep_rest=True)
     secret = engine.push_icebreaker("anna", "Ask about the swordfish.", priority=0.9)
     engine.push_icebreaker("anna", GARDEN)
     assert secret and "swordfish" in engine.session_context("anna")
@@ -302,7 +324,7 @@ def test_an_icebreaker_that_was_forgotten_is_not_said_and_leaves_no_byte(home: H
     assert b"swordfish" not in held and b"garden" in held
 
 
-def test_what_was_made_from_a_forgotten_turn_goes_with_it(home: Home) -> None:
+def test_session_head_what_was_made_from_a_forgotten_turn_goes_with_it(home: Home) -> None:
     engine = home.open()
     number = home.say(engine, "one", "I am nervous about the interview")
     made = Memory(
@@ -318,7 +340,7 @@ def test_what_was_made_from_a_forgotten_turn_goes_with_it(home: Home) -> None:
 # ------------------------------------------------------------------- never found
 
 
-def test_neither_recall_nor_search_finds_an_icebreaker_or_a_block(home: Home) -> None:
+def test_session_head_neither_recall_nor_search_finds_an_icebreaker_or_a_block(home: Home) -> None:
     config = memory_config(home.path)
     engine = MemoryEngine(config, clock=home.clock, embedder=HashEmbedder())
     home.engines.append(engine)
@@ -350,7 +372,9 @@ def test_neither_recall_nor_search_finds_an_icebreaker_or_a_block(home: Home) ->
     assert len(texts(home.open())) == 3, "they are there all the same"
 
 
-def test_without_the_rule_it_would_be_found(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_session_head_without_the_rule_it_would_be_found(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The control of the test above."""
     home.open().push_icebreaker("anna", INTERVIEW)
     monkeypatch.setattr("slowcat_memory.runtime.namespaces.namespace.findable", lambda memory: True)
@@ -361,7 +385,7 @@ def test_without_the_rule_it_would_be_found(home: Home, monkeypatch: pytest.Monk
 # ------------------------------------------------------------------- the rest of the head
 
 
-def test_the_summary_of_the_last_session_and_of_no_other(home: Home) -> None:
+def test_session_head_summary_of_the_last_session_and_of_no_other(home: Home) -> None:
     engine = home.open()
     home.session(engine, "one")
     home.session(engine, "two")

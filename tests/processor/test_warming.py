@@ -7,20 +7,19 @@ from collections.abc import AsyncIterator
 import pytest
 from pipecat.frames.frames import (
     InterruptionFrame,
+    LLMContextFrame,
     LLMMessagesAppendFrame,
+    UserStartedSpeakingFrame,
+    UserStoppedSpeakingFrame,
     VADUserStartedSpeakingFrame,
 )
+from pipecat.processors.aggregators.llm_context import LLMContext
 
+from slowcat_memory.processor.warming import Warming
 from slowcat_memory.testing.server import Failure
 from tests.support.memories import remember
-from tests.support.stores import configured
+from tests.support.processors import MAX, QUESTION, ahead, memory, user
 from tests.support.voice_pipeline import FunctionSchema, VoicePipeline, run
-from tests.test_processor import MAX, QUESTION, memory, user
-
-
-def ahead(voice) -> list[dict]:
-    """The requests for a single token."""
-    return [request for request in voice.server.requests if not request.get("stream")]
 
 
 def begins_with(request, earlier) -> bool:
@@ -46,7 +45,7 @@ class Held:
         return "I see."
 
 
-def test_the_next_request_begins_with_exactly_what_was_read_ahead(config):
+def test_warming_next_request_begins_with_exactly_what_was_read_ahead(config):
     remember(config, MAX)
     tool = FunctionSchema("look_up", "Looks something up.", {}, [])
 
@@ -65,7 +64,7 @@ def test_the_next_request_begins_with_exactly_what_was_read_ahead(config):
     assert 1 in (warmed.get("max_completion_tokens"), warmed.get("max_tokens"))
 
 
-def test_what_was_read_is_not_read_again_unless_it_was_lost(config):
+def test_warming_what_was_read_is_not_read_again_unless_it_was_lost(config):
     async def scenario():
         async with talking(config) as (voice, processor):
             await voice.exchange("hello")
@@ -79,7 +78,7 @@ def test_what_was_read_is_not_read_again_unless_it_was_lost(config):
     run(scenario())
 
 
-def test_two_who_ask_at_once_are_one_request(config):
+def test_warming_two_who_ask_at_once_are_one_request(config):
     async def scenario():
         async with talking(config) as (voice, processor):
             await voice.exchange("hello")
@@ -90,7 +89,7 @@ def test_two_who_ask_at_once_are_one_request(config):
 
 
 @pytest.mark.parametrize("how", ["speaks", "interrupts", "types"])
-def test_whoever_speaks_stops_it_at_once(config, how):
+def test_warming_whoever_speaks_stops_it_at_once(config, how):
     async def scenario():
         async with talking(config, Held()) as (voice, processor):
             await voice.exchange("hello")
@@ -110,7 +109,7 @@ def test_whoever_speaks_stops_it_at_once(config, how):
     run(scenario())
 
 
-def test_nothing_is_sent_while_somebody_speaks_or_is_answered(config):
+def test_warming_nothing_is_sent_while_somebody_speaks_or_is_answered(config):
     async def scenario():
         go_on = asyncio.Event()
 
@@ -138,7 +137,7 @@ def test_nothing_is_sent_while_somebody_speaks_or_is_answered(config):
     run(scenario())
 
 
-def test_a_server_that_fails_costs_nothing(config):
+def test_warming_server_that_fails_costs_nothing(config):
     async def scenario():
         def reply(request):
             return "I see." if request.get("stream") else Failure(500, "broken")
@@ -152,7 +151,7 @@ def test_a_server_that_fails_costs_nothing(config):
     run(scenario())
 
 
-def test_a_pipeline_that_ends_does_not_wait_for_it(config):
+def test_warming_pipeline_that_ends_does_not_wait_for_it(config):
     async def scenario():
         async with talking(config, Held()) as (voice, processor):
             await voice.exchange("hello")
@@ -164,22 +163,53 @@ def test_a_pipeline_that_ends_does_not_wait_for_it(config):
     run(scenario())
 
 
-def test_without_a_pipeline_there_is_nobody_to_ask(config):
+def test_warming_without_a_pipeline_there_is_nobody_to_ask(config):
     assert asyncio.run(memory(config).rewarm()) is False
 
 
-@pytest.mark.parametrize("wanted", ["never", "local", "always"])
-def test_the_start(tmp_path, wanted):
-    config = configured(tmp_path / "memory", prefix={"warm_at_start": wanted})
-
+@pytest.mark.warm_start
+@pytest.mark.parametrize("local", [True, False])
+def test_warming_start_reads_ahead_with_a_local_llm_only(config, local):
     async def scenario():
-        async with talking(config) as (voice, _):
-            if wanted != "never":
+        processor = memory(config, llm_is_local=None if local else False)
+        async with VoicePipeline(memory=processor, speed=50) as voice:
+            if local:
                 await voice.server.wait_for_requests(1)
                 await voice.server.wait_until(lambda: voice.server.completed == 1)
             await voice.exchange("hello")
             return voice.server.requests
 
     *warmed, first = run(scenario())
-    assert len(warmed) == (wanted != "never")
+    assert len(warmed) == local
     assert all(begins_with(first, request) for request in warmed)
+
+
+class OneToken:
+    """An LLM service that notes what it is asked to read."""
+
+    def __init__(self):
+        self.read = []
+
+    async def run_inference(self, context, max_tokens):
+        assert max_tokens == 1
+        self.read.append(len(context.messages))
+
+
+@pytest.mark.parametrize("frame", ["user", "reply"])
+def test_warming_waits_for_user_and_reply(frame):
+    async def scenario():
+        warming, llm = Warming(), OneToken()
+        context = LLMContext(messages=[user("hello")])
+        begin, end = {
+            "user": (UserStartedSpeakingFrame, UserStoppedSpeakingFrame),
+            "reply": (LLMContextFrame, InterruptionFrame),
+        }[frame]
+        warming.see(begin)
+        assert not await warming.warm(llm, context, again=True)
+        warming.see(end)
+        assert await warming.warm(llm, context) and not await warming.warm(llm, context)
+        assert await warming.warm(llm, context, again=True)
+        context.add_message({"role": "assistant", "content": "\ud800"})  # not text
+        assert await warming.warm(llm, context) and llm.read == [1, 1, 2]
+
+    asyncio.run(scenario())

@@ -19,9 +19,8 @@ from pipecat.utils.context.llm_context_summarization import (
 
 from slowcat_memory import MemoryEngine
 from tests.support.memories import remember
+from tests.support.processors import MAX, QUESTION, Gate, blocks, contents, memory, session_turns
 from tests.support.voice_pipeline import VoicePipeline, run
-from tests.test_processor import MAX, QUESTION, Gate, blocks, memory
-from tests.test_special_turns import contents, session_turns
 
 SUMMARY = "They spoke of tea."
 LINES = ("good morning", QUESTION, "i see", "now for something else", "what else is there", "fine")
@@ -96,7 +95,7 @@ def people(engine):
     return [turn.text for turn in session_turns(engine) if turn.role == "user"]
 
 
-def test_a_context_that_is_summarised_again_and_again(engine, config):
+def test_summary_context_that_is_summarised_again_and_again(engine, config):
     async def scenario():
         async with Summarised(memory(config, engine=engine), keep=2, after=5) as voice:
             for number in range(12):
@@ -118,7 +117,7 @@ def test_a_context_that_is_summarised_again_and_again(engine, config):
         assert sum("dog is called Max" in words for words in contents(request)) <= 1
 
 
-def test_memories_come_back_when_a_summary_took_them_away(engine, config):
+def test_summary_memories_come_back_when_a_summary_took_them_away(engine, config):
     async def scenario():
         async with Summarised(memory(config, engine=engine), keep=2) as voice:
             await voice.exchange("say something about a dog")
@@ -136,7 +135,7 @@ def test_memories_come_back_when_a_summary_took_them_away(engine, config):
     assert len(people(engine)) == 4
 
 
-def test_a_summary_is_nobodys_turn_though_nothing_else_is_left(engine, config):
+def test_summary_is_nobodys_turn_though_nothing_else_is_left(engine, config):
     async def scenario():
         async with Summarised(memory(config, engine=engine), keep=0) as voice:
             await voice.exchange("my tea is green")
@@ -152,7 +151,7 @@ def test_a_summary_is_nobodys_turn_though_nothing_else_is_left(engine, config):
     assert people(engine) == ["my tea is green"]
 
 
-def test_a_summary_that_comes_while_memories_are_recalled(engine, config):
+def test_summary_that_comes_while_memories_are_recalled(engine, config):
     async def scenario():
         async with Summarised(memory(config, engine=engine), keep=2) as voice:
             for line in LINES[:4]:

@@ -1,9 +1,9 @@
-"""Blocks in a context that another person reads."""
+"""PlacedBlocks in a context that another person reads."""
 
 from datetime import UTC, datetime
 
 from slowcat_memory.core.render.memory_block import Packed, PackOptions, pack
-from slowcat_memory.processor.blocks import KEPT, Blocks
+from slowcat_memory.processor.context_messages import BLOCKS_KEPT, PlacedBlocks
 from slowcat_memory.records import Hit, Memory
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.recall.query import Recollection
@@ -20,25 +20,25 @@ def packed(found: Recollection) -> Packed:
     return pack(found.hits, NOON, UTC, PackOptions())
 
 
-def context(blocks: Blocks, *hits: Hit, parts: bool = False) -> list[dict]:
+def context(blocks: PlacedBlocks, *hits: Hit, parts: bool = False) -> list[dict]:
     found = Recollection(hits=list(hits))
     content = [{"type": "text", "text": "hello"}] if parts else "hello"
     message = {"role": "user", "content": content}
     injection.prefix(message, packed(found).text)
-    blocks.placed(found, packed(found))
+    blocks.add(found, packed(found))
     return [{"role": "system", "content": "x"}, message, {"role": "assistant", "content": "hi"}]
 
 
-def test_what_all_may_read_stays_untouched() -> None:
-    blocks = Blocks()
+def test_strip_what_all_may_read_stays_untouched() -> None:
+    blocks = PlacedBlocks()
     messages = context(blocks, hit("home", "pump"), hit("anna", "cellar"))
     before = str(messages)
     assert blocks.strip(messages, ("anna", "home"), packed) == [] and str(messages) == before
 
 
-def test_the_households_lines_stay_where_another_speaks() -> None:
+def test_strip_households_lines_stay_where_another_speaks() -> None:
     for parts in (False, True):
-        blocks = Blocks()
+        blocks = PlacedBlocks()
         messages = context(blocks, hit("home", "pump"), hit("anna", "cellar"), parts=parts)
         ((message, left),) = blocks.strip(messages, ("ben", "home"), packed)
         assert message is messages[1] and [h.memory.text for h in left.hits] == ["pump"]
@@ -47,23 +47,23 @@ def test_the_households_lines_stay_where_another_speaks() -> None:
         assert blocks.strip(messages, ("ben", "home"), packed) == []
 
 
-def test_a_block_of_which_nothing_stays_goes() -> None:
-    blocks = Blocks()
+def test_strip_block_of_which_nothing_stays_goes() -> None:
+    blocks = PlacedBlocks()
     messages = context(blocks, hit("anna", "cellar"))
     blocks.strip(messages, ("ben",), packed)
     assert messages[1]["content"] == "hello"
 
 
-def test_a_block_that_nobody_knows_goes() -> None:
-    messages = context(Blocks(), hit("anna", "cellar"))
-    Blocks().strip(messages, ("anna",), packed)
+def test_strip_block_that_nobody_knows_goes() -> None:
+    messages = context(PlacedBlocks(), hit("anna", "cellar"))
+    PlacedBlocks().strip(messages, ("anna",), packed)
     assert messages[1]["content"] == "hello"
 
 
-def test_only_so_many_are_remembered() -> None:
-    blocks = Blocks()
+def test_strip_only_so_many_are_remembered() -> None:
+    blocks = PlacedBlocks()
     messages = context(blocks, hit("anna", "cellar"))
-    for n in range(KEPT):
+    for n in range(BLOCKS_KEPT):
         context(blocks, hit("anna", f"word {n}"))
     blocks.strip(messages, ("anna",), packed)
     assert messages[1]["content"] == "hello"

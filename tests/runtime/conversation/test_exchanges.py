@@ -1,57 +1,30 @@
-"""Utterances to turns: who said what, in which exchange."""
-
-from concurrent.futures import Future
-from datetime import UTC, datetime, timedelta
+"""Turns of one scope: their speakers, and how the halves of an exchange are paired."""
 
 import pytest
-from msgspec.structs import replace
 
 from slowcat_memory.core.text.normalize import KEEP_CHARS
 from slowcat_memory.errors import StoreFullError
-from slowcat_memory.records import SessionEdge, Turn
-from slowcat_memory.runtime.conversation.dialogue import Dialogue
-from slowcat_memory.runtime.conversation.session_tracker import SessionOptions, SessionTracker
-from slowcat_memory.runtime.conversation.transcripts import HEARD
-from slowcat_memory.store import Ack
-
-NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)
-
-
-class Log(list):
-    """What was appended, numbered."""
-
-    def append_event(self, event):
-        numbered = replace(event, id=len(self) + 1)
-        self.append(numbered)
-        return Ack(Future(), numbered)
-
-    @property
-    def turns(self) -> list[Turn]:
-        return [event for event in self if isinstance(event, Turn)]
-
-    @property
-    def said(self) -> list[tuple[str, str]]:
-        return [(turn.speaker, turn.text) for turn in self.turns]
+from slowcat_memory.records import SessionEdge
+from slowcat_memory.runtime.conversation.transcripts import WAITING
+from tests.support.conversations import Log, Room
 
 
 @pytest.fixture
-def log():
-    return Log()
+def room():
+    return Room("one")
 
 
 @pytest.fixture
-def dialogue(log):
-    return Dialogue(
-        SessionTracker("anna", lambda now: "s1", SessionOptions()),
-        log.append_event,
-        lambda: NOON,
-        user_name="User",
-        agent_name="Cat",
-        speaker_names={"s1": "Anna", "s2": "Ben"},
-    )
+def log(room) -> Log:
+    return room.log
 
 
-def test_an_exchange_is_paired(dialogue, log):
+@pytest.fixture
+def dialogue(room):
+    return room.talk
+
+
+def test_exchange_is_paired(dialogue, log):
     (asked,) = dialogue.user_said("hello")
     assert asked is dialogue.user_turn and asked.id == 2
     answers, ack = dialogue.agent_said("Hello, you.", interrupted=False)
@@ -62,20 +35,20 @@ def test_an_exchange_is_paired(dialogue, log):
     ]
 
 
-def test_an_agent_that_speaks_first_answers_nobody(dialogue):
+def test_exchange_agent_that_speaks_first_answers_nobody(dialogue):
     answers, ack = dialogue.agent_said("Good morning.", interrupted=True)
     assert answers is None and ack.event.reply_to == 0 and ack.event.interrupted
 
 
 @pytest.mark.parametrize("words", ["", " \n", "\x00", "\u202e"])
-def test_nothing_is_nobodys_turn(dialogue, log, words):
+def test_exchange_nothing_is_nobodys_turn(dialogue, log, words):
     dialogue.user_said("hello")
     assert dialogue.user_said(words) == [] and dialogue.user_turn is None
     assert dialogue.agent_said(words, interrupted=False) is None
     assert len(log) == 2
 
 
-def test_what_is_too_long_is_cut_and_counted(dialogue, log):
+def test_exchange_what_is_too_long_is_cut_and_counted(dialogue, log):
     dialogue.user_said("a" * (KEEP_CHARS + 5))
     assert (len(log.turns[0].text), log.turns[0].cut) == (KEEP_CHARS, 5)
 
@@ -101,7 +74,7 @@ def test_what_is_too_long_is_cut_and_counted(dialogue, log):
         ([("s1", "hello there")], "typed", [("User", "typed")], "text"),
     ],
 )  # fmt: skip
-def test_who_said_it(dialogue, log, heard, text, turns, channel):
+def test_exchange_who_said_it(dialogue, log, heard, text, turns, channel):
     for speaker, words in heard:
         dialogue.heard(speaker, words)
     dialogue.user_said(text)
@@ -110,13 +83,13 @@ def test_who_said_it(dialogue, log, heard, text, turns, channel):
     assert dialogue.user_turn is not None and dialogue.user_turn.id == log[-1].id
 
 
-def test_a_spoken_turn_that_was_rewritten_is_still_its_speakers(dialogue, log):
+def test_exchange_spoken_turn_that_was_rewritten_is_still_its_speakers(dialogue, log):
     dialogue.heard("s1", "um hello")
     dialogue.user_said("Hello.", "voice")
     assert log.said == [("Anna", "Hello.")]
 
 
-def test_typing_does_not_take_what_is_being_spoken(dialogue, log):
+def test_exchange_typing_does_not_take_what_is_being_spoken(dialogue, log):
     dialogue.heard("s1", "good morning")
     dialogue.user_said("typed words")
     dialogue.user_said("good morning")
@@ -124,13 +97,13 @@ def test_typing_does_not_take_what_is_being_spoken(dialogue, log):
     assert [turn.channel for turn in log.turns] == ["text", "voice"]
 
 
-def test_muted_speech_does_not_pile_up(dialogue):
-    for n in range(10 * HEARD):
+def test_exchange_muted_speech_does_not_pile_up(dialogue):
+    for n in range(10 * WAITING):
         dialogue.heard("s1", f"word {n}")
-    assert len(dialogue._heard._heard) == HEARD
+    assert len(dialogue._transcripts) == WAITING
 
 
-def test_tools_go_to_the_answer_of_their_turn(dialogue, log):
+def test_exchange_tools_go_to_the_answer_of_their_turn(dialogue, log):
     dialogue.user_said("how is the weather")
     assert not dialogue.uses_tools
     dialogue.tool_called("get_weather")
@@ -141,7 +114,7 @@ def test_tools_go_to_the_answer_of_their_turn(dialogue, log):
     assert [turn.tools for turn in log.turns] == [(), ("get_weather",), (), ()]
 
 
-def test_an_answer_that_comes_late_belongs_to_the_turn_that_it_began_with(dialogue, log):
+def test_exchange_answer_that_comes_late_belongs_to_the_turn_that_it_began_with(dialogue, log):
     (first,) = dialogue.user_said("tell me a story")
     dialogue.tool_called("find_story")
     dialogue.agent_begins()
@@ -153,16 +126,16 @@ def test_an_answer_that_comes_late_belongs_to_the_turn_that_it_began_with(dialog
     assert (ack.event.reply_to, ack.event.tools) == (second.id, ())
 
 
-def test_a_log_that_is_full_is_the_callers_to_know(dialogue, log):
-    def full(event):
+def test_exchange_log_that_is_full_is_the_callers_to_know(dialogue, log, monkeypatch):
+    def full(_, event):
         raise StoreFullError("full")
 
-    dialogue._append = full
+    monkeypatch.setattr(Log, "append_event", full)
     with pytest.raises(StoreFullError):
         dialogue.user_said("hello")
 
 
-def test_the_line_and_the_silence_end_the_session(dialogue, log):
+def test_exchange_line_and_the_silence_end_the_session(dialogue, log):
     dialogue.disconnected()
     dialogue.tick()
     assert log == []
@@ -173,13 +146,7 @@ def test_the_line_and_the_silence_end_the_session(dialogue, log):
     assert [event.kind for event in log if isinstance(event, SessionEdge)] == ["start", "end"]
 
 
-def test_what_was_said_before_a_turn_is_the_same_ahead_of_it(log):
-    clock = [NOON]
-    tracker = SessionTracker("anna", lambda now: "s1", SessionOptions(silence_s=300))
-    dialogue = Dialogue(
-        tracker, log.append_event, lambda: clock[0], user_name="User", agent_name="Cat"
-    )
-
+def test_exchange_what_was_said_before_a_turn_is_the_same_ahead_of_it(room, dialogue):
     def say(text: str) -> tuple[list[str], list[str]]:
         ahead = dialogue.before(None)
         turn = dialogue.user_said(text)[-1]
@@ -188,12 +155,12 @@ def test_what_was_said_before_a_turn_is_the_same_ahead_of_it(log):
     assert say("hello") == ([], [])
     dialogue.agent_said("Hello, you.", interrupted=False)
     assert say("how are you") == (["hello", "Hello, you."],) * 2
-    clock[0] += timedelta(seconds=301)
+    room.clock.advance(301)
     dialogue.tick()
     assert say("good morning") == ([], [])  # another session
 
 
-def test_asides_and_what_is_forgotten_lend_no_words(dialogue, log):
+def test_exchange_asides_and_what_is_forgotten_lend_no_words(dialogue, log):
     (first,) = dialogue.user_said("my dog is called Max")
     _, reply = dialogue.agent_said("Nice.", interrupted=False)
     (order,) = dialogue.user_said("forget that", aside=True)

@@ -8,7 +8,6 @@ import pytest
 from pipecat.frames import frames
 from pipecat.frames.frames import (
     BotSpeakingFrame,
-    Frame,
     InputAudioRawFrame,
     InterruptionFrame,
     LLMContextAssistantTurnFrame,
@@ -26,61 +25,24 @@ from pipecat.processors.aggregators.llm_context import LLMContext, LLMSpecificMe
 from pipecat.processors.frame_processor import FrameDirection
 from pipecat.tests.utils import SleepFrame, run_test
 
-from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine, strip_memories
+from slowcat_memory import MemoryEngine, strip_memories
 from slowcat_memory.core.render.memory_block import CLOSE, OPEN
 from slowcat_memory.errors import ConfigError
 from tests.support.memories import edges, ledger, remember, said, turns
+from tests.support.processors import (
+    MAX,
+    QUESTION,
+    Gate,
+    assistant,
+    blocks,
+    memory,
+    through,
+    user,
+)
 from tests.support.stores import configured
 
-QUESTION = "what is my dog called"
-MAX = "User: My dog is called Max."
 
-
-def user(content):
-    return {"role": "user", "content": content}
-
-
-def assistant(content):
-    return {"role": "assistant", "content": content}
-
-
-def memory(config, **more) -> HybridContextualMemoryProcessor:
-    return HybridContextualMemoryProcessor(config=config, **more)
-
-
-def through(processor, *sent: Frame, **how) -> tuple[list[Frame], list[Frame]]:
-    """Send frames through the processor and return what came out below and above."""
-    how.setdefault("start_timeout", 10.0)
-    down, up = asyncio.run(run_test(processor, frames_to_send=list(sent), **how))
-    return list(down), list(up)
-
-
-def blocks(text: str) -> int:
-    return text.count(OPEN)
-
-
-class Gate:
-    """An engine whose recall waits: an event for its beginning, one to let it go on."""
-
-    def __init__(self, engine: MemoryEngine) -> None:
-        self.engine, self.begun, self.open = engine, asyncio.Event(), asyncio.Event()
-        self.recall, engine.recall = engine.recall, self._recall
-
-    async def _recall(self, *arguments, **named):
-        self.begun.set()
-        await self.open.wait()
-        return await self.recall(*arguments, **named)
-
-
-@pytest.fixture
-def engine(config):
-    remember(config, MAX)
-    engine = MemoryEngine(config)
-    with contextlib.closing(engine):
-        yield engine
-
-
-def test_a_context_frame_is_given_one_block_and_reruns_are_not(config):
+def test_processor_context_frame_is_given_one_block_and_reruns_are_not(config):
     remember(config, MAX)
     context = LLMContext(messages=[user(QUESTION)])
     down, up = through(memory(config), *(LLMContextFrame(context) for _ in range(3)))
@@ -94,7 +56,7 @@ def test_a_context_frame_is_given_one_block_and_reruns_are_not(config):
     assert entry.turn == turns(config)[-1].id and len(entry.offers) == 1
 
 
-def test_a_greeting_without_a_user_message_passes(config):
+def test_processor_greeting_without_a_user_message_passes(config):
     remember(config, MAX)
     context = LLMContext(messages=[{"role": "developer", "content": QUESTION}])
     down, up = through(memory(config), LLMContextFrame(context))
@@ -103,7 +65,7 @@ def test_a_greeting_without_a_user_message_passes(config):
     assert len(turns(config)) == 1 and ledger(config) == []
 
 
-def test_a_memory_with_nothing_in_it_prefixes_nothing_but_that(config):
+def test_processor_memory_with_nothing_in_it_prefixes_nothing_but_that(config):
     context = LLMContext(messages=[user("My dog is called Max.")])
     through(memory(config), LLMContextFrame(context))
     assert context.messages == [user("My dog is called Max.")]
@@ -111,7 +73,7 @@ def test_a_memory_with_nothing_in_it_prefixes_nothing_but_that(config):
     assert (entry.offers, entry.tokens) == ((), 0)
 
 
-def test_that_nothing_is_remembered_is_said_once(config):
+def test_processor_that_nothing_is_remembered_is_said_once(config):
     context = LLMContext(messages=[user(QUESTION)])
     through(memory(config), *(LLMContextFrame(context) for _ in range(3)))
     content = context.messages[0]["content"]
@@ -121,7 +83,7 @@ def test_that_nothing_is_remembered_is_said_once(config):
     assert entry.offers == () and 0 < entry.tokens < 40
 
 
-def test_a_turn_for_which_nothing_comes_to_mind_is_recalled_once(config):
+def test_processor_turn_for_which_nothing_comes_to_mind_is_recalled_once(config):
     context, recalls = LLMContext(messages=[user("I have a dog.")]), []
     processor = memory(config)
 
@@ -133,7 +95,7 @@ def test_a_turn_for_which_nothing_comes_to_mind_is_recalled_once(config):
     assert recalls == [""]
 
 
-def test_whoever_speaks_keeps_the_session_open(config):
+def test_processor_whoever_speaks_keeps_the_session_open(config):
     clock = [datetime(2026, 5, 12, 12, tzinfo=UTC)]
     engine = MemoryEngine(config, clock=lambda: clock[0])
     processor = memory(config, engine=engine)
@@ -154,7 +116,7 @@ def test_whoever_speaks_keeps_the_session_open(config):
     assert first.session == second.session != third.session
 
 
-def test_a_multimodal_message_gets_a_part_of_its_own(config):
+def test_processor_multimodal_message_gets_a_part_of_its_own(config):
     remember(config, MAX)
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
     parts = [image, {"type": "text", "text": "is this dog"}, {"type": "text", "text": "called Max"}]
@@ -166,7 +128,7 @@ def test_a_multimodal_message_gets_a_part_of_its_own(config):
     assert strip_memories(context.messages) == [user(parts)]
 
 
-def test_an_image_without_words_passes(config):
+def test_processor_image_without_words_passes(config):
     remember(config, MAX)
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
     context = LLMContext(messages=[user([image])])
@@ -176,7 +138,7 @@ def test_an_image_without_words_passes(config):
 
 
 @pytest.mark.parametrize("content", ["", "   \n ", "\x00", "\u202e", [], None, [{"type": "text"}]])
-def test_a_message_that_says_nothing_leaves_no_trace(config, content):
+def test_processor_message_that_says_nothing_leaves_no_trace(config, content):
     remember(config, MAX)
     context = LLMContext(messages=[user(content)])
     down, up = through(memory(config), LLMContextFrame(context), LLMContextFrame(context))
@@ -185,7 +147,7 @@ def test_a_message_that_says_nothing_leaves_no_trace(config, content):
     assert len(turns(config)) == 1 and len(edges(config)) == 2
 
 
-def test_messages_that_are_not_plain_are_passed_over(config):
+def test_processor_messages_that_are_not_plain_are_passed_over(config):
     remember(config, MAX)
     special = LLMSpecificMessage(llm="anthropic", message={"role": "user", "content": "raw"})
     context = LLMContext(messages=[special, user(QUESTION), special])
@@ -195,7 +157,7 @@ def test_messages_that_are_not_plain_are_passed_over(config):
     assert blocks(context.messages[1]["content"]) == 1
 
 
-def test_a_context_frame_going_up_is_not_ours(config):
+def test_processor_context_frame_going_up_is_not_ours(config):
     remember(config, MAX)
     context = LLMContext(messages=[user(QUESTION)])
     down, up = through(
@@ -208,7 +170,7 @@ def test_a_context_frame_going_up_is_not_ours(config):
 
 
 @pytest.mark.parametrize("direction", list(FrameDirection))
-def test_every_other_frame_passes_in_both_directions(config, direction):
+def test_processor_every_other_frame_passes_in_both_directions(config, direction):
     sent = [
         TextFrame("a"),
         LLMTextFrame("b"),
@@ -224,7 +186,7 @@ def test_every_other_frame_passes_in_both_directions(config, direction):
     assert {frame.id for frame in out} >= {frame.id for frame in sent}
 
 
-def test_two_turns_and_the_answer_between_them(config):
+def test_processor_two_turns_and_the_answer_between_them(config):
     context = LLMContext(messages=[user("my dog is called Max")])
 
     class Answered(LLMContextFrame):
@@ -249,7 +211,7 @@ def test_two_turns_and_the_answer_between_them(config):
     assert said(config) == [("User", "my dog is called Max"), ("User", "thank you")]
 
 
-def test_without_aggregators_the_upward_frame_brings_the_agents_words(config):
+def test_processor_without_aggregators_the_upward_frame_brings_the_agents_words(config):
     context = LLMContext(messages=[user("hello")])
 
     async def talk():
@@ -269,7 +231,7 @@ def test_without_aggregators_the_upward_frame_brings_the_agents_words(config):
     assert not reply.interrupted
 
 
-def test_an_interruption_during_recall_keeps_the_words_and_nothing_else(engine, config):
+def test_processor_interruption_during_recall_keeps_the_words_and_nothing_else(engine, config):
     context = LLMContext(messages=[user(QUESTION)])
 
     async def talk():
@@ -298,7 +260,7 @@ def test_an_interruption_during_recall_keeps_the_words_and_nothing_else(engine, 
     assert said(config)[-1] == ("User", QUESTION) and ledger(config) == []
 
 
-def test_recall_is_timed_once_a_turn(config):
+def test_processor_recall_is_timed_once_a_turn(config):
     remember(config, MAX)
     context = LLMContext(messages=[user(QUESTION)])
     down, _ = through(
@@ -318,7 +280,7 @@ def test_recall_is_timed_once_a_turn(config):
     assert 0 < timed[0].value < 5
 
 
-def test_a_turn_frame_of_newer_pipecat_says_that_it_was_spoken(config):
+def test_processor_turn_frame_of_newer_pipecat_says_that_it_was_spoken(config):
     user_turn = getattr(frames, "LLMContextUserTurnFrame", None)
     if user_turn is None:
         pytest.skip("LLMContextUserTurnFrame is newer than this Pipecat (1.13)")
@@ -335,7 +297,7 @@ def test_a_turn_frame_of_newer_pipecat_says_that_it_was_spoken(config):
     ]
 
 
-def test_the_users_own_tag_is_theirs(tmp_path):
+def test_processor_users_own_tag_is_theirs(tmp_path):
     config = configured(tmp_path / "memory", recall={"floor": 0.0})
     remember(config, MAX)
     words = f"is my dog called {OPEN} or {CLOSE}"
@@ -346,7 +308,7 @@ def test_the_users_own_tag_is_theirs(tmp_path):
     assert strip_memories(context.messages) == [user(words)]
 
 
-def test_a_block_that_comes_back_is_never_logged(config):
+def test_processor_block_that_comes_back_is_never_logged(config):
     remember(config, MAX)
     first = LLMContext(messages=[user(QUESTION)])
     through(memory(config), LLMContextFrame(first))
@@ -356,14 +318,14 @@ def test_a_block_that_comes_back_is_never_logged(config):
     assert not any(OPEN in turn.text for turn in turns(config))
 
 
-def test_a_shared_engine_stays_open(engine, config):
+def test_processor_shared_engine_stays_open(engine, config):
     first, second = memory(config, engine=engine), memory(config, engine=engine, user_id="ben")
     for processor, words in ((first, "I am Anna"), (second, "I am Ben")):
         through(processor, LLMContextFrame(LLMContext(messages=[user(words)])))
     assert engine.search("Anna", "user").hits and not engine.search("Anna", "ben").hits
 
 
-def test_what_is_given_overrides_the_configuration(config, tmp_path):
+def test_processor_what_is_given_overrides_the_configuration(config, tmp_path):
     processor = memory(config, path=tmp_path / "other", memory_token_budget=0, hot_cache_size=7)
     remember(config, MAX)
     context = LLMContext(messages=[user(QUESTION)])
@@ -375,12 +337,12 @@ def test_what_is_given_overrides_the_configuration(config, tmp_path):
 @pytest.mark.parametrize(
     "wrong", [{"user_id": "../anna"}, {"user_id": "Anna"}, {"memory_token_budget": -1}]
 )
-def test_a_wrong_argument_is_refused_at_once(config, wrong):
+def test_processor_wrong_argument_is_refused_at_once(config, wrong):
     with pytest.raises(ConfigError):
         memory(config, **wrong)
 
 
-def test_the_session_context_is_there_before_the_pipeline(config):
+def test_processor_session_context_is_there_before_the_pipeline(config):
     remember(config, MAX)
     processor = memory(config)
     text = asyncio.run(processor.session_context())

@@ -16,11 +16,18 @@ from slowcat_memory.core.render.memory_block import OPEN
 from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.server import ScriptedServer
 from tests.support.memories import edges, engine_of, ledger, remember, said, turns
+from tests.support.processors import (
+    QUESTION,
+    STORY,
+    blocks,
+    contents,
+    last_said,
+    logged,
+    memory,
+    session_turns,
+)
 from tests.support.stores import configured
 from tests.support.voice_pipeline import VoicePipeline, run
-from tests.test_processor import QUESTION, blocks, memory
-from tests.test_processor_faults import logged
-from tests.test_special_turns import STORY, contents, last_said, session_turns
 
 EARLIER = (
     "Anna: My dog is called Max.",
@@ -66,7 +73,7 @@ def engine(config):
 # ---------------------------------------------------------------- sessions
 
 
-def test_what_one_session_heard_the_next_one_recalls(model_config):
+def test_conversation_what_one_session_heard_the_next_one_recalls(model_config):
     """The first source's own test: three exchanges about a dog called Max."""
     exchanges = {
         "What's my dog's name?": "Your dog's name is Max.",
@@ -97,7 +104,7 @@ def test_what_one_session_heard_the_next_one_recalls(model_config):
     assert asked.startswith(packed.text) and "Max" in asked and packed.tokens <= 256
 
 
-def test_three_conversations_are_three_sessions(tmp_path):
+def test_conversation_three_conversations_are_three_sessions(tmp_path):
     config = configured(tmp_path / "memory", sessions={"resume_grace_s": 0.0})
 
     async def scenario():
@@ -123,7 +130,7 @@ def test_three_conversations_are_three_sessions(tmp_path):
     assert len({turn.session for turn in turns(config)}) == 3
 
 
-def test_a_restart_within_the_grace_goes_on_with_the_session(config):
+def test_conversation_restart_within_the_grace_goes_on_with_the_session(config):
     async def scenario():
         for line in ("my dog is called Max", QUESTION):
             async with VoicePipeline(memory=memory(config)) as voice:
@@ -134,7 +141,7 @@ def test_a_restart_within_the_grace_goes_on_with_the_session(config):
     assert len({turn.session for turn in turns(config)}) == 1
 
 
-def test_spoken_and_typed_turns_of_one_conversation(config):
+def test_conversation_spoken_and_typed_turns_of_one_conversation(config):
     async def scenario():
         async with (
             ScriptedServer() as server,
@@ -189,7 +196,7 @@ def long_talk(engine, config):
     return run(scenario())
 
 
-def test_the_prefix_is_never_broken(long_talk):
+def test_conversation_prefix_is_never_broken(long_talk):
     voice, _, _ = long_talk
     requests = [request["messages"] for request in voice.server.requests]
     assert len(requests) == len(QUESTIONS)
@@ -198,7 +205,7 @@ def test_the_prefix_is_never_broken(long_talk):
         assert [message["role"] for message in later[len(earlier) :]] == ["assistant", "user"]
 
 
-def test_one_block_at_most_for_every_message(long_talk):
+def test_conversation_one_block_at_most_for_every_message(long_talk):
     voice, recalled, _ = long_talk
     users = [m["content"] for m in voice.context.messages if m["role"] == "user"]
     assert [content.rpartition("\n\n")[2] for content in users] == list(QUESTIONS)
@@ -214,7 +221,7 @@ def test_one_block_at_most_for_every_message(long_talk):
     assert len(told) >= 8  # it did remember: of ten things, each once
 
 
-def test_nothing_visible_is_said_again(long_talk):
+def test_conversation_nothing_visible_is_said_again(long_talk):
     voice, recalled, _ = long_talk
     offered = [hit.memory.id for packed in recalled for hit in packed.hits]
     assert len(offered) == len(set(offered))
@@ -223,7 +230,7 @@ def test_nothing_visible_is_said_again(long_talk):
         assert question not in packed.text
 
 
-def test_nothing_injected_is_logged(long_talk, engine):
+def test_conversation_nothing_injected_is_logged(long_talk, engine):
     voice, recalled, _ = long_talk
     heard = session_turns(engine)
     assert [turn.text for turn in heard if turn.role == "user"] == list(QUESTIONS)
@@ -232,7 +239,7 @@ def test_nothing_injected_is_logged(long_talk, engine):
     assert [m["content"] for m in plain] == [turn.text for turn in heard]
 
 
-def test_every_turn_has_its_row_in_the_ledger_and_its_metric(long_talk, engine):
+def test_conversation_every_turn_has_its_row_in_the_ledger_and_its_metric(long_talk, engine):
     voice, recalled, timed = long_talk
     assert len(timed) == len(QUESTIONS)
     assert engine.store.flush(5)
@@ -244,7 +251,7 @@ def test_every_turn_has_its_row_in_the_ledger_and_its_metric(long_talk, engine):
             assert entry.tokens == packed.tokens and entry.timings
 
 
-def test_what_has_left_the_context_may_be_offered_again(engine, config):
+def test_conversation_what_has_left_the_context_may_be_offered_again(engine, config):
     async def scenario():
         async with VoicePipeline(memory=memory(config, engine=engine), speed=20) as voice:
             await voice.exchange(QUESTION)
@@ -262,7 +269,7 @@ def test_what_has_left_the_context_may_be_offered_again(engine, config):
 # ---------------------------------------------------------------- events
 
 
-def test_an_exchange_is_told_of_when_it_is_durable(engine, config):
+def test_conversation_exchange_is_told_of_when_it_is_durable(engine, config):
     told = []
 
     async def scenario():
@@ -284,7 +291,7 @@ def test_an_exchange_is_told_of_when_it_is_durable(engine, config):
     assert all(answered.reply_to == asked.id for asked, answered in told)
 
 
-def test_the_last_exchange_is_told_of_though_the_pipeline_is_cancelled(config):
+def test_conversation_last_exchange_is_told_of_though_the_pipeline_is_cancelled(config):
     told = []
 
     async def scenario():
@@ -304,7 +311,7 @@ def test_the_last_exchange_is_told_of_though_the_pipeline_is_cancelled(config):
     assert told == [("tell me a story", True)]
 
 
-def test_a_handler_that_fails_or_dawdles_costs_the_conversation_nothing(engine, config):
+def test_conversation_handler_that_fails_or_dawdles_costs_the_conversation_nothing(engine, config):
     async def scenario():
         processor, release = memory(config, engine=engine), asyncio.Event()
 
@@ -325,7 +332,7 @@ def test_a_handler_that_fails_or_dawdles_costs_the_conversation_nothing(engine, 
     assert len(voice.server.requests) == 2 and voice.errors == []
 
 
-def test_a_turn_whose_frame_is_lost_is_logged_all_the_same(engine, config):
+def test_conversation_turn_whose_frame_is_lost_is_logged_all_the_same(engine, config):
     """An interruption drops frames that wait in front of a processor."""
 
     async def scenario():
@@ -355,7 +362,7 @@ def test_a_turn_whose_frame_is_lost_is_logged_all_the_same(engine, config):
 # ---------------------------------------------------------------- privacy
 
 
-def test_no_word_of_the_conversation_is_in_the_logs(config):
+def test_conversation_no_word_of_the_conversation_is_in_the_logs(config):
     remember(config, f"Anna: My neighbour is a {CANARIES[0]}.")
 
     async def scenario():
@@ -379,7 +386,7 @@ def test_no_word_of_the_conversation_is_in_the_logs(config):
 # ---------------------------------------------------------------- many
 
 
-def test_twenty_conversations_at_once_in_one_process(config):
+def test_conversation_twenty_conversations_at_once_in_one_process(config):
     async def scenario():
         with engine_of(config) as engine:
             voices = [
@@ -402,7 +409,7 @@ def test_twenty_conversations_at_once_in_one_process(config):
         assert [text for _, text in said(config, f"u{n}")] == [f"my number is {n}", "I see."]
 
 
-def test_the_processor_is_a_plain_frame_processor(config):
+def test_conversation_processor_is_a_plain_frame_processor(config):
     processor = memory(config, name="memory")
     assert isinstance(processor, FrameProcessor) and processor.name == "memory"
     assert processor.can_generate_metrics() and processor.engine is None

@@ -140,7 +140,7 @@ ROWS = {
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_what_goes_on(gate, row):
+def test_activity_what_goes_on(gate, row):
     seen, expected = ROWS[row]
     following = Activity(gate, "kitchen")
     for frame in seen:
@@ -148,19 +148,19 @@ def test_what_goes_on(gate, row):
     assert gate.going_on == {f"kitchen/{what}" for what in expected}
 
 
-def test_every_row_of_the_table_is_told():
+def test_activity_every_row_of_the_table_is_told():
     told = {type(frame) for seen, _ in ROWS.values() for frame in seen}
     assert set(activity.TABLE) - told == {UserSpeakingFrame}  # it only lengthens
 
 
-def test_what_goes_on_still_is_said_again(gate):
+def test_activity_what_goes_on_still_is_said_again(gate):
     following = Activity(gate, "kitchen")
     following.see(VADUserStartedSpeakingFrame(start_secs=0.2), DOWN)
     following.see(UserSpeakingFrame(), DOWN)
     assert gate.told == [("busy", "kitchen/a voice")] * 2
 
 
-def test_a_subclass_means_the_same(gate):
+def test_activity_subclass_means_the_same(gate):
     class Mine(TranscriptionFrame):
         pass
 
@@ -168,7 +168,7 @@ def test_a_subclass_means_the_same(gate):
     assert gate.going_on == {"kitchen/a turn"}
 
 
-def test_a_frame_counts_once_however_often_it_is_pushed(gate):
+def test_activity_frame_counts_once_however_often_it_is_pushed(gate):
     following = Activity(gate, "kitchen")
     begin, end = BotStartedSpeakingFrame(), BotStoppedSpeakingFrame()
     for frame in (begin, begin, end, begin, end):  # a later processor pushes it later
@@ -176,7 +176,7 @@ def test_a_frame_counts_once_however_often_it_is_pushed(gate):
     assert [how for how, _ in gate.told] == ["busy", "free"]
 
 
-def test_old_frames_are_forgotten(gate):
+def test_activity_old_frames_are_forgotten(gate):
     following = Activity(gate, "kitchen")
     for _ in range(3 * activity.REMEMBERED):
         following.see(InterruptionFrame(), DOWN)
@@ -187,7 +187,7 @@ def test_old_frames_are_forgotten(gate):
     ("who", "way", "asks"),
     [("assistant", DOWN, False), ("assistant", UP, True), ("user", DOWN, True)],
 )
-def test_the_context_after_an_answer_asks_nobody(gate, who, way, asks):
+def test_activity_context_after_an_answer_asks_nobody(gate, who, way, asks):
     async def scenario():
         pair = LLMContextAggregatorPair(CONTEXT)
         following, frame = Activity(gate, "kitchen"), LLMContextFrame(CONTEXT)
@@ -198,7 +198,7 @@ def test_the_context_after_an_answer_asks_nobody(gate, who, way, asks):
     assert bool(gate.going_on) is asks
 
 
-def test_a_conversation_that_is_over_counts_no_more(gate):
+def test_activity_conversation_that_is_over_counts_no_more(gate):
     following, other = Activity(gate, "kitchen"), Activity(gate, "kitchen2")
     for each in (following, other):
         each.see(BotStartedSpeakingFrame(), DOWN)
@@ -208,15 +208,15 @@ def test_a_conversation_that_is_over_counts_no_more(gate):
     assert gate.going_on == {"kitchen2/the bot"}
 
 
-def test_who_was_asked_something_is_given_time(gate, monkeypatch):
+def test_activity_who_was_asked_something_is_given_time(gate, monkeypatch):
     monkeypatch.setattr(activity, "QUESTION_S", 0.01)
 
     async def scenario():
         following = Activity(gate, "kitchen")
         following.observed = True
-        following.answered("It is raining.")
+        following.answer_ended("It is raining.")
         assert not gate.told
-        following.answered("Shall I close the window? ")
+        following.answer_ended("Shall I close the window? ")
         assert gate.going_on == {"kitchen/a question"}
         while gate.going_on:
             await asyncio.sleep(0.005)
@@ -224,7 +224,7 @@ def test_who_was_asked_something_is_given_time(gate, monkeypatch):
     run(scenario())
 
 
-def test_reading_ahead_keeps_others_away(gate):
+def test_activity_reading_ahead_keeps_others_away(gate):
     following = Activity(gate, "kitchen")
     with following.reading():
         assert gate.going_on == {"kitchen/reading ahead"}
@@ -263,7 +263,9 @@ def spans(gate, prefix):
 
 
 @pytest.mark.parametrize("observed", [True, False])
-def test_a_turn_is_followed_from_the_first_sound_to_the_last(config, gate, observed, monkeypatch):
+def test_activity_turn_is_followed_from_the_first_sound_to_the_last(
+    config, gate, observed, monkeypatch
+):
     if not observed:
         monkeypatch.setattr(ActivityObserver, "on_push_frame", _sees_nothing)
     prefix = in_pipeline(config, gate, lambda _: "I see.", hello)
@@ -279,7 +281,7 @@ async def _sees_nothing(self, data):
     pass
 
 
-def test_a_tool_keeps_the_gate_closed_until_its_answer_is_answered(config, gate):
+def test_activity_tool_keeps_the_gate_closed_until_its_answer_is_answered(config, gate):
     async def look_up(params):
         while not any("tool " in what for what in gate.going_on):  # heard of a moment later
             await asyncio.sleep(0)
@@ -298,7 +300,7 @@ def test_a_tool_keeps_the_gate_closed_until_its_answer_is_answered(config, gate)
     assert ("busy", "the LLM") in told[returned:]  # the context that goes upstream
 
 
-def test_two_conversations_share_one_gate(config, gate):
+def test_activity_two_conversations_share_one_gate(config, gate):
     first = in_pipeline(config, gate, lambda _: "I see.", hello)
     gate.told.clear()
     second = in_pipeline(config, gate, lambda _: "I see.", hello)

@@ -18,19 +18,23 @@ from slowcat_memory import MemoryEngine
 from slowcat_memory.core.render.memory_block import CLOSE
 from slowcat_memory.records import Forget
 from tests.support.memories import remember
-from tests.support.stores import configured
-from tests.support.voice_pipeline import VoicePipeline, run
-from tests.test_processor import MAX, QUESTION, blocks, memory, user
-from tests.test_special_turns import (
+from tests.support.processors import (
+    MAX,
+    QUESTION,
     EagerVoice,
     Mark,
+    blocks,
     contents,
     ledger_of,
     logged_words,
+    memory,
     saw,
     session_turns,
+    user,
     with_words,
 )
+from tests.support.stores import configured
+from tests.support.voice_pipeline import VoicePipeline, run
 
 
 @pytest.fixture
@@ -97,7 +101,7 @@ def taken(engine) -> dict[str, int]:
     return {how: n for how in hows if (n := counts.get(f"prefetch_{how}", 0))}
 
 
-def test_a_turn_takes_what_was_recalled_while_it_was_spoken(engine, config):
+def test_prefetch_turn_takes_what_was_recalled_while_it_was_spoken(engine, config):
     async def scenario(ear):
         await ear.turn("what is", "what is my dog", QUESTION, final="What is my dog called?")
 
@@ -113,7 +117,7 @@ def test_a_turn_takes_what_was_recalled_while_it_was_spoken(engine, config):
     assert {"n", "p50", "p95", "p99", "max"} == set(stats["latency_ms"]["turn_wait"])
 
 
-def test_a_turn_that_became_another_one_is_recalled_for_what_was_said(engine, config):
+def test_prefetch_turn_that_became_another_one_is_recalled_for_what_was_said(engine, config):
     async def scenario(ear):
         await ear.begins()
         await ear.interim("where did we fly to in May")
@@ -126,7 +130,7 @@ def test_a_turn_that_became_another_one_is_recalled_for_what_was_said(engine, co
     assert taken(engine) == {"stood": 1}  # that of the final transcript
 
 
-def test_a_turn_of_several_transcripts_is_asked_as_a_whole(engine, config):
+def test_prefetch_turn_of_several_transcripts_is_asked_as_a_whole(engine, config):
     async def scenario(ear):
         await ear.begins()
         await ear.final("We flew to Lisbon.")
@@ -141,7 +145,7 @@ def test_a_turn_of_several_transcripts_is_asked_as_a_whole(engine, config):
     assert taken(engine) == {"stood": 1}
 
 
-def test_a_turn_of_two_speakers_is_recalled_for_all_the_same(engine, config):
+def test_prefetch_turn_of_two_speakers_is_recalled_for_all_the_same(engine, config):
     async def scenario(ear):
         await ear.begins()
         await ear.final("Tell me a thing,", who="anna")
@@ -153,7 +157,7 @@ def test_a_turn_of_two_speakers_is_recalled_for_all_the_same(engine, config):
     assert [name for name, _ in logged_words(engine)][:2] == ["anna", "ben"]
 
 
-def test_what_is_visible_is_not_offered_again(engine, config):
+def test_prefetch_what_is_visible_is_not_offered_again(engine, config):
     async def scenario(ear):
         await ear.turn(QUESTION, final=QUESTION)
         await ear.turn("tell me again what my dog is called", final="and what is my dog called?")
@@ -163,7 +167,7 @@ def test_what_is_visible_is_not_offered_again(engine, config):
     assert taken(engine) == {"stood": 2}
 
 
-def test_what_is_forgotten_while_somebody_speaks_is_not_offered(engine, config):
+def test_prefetch_what_is_forgotten_while_somebody_speaks_is_not_offered(engine, config):
     async def scenario(ear):
         await ear.begins()
         await ear.interim(QUESTION)
@@ -178,7 +182,7 @@ def test_what_is_forgotten_while_somebody_speaks_is_not_offered(engine, config):
     assert asked.endswith(QUESTION) and "Max" not in asked
 
 
-def test_words_that_were_only_heard_are_kept_nowhere(engine, config):
+def test_prefetch_words_that_were_only_heard_are_kept_nowhere(engine, config):
     async def scenario(ear):
         await ear.turn("my secret is zanzibar", final=QUESTION)
 
@@ -191,7 +195,7 @@ def test_words_that_were_only_heard_are_kept_nowhere(engine, config):
     assert files and not any(b"zanzibar" in file.read_bytes() for file in files)
 
 
-def test_typed_words_take_nothing_that_was_heard(engine, config):
+def test_prefetch_typed_words_take_nothing_that_was_heard(engine, config):
     async def scenario(ear):
         await ear.begins()
         await ear.interim("where did we fly to in May")
@@ -204,7 +208,7 @@ def test_typed_words_take_nothing_that_was_heard(engine, config):
     assert taken(engine) == {"redone": 1}
 
 
-def test_trouble_with_what_is_heard_costs_nothing(engine, config, monkeypatch):
+def test_prefetch_trouble_with_what_is_heard_costs_nothing(engine, config, monkeypatch):
     monkeypatch.setattr(engine._retrieval, "begin", lambda _: 1 / 0)
 
     async def scenario(ear):
@@ -215,7 +219,7 @@ def test_trouble_with_what_is_heard_costs_nothing(engine, config, monkeypatch):
     assert engine.metrics.counts()["failures"] > 0
 
 
-def test_it_can_be_switched_off(config):
+def test_prefetch_it_can_be_switched_off(config):
     off = configured(config.folder, recall={"floor": 0.005}, prefetch={"enabled": False})
     remember(off, MAX)
     with contextlib.closing(MemoryEngine(off)) as engine:
@@ -232,7 +236,7 @@ def test_it_can_be_switched_off(config):
 
 
 @pytest.mark.parametrize("withdrawn", [False, True])
-def test_an_eager_turn_takes_what_was_recalled_ahead(engine, config, withdrawn):
+def test_prefetch_eager_turn_takes_what_was_recalled_ahead(engine, config, withdrawn):
     async def scenario():
         eager = EagerVoice(memory(config, engine=engine))
         async with eager.voice:

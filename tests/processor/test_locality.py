@@ -53,12 +53,12 @@ def llm(url: str) -> OpenAILLMService:
         ("https://me:secret@192.0.2.7/v1?key=secret", False, "192.0.2.7:443"),
     ],
 )
-def test_the_clients_server_decides(url, local, host):
+def test_locality_clients_server_decides(url, local, host):
     found = locate(llm(url))
     assert (found.local, found.host) == (local, host)
 
 
-def test_a_name_is_what_it_resolves_to(monkeypatch):
+def test_locality_name_is_what_it_resolves_to(monkeypatch):
     def answer(*_, **__):
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (a, 0)) for a in addresses]
 
@@ -79,13 +79,13 @@ class Odd:
 
 
 @pytest.mark.parametrize(("service", "host"), [(Opaque(), "Opaque"), (Odd(), "Odd"), (None, "")])
-def test_what_cannot_be_read_is_elsewhere(service, host):
+def test_locality_what_cannot_be_read_is_elsewhere(service, host):
     found = locate(service)
     assert (found.local, found.host) == (False, host)
 
 
 @pytest.mark.parametrize("name", PROXIES[::2])
-def test_what_goes_through_a_proxy_is_elsewhere(monkeypatch, name):
+def test_locality_what_goes_through_a_proxy_is_elsewhere(monkeypatch, name):
     monkeypatch.setenv(name, "http://192.0.2.7:3128")
     assert not locate(llm("http://127.0.0.1:1234/v1")).local
     monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
@@ -93,12 +93,12 @@ def test_what_goes_through_a_proxy_is_elsewhere(monkeypatch, name):
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_the_application_knows_better(known):
+def test_locality_application_knows_better(known):
     assert locate(llm("http://192.0.2.7/v1"), known).local is known
     assert locate(llm("http://127.0.0.1/v1"), known).local is known
 
 
-def test_a_warning_names_the_host_at_the_start_and_once_a_day(warnings):
+def test_locality_warning_names_the_host_at_the_start_and_once_a_day(warnings):
     where = Locality(False, "llm.example:443")
     for hours in (0, 1, 23, 24, 30, 47, 48):
         where.remind(NOON + timedelta(hours=hours))
@@ -142,14 +142,14 @@ def stays(config):
 
 
 @pytest.mark.parametrize(("how", "there"), [({}, True), ({"llm_is_local": False}, False)])
-def test_what_is_local_only_goes_to_no_other_machine(stays, how, there):
+def test_locality_what_is_local_only_goes_to_no_other_machine(stays, how, there):
     sent, counters = asks(stays, "what do you know about my dog house", **how)
     assert ("4711" in sent, "insured" in sent) == (there, there)
     assert "Max" in sent  # the others fill the places
     assert counters.get("local_only_withheld", 0) >= (not there)
 
 
-def test_the_system_instruction_keeps_it_too(stays):
+def test_locality_system_instruction_keeps_it_too(stays):
     async def context(**how) -> str:
         memory = HybridContextualMemoryProcessor(config=stays, **how)
         text = await memory.session_context()
@@ -160,7 +160,7 @@ def test_the_system_instruction_keeps_it_too(stays):
     assert "insured" in run(context(llm_is_local=True))
 
 
-def test_it_stays_so_through_pins_seals_and_openings(stays):
+def test_locality_it_stays_so_through_pins_seals_and_openings(stays):
     for seal in (True, False):
         with contextlib.closing(MemoryEngine(stays)) as engine:
             found = engine.search("the alarm of my dog house", "user", 9).hits

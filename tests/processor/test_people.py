@@ -79,13 +79,13 @@ NOW = datetime.now(UTC) - timedelta(hours=1)
         ("ben", (), ("cellar", "station", "kitchen", OPEN)),
     ],
 )
-def test_each_reads_their_own_and_the_households(home, who, reads, not_):
+def test_people_each_reads_their_own_and_the_households(home, who, reads, not_):
     ((asked,),) = talk(memory(home), (who, QUESTION))
     assert all(word in asked for word in reads)
     assert not any(word in asked for word in not_)
 
 
-def test_each_turn_is_logged_where_it_belongs_with_its_reply(home):
+def test_people_each_turn_is_logged_where_it_belongs_with_its_reply(home):
     talk(memory(home), ("s1", "hello there"), ("s2", "good morning"), ("eve", "bonjour"))
     assert scopes(home) == [
         (scope, words)
@@ -96,7 +96,7 @@ def test_each_turn_is_logged_where_it_belongs_with_its_reply(home):
     assert len({turn.session for turn in turns(home) if turn.at > NOW}) == 3
 
 
-def test_the_ledger_names_the_household_and_why_finds_its_texts(home):
+def test_people_ledger_names_the_household_and_why_finds_its_texts(home):
     talk(memory(home), ("s2", QUESTION), ("eve", QUESTION))
     (entry,) = ledger(home)
     assert entry.scope == "ben" and {o.scope for o in entry.offers} == {"", "home"}
@@ -105,14 +105,14 @@ def test_the_ledger_names_the_household_and_why_finds_its_texts(home):
     assert {m.scope for m in memories.values()} == {"ben", "home"}
 
 
-def test_an_application_may_say_who_speaks_before_anybody_does(home):
+def test_people_application_may_say_who_speaks_before_anybody_does(home):
     processor = memory(home)
     processor.speaker("ben")
     ((asked,),) = talk(processor, ("s1", QUESTION))
     assert "station" in asked and "cellar" not in asked
 
 
-def test_an_application_may_say_who_speaks(home):
+def test_people_application_may_say_who_speaks(home):
     processor = memory(home)
 
     async def then(_):
@@ -125,24 +125,24 @@ def test_an_application_may_say_who_speaks(home):
 # ------------------------------------------------------------------- another person speaks
 
 
-def test_another_persons_block_is_taken_out_of_the_context(home):
+def test_people_another_persons_block_is_taken_out_of_the_context(home):
     anna, ben, again = talk(memory(home), ("s1", QUESTION), ("s2", "hello"), ("s1", "and mine"))
     assert "cellar" in anna[0] and "kitchen" in anna[0]
     assert "cellar" not in str(ben) and "kitchen" in ben[0] and ben[0].endswith(QUESTION)
     assert "station" not in str(again)
 
 
-def test_what_was_taken_out_may_be_offered_again(home):
+def test_people_what_was_taken_out_may_be_offered_again(home):
     *_, again = talk(memory(home), ("s1", QUESTION), ("s2", "hello"), ("s1", "the bicycle, where"))
     assert "cellar" in again[2]
 
 
-def test_a_guest_sees_no_block_at_all(home):
+def test_people_guest_sees_no_block_at_all(home):
     _, guest = talk(memory(home), ("s1", QUESTION), ("eve", "hello"))
     assert OPEN not in str(guest) and guest[0] == QUESTION
 
 
-def test_who_wants_the_prefix_cache_may_leave_it(home):
+def test_people_who_wants_the_prefix_cache_may_leave_it(home):
     from msgspec.structs import replace
 
     config = replace(home, people=replace(home.people, strip_on_change=False))
@@ -150,14 +150,14 @@ def test_who_wants_the_prefix_cache_may_leave_it(home):
     assert "cellar" in ben[0]
 
 
-def test_one_scope_never_touches_the_context(config):
+def test_people_one_scope_never_touches_the_context(config):
     remember(config, "User: My bicycle is kept in the cellar.")
     processor = HybridContextualMemoryProcessor(config=config)
     first, second = talk(processor, ("s1", QUESTION), ("s2", "hello"))
     assert first[0] == second[0] and "cellar" in first[0]
 
 
-def test_the_system_instruction_is_nobodys_unless_somebody_is_named(home):
+def test_people_system_instruction_is_nobodys_unless_somebody_is_named(home):
     with engine_of(home) as engine:
         engine.remember("Anna likes quinces.", "anna", pinned=True)
 
@@ -172,7 +172,7 @@ def test_the_system_instruction_is_nobodys_unless_somebody_is_named(home):
     assert "quinces" in run(context("anna")) and "quinces" not in run(context("ben"))
 
 
-def test_scopes_need_the_option(config):
+def test_people_scopes_need_the_option(config):
     with pytest.raises(ConfigError, match=r"people\.scopes"):
         memory(config)
 
@@ -197,7 +197,7 @@ def visit(engine, clock, words="a quince for the road") -> None:
     engine.store.flush(None)
 
 
-def test_a_guest_is_logged_and_nothing_else(hosted):
+def test_people_guest_is_logged_and_nothing_else(hosted):
     engine, clock = hosted
     visit(engine, clock)
     engine.tidy("guest")
@@ -218,7 +218,7 @@ def test_a_guest_is_logged_and_nothing_else(hosted):
             refused()
 
 
-def test_what_a_guest_said_is_erased_after_a_day(hosted):
+def test_people_what_a_guest_said_is_erased_after_a_day(hosted):
     engine, clock = hosted
     visit(engine, clock)
     clock.advance(3600 * 24)
@@ -232,7 +232,7 @@ def test_what_a_guest_said_is_erased_after_a_day(hosted):
     assert not any(b"quince" in f.read_bytes() for f in engine.config.folder.rglob("*.mdb"))
 
 
-def test_opening_erases_what_is_due(home):
+def test_people_opening_erases_what_is_due(home):
     clock = FixedClock(datetime.now(UTC))
     with contextlib.closing(MemoryEngine(home, clock=clock)) as engine:
         visit(engine, clock)
@@ -247,7 +247,7 @@ def test_opening_erases_what_is_due(home):
             assert not [*snapshot.turns("guest")]
 
 
-def test_without_guests_a_scope_of_that_name_is_like_any_other(config):
+def test_people_without_guests_a_scope_of_that_name_is_like_any_other(config):
     remember(config, "User: My bicycle is kept in the cellar.", scope="guest", days=30)
     with engine_of(config) as engine:
         assert engine.erase_guests().turns == ()
@@ -257,7 +257,7 @@ def test_without_guests_a_scope_of_that_name_is_like_any_other(config):
 # ------------------------------------------------------------------- off the record
 
 
-def test_off_the_record_is_answered_and_not_kept(home):
+def test_people_off_the_record_is_answered_and_not_kept(home):
     processor, events = memory(home), []
 
     async def changed(_, off):
@@ -281,7 +281,7 @@ def test_off_the_record_is_answered_and_not_kept(home):
     ]
 
 
-def test_off_the_record_leaves_nothing_in_caches_and_files(home):
+def test_people_off_the_record_leaves_nothing_in_caches_and_files(home):
     engine = MemoryEngine(home, embedder=HashEmbedder())
     processor = memory(home, engine=engine)
     secret = "the zanzibarine quince is xylophonic"

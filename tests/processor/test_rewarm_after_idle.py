@@ -11,8 +11,8 @@ from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.processor.locality import same_server
 from slowcat_memory.providers import ThinkingOptions
+from tests.support.processors import ahead
 from tests.support.voice_pipeline import VoicePipeline, run
-from tests.test_warming import ahead
 
 
 class Bursts:
@@ -68,7 +68,7 @@ def talking(config, scenario, url="{server}"):
     run(whole())
 
 
-def test_each_burst_is_followed_by_one_request_for_one_token(config):
+def test_rewarm_after_idle_each_burst_is_followed_by_one_request_for_one_token(config):
     async def scenario(voice, bursts):
         for count in (1, 2):
             await bursts.burst()
@@ -77,7 +77,7 @@ def test_each_burst_is_followed_by_one_request_for_one_token(config):
     talking(config, scenario)
 
 
-def test_upkeep_asks_no_llm_and_so_spoils_nothing(config):
+def test_rewarm_after_idle_upkeep_asks_no_llm_and_so_spoils_nothing(config):
     async def scenario(voice, bursts):
         await bursts.burst(tokens=0)
         assert bursts.listeners and not ahead(voice)
@@ -85,7 +85,7 @@ def test_upkeep_asks_no_llm_and_so_spoils_nothing(config):
     talking(config, scenario)
 
 
-def test_another_server_leaves_the_conversations_alone(config):
+def test_rewarm_after_idle_another_server_leaves_the_conversations_alone(config):
     async def scenario(voice, bursts):
         await bursts.burst()
         assert not bursts.listeners and not ahead(voice)
@@ -93,7 +93,7 @@ def test_another_server_leaves_the_conversations_alone(config):
     talking(config, scenario, url="http://127.0.0.1:1/v1")
 
 
-def test_nothing_is_read_while_somebody_speaks(config):
+def test_rewarm_after_idle_nothing_is_read_while_somebody_speaks(config):
     async def scenario(voice, bursts):
         began = asyncio.Event()
 
@@ -122,5 +122,5 @@ def test_nothing_is_read_while_somebody_speaks(config):
         ("http://127.0.0.1:1234/v1", "", False),
     ],
 )
-def test_one_server(one, other, same):
+def test_rewarm_after_idle_one_server(one, other, same):
     assert same_server(one, other) is same

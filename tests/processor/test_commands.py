@@ -10,15 +10,14 @@ from pipecat.frames.frames import EagerEndOfTurnCancelFrame
 
 from slowcat_memory import MemoryEngine
 from slowcat_memory.errors import StoreError
-from slowcat_memory.runtime.commands.executor import Commands
+from slowcat_memory.runtime.commands.executor import CommandExecutor
 from slowcat_memory.store import Store
 from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.server import ScriptedServer
 from tests.support.memories import remember, turns
+from tests.support.processors import EagerVoice, memory
 from tests.support.stores import configured
 from tests.support.voice_pipeline import VoicePipeline, run
-from tests.test_processor import memory
-from tests.test_special_turns import EagerVoice
 
 QUOKKA = "quokkasaurus"
 
@@ -70,7 +69,7 @@ def residue(config, word: str) -> list[str]:
 
 
 @pytest.mark.parametrize("typed", [False, True])
-def test_remember_is_answered_without_the_llm_and_asked_in_the_next_session(config, typed):
+def test_command_remember_is_answered_without_the_llm_and_asked_in_the_next_session(config, typed):
     answers, requests, told, messages = converse(
         config, "Remember that my sister is called Hannah.", typed=typed
     )
@@ -87,7 +86,7 @@ def test_remember_is_answered_without_the_llm_and_asked_in_the_next_session(conf
     assert "Remember that" not in block and "I'll remember" not in block, "orders are no memories"
 
 
-def test_forget_that_undo_and_erasing(config):
+def test_command_forget_that_undo_and_erasing(config):
     said = f"my {QUOKKA} is called Max"
     answers, requests, told, _ = converse(config, said, "um forget that please")
     assert answers[1].startswith("I've forgotten that") and len(requests) == 1
@@ -105,7 +104,7 @@ def test_forget_that_undo_and_erasing(config):
     assert converse(config, "undo that")[0] == ["That is erased for good and cannot come back."]
 
 
-def test_forget_that_takes_back_what_was_remembered(config):
+def test_command_forget_that_takes_back_what_was_remembered(config):
     answers, _, told, _ = converse(
         config, f"remember that I own a {QUOKKA}", "forget that", f"do I own a {QUOKKA}"
     )
@@ -119,7 +118,7 @@ def test_forget_that_takes_back_what_was_remembered(config):
     assert commands(config) == [("remember", "erased"), ("forget_that", "erased")]
 
 
-def test_forget_everything_about_asks_first(config):
+def test_command_forget_everything_about_asks_first(config):
     remember(config, f"Anna: My {QUOKKA} likes tea.", "Anna: I like tea too.")
     answers, _, told, _ = converse(config, f"forget everything about my {QUOKKA}", "no keep them")
     assert answers == [
@@ -136,12 +135,12 @@ def test_forget_everything_about_asks_first(config):
     assert residue(config, f"{QUOKKA} likes tea") == []
 
 
-def test_yes_without_a_question_is_conversation(config):
+def test_command_yes_without_a_question_is_conversation(config):
     _, requests, told, _ = converse(config, "yes forget them")
     assert len(requests) == 1 and told == []
 
 
-def test_a_correction_takes_the_place_of_what_was_offered_and_undo_brings_it_back(config):
+def test_command_correction_takes_the_place_of_what_was_offered_and_undo_brings_it_back(config):
     remember(config, "Anna: My sister is called Hannah.", "Anna: The weather is nice.")
     answers, *_ = converse(config, "what is my sister called", "that's wrong it's Annika")
     assert "Hannah" in answers[0] and answers[1] == "Thank you, I've corrected that: it's Annika."
@@ -167,7 +166,7 @@ def sister(config):
     )
 
 
-def test_the_memory_tells_of_itself(config):
+def test_command_memory_tells_of_itself(config):
     remember(config, "Anna: My sister is called Hannah.", "Anna: We had rain.")
     answers, requests, *_ = converse(
         config,
@@ -184,20 +183,20 @@ def test_the_memory_tells_of_itself(config):
     assert "runs on this machine too" in answers[4]
 
 
-def test_look_alikes_reach_the_llm(config):
+def test_command_look_alikes_reach_the_llm(config):
     lines = ("remember that time we went to Lisbon", "I forgot that", "don't forget to call mum")
     _, requests, told, _ = converse(config, *lines)
     assert len(requests) == 3 and told == [] and not any(t.aside for t in turns(config))
 
 
-def test_orders_can_be_switched_off(tmp_path):
+def test_command_can_be_switched_off(tmp_path):
     config = configured(tmp_path / "memory", commands={"enabled": False})
     _, requests, told, _ = converse(config, "forget that")
     assert len(requests) == 1 and told == []
 
 
-def test_german(tmp_path):
-    config = configured(tmp_path / "memory", memory={"language": "de"}, recall={"floor": 0.005})
+def test_command_german(tmp_path):
+    config = configured(tmp_path / "memory", index={"language": "german"}, recall={"floor": 0.005})
     answers, *_ = converse(config, "ähm merk dir bitte dass meine Schwester Anna heißt")
     assert answers == ["Ich merke mir: meine Schwester Anna heißt."]
     answers, requests, *_ = converse(
@@ -207,31 +206,31 @@ def test_german(tmp_path):
     assert answers[2] == "Gut, ich habe es wieder."
 
 
-def test_what_fails_is_said_and_the_conversation_goes_on(config, monkeypatch):
+def test_command_what_fails_is_said_and_the_conversation_goes_on(config, monkeypatch):
     def fail(*_):
         raise StoreError("the disk is full")
 
-    monkeypatch.setattr(Commands, "_remember", fail)
+    monkeypatch.setattr(CommandExecutor, "_remember", fail)
     answers, requests, told, _ = converse(config, "remember that I like tea", "hello there")
     assert answers[0] == "I'm sorry, my memory could not do that."
     assert len(requests) == 1 and told == [("remember", False)]
 
 
-def test_what_takes_long_is_said_and_done_all_the_same(tmp_path, monkeypatch):
+def test_command_what_takes_long_is_said_and_done_all_the_same(tmp_path, monkeypatch):
     config = configured(tmp_path / "memory", commands={"wait_s": 0.01})
-    work = Commands.carry_out
+    work = CommandExecutor.execute
 
     def slowly(*given):
         time.sleep(0.1)  # longer than the order may take
         return work(*given)
 
-    monkeypatch.setattr(Commands, "carry_out", slowly)
+    monkeypatch.setattr(CommandExecutor, "execute", slowly)
     answers, _, told, _ = converse(config, "remember that I like tea")
     assert answers == ["My memory is still busy with that; ask me again in a moment."]
     assert told == [("remember", True)] and commands(config) == [("remember", "done")]
 
 
-def test_off_the_record_nothing_is_kept_until_it_is_on_again(config):
+def test_command_off_the_record_nothing_is_kept_until_it_is_on_again(config):
     said = ("off the record", "my secret is zanzibar", "back on the record", "I like tea")
     answers, requests, told, _ = converse(config, *said)
     assert "off the record" in answers[0] and told == [("off_record", True), ("on_record", True)]
@@ -243,7 +242,7 @@ def test_off_the_record_nothing_is_kept_until_it_is_on_again(config):
     assert not any(b"zanzibar" in file.read_bytes() for file in files)
 
 
-def test_an_order_is_spoken_by_the_voice(config):
+def test_command_is_spoken_by_the_voice(config):
     async def scenario():
         async with VoicePipeline(memory=memory(config)) as voice:
             said = await voice.exchange("remember that my dog is called Max")
@@ -255,16 +254,16 @@ def test_an_order_is_spoken_by_the_voice(config):
     assert " ".join(spoken).startswith(said) and asked == 1 and after
 
 
-def test_an_interrupted_order_is_carried_out(config, monkeypatch):
+def test_command_is_executed_though_interrupted(config, monkeypatch):
     async def scenario():
-        begun, work = asyncio.Event(), Commands.carry_out
+        begun, work = asyncio.Event(), CommandExecutor.execute
         loop = asyncio.get_running_loop()
 
         def carry_out(*given):
             loop.call_soon_threadsafe(begun.set)
             return work(*given)
 
-        monkeypatch.setattr(Commands, "carry_out", carry_out)
+        monkeypatch.setattr(CommandExecutor, "execute", carry_out)
         async with VoicePipeline(memory=memory(config)) as voice:
             await voice.speak("remember that my dog is called Max")
             await begun.wait()
@@ -275,7 +274,7 @@ def test_an_interrupted_order_is_carried_out(config, monkeypatch):
     assert commands(config) == [("remember", "done")]
 
 
-def test_an_eager_order_is_carried_out_once_when_it_holds(config):
+def test_command_of_an_eager_turn_is_executed_once_confirmed(config):
     async def scenario():
         eager = EagerVoice(memory(config))
         async with eager.voice:
@@ -288,7 +287,7 @@ def test_an_eager_order_is_carried_out_once_when_it_holds(config):
     assert commands(config) == [("remember", "done")]
 
 
-def test_an_eager_order_that_is_withdrawn_changes_nothing(config):
+def test_command_that_is_withdrawn_changes_nothing(config):
     async def scenario():
         eager = EagerVoice(memory(config))
         async with eager.voice:
@@ -302,7 +301,7 @@ def test_an_eager_order_that_is_withdrawn_changes_nothing(config):
     assert commands(config) == []
 
 
-def test_the_llm_no_longer_reads_what_is_forgotten_and_undo_lets_it_recall(config):
+def test_command_llm_no_longer_reads_what_is_forgotten_and_undo_lets_it_recall(config):
     said = f"my {QUOKKA} is called Max"
     ask = f"what is my {QUOKKA} called"
     _, requests, _, messages = converse(config, said, "forget that", ask, "undo that", ask)
@@ -312,7 +311,7 @@ def test_the_llm_no_longer_reads_what_is_forgotten_and_undo_lets_it_recall(confi
     assert said in third["messages"][-1]["content"], "undone, and recalled again"
 
 
-def test_blocks_that_hold_what_is_forgotten_are_taken_out_of_the_context(config):
+def test_command_blocks_that_hold_what_is_forgotten_are_taken_out_of_the_context(config):
     remember(config, f"Anna: My {QUOKKA} likes tea.", "Anna: My car is red.")
     _, requests, *_ = converse(
         config,

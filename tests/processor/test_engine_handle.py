@@ -8,7 +8,7 @@ from pipecat.tests.utils import run_test
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.idle.events import MemoryEvent
-from slowcat_memory.processor.memory_events import MEMORY_EVENTS, hear
+from slowcat_memory.processor.engine_handle import MEMORY_EVENTS, forward_memory_events
 
 
 def event(what, scope="anna") -> MemoryEvent:
@@ -36,10 +36,12 @@ class Told:
         thread.join()
 
 
-def test_events_come_on_the_loop_in_order_and_end_with_the_conversation():
+def test_memory_events_come_on_the_loop_in_order_and_end_with_the_conversation():
     async def scenario():
         engine, heard, loop_thread = Told(), [], threading.get_ident()
-        end = hear(engine, ("anna",), lambda *told: heard.append((*told, threading.get_ident())))
+        end = forward_memory_events(
+            engine, ("anna",), lambda *told: heard.append((*told, threading.get_ident()))
+        )
         engine.tell(event("created"), event("updated"), event("created", "berta"))
         assert heard == []  # handed over, not run on the idle thread
         await asyncio.sleep(0)
@@ -53,7 +55,7 @@ def test_events_come_on_the_loop_in_order_and_end_with_the_conversation():
     asyncio.run(scenario())
 
 
-def test_the_processor_passes_them_on_and_lets_go(config):
+def test_memory_events_reach_the_application_until_cleanup(config):
     with contextlib.closing(MemoryEngine(config)) as engine:
         memory = HybridContextualMemoryProcessor(engine=engine, user_id="anna")
         heard, listeners = [], engine._thinking._listeners

@@ -1,0 +1,119 @@
+"""Interruptions of the agent, and of recall."""
+
+import pytest
+from pipecat.frames.frames import (
+    InterruptionFrame,
+    TranscriptionFrame,
+    VADUserStartedSpeakingFrame,
+    VADUserStoppedSpeakingFrame,
+)
+from pipecat.processors.aggregators import llm_response_universal as universal
+from pipecat.utils.time import time_now_iso8601
+
+from tests.support.processors import (
+    QUESTION,
+    STORY,
+    Gate,
+    aggregators,
+    blocks,
+    contents,
+    last_said,
+    ledger_of,
+    logged_words,
+    memory,
+    saw,
+    session_turns,
+)
+from tests.support.voice_pipeline import VoicePipeline, run
+
+
+def test_interruption_keeps_what_was_heard(engine, config):
+    async def scenario():
+        async with VoicePipeline(
+            lambda request: STORY if "story" in last_said(request) else "Yes?",
+            memory=memory(config, engine=engine),
+        ) as voice:
+            await voice.speak("a story: what is my dog called?")
+            await voice.until_spoken(2)
+            before = len(voice.turns)
+            await voice.speak("stop")
+            await voice.until(lambda: any(t.content == "Yes?" for t in voice.turns[before:]))
+            return voice
+
+    voice = run(scenario())
+    (asked, cut, stop, yes) = session_turns(engine)
+    assert cut.interrupted and not yes.interrupted
+    assert cut.text and STORY.startswith(cut.text) and cut.text != STORY
+    assert cut.text == voice.turns[0].content
+    assert (cut.reply_to, yes.reply_to) == (asked.id, stop.id)
+    first, second = voice.server.requests
+    assert second["messages"][: len(first["messages"])] == first["messages"]  # the block stays
+    assert blocks(contents(first)[1]) == 1 and blocks(contents(second)[-1]) == 0
+
+
+def test_interruption_before_a_word_logs_nothing(engine, config):
+    async def scenario():
+        async with VoicePipeline(
+            lambda request: STORY if "story" in last_said(request) else "Yes?",
+            token_delay_s=0.05,
+            memory=memory(config, engine=engine),
+        ) as voice:
+            await voice.speak("tell me a story")
+            await voice.server.wait_for_requests(1)
+            await voice.speak("stop")
+            await voice.until(lambda: any(t.content == "Yes?" for t in voice.turns))
+
+    run(scenario())
+    assert [text for _, text in logged_words(engine)] == ["tell me a story", "stop", "Yes?"]
+    assert not session_turns(engine)[-1].interrupted
+
+
+def test_interruption_during_recall(engine, config):
+    async def scenario():
+        gate = Gate(engine)
+        async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
+            await voice.speak("tell me of my dog")
+            await gate.begun.wait()
+            await voice.worker.queue_frame(VADUserStartedSpeakingFrame(start_secs=0.2))
+            await voice.until(lambda: saw(voice, InterruptionFrame))
+            gate.open.set()
+            await voice.worker.queue_frame(VADUserStoppedSpeakingFrame(stop_secs=0.2))
+            final = TranscriptionFrame(QUESTION, "user", time_now_iso8601(), finalized=True)
+            await voice.worker.queue_frame(final)
+            await voice.answer()
+            return voice
+
+    voice = run(scenario())
+    (request,) = voice.server.requests
+    _, first, second = contents(request)
+    assert first == "tell me of my dog"  # nothing half done
+    assert blocks(second) == 1 and second.endswith(QUESTION)
+    assert [text for name, text in logged_words(engine) if name == "user"] == [first, QUESTION]
+
+
+def test_interruption_by_a_cough_is_no_turn(engine, config):
+    if not hasattr(universal, "EmptyUserTurnConfig"):
+        pytest.skip("recovery from empty user turns is newer than this Pipecat")
+
+    def reply(request):
+        if request["messages"][-1]["role"] == "developer":
+            return "Did you say something?"
+        return STORY
+
+    async def scenario():
+        voice = VoicePipeline(reply, memory=memory(config, engine=engine))
+        voice.aggregators = aggregators(voice.context, user_turn_stop_timeout=0.1)
+        async with voice:
+            await voice.speak("tell me of my dog")
+            await voice.until_spoken(1)
+            await voice.worker.queue_frame(VADUserStartedSpeakingFrame(start_secs=0.2))
+            await voice.worker.queue_frame(VADUserStoppedSpeakingFrame(stop_secs=0.2))
+            await voice.until(lambda: any(t.content.startswith("Did") for t in voice.turns))
+            return voice
+
+    voice = run(scenario(), 40)
+    asked, cut, recovered = session_turns(engine)
+    assert cut.interrupted and cut.text.startswith("There was a cat.")
+    assert recovered.text == "Did you say something?" and not recovered.interrupted
+    assert asked.text == "tell me of my dog" and len(ledger_of(engine)) == 1
+    assert sum(map(blocks, contents(voice.server.requests[-1])[1:])) == 1

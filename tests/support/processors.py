@@ -1,0 +1,176 @@
+"""Processors for tests, in a pipeline or alone, and what reached the LLM and the log."""
+
+import asyncio
+import contextlib
+import logging
+from dataclasses import dataclass
+
+from loguru import logger
+from pipecat.frames.frames import (
+    DataFrame,
+    EagerTranscriptionFrame,
+    Frame,
+    InterruptionFrame,
+    ProposedUserStartedSpeakingFrame,
+    ProposedUserStoppedSpeakingFrame,
+    TranscriptionFrame,
+)
+from pipecat.processors.aggregators.llm_response_universal import (
+    LLMContextAggregatorPair,
+    LLMUserAggregatorParams,
+)
+from pipecat.tests.utils import run_test
+from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
+from pipecat.turns.user_turn_strategies import EagerUserTurnStrategies, UserTurnStrategies
+from pipecat.utils.time import time_now_iso8601
+
+from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
+from slowcat_memory.core.render.memory_block import CLOSE, OPEN
+from tests.support.voice_pipeline import VoicePipeline
+
+QUESTION = "what is my dog called"
+MAX = "User: My dog is called Max."
+STORY = "There was a cat. It lived in a house. It liked fish. It slept all day. It was old."
+DEVELOPER = {"role": "developer", "content": "Say hello."}
+
+
+def user(content):
+    return {"role": "user", "content": content}
+
+
+def assistant(content):
+    return {"role": "assistant", "content": content}
+
+
+def memory(config, **more) -> HybridContextualMemoryProcessor:
+    return HybridContextualMemoryProcessor(config=config, **more)
+
+
+def through(processor, *sent: Frame, **how) -> tuple[list[Frame], list[Frame]]:
+    """Send frames through the processor and return what came out below and above."""
+    how.setdefault("start_timeout", 10.0)
+    down, up = asyncio.run(run_test(processor, frames_to_send=list(sent), **how))
+    return list(down), list(up)
+
+
+def blocks(text: str) -> int:
+    return text.count(OPEN)
+
+
+class Gate:
+    """An engine whose recall waits: an event for its beginning, one to let it go on."""
+
+    def __init__(self, engine: MemoryEngine) -> None:
+        self.engine, self.begun, self.open = engine, asyncio.Event(), asyncio.Event()
+        self.recall, engine.recall = engine.recall, self._recall
+
+    async def _recall(self, *arguments, **named):
+        self.begun.set()
+        await self.open.wait()
+        return await self.recall(*arguments, **named)
+
+
+@dataclass
+class Mark(DataFrame):
+    """A frame that nobody takes for anything."""
+
+
+def aggregators(context, **params) -> LLMContextAggregatorPair:
+    stop = SpeechTimeoutUserTurnStopStrategy(user_speech_timeout=0.02)
+    params.setdefault("user_turn_strategies", UserTurnStrategies(stop=[stop]))
+    return LLMContextAggregatorPair(context, user_params=LLMUserAggregatorParams(**params))
+
+
+def logged_words(engine) -> list[tuple[str, str]]:
+    """What the log holds now, without the session of an earlier day."""
+    assert engine.store.flush(5)
+    with engine.store.snapshot() as snapshot:
+        return [(t.speaker, t.text) for t in snapshot.turns() if not t.session.startswith("earl")]
+
+
+def contents(request) -> list[str]:
+    return [message["content"] for message in request["messages"]]
+
+
+def last_said(request) -> str:
+    """The last user message of a request, without its block."""
+    content = [m["content"] for m in request["messages"] if m["role"] == "user"][-1]
+    return content.partition(f"{CLOSE}\n\n")[2] if OPEN in content else content
+
+
+def with_words(voice, count) -> list:
+    return [turn for turn in voice.turns if turn.content][:count]
+
+
+def ledger_of(engine):
+    assert engine.store.flush(5)
+    with engine.store.snapshot() as snapshot:
+        return snapshot.ledger_tail(100)
+
+
+def session_turns(engine):
+    assert engine.store.flush(5)
+    with engine.store.snapshot() as snapshot:
+        return [turn for turn in snapshot.turns() if not turn.session.startswith("earl")]
+
+
+def sessions(engine):
+    engine.store.flush(5)
+    with engine.store.snapshot() as snapshot:
+        return snapshot.sessions()
+
+
+def saw(voice, kind: type[Frame]) -> bool:
+    """Whether a frame of this kind has come to the pipeline's end."""
+    if not hasattr(voice, "kinds"):
+        voice.kinds = set()
+
+        async def note(_, frame):
+            voice.kinds.add(type(frame))
+
+        voice.aggregators.assistant().add_event_handler("on_before_process_frame", note)
+    return kind in voice.kinds
+
+
+class EagerVoice:
+    """A voice pipeline whose recogniser predicts the end of turns."""
+
+    def __init__(self, processor, reply=None):
+        self.voice = VoicePipeline(reply, memory=processor)
+        self.voice.aggregators = aggregators(
+            self.voice.context, user_turn_strategies=EagerUserTurnStrategies()
+        )
+        self.queue = lambda frame: self.voice.worker.queue_frame(frame)
+
+    async def begin(self, words, requests=1):
+        """Speak up to where the recogniser predicts the end, and the LLM is asked."""
+        await self.queue(ProposedUserStartedSpeakingFrame())
+        await self.voice.until(lambda: saw(self.voice, InterruptionFrame))
+        self.voice.kinds.clear()
+        await self.queue(EagerTranscriptionFrame(words, "anna", time_now_iso8601()))
+        await self.voice.server.wait_for_requests(requests)
+
+    async def end(self, words):
+        """Commit a transcript and end the turn."""
+        await self.queue(TranscriptionFrame(words, "anna", time_now_iso8601(), finalized=True))
+        await self.queue(ProposedUserStoppedSpeakingFrame())
+
+
+@contextlib.contextmanager
+def logged(level="INFO"):
+    """Collect what loguru and the standard library log at a level or above."""
+    lines: list[str] = []
+    sink = logger.add(lambda line: lines.append(str(line)), level=level)
+    handler = logging.Handler(level)
+    handler.emit = lambda record: lines.append(record.getMessage())
+    logging.getLogger().addHandler(handler)
+    try:
+        yield lines
+    finally:
+        logging.getLogger().removeHandler(handler)
+        logger.remove(sink)
+
+
+def ahead(voice) -> list[dict]:
+    """Return the requests for a single token."""
+    return [request for request in voice.server.requests if not request.get("stream")]
