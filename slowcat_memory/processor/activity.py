@@ -135,7 +135,7 @@ class Activity:
         elif means.ends and getattr(getattr(frame, "properties", None), "is_final", True):
             self._ends(_name(means.ends, frame))
 
-    def answered(self, text: str) -> None:
+    def answer_ended(self, text: str) -> None:
         """Note what the agent has said: who was just asked something is about to answer.
 
         Args:

@@ -84,7 +84,7 @@ def rederive(
 ) -> Rederived:
     """Make a backup, and the derived again in a copy of it; nothing changes in the store. Blocks.
 
-    ``engine.adopt(REPLAY, made.batch)`` writes what differs. Takes as long as thinking about all sessions takes, and the room of the store once more on disk
+    ``engine.apply(REPLAY, made.batch)`` writes what differs. Takes as long as thinking about all sessions takes, and the room of the store once more on disk
     meanwhile.
 
     Args:

@@ -7,7 +7,7 @@ both or neither, and whoever opens the store next erases what is due.
 """
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 
 from msgspec.structs import replace
@@ -152,11 +152,11 @@ class Hiding:
 
     # ---------------------------------------------------------------- erasing
 
-    def erase_due(self, forget: Callable[[Forget], object]) -> int:
+    def erase_due(self, forget: Callable[[Sequence[Forget]], object]) -> int:
         """Erase for good what was forgotten by order and is due.
 
         Args:
-            forget: Deletes for good; it also cleans the orders' rows, in the same transaction, so
+            forget: Deletes all of it for good; it also cleans the orders' rows, in the same transaction, so
                 that what a crash interrupts is due again.
 
         Returns:
@@ -167,8 +167,8 @@ class Hiding:
             with self._store.snapshot() as snapshot:
                 due = [e for e in snapshot.commands() if _is_due(e, now)]
                 wishes = [wish for entry in due for wish in _wishes(entry, snapshot)]
-            for wish in wishes:
-                forget(wish)
+            if wishes:
+                forget(wishes)
             return len(due)
 
     # ---------------------------------------------------------------- small things
