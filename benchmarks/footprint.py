@@ -101,7 +101,7 @@ def _age(path: Path) -> dict[str, float]:
     engine = MemoryEngine(_config(path))
     try:
         began = time.perf_counter()
-        engine.age()
+        engine.upkeep.age()
         aged = time.perf_counter()
         engine.store.shrink()
         return {
@@ -148,7 +148,7 @@ def _import(path: Path, data: Path) -> None:
                 for ack in replay.ingest(engine, corpus.SCOPE, session):
                     ack.wait()
         engine.drain()
-        engine.seal(corpus.SCOPE)
+        engine.upkeep.seal(corpus.SCOPE)
     finally:
         engine.close()
 

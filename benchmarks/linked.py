@@ -64,7 +64,7 @@ def measure(
             thinking.thinking(choice, folder) as thinker,
             quality.opened(config, options.cache, thinker.llm) as (engine, embedder),
         ):
-            arms = {OFF: engine.retrieval(retrieval_options(config))}
+            arms = {OFF: engine.wiring.retrieval_of(retrieval_options(config))}
             for hop in HOPS:
                 arms[f"hop {hop}"] = _hopping(engine, LinkOptions(hop=hop))
             arms["hop 0.1, 10 lead"] = _hopping(engine, LinkOptions(hop=0.1, seeds=10))
@@ -96,7 +96,7 @@ def measure(
 
 
 def _hopping(engine: MemoryEngine, links: LinkOptions) -> Retrieval:
-    return engine.retrieval(replace(retrieval_options(engine.config), links=links))
+    return engine.wiring.retrieval_of(replace(retrieval_options(engine.config), links=links))
 
 
 def _change(data: Dataset, base: Any, run: Any, kind: str) -> list[float]:
@@ -114,7 +114,7 @@ def _change(data: Dataset, base: Any, run: Any, kind: str) -> list[float]:
 
 def _cost(engine: MemoryEngine) -> tuple[int, dict[str, float]]:
     """Time one hop among 400 candidates, in the largest namespace."""
-    tables: list[Links] = [one.links() for one in engine._namespaces]
+    tables: list[Links] = [one.links() for one in engine.wiring.namespaces]
     largest = max(tables, key=len)
     ids = [f"chunk/{n}" for n in range(1, 401)]
     drawn, took = random.Random(1), []

@@ -85,7 +85,7 @@ def ask(
     thinker.think(engine)
     for conversation in conversations:
         if embedder:
-            engine.embed(datasets.scope_of(conversation), embedder=embedder)
+            engine.upkeep.embed(datasets.scope_of(conversation), embedder=embedder)
     found = list(asking.found)
     if len(conversations) > 1:
         belong = {one.id for one in found if one.kind == "own"}
@@ -125,7 +125,7 @@ def ask_small(
             for session in transcripts[name].sessions[:few]:
                 replay.ingest(engine, scope, session)
             if embedder:
-                engine.embed(scope, embedder=embedder)
+                engine.upkeep.embed(scope, embedder=embedder)
         found += (
             _elsewhere(
                 engine,
@@ -170,7 +170,7 @@ class _Asking:
                 kind="adversarial" if lure else "own",
                 found=found,
                 at=at,
-                memories=len(engine.searcher(scope)),
+                memories=len(engine.wiring.namespaces.get(scope).searcher),
                 gold=len(question.evidence),
                 holds=tuple(question.evidence.intersection(turns) for turns in names),
                 right=tuple(not lure and each for each in right),
@@ -188,7 +188,7 @@ def _elsewhere(engine: MemoryEngine, question: Question, scope: str) -> Asked:
         kind="unrelated",
         found=found,
         at=at,
-        memories=len(engine.searcher(scope)),
+        memories=len(engine.wiring.namespaces.get(scope).searcher),
         holds=(frozenset(),) * len(found.hits),
         right=(False,) * len(found.hits),
     )

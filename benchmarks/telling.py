@@ -153,7 +153,7 @@ class Teller:
         if self._fresh:
             self._thinker.think(self._engine)
             if self._embedder:
-                self._engine.embed(self._scope, embedder=self._embedder)
+                self._engine.upkeep.embed(self._scope, embedder=self._embedder)
         self._fresh = False
 
     def _document(self, turns: tuple[int, ...]) -> str:

@@ -1,6 +1,7 @@
 """What goes on in a conversation, as the idle gate hears of it."""
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 from msgspec.structs import replace
@@ -32,6 +33,7 @@ from pipecat.processors.aggregators.llm_response_universal import LLMContextAggr
 from pipecat.processors.frame_processor import FrameDirection
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
+from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.processor import activity
 from slowcat_memory.processor.activity import Activity, ActivityObserver
@@ -139,10 +141,19 @@ ROWS = {
 }
 
 
+def setter(gate: IdleGate) -> Callable[[str, bool], None]:
+    """As ``MemoryEngine.set_activity``."""
+
+    def set_activity(name: str, busy: bool) -> None:
+        (gate.busy if busy else gate.gone if name.endswith("/") else gate.free)(name)
+
+    return set_activity
+
+
 @pytest.mark.parametrize("row", ROWS)
 def test_what_goes_on(gate, row):
     seen, expected = ROWS[row]
-    following = Activity(gate, "kitchen")
+    following = Activity(setter(gate), "kitchen")
     for frame in seen:
         following.see(frame, DOWN)
     assert gate.going_on == {f"kitchen/{what}" for what in expected}
@@ -154,7 +165,7 @@ def test_every_row_of_the_table_is_told():
 
 
 def test_what_goes_on_still_is_said_again(gate):
-    following = Activity(gate, "kitchen")
+    following = Activity(setter(gate), "kitchen")
     following.see(VADUserStartedSpeakingFrame(start_secs=0.2), DOWN)
     following.see(UserSpeakingFrame(), DOWN)
     assert gate.told == [("busy", "kitchen/a voice")] * 2
@@ -164,12 +175,12 @@ def test_a_subclass_means_the_same(gate):
     class Mine(TranscriptionFrame):
         pass
 
-    Activity(gate, "kitchen").see(words(Mine), DOWN)
+    Activity(setter(gate), "kitchen").see(words(Mine), DOWN)
     assert gate.going_on == {"kitchen/a turn"}
 
 
 def test_a_frame_counts_once_however_often_it_is_pushed(gate):
-    following = Activity(gate, "kitchen")
+    following = Activity(setter(gate), "kitchen")
     begin, end = BotStartedSpeakingFrame(), BotStoppedSpeakingFrame()
     for frame in (begin, begin, end, begin, end):  # a later processor pushes it later
         following.see(frame, DOWN)
@@ -177,7 +188,7 @@ def test_a_frame_counts_once_however_often_it_is_pushed(gate):
 
 
 def test_old_frames_are_forgotten(gate):
-    following = Activity(gate, "kitchen")
+    following = Activity(setter(gate), "kitchen")
     for _ in range(3 * activity.REMEMBERED):
         following.see(InterruptionFrame(), DOWN)
     assert len(following._seen) == len(following._order) == activity.REMEMBERED
@@ -190,7 +201,7 @@ def test_old_frames_are_forgotten(gate):
 def test_the_context_after_an_answer_asks_nobody(gate, who, way, asks):
     async def scenario():
         pair = LLMContextAggregatorPair(CONTEXT)
-        following, frame = Activity(gate, "kitchen"), LLMContextFrame(CONTEXT)
+        following, frame = Activity(setter(gate), "kitchen"), LLMContextFrame(CONTEXT)
         following.see(frame, way, getattr(pair, who)())
         following.see(frame, way)  # pushed on by the next processor
 
@@ -199,7 +210,7 @@ def test_the_context_after_an_answer_asks_nobody(gate, who, way, asks):
 
 
 def test_a_conversation_that_is_over_counts_no_more(gate):
-    following, other = Activity(gate, "kitchen"), Activity(gate, "kitchen2")
+    following, other = Activity(setter(gate), "kitchen"), Activity(setter(gate), "kitchen2")
     for each in (following, other):
         each.see(BotStartedSpeakingFrame(), DOWN)
     following.end()
@@ -212,7 +223,7 @@ def test_who_was_asked_something_is_given_time(gate, monkeypatch):
     monkeypatch.setattr(activity, "QUESTION_S", 0.01)
 
     async def scenario():
-        following = Activity(gate, "kitchen")
+        following = Activity(setter(gate), "kitchen")
         following.observed = True
         following.answered("It is raining.")
         assert not gate.told
@@ -225,7 +236,7 @@ def test_who_was_asked_something_is_given_time(gate, monkeypatch):
 
 
 def test_reading_ahead_keeps_others_away(gate):
-    following = Activity(gate, "kitchen")
+    following = Activity(setter(gate), "kitchen")
     with following.reading():
         assert gate.going_on == {"kitchen/reading ahead"}
     assert not gate.going_on
@@ -239,7 +250,7 @@ def in_pipeline(config, gate, reply, talk, **how):
 
     async def scenario():
         engine = MemoryEngine(replace(config, idle=IdleOptions(enabled=False)))
-        engine._thinking.gate = gate
+        engine.idle.gate = gate
         try:
             processor = HybridContextualMemoryProcessor(engine=engine, name="kitchen")
             async with VoicePipeline(reply, memory=processor, speed=50, **how) as voice:

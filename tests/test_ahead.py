@@ -55,7 +55,7 @@ class Ear:
             self.voice.kinds.discard(Mark)
             await self.voice.worker.queue_frame(Mark())
             await self.voice.until(lambda: saw(self.voice, Mark))
-        await asyncio.to_thread(self.engine._indexer.ahead.submit(lambda: None).result, 10)
+        await asyncio.to_thread(self.engine.wiring.indexer.ahead.submit(lambda: None).result, 10)
 
     async def begins(self) -> None:
         await self.send(VADUserStartedSpeakingFrame(start_secs=0.2))
@@ -205,7 +205,7 @@ def test_typed_words_take_nothing_that_was_heard(engine, config):
 
 
 def test_trouble_with_what_is_heard_costs_nothing(engine, config, monkeypatch):
-    monkeypatch.setattr(engine._retrieval, "begin", lambda _: 1 / 0)
+    monkeypatch.setattr(engine.wiring.retrieval, "begin", lambda _: 1 / 0)
 
     async def scenario(ear):
         await ear.turn(QUESTION, final=QUESTION)

@@ -56,7 +56,7 @@ def test_events_come_on_the_loop_in_order_and_end_with_the_conversation():
 def test_the_processor_passes_them_on_and_lets_go(config):
     with contextlib.closing(MemoryEngine(config)) as engine:
         memory = HybridContextualMemoryProcessor(engine=engine, user_id="anna")
-        heard, listeners = [], engine._thinking._listeners
+        heard, listeners = [], engine.idle._on_memory
         begin = memory._begin
 
         async def begin_and_tell():

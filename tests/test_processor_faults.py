@@ -138,14 +138,14 @@ def test_a_recall_that_is_late_gives_what_it_has(config):
     hasty = replace(config, recall=replace(config.recall, deadline_ms=20.0))
     context, done = LLMContext(messages=[user(QUESTION)]), threading.Event()
     with engine_of(hasty) as engine:
-        run_all = engine._retrieval.run
+        run_all = engine.wiring.retrieval.run
 
         def late(query, progress=None, embed=None):
             if progress is not None:
                 done.wait(5)
             return run_all(query, progress, embed)
 
-        engine._retrieval.run = late
+        engine.wiring.retrieval.run = late
         down, up = through(memory(hasty, engine=engine), LLMContextFrame(context))
         counts = engine.metrics.counts()
         done.set()

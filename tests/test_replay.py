@@ -394,7 +394,7 @@ def test_export_and_import_are_inverse(engine: MemoryEngine, tmp_path: Path) -> 
     imported(engine, path, scope="anna")
     imported(engine, path, scope="ben")
     engine.remember("allergic to nuts", "anna", pinned=True, at=MAY)
-    engine.pin("anna", f"chunk/{logged(engine, 'anna')[0].id}")
+    engine.mark("anna", f"chunk/{logged(engine, 'anna')[0].id}", pinned=True)
     before = exported(engine)
     assert len(before) == 7 and before[0]["pinned"] and before[3]["note"] == "allergic to nuts"
 

@@ -58,7 +58,7 @@ def test_a_memory_is_found_in_every_tier(opened) -> None:
     talk(engine)
     before = {n: found(engine, n) for n in range(0, 260, 13)}
     assert all(before[n] == said(n).text for n in before)
-    aged = engine.age()
+    aged = engine.upkeep.age()
     assert aged.done and aged.warmed >= 230 and aged.trained == 1
     assert tiers(engine)["cold"] > 180 and tiers(engine)["hot"] <= 30
     assert {n: found(engine, n) for n in before} == before
@@ -77,7 +77,7 @@ def exported(engine: MemoryEngine) -> list[dict]:
 def test_export_and_forget_reach_into_blocks(opened) -> None:
     engine = opened()
     talk(engine)
-    engine.age("anna")
+    engine.upkeep.age("anna")
     lines = exported(engine)
     assert len(lines) == 260
     ids = [hit.memory.sources[0] for hit in engine.search("kayak number 41", "anna", 1).hits]
@@ -91,7 +91,7 @@ def test_tidy_ages_too(opened) -> None:
     engine = opened()
     talk(engine)
     told = []
-    engine.tidy("anna", lambda *step: told.append(step))
+    engine.upkeep.tidy("anna", lambda *step: told.append(step))
     assert told[-2:] == [("tiers", 0, 1), ("tiers", 1, 1)]
     assert tiers(engine)["cold"] > 180
 
@@ -100,14 +100,14 @@ def test_every_scope_or_one(opened) -> None:
     engine = opened()
     talk(engine, 100)
     talk(engine, 100, "bob")
-    engine.age("bob")
+    engine.upkeep.age("bob")
     assert tiers(engine)["hot"] >= 100
-    engine.age()
+    engine.upkeep.age()
     assert tiers(engine)["hot"] <= 60
     assert found(engine, 5, "bob") == said(5).text
 
 
 def test_nothing_speaks_against_an_empty_store(opened) -> None:
     engine = opened()
-    assert engine.age().done
+    assert engine.upkeep.age().done
     assert tiers(engine) == {"hot": 0, "warm": 0, "cold": 0}

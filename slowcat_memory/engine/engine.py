@@ -21,10 +21,10 @@ from slowcat_memory.engine import inspect
 from slowcat_memory.engine.forget import Eraser
 from slowcat_memory.engine.idle import IdleWork, job_parts
 from slowcat_memory.engine.log import EventLog
-from slowcat_memory.engine.memory import Maintenance
+from slowcat_memory.engine.memory import MaintenanceTask
 from slowcat_memory.engine.notes import NOTE_IMPORTANCE, CommandMemory, Notes
 from slowcat_memory.engine.recall import RecallArguments, TurnRecall
-from slowcat_memory.engine.search import Search, SearchFilter, build_search
+from slowcat_memory.engine.search import Graph, Search, SearchFilter, build_search, read_graph
 from slowcat_memory.engine.upkeep import Upkeep
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import StoreError
@@ -40,6 +40,7 @@ from slowcat_memory.records import (
     Hotword,
     LedgerEntry,
     Memory,
+    Session,
     SessionEdge,
     Turn,
     WriteBatch,
@@ -108,8 +109,9 @@ class MemoryEngine:
         self.log = EventLog(wiring, self.idle.gate, self._on_session_end)
         self.turn_recall = TurnRecall(wiring)
         self._search = Search(wiring)
+        self.command_memory = CommandMemory(wiring, self.notes)
         self._commands = Commands(
-            CommandMemory(wiring, self.notes),
+            self.command_memory,
             config.commands,
             config.index.language,
             partial(self.notes.keep_local, on=True),
@@ -295,6 +297,22 @@ class MemoryEngine:
     def stats(self) -> dict[str, Any]:
         return inspect.stats(self.wiring)
 
+    def latest_session(self, scope: str) -> Session | None:
+        """Return the scope's session that was active last."""
+        with self.snapshot() as snapshot:
+            return inspect.latest_session(snapshot, scope)
+
+    def graph(
+        self,
+        scope: str,
+        *,
+        true: datetime | None = None,
+        known: datetime | None = None,
+        local: bool = True,
+    ) -> Graph:
+        """Return the people and things of a scope, and their relations; see ``read_graph``."""
+        return read_graph(self, scope, true=true, known=known, local=local)
+
     def why(self, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
         """Return the ledger row of a user's turn, and its memories that still exist, by id."""
         with self.snapshot() as snapshot:
@@ -370,7 +388,9 @@ class MemoryEngine:
 
     # ------------------------------------------------------------------- upkeep
 
-    def maintain(self, task: Maintenance, scope: str = "", *, progress: Told | None = None) -> Any:
+    def maintain(
+        self, task: MaintenanceTask, scope: str = "", *, progress: Told | None = None
+    ) -> Any:
         return self.upkeep.run(task, scope, progress)
 
     def think(
@@ -389,6 +409,10 @@ class MemoryEngine:
         on_pause: Callable[[], object] | None = None,
     ) -> Callable[[], None]:
         return self.idle.subscribe(on_memory, on_pause)
+
+    def drain(self) -> None:
+        """Wait until what was appended is indexed and embedded, on disk or not."""
+        self.wiring.indexer.drain()
 
     def flush(self, timeout_s: float | None = None, *, indexed: bool = False) -> bool:
         durable = self.store.flush(timeout_s)

@@ -8,8 +8,7 @@ read-only itself. ``testing.contracts.check_memory`` exercises every verb of an 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime, tzinfo
-from enum import StrEnum
-from typing import Any, Protocol, Unpack
+from typing import Any, Literal, Protocol, Unpack
 
 from slowcat_memory.config import Config
 from slowcat_memory.core.commands.grammar import Command
@@ -37,31 +36,18 @@ from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection
 from slowcat_memory.store import Ack, OpenReport, Snapshot
 
-
-class Maintenance(StrEnum):
-    """The tasks of ``Memory.maintain``; each says what it returns.
-
-    Attributes:
-        TIDY: Embed, seal and age a scope, and shrink the file. Minutes; None.
-        EMBED: Make the exact vectors of a scope that are missing. Minutes; None.
-        SEAL: Rebuild the sealed index of a scope. Seconds; None.
-        SHRINK: Rewrite the store's file if that saves room; whether it did.
-        CHECK: Read everything and verify it; a ``Health``.
-        REPAIR: Salvage damaged rows; how many, by table.
-        BACKUP: Copy the store's file; the path.
-        ERASE: Erase what is due and what has expired; how many commands, which turns.
-        DROP_QUERIES: Clear queries from the caches, without waiting; None.
-    """
-
-    TIDY = "tidy"
-    EMBED = "embed"
-    SEAL = "seal"
-    SHRINK = "shrink"
-    CHECK = "check"
-    REPAIR = "repair"
-    BACKUP = "backup"
-    ERASE = "erase"
-    DROP_QUERIES = "drop queries"
+MaintenanceTask = Literal[
+    "tidy",  # embed, seal and age a scope, and shrink the file; minutes
+    "embed",  # make the exact vectors of a scope that are missing; minutes
+    "seal",  # rebuild the sealed index of a scope; seconds
+    "shrink",  # rewrite the store's file if that saves room; returns whether it did
+    "check",  # read and verify everything; returns a ``Health``
+    "repair",  # salvage damaged rows; returns how many, by table
+    "backup",  # copy the store's file; returns the path
+    "erase",  # erase what is due or has expired
+    "drop queries",  # clear queries from the caches, without waiting
+]
+"""What ``Memory.maintain`` can do; those that work on a scope need one."""
 
 
 class Memory(Protocol):
@@ -378,8 +364,10 @@ class Memory(Protocol):
 
     # ------------------------------------------------------------------- upkeep
 
-    def maintain(self, task: Maintenance, scope: str = "", *, progress: Told | None = None) -> Any:
-        """Do maintenance; ``Maintenance`` says what each task does, takes and returns.
+    def maintain(
+        self, task: MaintenanceTask, scope: str = "", *, progress: Told | None = None
+    ) -> Any:
+        """Do maintenance; ``MaintenanceTask`` says what each does and returns.
 
         Args:
             task: The task.

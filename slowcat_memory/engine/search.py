@@ -22,6 +22,7 @@ from slowcat_memory.runtime.recall.time_travel import AsOf
 from slowcat_memory.store import Snapshot, Store
 
 if TYPE_CHECKING:
+    from slowcat_memory.engine import memory
     from slowcat_memory.engine.engine import MemoryEngine
 
 FILTERED = 100  # hits to look through for those of the right time or speaker
@@ -148,9 +149,8 @@ class Graph:
 
 
 def read_graph(
-    snapshot: Snapshot,
+    engine: "memory.Memory",
     scope: str,
-    now: datetime,
     *,
     true: datetime | None = None,
     known: datetime | None = None,
@@ -159,9 +159,8 @@ def read_graph(
     """Read the graph of a namespace.
 
     Args:
-        snapshot: The store.
+        engine: The memory.
         scope: The namespace.
-        now: The time, for portraits.
         true: Only relations that held at this moment; None for past ones as well.
         known: As believed at this moment; None for now.
         local: Whether it stays on this machine; otherwise local-only entities are left out.
@@ -169,14 +168,14 @@ def read_graph(
     Returns:
         The graph, without relations of turns that were taken out of recall.
     """
-    entities = snapshot.memories(scope, f"{ENTITY}/")
-    names = Names(one for one in entities if local or not one.local_only)
-    every = [Relation.of(one) for one in snapshot.memories(scope, f"{RELATION}/")]
-    every = list(_without_hidden_turns(snapshot, scope, every, local))
+    with engine.snapshot() as snapshot:
+        entities = snapshot.memories(scope, f"{ENTITY}/")
+        names = Names(one for one in entities if local or not one.local_only)
+        every = [Relation.of(one) for one in snapshot.memories(scope, f"{RELATION}/")]
+        every = list(_without_hidden_turns(snapshot, scope, every, local))
     found = believed(every, known) if true is None else as_of(every, true, known)
-    return Graph(
-        names, sorted(found, key=lambda one: (one.valid_from, one.recorded_at, one.id)), now
-    )
+    in_order = sorted(found, key=lambda one: (one.valid_from, one.recorded_at, one.id))
+    return Graph(names, in_order, engine.clock())
 
 
 def _without_hidden_turns(

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Any
 
 from slowcat_memory.engine.forget import Eraser
-from slowcat_memory.engine.memory import Maintenance
+from slowcat_memory.engine.memory import MaintenanceTask
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.providers import DocumentEmbedder
 from slowcat_memory.records import Aged, Manifest
@@ -24,27 +24,27 @@ class Upkeep:
         self.expired = eraser.has_expired
         self._drop_queries = eraser.drop_queries
 
-    def run(self, task: Maintenance, scope: str, progress: Told | None) -> Any:
+    def run(self, task: MaintenanceTask, scope: str, progress: Told | None) -> Any:
         """Do one maintenance task; see ``Memory.maintain``."""
         store = self._wiring.store
         match task:
-            case Maintenance.TIDY:
+            case "tidy":
                 return self.tidy(scope, progress)
-            case Maintenance.EMBED:
+            case "embed":
                 return self.embed(scope, progress)
-            case Maintenance.SEAL:
+            case "seal":
                 return self.seal(scope)
-            case Maintenance.SHRINK:
+            case "shrink":
                 return store.shrink()
-            case Maintenance.CHECK:
+            case "check":
                 return store.health(partial(index_root, store.path))
-            case Maintenance.REPAIR:
+            case "repair":
                 return store.mend()
-            case Maintenance.BACKUP:
+            case "backup":
                 return store.backup()
-            case Maintenance.ERASE:
+            case "erase":
                 return self.erase_due(), self.erase_expired()
-            case Maintenance.DROP_QUERIES:
+            case "drop queries":
                 return self._drop_queries()
 
     def thinkable_scopes(self) -> list[str]:

@@ -43,8 +43,6 @@ from pipecat.pipeline.worker import PipelineWorker
 from pipecat.processors.aggregators.llm_response_universal import LLMAssistantAggregator
 from pipecat.processors.frame_processor import FrameDirection
 
-from slowcat_memory.idle.scheduler.idle_gate import IdleGate
-
 VOICE, TURN, LLM, BOT, TOOL = "a voice", "a turn", "the LLM", "the bot", "tool "
 QUESTION, READING = "a question", "reading ahead"
 QUESTION_S = (
@@ -98,15 +96,15 @@ class Activity:
             that is known.
     """
 
-    def __init__(self, gate: IdleGate, name: str) -> None:
+    def __init__(self, set_activity: Callable[[str, bool], None], name: str) -> None:
         """Begin with nothing going on.
 
         Args:
-            gate: Told what goes on.
+            set_activity: Called with what goes on, and whether it does; see ``Memory.set_activity``.
             name: The conversation's, which no other one has.
         """
         self.observed = False
-        self._gate, self._prefix = gate, f"{name}/"
+        self._set_activity, self._prefix = set_activity, f"{name}/"
         self._going_on: set[str] = set()
         self._seen: set[int] = set()
         self._order: deque[int] = deque()
@@ -135,7 +133,7 @@ class Activity:
         elif means.ends and getattr(getattr(frame, "properties", None), "is_final", True):
             self._ends(_name(means.ends, frame))
 
-    def answer_ended(self, text: str) -> None:
+    def answered(self, text: str) -> None:
         """Note what the agent has said: who was just asked something is about to answer.
 
         Args:
@@ -164,16 +162,16 @@ class Activity:
         self._over = True
         if self._question:
             self._question.cancel()
-        self._gate.gone(self._prefix)
+        self._set_activity(self._prefix, False)
 
     def _begins(self, what: str) -> None:
         if not self._over:
             self._going_on.add(what)
-            self._gate.busy(self._prefix + what)
+            self._set_activity(self._prefix + what, True)
 
     def _ends(self, what: str) -> None:
         self._going_on.discard(what)
-        self._gate.free(self._prefix + what)
+        self._set_activity(self._prefix + what, False)
 
     def _is_old(self, frame: Frame) -> bool:
         """Tell whether a frame was seen: it is pushed again by each processor that it passes."""

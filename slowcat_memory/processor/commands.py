@@ -26,7 +26,6 @@ from slowcat_memory.core.language import phrases
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.processor.context_messages import Messages
 from slowcat_memory.records import Turn
-from slowcat_memory.runtime.commands.executor import Commands
 from slowcat_memory.runtime.commands.types import ASKED_S, Circumstances, Outcome, Whereabouts
 from slowcat_memory.runtime.injection import message_text
 
@@ -80,7 +79,7 @@ class Commanding:
         self._clock, self._messages = engine.clock, messages
         self._keep, self._push, self._told = keep, push, told
         self._record, self._shared, self._llm = record, shared, llm
-        self._commands = Commands(engine, self._options, self._language, engine.keep_local)
+        self._engine = engine
         self._asked_until: datetime | None = None
         self._read: tuple[str, bool, Command | None] = ("", False, None)
         self._working: set[asyncio.Task[Outcome]] = set()
@@ -195,7 +194,7 @@ class Commanding:
 
     async def _carry_out(self, command: Command, where: Circumstances) -> Outcome:
         try:
-            outcome = await asyncio.to_thread(self._commands.carry_out, command, where)
+            outcome = await asyncio.to_thread(self._engine.carry_out, command, where)
         except Exception as error:  # nothing that a person says may end the conversation
             logger.error(f"an order to the memory failed: {type(error).__name__}")
             outcome = self._sorry(command, "failed")

@@ -12,6 +12,7 @@ from loguru import logger
 from pipecat.frames.frames import Frame
 
 from slowcat_memory.core.commands.grammar import Command
+from slowcat_memory.engine.inspect import latest_session
 from slowcat_memory.processor.activity import Activity
 from slowcat_memory.processor.commands import Commanding
 from slowcat_memory.processor.deps import Setting
@@ -53,7 +54,7 @@ class Conversing:
             push: Sends a frame downstream.
         """
         self._setting = setting
-        self.activity = Activity(setting.engine.gate, name)
+        self.activity = Activity(setting.engine.set_activity, name)
         self.commanding = Commanding(
             setting.engine,
             setting.messages,
@@ -131,8 +132,10 @@ def _begin(setting: Setting) -> Conversation:
 
 def _dialogue(scope: str, setting: Setting) -> Dialogue:
     engine, config = setting.engine, setting.config
+    with engine.snapshot() as snapshot:
+        latest = latest_session(snapshot, scope)
     return Dialogue(
-        SessionTracker(scope, _session_id, config.sessions, engine.latest_session(scope)),
+        SessionTracker(scope, _session_id, config.sessions, latest),
         engine.append,
         engine.clock,
         user_name=config.memory.user_name,

@@ -55,6 +55,6 @@ class Opening:
             SlowcatError: It was not saved.
         """
         if self.engine and self._shared:
-            await asyncio.to_thread(self.engine.store.flush, _FLUSH_S)
+            await asyncio.to_thread(self.engine.flush, _FLUSH_S)
         elif self.engine:
             await asyncio.to_thread(self.engine.release)

@@ -16,6 +16,7 @@ from pipecat.processors.aggregators.llm_response_universal import LLMUserAggrega
 
 from slowcat_memory.core.text.normalize import clean, fingerprint
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine.recall import build_query
 from slowcat_memory.runtime.conversation.audience import Audience
 from slowcat_memory.runtime.conversation.conversation import Conversation
 from slowcat_memory.runtime.injection import Visible
@@ -85,7 +86,9 @@ class Listening:
             return None
         visible = copy.copy(self._visible)  # the turn itself may look at another context
         visible.refresh(self._aggregator.context.messages)
-        return self._engine.query(
+        return build_query(
+            self._engine.config,
+            self._engine.clock(),
             text,
             scopes[0],
             also=scopes[1:],

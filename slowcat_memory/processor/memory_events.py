@@ -36,7 +36,7 @@ def hear(
         if not ended:  # it may have ended since this was handed over
             tell(f"on_memory_{event.what}", event)
 
-    stop = engine.on_memory(heard)
+    stop = engine.subscribe(on_memory=heard)
 
     def end() -> None:
         nonlocal ended

@@ -1,7 +1,8 @@
-"""The Pipecat processor: what applications call, and its life: set up, process frames, clean up.
+"""The Pipecat door: one processor between the user aggregator and the LLM.
 
-What happens to a turn is in ``turn``; a turn whose frame never comes here is logged when the user
-aggregator reports it (``frames``), and so are the agent's words (``reply``).
+What applications call, and the life of it: open, pass frames on, close. What happens to a turn is
+told in ``turns``; a turn whose frame never comes here is logged when the user aggregator tells of it
+(``observing``), and the agent's words are taken from the assistant aggregator (``replies``).
 """
 
 import asyncio
@@ -10,58 +11,63 @@ from contextlib import nullcontext
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Unpack
+from typing import Any
 
 from loguru import logger
-from pipecat.frames.frames import Frame, InputAudioRawFrame, LLMContextFrame, StartFrame
+from pipecat.frames.frames import (
+    Frame,
+    InputAudioRawFrame,
+    LLMContextFrame,
+    StartFrame,
+)
 from pipecat.processors.aggregators.llm_response_universal import LLMContextAggregatorPair
-from pipecat.processors.frame_processor import FrameDirection, FrameProcessor, FrameProcessorSetup
+from pipecat.processors.frame_processor import (
+    FrameDirection,
+    FrameProcessor,
+    FrameProcessorSetup,
+)
 
 from slowcat_memory.config import Config
 from slowcat_memory.core.render.memory_block import INSTRUCTION
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import SlowcatError, StoreError
 from slowcat_memory.processor.activity import observe
-from slowcat_memory.processor.context_messages import ContextMessages
-from slowcat_memory.processor.conversation import LiveConversation
-from slowcat_memory.processor.deps import ConversationDeps, Neighbours, find_neighbours
-from slowcat_memory.processor.engine_handle import (
-    MEMORY_EVENTS,
-    EngineHandle,
-    Overrides,
-    forward_memory_events,
-    frame_processor_arguments,
-    load_config,
-)
-from slowcat_memory.processor.frames import USER_TURN, FrameDispatcher
-from slowcat_memory.processor.guard import Guard
+from slowcat_memory.processor.aggregators import Neighbours, neighbours
+from slowcat_memory.processor.arguments import override, read
+from slowcat_memory.processor.context_messages import Messages
+from slowcat_memory.processor.conversation import Conversing
+from slowcat_memory.processor.deps import Setting
+from slowcat_memory.processor.engine_handle import Opening
+from slowcat_memory.processor.frames import USER_TURN, Observing
+from slowcat_memory.processor.guard import Harmless
 from slowcat_memory.processor.locality import Locality, base_url, locate, same_server
-from slowcat_memory.processor.turn import TurnResult
-from slowcat_memory.processor.warming import Warming, rewarm_after_idle
+from slowcat_memory.processor.memory_events import MEMORY_EVENTS, hear
+from slowcat_memory.processor.rereading import reread_after
+from slowcat_memory.processor.warming import Warming
 from slowcat_memory.records import Memory
 from slowcat_memory.runtime.conversation.audience import Audience
-from slowcat_memory.runtime.conversation.off_record import OffRecord
+from slowcat_memory.runtime.conversation.off_record import Record
 from slowcat_memory.runtime.injection import Visible
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.tools.functions import SEARCH, SEARCH_HINT, FunctionSchema, memory_tools
 
-_LAST_EVENTS_S = 1.0  # how long event handlers and commands may take at the end
+_LAST_EVENTS_S = 1.0  # how long an application is given to hear of what was stored last
 
 
 class HybridContextualMemoryProcessor(FrameProcessor):
     """Gives a voice agent a long-term memory.
 
     Place it between the user aggregator and the LLM. It finds the two aggregators by itself in a
-    flat pipeline; pass them for a nested or parallel one.
+    flat pipeline; hand them over for a nested or parallel one.
 
     Event handlers:
 
-    - on_memory_recalled(processor, recollection, packed): what was recalled for a turn, and which
-      of it was put before the LLM.
+    - on_memory_recalled(processor, recollection, packed): what came to mind for a turn, and what of
+      it was put before the LLM.
     - on_exchange_stored(processor, user_turn, assistant_turn): both halves are durable. The user's
       is None when the agent spoke first.
-    - on_record_changed(processor, off): the conversation went off the record, or back on it.
-    - on_command(processor, command, outcome): a voice command was executed, or refused.
+    - on_record_changed(processor, off): what is said is no longer kept, or is kept again.
+    - on_command(processor, command, outcome): an order to the memory was carried out, or refused.
     - on_memory_created, on_memory_updated, on_memory_retired(processor, event): idle work made,
       changed or superseded a memory. The event has its id, kind, scope and job, and no text.
     - on_memory_trouble(processor, error): memory cannot work, or cannot save; the agent goes on.
@@ -78,6 +84,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
     def __init__(
         self,
         *,
+        path: str | Path | None = None,
         user_id: str | None = None,
         config: Config | str | Path | None = None,
         engine: MemoryEngine | None = None,
@@ -85,65 +92,81 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         speaker_names: Mapping[str, str] | None = None,
         speakers: Mapping[str, str] | None = None,
         llm_is_local: bool | None = None,
+        embedding_model: str | None = None,
+        hot_cache_size: int | None = None,
+        memory_token_budget: int | None = None,
+        context_llm_endpoint: str | None = None,
         add_instruction: bool = True,
-        **overrides: Unpack[Overrides],
+        **kwargs: Any,
     ) -> None:
-        """Choose the store and the user. Nothing is opened before the pipeline starts.
+        """Choose the store and whose memory it is. Nothing is opened before the pipeline starts.
 
         Args:
+            path: The store's folder; overrides the configuration.
             user_id: The namespace: a person, or people who share one memory.
-            config: A configuration, or the path of a config.toml.
-            engine: A shared engine; it stays open when the pipeline ends.
-            aggregators: The context aggregators, if they are not in the same flat pipeline.
-            speaker_names: Display names by STT speaker id.
-            speakers: Scopes by STT speaker id, with ``[people] scopes = "each"``; any other
-                speaker is a guest.
-            llm_is_local: Whether the LLM runs on this machine, for local-only memories; None to
-                look at its client's base URL.
+            config: A configuration, or a config.toml.
+            engine: An engine to share; it stays open when the pipeline ends.
+            aggregators: The context aggregators, when they are not in the same flat pipeline.
+            speaker_names: Names by the recogniser's ids of speakers.
+            speakers: Scopes by the recogniser's ids of speakers, with ``[people] scopes = "each"``;
+                whoever is not among them is a guest.
+            llm_is_local: Whether the LLM is on this machine, for what is local-only; None to look
+                at its client's base URL.
+            embedding_model: Name of a sentence-transformers model; overrides the configuration.
+            hot_cache_size: Latest memories to keep in memory; overrides the configuration.
+            memory_token_budget: Size of a turn's block; overrides the configuration.
+            context_llm_endpoint: Base URL of the LLM that thinks while nobody speaks, "" for none;
+                overrides the configuration.
             add_instruction: Add the one line that explains the block to the system instruction.
-            **overrides: ``path``, ``embedding_model``, ``hot_cache_size``, ``memory_token_budget``
-                and ``context_llm_endpoint`` override the configuration, see ``Overrides``; others
-                are for ``FrameProcessor``.
+            **kwargs: For ``FrameProcessor``.
 
         Raises:
             ConfigError: The configuration is wrong, or a name cannot be a namespace.
-            TypeError: There is no such keyword.
         """
-        super().__init__(**frame_processor_arguments(overrides))
-        self._config = load_config(engine.config if engine else config, overrides)
+        super().__init__(**kwargs)
+        base = engine.config if engine else read(config)
+        self._config = override(
+            base,
+            path,
+            embedding_model,
+            hot_cache_size,
+            memory_token_budget,
+            context_llm_endpoint,
+        )
         self._scope = check_scope(user_id or self._config.memory.user_id)
-        self._engine_handle = EngineHandle(self._config, engine, self._report_unsaved)
-        self._aggregators, self._neighbours = aggregators, Neighbours()
+        self._opening = Opening(self._config, engine, self._cannot_save)
+        self._pair, self._around = aggregators, Neighbours()
         self._audience = Audience(self._config.people, self._scope, speakers)
         self._speaker_names = {**(speakers or {}), **(speaker_names or {})}
-        self._speaker = ""  # the current speaker, as set by the application
-        self._off_record = OffRecord(self._config.sessions, self._on_record_changed)
+        self._person = ""  # who speaks, as the application says
+        self._record = Record(self._config.sessions, self._record_changed)
         self._llm_is_local = llm_is_local
         self._locality = Locality(bool(llm_is_local))  # until the pipeline starts
         self._add_instruction, self._instruction = add_instruction, INSTRUCTION
         self._warming, self._visible = Warming(), Visible()
-        self._messages = ContextMessages(lambda: self._neighbours.messages, self._was_spoken)
-        self._guard = Guard(self, self._call_event_handler)
-        self._dispatcher: FrameDispatcher | None = None
-        self._live: LiveConversation | None = None  # while the memory is open
-        self._silence_task: asyncio.Task | None = None
-        self._subscriptions: list[Callable[[], None]] = []  # each ends one
+        self._messages = Messages(lambda: self._around.messages, self._was_spoken)
+        self._harmless = Harmless(self, self._call_event_handler)
+        self._observing: Observing | None = None
+        self._talk: Conversing | None = None  # while the memory is open
+        self._timer: asyncio.Task | None = None
+        self._alone: Callable[[], None] | None = None  # ends what `_share` began
+        self._deaf: Callable[[], None] | None = None  # ends what `hear` began
         self._register_event_handler("on_memory_trouble")
         self._register_event_handler("on_record_changed")
         for event in MEMORY_EVENTS:
             self._register_event_handler(event)
         for event in ("on_memory_recalled", "on_exchange_stored", "on_command"):
-            self._register_event_handler(event, sync=True)  # in tasks of ours: see ``Guard``
+            self._register_event_handler(event, sync=True)  # inside tasks of ours: see `Harmless`
 
     # ---------------------------------------------------------------- what applications call
 
     def tools(self, *only: str) -> list[FunctionSchema]:
-        """Return the tools by which the LLM queries the memory.
+        """Make the tools by which the LLM asks the memory itself.
 
         Call it before the pipeline starts: ``LLMContext(tools=memory.tools())``.
 
         Args:
-            *only: Some of ``slowcat_memory.tools.functions.NAMES``; none for all.
+            *only: Names of some of ``slowcat_memory.tools.functions.NAMES``; none for every one.
 
         Returns:
             Schemas with their handlers, which the LLM service registers by itself.
@@ -157,67 +180,69 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         return made
 
     def scope_now(self) -> str:
-        """Return the scope that a tool works on; "" for a guest, or several speakers."""
-        if self._live is None:
+        """Tell whose memory a tool works on, "" for nobody's: where guests speak, or several."""
+        if self._talk is None:
             return self._scope
-        asking = dict.fromkeys(self._live.log.scopes)
+        asking = dict.fromkeys(self._talk.dialogue.scopes)
         return next(iter(asking)) if len(asking) == 1 and self._audience.guest not in asking else ""
 
     def stays_local(self) -> bool:
-        """Return whether the LLM runs on this machine."""
+        """Tell whether the LLM is on this machine."""
         return self._locality.local
 
     def keeps(self) -> bool:
-        """Return whether the conversation is on the record."""
-        return not self._off_record.off
+        """Tell whether what is said is kept: it is not off the record."""
+        return not self._record.off
 
     def user_turn(self) -> int:
-        """Return the number of the user turn that is being answered.
+        """Number the turn of a person that is being answered: two answers to one turn share it.
 
-        A realtime service answers before the turn is known: there, a turn counts when the user
-        starts to speak.
+        A realtime service answers before the turn is known: there, a turn counts when somebody
+        begins to speak.
         """
-        live = self._live
-        return live.turns.count + live.turns.speculates if live else 0
+        talk = self._talk
+        return talk.keeping.count + talk.turns.speculates if talk else 0
 
     def answering(self) -> int:
-        """Return the log id of the turn that is being answered; 0 if it is not known yet."""
-        live = self._live
-        if live is None or live.turns.realtime or live.turns.speculates:
+        """Tell the log id of the turn that is being answered; 0 where it is not known yet."""
+        talk = self._talk
+        if talk is None or talk.keeping.realtime or talk.turns.speculates:
             return 0
-        turn = live.log.user_turn
+        turn = talk.dialogue.user_turn
         return turn.id if turn else 0
 
     def in_context(self) -> frozenset[str]:
-        """Return the ids of memories that are users' own messages in the LLM's context."""
+        """Tell which memories are words of a person that the LLM reads in its context."""
         return self._visible.said
 
     @property
     def engine(self) -> MemoryEngine | None:
-        """The engine; None before the pipeline starts, and if the store could not be opened."""
-        return self._engine_handle.engine
+        """The engine, None before the pipeline starts, and when the store could not be opened."""
+        return self._opening.engine
 
     def can_generate_metrics(self) -> bool:
-        """Return True: recall is timed."""
+        """Say that recall is timed.
+
+        Returns:
+            True.
+        """
         return True
 
     async def session_context(self, person: str = "") -> str:
-        """Return what stays the same during a session, for the LLM's system instruction.
-
-        Call it before the session starts: it takes an icebreaker from the queue, if one may be
-        used.
+        """Write what stays the same during a session, for the LLM's system instruction.
 
         Args:
-            person: The user, if people have scopes of their own; see ``speaker``.
+            person: Who is there, where people have scopes of their own: see ``speaker``.
 
         Returns:
-            A few lines, "" when there is nothing to say.
+            A few lines, "" when there is nothing to say. Call it before the session starts: it
+            takes an icebreaker from the queue, if one may be used.
         """
-        scope = self._audience.greeted_scope(person)
+        scope = self._audience.greeted(person)
         if not scope:
             return ""
         try:
-            engine = await self._engine_handle.open()
+            engine = await self._opening.opened()
             return await asyncio.to_thread(
                 engine.session_context, scope, local=self._locality.local
             )
@@ -233,22 +258,24 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         expires: datetime | None = None,
         quiet: bool = True,
     ) -> Memory | None:
-        """Let the agent bring something up by itself, once, in a later ``session_context``.
+        """Let the agent bring something up by itself, once, in a later session.
+
+        It becomes part of that session's ``session_context``.
 
         Args:
-            text: The subject, for the LLM to say in its own words.
+            text: What, for the LLM to say in its own words.
             priority: 0 to 1; the highest is used first.
             expires: When it is no longer worth saying; None for as configured.
-            quiet: Keep it during the quiet hours.
+            quiet: Whether it keeps the quiet hours.
 
         Returns:
             The memory; None when it is not taken.
 
         Raises:
-            ValueError: The text is empty, the priority out of range, or it has expired already.
+            ValueError: There is no text, the priority is none, or it has expired already.
         """
         try:
-            engine = await self._engine_handle.open()
+            engine = await self._opening.opened()
             return await asyncio.to_thread(
                 engine.push_icebreaker,
                 self._scope,
@@ -262,26 +289,26 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             return None
 
     def speaker(self, user_id: str) -> None:
-        """Set the current speaker, for applications that know it.
+        """Say who speaks from now on, for applications that know it.
 
         Args:
-            user_id: An STT speaker id, or a scope in ``speakers``; anything else is a guest. "" to
-                go by the transcripts.
+            user_id: A recogniser's id, or the scope of somebody in ``speakers``; anybody else is a
+                guest. "" to go by what the recogniser says.
         """
-        self._speaker = user_id
-        if self._live:
-            self._live.log.set_speaker(user_id)
+        self._person = user_id
+        if self._talk:
+            self._talk.dialogue.speaker(user_id)
 
     def off_the_record(self) -> None:
-        """Keep nothing of what anybody says from now on; recall goes on.
+        """Keep nothing of what is said from now on, by anybody; recall goes on.
 
         It lasts until ``back_on_the_record``, and no longer than the conversation.
         """
-        self._off_record.set(True)
+        self._record.go_off()
 
     def back_on_the_record(self) -> None:
         """Keep what is said again."""
-        self._off_record.set(False)
+        self._record.go_on()
 
     async def rewarm(self, *, again: bool = False) -> bool:
         """Make a local LLM read the conversation ahead, after something else has used it.
@@ -294,135 +321,146 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         Returns:
             Whether the LLM has read it; False also while somebody speaks, or when it failed.
         """
-        llm, users = self._neighbours.llm, self._neighbours.user_aggregator
+        llm, users = self._around.llm, self._around.users
         if llm is None or users is None:
             return False
-        reading = self._live.activity.reading if self._live else nullcontext
+        reading = self._talk.activity.reading if self._talk else nullcontext
         return await self._warming.warm(llm, users.context, again=again, reading=reading)
 
     def disconnected(self) -> None:
-        """End the session because the client has gone; it is resumed if the client returns soon."""
-        if self._live:
-            self._live.log.disconnected()
+        """Say that the client has gone: the session ends, and goes on if it comes back soon."""
+        if self._talk:
+            self._talk.dialogue.disconnected()
 
     # ---------------------------------------------------------------- life
 
     async def setup(self, setup: FrameProcessorSetup) -> None:  # type: ignore[override]
-        """Open the memory and find the aggregators; without a store, the agent runs without it."""
+        """Open the memory and find the aggregators; a memory that cannot open is left out.
+
+        Args:
+            setup: From the pipeline.
+        """
         await super().setup(setup)
-        self._neighbours = find_neighbours(self, self._aggregators)
-        self._dispatcher = FrameDispatcher(
-            self._neighbours, self._messages, self._warming, self._guard
-        )
-        if self._add_instruction and self._neighbours.llm:
-            self._neighbours.llm.append_system_instruction(self._instruction)
+        self._around = neighbours(self, self._pair)
+        self._observing = Observing(self._around, self._messages, self._warming, self._harmless)
+        if self._add_instruction and self._around.llm:
+            self._around.llm.append_system_instruction(self._instruction)
         try:
-            live = await self._begin()
+            talk = await self._begin()
         except Exception as error:  # the agent must start without a memory
             logger.error(f"{self}: this agent runs without a memory: {error}")
             await self._call_event_handler("on_memory_trouble", error)
             return
-        self._live = self._dispatcher.live = live
-        self._silence_task = self.create_task(live.watch_silence(), "silence")
-        self._guard.run(observe, setup.pipeline_worker, live.activity)
+        self._talk = self._observing.talk = talk
+        self._timer = self.create_task(talk.watch_silence(), "silence")
+        self._harmless.guard(observe, setup.pipeline_worker, talk.activity)
 
-    async def _begin(self) -> LiveConversation:
-        engine = await self._engine_handle.open()
-        self._guard.metrics = engine.metrics
-        for scope in self._audience.recallable:
+    async def _begin(self) -> Conversing:
+        engine = await self._opening.opened()
+        self._harmless.metrics = engine.metrics
+        for scope in self._audience.remembered:
             await asyncio.to_thread(engine.prepare, scope)
-        self._locality = await asyncio.to_thread(locate, self._neighbours.llm, self._llm_is_local)
+        self._locality = await asyncio.to_thread(locate, self._around.llm, self._llm_is_local)
         self._locality.remind(engine.clock())
-        deps = ConversationDeps(
+        setting = Setting(
             engine=engine,
             config=self._config,
             audience=self._audience,
             speaker_names=self._speaker_names,
-            off_record=self._off_record,
+            record=self._record,
             locality=self._locality,
-            neighbours=self._neighbours,
+            around=self._around,
             messages=self._messages,
             visible=self._visible,
-            guard=self._guard,
+            harmless=self._harmless,
         )
-        live = LiveConversation(deps, f"{self.name}:{self.id}", self.push_frame)
-        live.log.set_speaker(self._speaker)
-        await self._subscribe(engine)
-        return live
+        talk = Conversing(setting, f"{self.name}:{self.id}", self.push_frame)
+        talk.dialogue.speaker(self._person)
+        await self._share(engine)
+        self._deaf = hear(engine, self._audience.remembered, self._harmless.tell)
+        return talk
 
-    async def _subscribe(self, engine: MemoryEngine) -> None:
-        """Follow idle work: its events, and its use of the conversation's LLM server."""
-        url, other = base_url(self._neighbours.llm), engine.config.thinking.url
+    async def _share(self, engine: MemoryEngine) -> None:
+        """Read the conversation again after idle work, where both ask one server."""
+        url, other = base_url(self._around.llm), engine.config.thinking.url
         if await asyncio.to_thread(same_server, url, other):
-            rewarm = partial(self.rewarm, again=True)
-            self._subscriptions.append(rewarm_after_idle(engine, rewarm, self._guard.spawn))
-        scopes, notify = self._audience.recallable, self._guard.notify
-        self._subscriptions.append(forward_memory_events(engine, scopes, notify))
+            reread = partial(self.rewarm, again=True)
+            self._alone = reread_after(engine, reread, self._harmless.begin)
 
     async def cleanup(self) -> None:
-        """Log the agent's last words, end the session, save."""
+        """Take the agent's last words, end the session, save."""
         await super().cleanup()
-        live = self._live
-        if live and live.interim:
-            live.interim.prefetch.drop()
-        while self._subscriptions:
-            self._subscriptions.pop()()
+        talk = self._talk
+        if talk and talk.listening:
+            talk.listening.prefetch.drop()
+        for end in filter(None, (self._alone, self._deaf)):
+            end()
         self._warming.stop()
-        if self._silence_task:
-            await self.cancel_task(self._silence_task)
-        if live:
-            live.activity.end()
-            await live.finish(_LAST_EVENTS_S)
+        if self._timer:
+            await self.cancel_task(self._timer)
+        if talk:
+            talk.activity.end()
+            await talk.finish(_LAST_EVENTS_S)
         try:
-            if live:
-                live.log.disconnected()
-            self._off_record.set(False)  # nothing of it outlives the conversation
-            await self._engine_handle.close()
+            if talk:
+                talk.dialogue.disconnected()
+            self._record.go_on()  # nothing of it outlives the conversation
+            await self._opening.close()
         except SlowcatError as error:
             logger.error(f"{self}: closing the memory failed: {error}")
-        self._live = None
-        if self._dispatcher:
-            self._dispatcher.live = None
-        await self._guard.join(_LAST_EVENTS_S)
+        self._talk = None
+        if self._observing:
+            self._observing.talk = None
+        await self._harmless.settle(_LAST_EVENTS_S)
 
-    def _report_unsaved(self, error: StoreError) -> None:
-        logger.error(f"{self}: turns wait to be saved: {error}")
-        self._guard.notify("on_memory_trouble", error)
+    def _cannot_save(self, error: StoreError) -> None:
+        logger.error(f"{self}: what is said waits to be saved: {error}")
+        self._harmless.tell("on_memory_trouble", error)
 
-    def _on_record_changed(self, off: bool) -> None:
-        engine = self._engine_handle.engine
+    def _record_changed(self, off: bool) -> None:
+        engine = self._opening.engine
         if engine and not off:
-            self._guard.run(engine.forget_queries)
-        if self._live:
-            self._guard.notify("on_record_changed", off)
+            self._harmless.guard(engine.maintain, "drop queries")
+        if self._talk:
+            self._harmless.tell("on_record_changed", off)
 
     def _was_spoken(self, text: str) -> bool:
-        return self._live is not None and self._live.turns.was_spoken(text)
+        return self._talk is not None and self._talk.keeping.was_spoken(text)
 
     # ---------------------------------------------------------------- frames
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
-        """Recall for a new user turn; pass everything on, but the context of a voice command."""
+        """Recall for a new user turn; pass everything on.
+
+        Args:
+            frame: Any frame.
+            direction: Where it goes.
+        """
         await super().process_frame(frame, direction)
         if isinstance(frame, InputAudioRawFrame):  # fifty a second: the shortest way
             await self.push_frame(frame, direction)
             return
         self._warming.see(frame)
-        live, result = self._live, TurnResult()
-        if live and not live.activity.observed:
-            self._guard.run(live.activity.see, frame, direction)
-        if live and isinstance(frame, LLMContextFrame):
+        talk, took = self._talk, None
+        if talk and not talk.activity.observed:
+            self._harmless.guard(talk.activity.see, frame, direction)
+        if talk and isinstance(frame, LLMContextFrame):
             if direction is FrameDirection.DOWNSTREAM:
-                result = await live.turns.before_reply(frame)
-        elif self._dispatcher:
-            self._dispatcher.see(frame)
-        if result.answered:
-            return
+                if await talk.commanding.take(frame):
+                    return
+                took = await talk.turns.before_reply(frame)
+        elif talk and self._observing:
+            self._harmless.guard(self._observing.see, talk, frame)
         await self.push_frame(frame, direction)
-        if live and USER_TURN and isinstance(frame, USER_TURN):
-            await live.turns.confirm_command()
-        if isinstance(frame, StartFrame) and self._locality.local:
-            self._guard.spawn(self.rewarm())
-        if result.timing:
-            await self.start_processing_metrics(start_time=result.timing[0])
-            await self.stop_processing_metrics(end_time=result.timing[1])
+        if talk and USER_TURN and isinstance(frame, USER_TURN):
+            await talk.commanding.confirmed(self._around.messages)
+        if isinstance(frame, StartFrame):
+            self._harmless.begin(self._warm_at_start())
+        if took:
+            await self.start_processing_metrics(start_time=took[0])
+            await self.stop_processing_metrics(end_time=took[1])
+
+    async def _warm_at_start(self) -> None:
+        wanted = self._config.prefix.warm_at_start
+        if wanted == "always" or wanted == "local" and self._locality.local:
+            await self.rewarm()

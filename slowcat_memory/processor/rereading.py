@@ -37,7 +37,7 @@ def reread_after(
         if spent != before and not loop.is_closed():
             loop.call_soon_threadsafe(lambda: begin(reread()))
 
-    return engine.on_burst_end(ended)
+    return engine.subscribe(on_pause=ended)
 
 
 def _spent(engine: MemoryEngine) -> int:

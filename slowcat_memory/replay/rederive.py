@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory.kinds import BLOCK, ICEBREAKER, family
 from slowcat_memory.core.proactive.policy import USED, became
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine.idle import idle_work_over
 from slowcat_memory.errors import StoreError
 from slowcat_memory.idle.local_only import kept_here
 from slowcat_memory.records import (
@@ -99,9 +100,9 @@ def rederive(
         KeyError: There is no such job.
         StoreError: There is no room for a copy, or something was left undone: the LLM is away.
     """
-    engine.store.flush(None)
-    backup = engine.store.backup()
-    with engine.store.snapshot() as snapshot:
+    engine.flush(None)
+    backup = engine.maintain("backup")
+    with engine.snapshot() as snapshot:
         before = _derived(snapshot, jobs)
         every = (m for scope in snapshot.scopes() for m in snapshot.memories(scope))
         kept = {(m.scope, m.id) for m in every} - before.memories.keys()
@@ -207,7 +208,7 @@ def _walk(
         then.now += timedelta(seconds=max(seconds, WAIT_S))  # nobody waits for what is long over
         await asyncio.sleep(0)
 
-    thinking = engine.thinking_over(cast(Any, then), lambda: then.now, sleep)
+    thinking = idle_work_over(engine, cast(Any, then), lambda: then.now, sleep)
     wanted = [job.name for job in thinking.jobs] if jobs is None else list(jobs)
 
     def think() -> None:

@@ -24,7 +24,8 @@ from slowcat_memory.core.ranking.calibration import among
 from slowcat_memory.core.render.memory_block import memory_line, shorten
 from slowcat_memory.core.text.normalize import clean, estimate_tokens, neutralise
 from slowcat_memory.core.time.expressions import WhenOptions, times
-from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine import Memory as Engine
+from slowcat_memory.engine.search import read_graph
 from slowcat_memory.records import Forget, Hit, Memory
 from slowcat_memory.tools.arguments import KINDS, AsOf, ForgetWhat, Nothing, Read, Remember, Search
 
@@ -44,7 +45,7 @@ class Speaking(Protocol):
     """Who lets the LLM ask: the processor."""
 
     @property
-    def engine(self) -> MemoryEngine | None:
+    def engine(self) -> Engine | None:
         """The engine, None where memory does not work."""
 
     def scope_now(self) -> str:
@@ -100,7 +101,7 @@ class Call(Struct, frozen=True):
         keeps: Whether what is said is kept.
     """
 
-    engine: MemoryEngine
+    engine: Engine
     scope: str
     turn: int
     said: int
@@ -159,7 +160,7 @@ class ToolCalls:
         query = _words(asked.query, "query")
         since = self._time(call, asked.since, "since")
         until = self._time(call, asked.until, "until")
-        hits = call.engine.search_within(
+        found = call.engine.search(
             query,
             call.scope,
             MOST,
@@ -169,7 +170,7 @@ class ToolCalls:
             exclude=call.hidden,
             local=call.local,
         )
-        return self._found(call, hits)
+        return self._found(call, found.hits)
 
     def remember(self, call: Call, asked: Remember) -> dict[str, Any]:
         """Keep a statement.
@@ -290,19 +291,16 @@ class ToolCalls:
         if time is None:
             raise Unclear("Which date? Write it like 2024-05-31.")
         at = min(time[1] - timedelta(microseconds=1), call.now)
-        hits = [
-            hit
-            for hit in call.engine.as_of(query, call.scope, at, MOST, local=call.local)
-            if hit.memory.id not in call.hidden
-        ]
+        found = call.engine.search(query, call.scope, MOST, at=at, local=call.local)
+        hits = [hit for hit in found.hits if hit.memory.id not in call.hidden]
         told = {"as_of": f"{at.astimezone(call.engine.zone):%-d %B %Y}", **self._found(call, hits)}
         held = self._held(call, query, at)
         return {**told, "held": held} if held else told
 
     def _held(self, call: Call, query: str, at: datetime) -> list[str]:
         """Say what held at a time of whom or what a query speaks of, by what is known now."""
-        names = call.engine.entities(call.scope, local=call.local)
-        rows = call.engine.relations(call.scope, true=at, local=call.local)
+        graph = read_graph(call.engine, call.scope, true=at, local=call.local)
+        names, rows = graph.names, graph.relations
         told = [
             (one, f"{names[one.subject]} {spoken(one.predicate)} {names[one.object]}")
             for one in rows
@@ -312,7 +310,7 @@ class ToolCalls:
         return [neutralise(line) for line in about[:MOST]]
 
     def _facts(self, call: Call) -> list[Memory]:
-        with call.engine.store.snapshot() as snapshot:
+        with call.engine.snapshot() as snapshot:
             every = snapshot.memories(call.scope)
             seen = (m for m in every if call.local or not m.local_only)
             return [
@@ -371,8 +369,8 @@ def _talk_about(call: Call, since: int) -> list[str]:
     """Name what was said from the wish to forget something up to the consent: it repeats it."""
     if not since or not call.said:
         return []
-    call.engine.store.flush(FLUSH_S)
-    with call.engine.store.snapshot() as snapshot:
+    call.engine.flush(FLUSH_S)
+    with call.engine.snapshot() as snapshot:
         said = snapshot.turns(call.scope, after=since - 1, upto=call.said - 1)
         return [chunk_id(turn.id) for turn in said]
 

@@ -140,7 +140,7 @@ def _steps(
     engine: MemoryEngine, transcript: Transcript, name: str, file: str, again: bool
 ) -> list[tuple[Cursor | None, TranscriptSession]]:
     """Pair each session with the cursor that says it is done; None when it says so already."""
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
         cursor = snapshot.cursor(name)
     start = cursor.position if cursor and not again else 0
     return [

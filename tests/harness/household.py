@@ -104,7 +104,7 @@ class Household:
 
     def record_changed(self, off: bool) -> None:
         if not off:
-            self.engine.forget_queries()
+            self.engine.eraser.drop_queries()
 
     def close(self) -> None:
         self.talk.disconnected()
@@ -234,10 +234,10 @@ class Household:
         """Look for what was said off the record, once it is over."""
         self.engine.drain()
         known = {*PEOPLE, HOME, GUEST}
-        self.clean([*self.engine._tokenizer._known], known, "the tokenizer's cache")
-        last = [namespace.searcher._lookup._scored for namespace in self.engine._namespaces]
+        self.clean([*self.engine.wiring.tokenizer._known], known, "the tokenizer's cache")
+        last = [namespace.searcher._lookup._scored for namespace in self.engine.wiring.namespaces]
         self.clean(last, known, "the last query of an index")
-        if self.between_us and self.engine._embedding._cached.cache_info().currsize:
+        if self.between_us and self.engine.wiring.embedding._cached.cache_info().currsize:
             raise Leak("queries of off the record are in the embedder's cache")
 
     def look_everywhere(self) -> None:
@@ -265,7 +265,7 @@ class Household:
 
     def count(self, scope: str, memories: int) -> None:
         """An index holds what its scope holds, and nothing to be filtered out afterwards."""
-        loaded = next((n for n in self.engine._namespaces if n.scope == scope), None)
+        loaded = next((n for n in self.engine.wiring.namespaces if n.scope == scope), None)
         if loaded is not None and len(loaded.searcher) != memories:
             raise Leak(f"the index of {scope} holds {len(loaded.searcher)}, not {memories}")
 

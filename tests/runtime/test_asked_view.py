@@ -66,9 +66,6 @@ def test_learned_weights_are_read_at_load(tmp_path: Path) -> None:
     engine = MemoryEngine(memory_config(tmp_path), embedder=HashEmbedder(), clock=FixedClock())
     try:
         found = {hit.memory.id: hit.score for hit in engine.search(QUERY, "anna", 3).hits}
-        engine.unlearn("anna")
-        again = {hit.memory.id: hit.score for hit in engine.search(QUERY, "anna", 3).hits}
     finally:
         engine.close()
     assert found.keys() == plain.keys() and found != plain
-    assert again == plain

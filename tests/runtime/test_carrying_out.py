@@ -18,7 +18,9 @@ class Talk:
         self.engine, self.scope, self.how = engine, scope, how
         self.local: list[tuple[str, str]] = []
         keep_local = how.pop("keep_local", True) and (lambda *what: self.local.append(what))
-        self.commands = Commands(engine, engine.config.commands, "english", keep_local or None)
+        self.commands = Commands(
+            engine.command_memory, engine.config.commands, "english", keep_local or None
+        )
 
     def order(self, command: str | Command, *, asked: bool = False) -> Outcome:
         text = command if isinstance(command, str) else command.kind

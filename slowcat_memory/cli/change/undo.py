@@ -40,7 +40,7 @@ def undo(
     known = settings(ctx)
     where = known.scope(scope)
     with known.engine(readonly=only_list, words_only=True) as engine:
-        with engine.store.snapshot() as snapshot:
+        with engine.snapshot() as snapshot:
             entries = snapshot.commands(where, LAST)
         if only_list:
             return print_json(entries) if as_json else _show(engine, entries)
@@ -51,7 +51,7 @@ def undo(
             return print_json(None) if as_json else warn("There is nothing to undo.")
         if not yes:
             typer.confirm("Undo this?", abort=True, err=True)
-        undone = engine.hiding.undo(entry)
+        undone = engine.undo(entry)
     if undone is None:
         raise typer.BadParameter(f"order {entry.id} cannot be undone", param_hint="ORDER")
     return print_json(undone) if as_json else out().print(f"[green]✓[/] Undone: {_what(undone)}.")
@@ -60,7 +60,7 @@ def undo(
 def _chosen(engine: "MemoryEngine", scope: str, number: int | None) -> "CommandEntry | None":
     from slowcat_memory.runtime.commands.undo_log import UNDOABLE
 
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
         for entry in snapshot.commands(scope):
             if number in (None, entry.id) and entry.state == "done" and entry.kind in UNDOABLE:
                 return entry
@@ -73,7 +73,7 @@ def _show(engine: "MemoryEngine", entries: "list[CommandEntry]", console: Any = 
     if not entries:
         return warn("Nothing was ordered so far.")
     made = table(">order", "when", "what", "state", "until", "words*")
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
         for entry in entries:
             turn = snapshot.turn(entry.turn) if entry.turn else None
             until = when(entry.due, engine.zone) if entry.due and entry.state == "done" else ""

@@ -62,7 +62,7 @@ def export(
     lines = 0
     with settings(ctx).engine(readonly=True, words_only=True) as engine, _sink(to) as sink:
         guest = guest_scope(engine.config.people)
-        with engine.store.snapshot() as snapshot:
+        with engine.snapshot() as snapshot:
             if summaries:
                 for text in replay.export_summaries(snapshot, only, guest):
                     sink.write(f"{text}\n\n".encode())
@@ -81,7 +81,7 @@ def _facts(ctx: typer.Context, folder: Path, only: str) -> None:
 
     with settings(ctx).engine(readonly=True, words_only=True) as engine:
         guests = guest_scope(engine.config.people)
-        with engine.store.snapshot() as snapshot:
+        with engine.snapshot() as snapshot:
             scopes = [only] if only else [name for name in snapshot.scopes() if name != guests]
             written = export_facts(snapshot, folder, scopes, engine.zone)
     err().print(f"[green]✓[/] {count(written, 'fact')} in {folder}", soft_wrap=True)

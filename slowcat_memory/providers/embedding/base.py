@@ -25,11 +25,11 @@ class Embedder(Protocol):
     """
 
     @property
-    def name(self) -> str: ...  # noqa: D102
+    def name(self) -> str: ...
     @property
-    def key(self) -> str: ...  # noqa: D102
+    def key(self) -> str: ...
     @property
-    def dim(self) -> int: ...  # noqa: D102
+    def dim(self) -> int: ...
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         """Embed documents.
@@ -140,9 +140,9 @@ class TokenEmbedder(Embedder, Protocol):
     """
 
     @property
-    def token_key(self) -> str: ...  # noqa: D102
+    def token_key(self) -> str: ...
     @property
-    def token_dim(self) -> int: ...  # noqa: D102
+    def token_dim(self) -> int: ...
 
     def encode_query_tokens(self, text: str) -> Encoded:
         """Embed what somebody asks, in one run of the model.

@@ -23,10 +23,10 @@ def test_hidden_is_not_found_and_undone_is(open_engine):
     entry = hide(engine, first, reply)
     assert found(engine, WORD) == []
     assert "nice" not in found(engine, "nice")
-    assert engine.hiding.undo(entry).state == "undone"
+    assert engine.undo(entry).state == "undone"
     assert found(engine, WORD)[0] == f"a {WORD} lives here"
     assert "nice" in found(engine, "nice")
-    assert engine.hiding.undo(entry) is None, "what is undone is not undone again"
+    assert engine.undo(entry) is None, "what is undone is not undone again"
 
 
 def test_what_comes_back_is_found_as_before(open_engine):
@@ -37,7 +37,7 @@ def test_what_comes_back_is_found_as_before(open_engine):
     before = engine.search("who likes fetch with Max", "anna", k=9).hits
     entry = hide(engine, *ids[2:4])
     assert found(engine, "fetch") != [hit.memory.text for hit in before]
-    engine.hiding.undo(entry)
+    engine.undo(entry)
     engine.drain()
     after = engine.search("who likes fetch with Max", "anna", k=9).hits
     assert [(h.memory.id, pytest.approx(h.score)) for h in after] == [
@@ -53,12 +53,12 @@ def test_hidden_stays_hidden_after_a_restart_and_a_rebuilt_index(open_engine):
     engine.close()
     engine = open_engine()
     assert found(engine, WORD) == []
-    engine.seal("anna")
+    engine.upkeep.seal("anna")
     assert found(engine, WORD) == []
     engine.close()
     engine = open_engine()
     assert found(engine, WORD) == []
-    engine.hiding.undo(entry)
+    engine.undo(entry)
     assert found(engine, WORD)[0] == f"a {WORD} lives here"
     engine.close()
     assert found(open_engine(), WORD)[0] == f"a {WORD} lives here"
@@ -70,14 +70,14 @@ def test_when_it_is_due_it_is_erased_with_the_order_and_its_answer(open_engine):
         engine, f"a {WORD} lives here", "nice", f"forget everything about {WORD}", f"{WORD}, gone"
     )
     hide(engine, first, reply, turn=order)
-    assert engine.erase_due() == 0 and residue(open_engine.folder)
+    assert engine.eraser.erase_due() == 0 and residue(open_engine.folder)
     open_engine.clock.now += timedelta(seconds=UNDO_S)
-    assert engine.erase_due() == 1
+    assert engine.eraser.erase_due() == 1
     assert residue(open_engine.folder) == []
     (entry,) = commands(engine)
     assert entry.state == "erased" and not (entry.hidden or entry.turns or entry.turn)
-    assert engine.hiding.undo(entry) is None
-    assert engine.erase_due() == 0
+    assert engine.undo(entry) is None
+    assert engine.eraser.erase_due() == 0
     with engine.store.snapshot() as snapshot:
         assert [turn.id for turn in snapshot.turns()] == []
 
@@ -85,9 +85,9 @@ def test_when_it_is_due_it_is_erased_with_the_order_and_its_answer(open_engine):
 def test_what_is_undone_is_never_erased(open_engine):
     engine = open_engine()
     first, reply = talk(engine, f"a {WORD} lives here", "nice")
-    engine.hiding.undo(hide(engine, first, reply))
+    engine.undo(hide(engine, first, reply))
     open_engine.clock.now += timedelta(days=1)
-    assert engine.erase_due() == 0
+    assert engine.eraser.erase_due() == 0
     assert found(engine, WORD)[0] == f"a {WORD} lives here"
 
 
@@ -120,7 +120,7 @@ t.hide(engine, first, reply)
 if sys.argv[2] == "erasing":  # rows are gone, their bytes are not
     clock.now += timedelta(seconds=t.UNDO_S)
     Store.erase = lambda store: os._exit(9)
-    engine.erase_due()
+    engine.eraser.erase_due()
 os._exit(9)
 """
 
@@ -145,12 +145,12 @@ def test_a_crash_leaves_no_forgetting_half_done(open_engine, moment):
 def test_a_question_changes_nothing_until_it_is_answered(open_engine):
     engine = open_engine()
     first, _ = talk(engine, f"a {WORD} lives here", "nice")
-    asked = engine.hiding.ask("forget_about", "anna", [f"chunk/{first}"], [first], 0)
+    asked = engine.wiring.undo_log.ask("forget_about", "anna", [f"chunk/{first}"], [first], 0)
     open_engine.clock.now += timedelta(days=1)
-    assert engine.erase_due() == 0 and found(engine, WORD)
-    assert engine.hiding.answer(asked, False, UNDO_S).state == "undone"
+    assert engine.eraser.erase_due() == 0 and found(engine, WORD)
+    assert engine.wiring.undo_log.answer(asked, False, UNDO_S).state == "undone"
     assert found(engine, WORD)
-    assert engine.hiding.answer(asked, True, UNDO_S).state == "done"
+    assert engine.wiring.undo_log.answer(asked, True, UNDO_S).state == "done"
     assert found(engine, WORD) == []
 
 

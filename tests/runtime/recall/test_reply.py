@@ -175,12 +175,12 @@ def test_a_correction_is_offered_and_what_it_corrects_is_not(engine: MemoryEngin
     assert "Novak" in recalled(engine, "what is our landlord called")[1]
     gone = replace(old, retired_at=NOW)
     engine.store.apply("person", WriteBatch(memories=(gone,))).wait(None)
-    engine._indexer.put(gone)
+    engine.wiring.indexer.put(gone)
     new = engine.remember("Our landlord is called Weber", "anna")
     for _ in range(2):
         block = recalled(engine, "what is our landlord called")[1]
         assert "Weber" in block and "Novak" not in block
-        engine.seal("anna")
+        engine.upkeep.seal("anna")
     assert isinstance(new, Memory)
 
 
@@ -189,15 +189,15 @@ def test_what_is_over_leaves_the_head(engine: MemoryEngine) -> None:
     assert "diet" in engine.session_context("anna")
     over = replace(note, valid_to=NOW - timedelta(days=1))
     engine.store.apply("person", WriteBatch(memories=(over,))).wait(None)
-    engine._indexer.put(over)
+    engine.wiring.indexer.put(over)
     assert "diet" not in engine.session_context("anna")
 
 
 def test_a_word_is_known_as_long_as_a_memory_holds_it(engine: MemoryEngine) -> None:
-    searcher = engine.searcher("anna")
+    searcher = engine.wiring.namespaces.get("anna").searcher
     assert searcher.knows("Max") and searcher.knows("max's") and searcher.knows("the")
     assert not searcher.knows("Konstantin")
-    engine.seal("anna")
-    searcher = engine.searcher("anna")
+    engine.upkeep.seal("anna")
+    searcher = engine.wiring.namespaces.get("anna").searcher
     assert searcher.knows("Max") and searcher.remove("chunk/1")
     assert not searcher.knows("Max")

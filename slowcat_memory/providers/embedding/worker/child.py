@@ -88,7 +88,7 @@ def _tokens(row: dict[str, Any], space: TokenSpace, lead: int) -> np.ndarray:
 class Encode(Protocol):
     """Embeds texts, with their tokens when they are wanted."""
 
-    def __call__(self, texts: list[str], with_tokens: bool = False) -> Embedded: ...  # noqa: D102
+    def __call__(self, texts: list[str], with_tokens: bool = False) -> Embedded: ...
 
 
 def serve(requests: BinaryIO, replies: BinaryIO, encode: Encode) -> None:
