@@ -206,7 +206,7 @@ def _embed(engine: MemoryEngine, texts: Sequence[str]) -> list[Encoded] | None:
 
 async def _during_build(engine: MemoryEngine, texts: Sequence[str]) -> list[float]:
     """Recall, embedded inline, for as long as a new sealed index is built, or the texts last."""
-    building = asyncio.create_task(asyncio.to_thread(engine.seal, corpus.SCOPE))
+    building = asyncio.create_task(asyncio.to_thread(engine.upkeep.seal, corpus.SCOPE))
     took: list[float] = []
     for text in texts:
         if building.done():

@@ -436,7 +436,7 @@ def test_tokens_are_kept_beside_the_vectors(home: Home) -> None:
 def test_a_store_from_before_there_were_tokens_is_brought_up_to_date(home: Home) -> None:
     before = home.open(HashEmbedder())
     ids = [chunk_id(id_) for id_ in home.talk(before)]
-    before.tidy("anna")
+    before.upkeep.tidy("anna")
     before.close()
     embedder = HashEmbedder(token_dim=32)
     assert embedder.key == HashEmbedder().key
@@ -477,7 +477,7 @@ def test_a_query_is_embedded_once_with_its_tokens(home: Home) -> None:
     assert encoded.tokens.shape == (4, 32)
     assert engine.wiring.embedding.query("is Max a dog") is encoded, "from the cache"  # type: ignore[misc]
     engine.close()
-    assert home.open(HashEmbedder())._embedding.query("Max").tokens is None  # type: ignore[misc,union-attr]
+    assert home.open(HashEmbedder()).wiring.embedding.query("Max").tokens is None  # type: ignore[misc,union-attr]
 
 
 def test_a_late_draft_does_not_take_the_place_of_an_exact_vector(home: Home) -> None:
@@ -503,7 +503,7 @@ def test_vectors_are_not_lost_on_turns_that_the_index_takes_only_now(home: Home)
     with busy(engine):
         acks = engine.append_all([home.turn(text) for text in TALK])
         embedding = threading.Thread(
-            target=engine.embed, args=("anna",), kwargs={"embedder": exact}
+            target=engine.upkeep.embed, args=("anna",), kwargs={"embedder": exact}
         )
         embedding.start()
         embedding.join(0.2)  # it could be done by now, if it did not wait for the index

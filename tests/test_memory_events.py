@@ -21,9 +21,9 @@ class Told:
     def __init__(self) -> None:
         self.listeners = []
 
-    def on_memory(self, tell):
-        self.listeners.append(tell)
-        return lambda: self.listeners.remove(tell)
+    def subscribe(self, on_memory):
+        self.listeners.append(on_memory)
+        return lambda: self.listeners.remove(on_memory)
 
     def tell(self, *events: MemoryEvent) -> None:
         def on_idle_thread() -> None:

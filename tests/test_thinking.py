@@ -93,7 +93,7 @@ def test_who_does_not_think_has_no_thread(opened: Open, sections: dict[str, Any]
     engine = opened(**sections)
     assert thinking() == []
     if engine.readonly:
-        with pytest.raises(StoreError, match="only read"):
+        with pytest.raises(StoreError, match="read-only"):
             engine.think()
     else:
         say(engine)

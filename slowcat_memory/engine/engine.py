@@ -399,7 +399,7 @@ class MemoryEngine:
         progress: Callable[[Forecast], object] | None = None,
     ) -> int:
         if self.readonly:
-            raise StoreError("idle work needs a store that is open for writing")
+            raise StoreError("no idle work is done in a store that is open read-only")
         return self.idle.until_done(jobs, progress)
 
     def subscribe(

@@ -131,7 +131,7 @@ def test_whom_and_when_count_sealed_and_loaded_anew(
     alike(fresh, answers(engine))
     engine.close()
     again = opened(folder, embedder)
-    check(again.retrieval(LOUD))
+    check(again.wiring.retrieval_of(LOUD))
     alike(fresh, answers(again))
     again.close()
 
