@@ -158,9 +158,9 @@ def _log(
         acks[-1].wait()
         done.sessions += 1
     for memory_id in ingest.pins(session, acks):
-        engine.pin(scope, memory_id)
+        engine.mark(scope, memory_id, pinned=True)
     for memory_id in ingest.local_only(session, acks):
-        engine.keep_local(scope, memory_id)
+        engine.mark(scope, memory_id, local_only=True)
     turns = max(0, len(acks) - 2)  # a start and an end
     done.turns += turns
     done.known_turns += len(session.utterances) - turns

@@ -115,10 +115,10 @@ def test_import_makes_vectors_with_the_real_model(sm, model_cache: Path) -> None
 
 
 def test_import_keeps_the_turns_when_embedding_fails(sm, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*args: object) -> None:
+    def fail(*args: object, **named: object) -> None:
         raise ProviderError("the model is ill", hint="Wait.")
 
-    monkeypatch.setattr(MemoryEngine, "tidy", fail)
+    monkeypatch.setattr(MemoryEngine, "maintain", fail)
     (sm.folder / "chat.txt").write_text("Anna: hello\n")
     result = sm("import", "chat.txt")
     assert result.exit_code == 0 and "1 turn in 1 session" in result.stdout

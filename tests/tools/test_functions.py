@@ -330,7 +330,7 @@ def test_a_failure_inside_is_told_and_never_raised(engine, monkeypatch):
     def fail(*_, **__):
         raise RuntimeError("secret words")
 
-    monkeypatch.setattr(engine, "search_within", fail)
+    monkeypatch.setattr(engine, "search", fail)
     told, voice = asked(engine, ("what", [ToolCall("search_memory", {"query": "dog"})]))
     assert told == [{"error": "The memory cannot be used right now."}] and not voice.errors
     assert engine.metrics.counts()["failures"] == 1
