@@ -85,7 +85,7 @@ def _check_search(memory: Memory) -> None:
 
 def _check_recall(memory: Memory) -> None:
     async def talk() -> None:
-        text = "Is my dog called Max?"
+        text = "Which dog is Max?"
         query = build_query(memory.config, memory.clock(), text, SCOPE)
         prefetch = memory.prefetch(lambda words: query)
         prefetch.hear(text, whole=True)
