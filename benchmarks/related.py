@@ -16,7 +16,7 @@ from benchmarks.datasets import ADVERSARIAL, Dataset, Question
 from benchmarks.scoring import Level
 from benchmarks.telling import Origins, dialogue_of
 from benchmarks.thinking import Thinker, Unthinking
-from slowcat_memory import replay
+from slowcat_memory import transfer
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import DocumentEmbedder
 from slowcat_memory.runtime.recall.query import Recollection
@@ -114,7 +114,7 @@ def ask_small(
     Returns:
         Each asked of the first one, two, three … eight sessions of the next conversation.
     """
-    transcripts = {t.conversation: t for t in replay.read(data.conversations, lambda *_: None)}
+    transcripts = {t.conversation: t for t in transfer.read(data.conversations, lambda *_: None)}
     names = list(transcripts)
     following = dict(zip(names, names[1:] + names[:1], strict=True))
     taken = [q for q in data.questions if q.evidence and q.category != ADVERSARIAL][::every]
@@ -123,7 +123,7 @@ def ask_small(
         for name in names:
             scope = f"{datasets.scope_of(name)[:50]}-{few}"
             for session in transcripts[name].sessions[:few]:
-                replay.ingest(engine, scope, session)
+                transfer.ingest(engine, scope, session)
             if embedder:
                 engine.upkeep.embed(scope, embedder=embedder)
         found += (

@@ -31,7 +31,7 @@ from benchmarks import common, datasets, thinking
 from benchmarks.quality import opened
 from benchmarks.recorded_llm import NOTES
 from benchmarks.thinking import ThinkingChoice
-from slowcat_memory import replay
+from slowcat_memory import transfer
 from slowcat_memory.core.summaries.summary import current, items
 from slowcat_memory.core.text.normalize import STOP_WORDS, Tokenizer
 from slowcat_memory.core.time.periods import week_of
@@ -88,10 +88,10 @@ def measure(folder: Path, *, recorded: bool, vectors: bool) -> dict[str, Any]:
                 _,
             ),
         ):
-            for transcript in replay.read(data.conversations):
+            for transcript in transfer.read(data.conversations):
                 if transcript.conversation in wanted:
                     for session in transcript.sessions:
-                        replay.ingest(engine, datasets.scope_of(transcript.conversation), session)
+                        transfer.ingest(engine, datasets.scope_of(transcript.conversation), session)
             engine.store.flush(None)
             if recorded:
                 thinker.think(engine)

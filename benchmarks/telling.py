@@ -9,13 +9,13 @@ from msgspec.structs import replace
 from benchmarks import datasets
 from benchmarks.datasets import Question
 from benchmarks.thinking import Thinker
-from slowcat_memory import replay
+from slowcat_memory import transfer
 from slowcat_memory.core.query.follow_up import Said
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import DocumentEmbedder
 from slowcat_memory.records import Turn
-from slowcat_memory.replay import Transcript, TranscriptSession
 from slowcat_memory.runtime.recall.query import Recollection
+from slowcat_memory.transfer import Transcript, TranscriptSession
 
 Rankings = dict[str, list[str]]
 Search = Callable[[MemoryEngine, Question, str, int, datetime | None], Recollection]
@@ -123,7 +123,7 @@ class Teller:
         Args:
             session: The session.
         """
-        acks = replay.ingest(self._engine, self._scope, session)
+        acks = transfer.ingest(self._engine, self._scope, session)
         turns = [ack.event for ack in acks if isinstance(ack.event, Turn)]
         for turn in turns:
             self._origin[turn.id] = turn.origin

@@ -14,8 +14,8 @@ from slowcat_memory.errors import EndpointError, StoreError
 from slowcat_memory.providers import Prompt
 from slowcat_memory.providers.llm.recording import RecordingLLM, ReplayingLLM
 from slowcat_memory.records import Memory, WriteBatch
-from slowcat_memory.replay import rederive as rederiving
 from slowcat_memory.replay.rederive import REPLAY, rederive
+from slowcat_memory.runtime.recall.time_travel import StoreThen
 from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config
 from tests.support.job_seeker import OURS, SCOPE, SESSIONS, begin, block_of, note, say
 
@@ -87,8 +87,8 @@ def test_what_comes_out_is_what_was_there(house: House, llm: Any) -> None:
 def test_it_sees_only_what_was_there_at_the_time(house: House, monkeypatch: Any) -> None:
     engine = house.live()
     before = derived(engine)
-    monkeypatch.setattr(rederiving.Then, "upto", 10**9, raising=False)
-    monkeypatch.setattr(rederiving.Then, "take", _see_all)
+    monkeypatch.setattr(StoreThen, "upto", 10**9, raising=False)
+    monkeypatch.setattr(StoreThen, "advance", _see_all)
     made = rederive(engine, OURS)
     assert made.changes, "one that looks ahead is told from one that does not"
     assert derived(engine) == before

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from slowcat_memory import replay
+from slowcat_memory import transfer
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, Turn
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
@@ -71,7 +71,7 @@ def test_a_memory_is_found_in_every_tier(opened) -> None:
 
 def exported(engine: MemoryEngine) -> list[dict]:
     with engine.store.snapshot() as snapshot:
-        return list(replay.export(snapshot, "anna"))
+        return list(transfer.export(snapshot, "anna"))
 
 
 def test_export_and_forget_reach_into_blocks(opened) -> None:

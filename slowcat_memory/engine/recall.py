@@ -42,7 +42,7 @@ class RecallArguments(TypedDict, total=False):
 
 
 def build_query(
-    config: Config, now: datetime, text: str, scope: str, **known: Unpack[RecallArguments]
+    config: Config, now: datetime, text: str, scope: str, /, **known: Unpack[RecallArguments]
 ) -> Query:
     """Return what a turn asks, with the thresholds of the configuration."""
     return Query(

@@ -18,7 +18,7 @@ from slowcat_memory.engine.wiring import EngineWiring, retrieval_options
 from slowcat_memory.records import Memory, Turn
 from slowcat_memory.runtime.recall import scan
 from slowcat_memory.runtime.recall.query import Query, Recollection
-from slowcat_memory.runtime.recall.time_travel import AsOf
+from slowcat_memory.runtime.recall.time_travel import store_before
 from slowcat_memory.store import Snapshot, Store
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def recall_before(engine: "MemoryEngine", turn: Turn, query: Query) -> Recollect
     needs an engine in the same process.
     """
     wiring = engine.wiring
-    store = cast(Store, AsOf(wiring.store, turn))  # has what a namespace reads
+    store = cast(Store, store_before(wiring.store, turn))  # has what a namespace reads
     options = retrieval_options(wiring.config)
     return wiring.retrieval_of(options, wiring.namespaces_of(store), store).answer(query)
 

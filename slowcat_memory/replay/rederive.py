@@ -32,7 +32,7 @@ from slowcat_memory.records import (
     Vector,
     WriteBatch,
 )
-from slowcat_memory.replay.snapshot_then import Then
+from slowcat_memory.runtime.recall.time_travel import StoreThen
 from slowcat_memory.store import Snapshot, Store
 from slowcat_memory.store.disk.folder import DATA, REPLAYING
 
@@ -202,7 +202,7 @@ def _walk(
     jobs: Sequence[str] | None,
     progress: Callable[[int], object],
 ) -> int:
-    then, done = Then(copy, BEGINNING), 0
+    then, done = StoreThen(copy, BEGINNING), 0
 
     async def sleep(seconds: float) -> None:
         then.now += timedelta(seconds=max(seconds, WAIT_S))  # nobody waits for what is long over
@@ -221,7 +221,7 @@ def _walk(
 
     with copy.snapshot() as snapshot:
         for event in snapshot.events():
-            then.take(event)
+            then.advance(event)
             if isinstance(event, SessionEdge) and event.kind == "end":
                 think()
                 done += 1

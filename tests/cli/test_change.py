@@ -166,7 +166,7 @@ def test_export_and_import_round_trip(filled, name: str) -> None:
 
 
 def test_a_failed_export_leaves_the_old_file(filled, monkeypatch: pytest.MonkeyPatch) -> None:
-    from slowcat_memory import replay
+    from slowcat_memory import transfer
 
     out = filled.folder / "out.jsonl.gz"
     out.write_bytes(gzip.compress(b"old"))
@@ -175,7 +175,7 @@ def test_a_failed_export_leaves_the_old_file(filled, monkeypatch: pytest.MonkeyP
         yield {"text": "x"}
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(replay, "export", broken)
+    monkeypatch.setattr(transfer, "export", broken)
     assert "No space left" in filled.fails("export", "-o", str(out))
     assert gzip.decompress(out.read_bytes()) == b"old"
     assert [p.name for p in filled.folder.glob("*out*")] == ["out.jsonl.gz"]

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from loguru import logger
 
-from slowcat_memory import replay
+from slowcat_memory import transfer
 from slowcat_memory.core.memory.chunk import turn_of as chunk_turn
 from slowcat_memory.core.memory.kinds import findable
 from slowcat_memory.core.render.memory_block import Packed
@@ -249,7 +249,7 @@ class Household:
                 mine = may_hold(scope)
                 self.clean([*snapshot.events(scope)], mine, f"the log of {scope}")
                 self.clean([*snapshot.memories(scope)], mine, f"memories of {scope}")
-                self.clean(json.dumps([*replay.export(snapshot, scope)]), mine, "export")
+                self.clean(json.dumps([*transfer.export(snapshot, scope)]), mine, "export")
                 notes = [
                     m for m in snapshot.memories(scope) if findable(m) and not chunk_turn(m.id)
                 ]

@@ -22,7 +22,7 @@ from unittest import mock
 
 from msgspec.structs import replace
 
-from slowcat_memory import replay
+from slowcat_memory import transfer
 from slowcat_memory.core.memory.chunk import chunk
 from slowcat_memory.idle.jobs.summaries.session import SessionSummary
 from slowcat_memory.processor.blocks import Blocks
@@ -118,8 +118,8 @@ def session_context(home: Household) -> None:
 def export(home: Household) -> None:
     scope = home.rng.choice((*PEOPLE, HOME, GUEST))
     with home.engine.store.snapshot() as snapshot:
-        home.clean([*replay.export(snapshot, scope)], may_hold(scope), f"export of {scope}")
-        home.clean([*replay.export(snapshot, but=GUEST)], (*PEOPLE, HOME), "export")
+        home.clean([*transfer.export(snapshot, scope)], may_hold(scope), f"export of {scope}")
+        home.clean([*transfer.export(snapshot, but=GUEST)], (*PEOPLE, HOME), "export")
 
 
 def stats(home: Household) -> None:
