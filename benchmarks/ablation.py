@@ -133,7 +133,8 @@ def measure(
         config = common.configuration(folder, options.config)
         with quality.opened(config, options.cache) as (engine, embedder):
             asking = {
-                name: engine.retrieval(arm(retrieval_options(config))) for name, arm in arms.items()
+                name: engine.wiring.retrieval_of(arm(retrieval_options(config)))
+                for name, arm in arms.items()
             }
             searched = Arms(asking)
             quality.answer_all(engine, data, embedder, options.k, options.limit, search=searched)

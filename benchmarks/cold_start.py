@@ -80,7 +80,7 @@ def _program(store: Path, stage: str) -> None:
         "rss_mb": resident_mb(),
         "rss_anonymous_mb": resident_mb("RssAnon"),
     }
-    engine.rest()
+    engine.wiring.page_cache.trim()
     figures["rss_rest_mb"] = resident_mb()
     engine.close()
     print(json.dumps(figures))

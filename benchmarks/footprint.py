@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import common, corpus, datasets, plots, stores
-from slowcat_memory import replay
+from slowcat_memory import transfer
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
 
@@ -101,7 +101,7 @@ def _age(path: Path) -> dict[str, float]:
     engine = MemoryEngine(_config(path))
     try:
         began = time.perf_counter()
-        engine.age()
+        engine.upkeep.age()
         aged = time.perf_counter()
         engine.store.shrink()
         return {
@@ -143,12 +143,12 @@ def _import(path: Path, data: Path) -> None:
     """Fill a store with the conversations of a data folder, without vectors."""
     engine = MemoryEngine(_config(path, embedding={"kind": "none"}))
     try:
-        for transcript in replay.read(datasets.load(data).conversations):
+        for transcript in transfer.read(datasets.load(data).conversations):
             for session in transcript.sessions:
-                for ack in replay.ingest(engine, corpus.SCOPE, session):
+                for ack in transfer.ingest(engine, corpus.SCOPE, session):
                     ack.wait()
         engine.drain()
-        engine.seal(corpus.SCOPE)
+        engine.upkeep.seal(corpus.SCOPE)
     finally:
         engine.close()
 

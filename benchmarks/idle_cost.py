@@ -112,7 +112,7 @@ async def _alternate(engine: MemoryEngine, turns: int) -> tuple[dict[str, Waits]
         said = list(islice(texts, WARM_UP + min(CONVERSATION, left)))
         with common.console.status(f"idle work {arm}: {left} turns left"):
             async with ScriptedServer(_reply, token_delay_s=TOKEN_S) as server:
-                thinker = thinkers.thinking(engine.gate, server.url, engine, job)
+                thinker = thinkers.thinking(engine.idle.gate, server.url, engine, job)
                 with thinker if arm == "on" else contextlib.nullcontext():
                     for figure, values in (await _talk(engine, server, said, chance)).items():
                         waits[arm][figure] += values

@@ -211,7 +211,7 @@ def measure(data: Dataset, options: argparse.Namespace) -> dict[str, Any]:
     with common.scratch() as folder:
         config = common.configuration(folder, options.config)
         with quality.opened(config, options.cache) as (engine, embedder):
-            using = Using(engine.retrieval(retrieval_options(config)))
+            using = Using(engine.wiring.retrieval_of(retrieval_options(config)))
             quality.answer_all(engine, data, embedder, 50, options.limit, search=using)
     return simulate(data, using, options.noise, config)
 

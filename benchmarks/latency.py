@@ -206,7 +206,7 @@ def _embed(engine: MemoryEngine, texts: Sequence[str]) -> list[Encoded] | None:
 
 async def _during_build(engine: MemoryEngine, texts: Sequence[str]) -> list[float]:
     """Recall, embedded inline, for as long as a new sealed index is built, or the texts last."""
-    building = asyncio.create_task(asyncio.to_thread(engine.seal, corpus.SCOPE))
+    building = asyncio.create_task(asyncio.to_thread(engine.upkeep.seal, corpus.SCOPE))
     took: list[float] = []
     for text in texts:
         if building.done():
@@ -229,7 +229,7 @@ async def _beside_busy(engine: MemoryEngine, texts: Sequence[str]) -> list[float
 
 def _limit(engine: MemoryEngine, texts: Sequence[str], found: dict[str, Any]) -> dict[str, Any]:
     """Compare the median inline recall with what this machine cannot go below."""
-    searcher = engine.searcher(corpus.SCOPE)
+    searcher = engine.wiring.namespaces.get(corpus.SCOPE).searcher
     bound = limits.bound_ms(
         limits.rates(),
         tokens=statistics.mean(len(text.split()) * TOKENS_A_WORD + 2 for text in texts),

@@ -25,7 +25,7 @@ from benchmarks.datasets import ADVERSARIAL, Dataset, Question
 from benchmarks.mangler import WORD, mangle
 from benchmarks.scoring import evaluate
 from benchmarks.telling import Origins, Rankings, dialogue_of
-from slowcat_memory import replay
+from slowcat_memory import transfer
 from slowcat_memory.engine import MemoryEngine, retrieval_options
 from slowcat_memory.runtime.recall.query import Query, Recollection
 from slowcat_memory.runtime.recall.service import Retrieval
@@ -99,7 +99,7 @@ def misheard(data: Dataset, seed: str) -> dict[str, str]:
         The questions by id.
     """
     rare: dict[str, frozenset[str]] = {}
-    for transcript in replay.read(data.conversations, lambda *_: None):
+    for transcript in transfer.read(data.conversations, lambda *_: None):
         held: Counter[str] = Counter()
         for session in transcript.sessions:
             for said in session.utterances:

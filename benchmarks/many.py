@@ -44,7 +44,10 @@ def measure(path: Path, size: int, namespaces: int, queries: int) -> dict[str, A
     vectors = [stores.encoded(embedder, text) for text in texts[queries:]]
     engine = MemoryEngine(config)
     try:
-        load = [_timed(lambda scope=scope: engine.searcher(scope)) for scope in scopes]
+        load = [
+            _timed(lambda scope=scope: engine.wiring.namespaces.get(scope).searcher)
+            for scope in scopes
+        ]
         inline = asyncio.run(_ask(engine, texts[:queries], scopes, None))
         ahead = asyncio.run(_ask(engine, texts[queries:], scopes, vectors))
     finally:

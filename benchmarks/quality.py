@@ -39,7 +39,7 @@ from benchmarks.scoring import Level, evaluate, write_run
 from benchmarks.telling import Rankings, Search, Teller, apart
 from benchmarks.thinking import Thinker, Unthinking
 from benchmarks.vector_cache import documents
-from slowcat_memory import replay
+from slowcat_memory import transfer
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import LLM, DocumentEmbedder
@@ -160,7 +160,7 @@ def answer_all(
     run: Rankings = {}
     ms: list[float] = []
     asked = {question.conversation for question in data.questions}
-    every = (t for t in replay.read(data.conversations, _complain) if t.conversation in asked)
+    every = (t for t in transfer.read(data.conversations, _complain) if t.conversation in asked)
     transcripts = list(every)[: limit or None]
     total = sum(transcript.turns for transcript in transcripts)
     with _progress() as bar:

@@ -16,7 +16,7 @@ from benchmarks.datasets import ADVERSARIAL, Dataset, Question
 from benchmarks.scoring import Level
 from benchmarks.telling import Origins, dialogue_of
 from benchmarks.thinking import Thinker, Unthinking
-from slowcat_memory import replay
+from slowcat_memory import transfer
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import DocumentEmbedder
 from slowcat_memory.runtime.recall.query import Recollection
@@ -85,7 +85,7 @@ def ask(
     thinker.think(engine)
     for conversation in conversations:
         if embedder:
-            engine.embed(datasets.scope_of(conversation), embedder=embedder)
+            engine.upkeep.embed(datasets.scope_of(conversation), embedder=embedder)
     found = list(asking.found)
     if len(conversations) > 1:
         belong = {one.id for one in found if one.kind == "own"}
@@ -114,7 +114,7 @@ def ask_small(
     Returns:
         Each asked of the first one, two, three … eight sessions of the next conversation.
     """
-    transcripts = {t.conversation: t for t in replay.read(data.conversations, lambda *_: None)}
+    transcripts = {t.conversation: t for t in transfer.read(data.conversations, lambda *_: None)}
     names = list(transcripts)
     following = dict(zip(names, names[1:] + names[:1], strict=True))
     taken = [q for q in data.questions if q.evidence and q.category != ADVERSARIAL][::every]
@@ -123,9 +123,9 @@ def ask_small(
         for name in names:
             scope = f"{datasets.scope_of(name)[:50]}-{few}"
             for session in transcripts[name].sessions[:few]:
-                replay.ingest(engine, scope, session)
+                transfer.ingest(engine, scope, session)
             if embedder:
-                engine.embed(scope, embedder=embedder)
+                engine.upkeep.embed(scope, embedder=embedder)
         found += (
             _elsewhere(
                 engine,
@@ -170,7 +170,7 @@ class _Asking:
                 kind="adversarial" if lure else "own",
                 found=found,
                 at=at,
-                memories=len(engine.searcher(scope)),
+                memories=len(engine.wiring.namespaces.get(scope).searcher),
                 gold=len(question.evidence),
                 holds=tuple(question.evidence.intersection(turns) for turns in names),
                 right=tuple(not lure and each for each in right),
@@ -188,7 +188,7 @@ def _elsewhere(engine: MemoryEngine, question: Question, scope: str) -> Asked:
         kind="unrelated",
         found=found,
         at=at,
-        memories=len(engine.searcher(scope)),
+        memories=len(engine.wiring.namespaces.get(scope).searcher),
         holds=(frozenset(),) * len(found.hits),
         right=(False,) * len(found.hits),
     )

@@ -89,15 +89,15 @@ def measure(folder: Path, *, recorded: bool, vectors: bool) -> dict[str, Any]:
                 _,
             ),
         ):
-            for transcript in replay.read(data.conversations):
+            for transcript in transfer.read(data.conversations):
                 if transcript.conversation in wanted:
                     for session in transcript.sessions:
-                        replay.ingest(engine, datasets.scope_of(transcript.conversation), session)
+                        transfer.ingest(engine, datasets.scope_of(transcript.conversation), session)
             engine.store.flush(None)
             if recorded:
                 thinker.think(engine)
             else:
-                engine.idle_until_done(JOBS)
+                engine.think(JOBS)
             return _judge(engine, notes) | {"seconds": round(time.perf_counter() - began, 1)}
 
 

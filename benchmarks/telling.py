@@ -14,8 +14,8 @@ from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import DocumentEmbedder
 from slowcat_memory.records import Turn
-from slowcat_memory.replay import Transcript, TranscriptSession
 from slowcat_memory.runtime.recall.query import Recollection
+from slowcat_memory.transfer import Transcript, TranscriptSession
 
 Rankings = dict[str, list[str]]
 Search = Callable[[MemoryEngine, Question, str, int, datetime | None], Recollection]
@@ -123,7 +123,7 @@ class Teller:
         Args:
             session: The session.
         """
-        acks = replay.ingest(self._engine, self._scope, session)
+        acks = transfer.ingest(self._engine, self._scope, session)
         turns = [ack.event for ack in acks if isinstance(ack.event, Turn)]
         for turn in turns:
             self._origin[turn.id] = turn.origin
@@ -153,7 +153,7 @@ class Teller:
         if self._fresh:
             self._thinker.think(self._engine)
             if self._embedder:
-                self._engine.embed(self._scope, embedder=self._embedder)
+                self._engine.upkeep.embed(self._scope, embedder=self._embedder)
         self._fresh = False
 
     def _document(self, turns: tuple[int, ...]) -> str:

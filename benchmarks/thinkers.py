@@ -98,7 +98,7 @@ def thinking(gate: IdleGate, url: str, engine: MemoryEngine, job: Dream) -> Iter
         zone=UTC,
         scopes=list,
         llm=open_llm(ThinkingOptions(url=url)),
-        embed=engine._idle_parts().embed,
+        embed=engine.wiring.vectors.encode,
     )
     contexts = Contexts(parts)
     options = IdleOptions(backoff_s=LOOK_S)

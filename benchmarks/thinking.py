@@ -60,7 +60,7 @@ class Thinker:
         if self._replier is not None:
             self._replier.origin_of = lambda turn: _origin(engine, turn)
         engine.store.flush(None)
-        engine.idle_until_done(self._jobs)
+        engine.think(self._jobs)
 
 
 class Unthinking(Thinker):

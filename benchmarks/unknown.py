@@ -44,7 +44,7 @@ from benchmarks import common, datasets, logistic, quality, related, thinking
 from benchmarks.calibration import JUDGE
 from benchmarks.datasets import Dataset
 from benchmarks.related import Asked
-from slowcat_memory import replay
+from slowcat_memory import transfer
 from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.core.ranking import abstention
 from slowcat_memory.engine import MemoryEngine
@@ -254,7 +254,7 @@ def renamed(engine: MemoryEngine, data: Dataset, asked: Sequence[Asked]) -> list
         The questions that name somebody, and their words.
     """
     speakers = {
-        t.conversation: _speakers(t) for t in replay.read(data.conversations, lambda *_: None)
+        t.conversation: _speakers(t) for t in transfer.read(data.conversations, lambda *_: None)
     }
     names = [name for name in speakers if any(one.conversation == name for one in asked)]
     following = dict(zip(names, names[1:] + names[:1], strict=True))
@@ -277,7 +277,7 @@ def _with_names(text: str, old: Sequence[str], new: Sequence[str]) -> str:
     return re.sub(r"[^\W_]+", lambda word: names.get(word[0], word[0]), text)
 
 
-def _speakers(transcript: replay.Transcript) -> list[str]:
+def _speakers(transcript: transfer.Transcript) -> list[str]:
     said = (each.speaker for session in transcript.sessions for each in session.utterances)
     return list(dict.fromkeys(said))
 

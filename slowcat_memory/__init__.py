@@ -1,8 +1,7 @@
 """Long-term memory for local voice agents: one Pipecat frame processor, no server.
 
-The names in ``__all__`` are the public API; what is not listed may change in any release. Each is
-imported when it is first used: the child processes of this package need none of them, and the
-command line needs no Pipecat.
+The names in ``__all__`` are the public API; everything else may change in any release. Each is
+imported on first use: child processes need none of them, and the command line needs no Pipecat.
 """
 
 from importlib import import_module
@@ -42,12 +41,10 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name from its home."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    """List the names that are imported late, too."""
     return sorted({*globals(), *__all__})

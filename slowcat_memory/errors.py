@@ -1,43 +1,38 @@
-"""Everything this package raises, sorted by whose fault it is.
+"""All errors of this package, by cause.
 
 ::
 
     SlowcatError
-    ├── ConfigError              you: a knob in config.toml or the environment
-    ├── TranscriptError          you: a line of a transcript to import
+    ├── ConfigError              a value in config.toml or the environment
+    ├── TranscriptError          a line of a transcript to import
     ├── StoreError               the store on disk
     │   ├── StoreBusyError       another process holds it for writing
-    │   ├── StoreUnsafeError     its folder: not writable, somebody else's, a network file system
+    │   ├── StoreUnsafeError     its folder: not writable, another user's, a network file system
     │   ├── StoreTooNewError     written by a newer version
     │   ├── StoreDamagedError    does not read back what was written
-    │   ├── StoreFullError       no room: disk full, or too much waits to be written
+    │   ├── StoreFullError       no space: disk full, or too much waits to be written
     │   └── StoreClosedError     used after close, or after fork
-    ├── IndexDamagedError        an index file: derived, it is rebuilt from the log
+    ├── IndexDamagedError        an index file; it is rebuilt from the log
     └── ProviderError            a model or an endpoint
         ├── ModelNotFoundError   no such embedding model here
-        ├── EndpointRefusedError we refuse to talk to it (not on this machine)
-        ├── EndpointError        it failed, timed out, or answered nonsense
+        ├── EndpointRefusedError it is not on this machine, and that is not allowed
+        ├── EndpointError        it failed, timed out, or its answer is malformed
         ├── BadAnswerError       an LLM answered, and its answer cannot be used
-        └── PromptTooLongError   more than an LLM reads at once: split it
+        └── PromptTooLongError   the prompt exceeds the LLM's context: split it
 
-Each carries a ``hint``: what to do next. None of them ever reaches the frame path.
+Each carries a ``hint``: what to do next. None of them reaches the pipeline's frames.
 """
 
 
 class SlowcatError(Exception):
-    """The base of this package's errors; not raised itself.
+    """Base class; not raised itself.
 
     Attributes:
-        hint: What the reader can do about it, one sentence, may be empty.
+        message: What is wrong, naming the thing.
+        hint: What to do next: one sentence, may be empty.
     """
 
     def __init__(self, message: str, *, hint: str = "") -> None:
-        """Keep the message and the remedy.
-
-        Args:
-            message: What is wrong, naming the thing.
-            hint: What to do next.
-        """
         super().__init__(f"{message}. {hint}" if hint else message)
         self.message = message
         self.hint = hint
@@ -63,13 +58,6 @@ class StoreBusyError(StoreError):
     """
 
     def __init__(self, message: str, *, hint: str = "", pid: int = 0) -> None:
-        """Keep the holder.
-
-        Args:
-            message: What is wrong, naming the holder.
-            hint: What to do next.
-            pid: The holder's process id, 0 when unknown.
-        """
         super().__init__(message, hint=hint)
         self.pid = pid
 
@@ -87,7 +75,7 @@ class StoreDamagedError(StoreError):
 
 
 class StoreFullError(StoreError):
-    """There is no room to write."""
+    """There is no space to write, or the write queue is full."""
 
 
 class StoreClosedError(StoreError):
@@ -111,27 +99,20 @@ class EndpointRefusedError(ProviderError):
 
 
 class EndpointError(ProviderError):
-    """The endpoint failed, timed out, or answered something unusable.
+    """The endpoint failed, timed out, or its answer is malformed.
 
     Attributes:
-        retry_after: Seconds that it asked to be left alone, 0 when it did not.
+        retry_after: Seconds to wait before the next request, as the server asked; 0 when it did not.
     """
 
     def __init__(self, message: str, *, hint: str = "", retry_after: float = 0.0) -> None:
-        """Keep the wait.
-
-        Args:
-            message: What is wrong, naming the server.
-            hint: What to do next.
-            retry_after: Seconds that it asked to be left alone.
-        """
         super().__init__(message, hint=hint)
         self.retry_after = retry_after
 
 
 class BadAnswerError(ProviderError):
-    """An LLM answered, and its answer cannot be used: cut off, no JSON, or not what was asked."""
+    """An LLM's answer is unusable: cut off, not JSON, or not what was asked for."""
 
 
 class PromptTooLongError(ProviderError):
-    """A prompt is longer than what an LLM reads at once, or was cut without a word."""
+    """A prompt exceeds the LLM's context, or the server truncated it silently."""

@@ -1,25 +1,21 @@
-"""Gives back pages of mapped files that this process does not write to.
+"""Returns the memory pages of mapped files that this process does not write to.
 
-The file's pages stay with the system, which may drop them when it needs room; until then a page that
-is read again is mapped again, without a disk. On Linux only: elsewhere nothing happens.
+The pages stay in the system's cache, which may drop them under memory pressure; until then reading
+one again maps it again without a disk access. Linux only; elsewhere nothing happens.
 """
 
 import ctypes
 import mmap
 from pathlib import Path
 
-# Perms of maps that hold nothing of our own: shared and read-only, or code. Not "r--p": what the
-# loader has relocated is there too, and would be lost.
+# Permissions of mappings without private data: shared read-only, or code. Not "r--p": that also
+# holds what the loader has relocated, which would be lost.
 CLEAN = ("r--s", "r-xp")
 PAGE_MB = mmap.PAGESIZE / 2**20
 
 
 def mapped_mb() -> float:
-    """Tell how much of files this process has mapped and touched: code, the store, indexes.
-
-    Returns:
-        Megabytes, 0 where nobody counts.
-    """
+    """Return the resident megabytes of mapped files (code, store, indexes); 0 where unknown."""
     try:
         return int(Path("/proc/self/statm").read_bytes().split()[2]) * PAGE_MB
     except OSError:
@@ -27,11 +23,7 @@ def mapped_mb() -> float:
 
 
 def give_back(file: Path) -> None:
-    """Give a mapped file's pages back. Nobody may unmap it meanwhile.
-
-    Args:
-        file: Which, by its full path.
-    """
+    """Return the pages of a mapped file. It must not be unmapped meanwhile."""
     if not hasattr(mmap, "MADV_DONTNEED"):
         return
     try:
@@ -49,4 +41,4 @@ def give_back(file: Path) -> None:
 def _advise(start: int, length: int) -> None:
     madvise = ctypes.CDLL(None).madvise
     madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-    madvise(start, length, mmap.MADV_DONTNEED)  # refused: then they stay
+    madvise(start, length, mmap.MADV_DONTNEED)  # when it is refused, the pages stay

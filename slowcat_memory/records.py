@@ -1,7 +1,7 @@
-"""The nouns: what is said, what is derived from it, and what is found.
+"""The records: the log, what is derived from it, and what is found.
 
-All records are frozen. Text in them is clean (see ``core.text.clean``): NFC, no NUL, no lone
-surrogates, so that it can always be written and always be sent. Times are aware, in UTC.
+All records are frozen. Text in them is clean (see ``core.text.normalize.clean``): NFC, no NUL, no lone
+surrogates, so that it can be stored and sent. Times are aware, in UTC.
 """
 
 from datetime import datetime
@@ -17,62 +17,38 @@ Channel = Literal["voice", "text"]
 
 
 class Turn(Struct, frozen=True, kw_only=True, tag="turn", omit_defaults=True):
-    """One utterance by one speaker: half of an exchange.
-
-    Attributes:
-        id: Position in the log, from 1; 0 until the store has numbered it.
-        session: The session it belongs to.
-        scope: The namespace it belongs to: a person, or a pool that people share.
-        speaker: Who said it, as a person would name them.
-        role: Whether a person or the agent said it.
-        text: What was said, verbatim but for ``core.text.clean``.
-        at: When it was said.
-        reply_to: For the agent's half, the id of the user's half; else 0.
-        interrupted: The user cut the agent off; ``text`` is what was spoken before.
-        tools: Names of the tools the agent used for this reply.
-        channel: Spoken or typed.
-        cut: Characters left out at the end because the utterance was too long to keep.
-        aside: Said to or by the memory itself (an order, and what it answered): kept in the log,
-            never found by recall.
-        origin: Its id in the transcript it was imported from, else "".
-    """
+    """One utterance by one speaker."""
 
     session: str
-    scope: str
-    speaker: str
+    scope: str  # the namespace: a person's, or one that people share
+    speaker: str  # the speaker's name
     role: Role
-    text: str
+    text: str  # what was said, after ``core.text.normalize.clean``
     at: datetime
-    id: int = 0
-    reply_to: int = 0
+    id: int = 0  # position in the log, from 1; 0 until the store numbers it
+    reply_to: int = 0  # for the agent's turn, the id of the user's turn; else 0
+    # the user interrupted the agent; ``text`` is what was spoken until then
     interrupted: bool = False
-    tools: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()  # names of the tools that the agent used for this reply
     channel: Channel = "voice"
-    cut: int = 0
+    cut: int = 0  # characters left out at the end because the utterance was too long to keep
+    # a voice command, or the memory's answer to one: kept in the log, never found by recall
     aside: bool = False
-    origin: str = ""
+    origin: str = ""  # its id in the transcript that it was imported from, else ""
 
 
 EdgeKind = Literal["start", "end", "resume"]
 
 
 class SessionEdge(Struct, frozen=True, kw_only=True, tag="edge", omit_defaults=True):
-    """A session begins, ends, or goes on after an end (which voids that end).
-
-    Attributes:
-        id: Position in the log, from 1; 0 until the store has numbered it.
-        session: The session.
-        scope: Its namespace.
-        kind: What happened.
-        at: When.
-        reason: Why it ended: "silence", "disconnect", "close", or "crash" (found at next open).
-    """
+    """A session starts, ends, or resumes (which voids its end)."""
 
     session: str
     scope: str
     kind: EdgeKind
     at: datetime
-    id: int = 0
+    id: int = 0  # position in the log, from 1; 0 until the store numbers it
+    # why it ended: "silence", "disconnect", "close", or "crash" (found at next open)
     reason: str = ""
 
 
@@ -80,222 +56,137 @@ Event = Turn | SessionEdge
 
 
 class Session(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the log says about one session; kept beside the log for fast look-up.
-
-    Attributes:
-        id: The session.
-        scope: Its namespace.
-        started: Time of its first event.
-        last: Time of its latest turn, or of its start.
-        ended: Time of its end, None while open.
-        reason: Why it ended.
-        turns: How many turns it holds.
-        first_turn: Log id of its first turn, 0 when none.
-        last_turn: Log id of its latest turn, 0 when none.
-    """
+    """A session, as the log says; kept beside the log for fast look-up."""
 
     id: str
     scope: str
-    started: datetime
-    last: datetime
-    ended: datetime | None = None
+    started: datetime  # time of its first event
+    last: datetime  # time of its latest turn, or of its start
+    ended: datetime | None = None  # time of its end, None while open
     reason: str = ""
     turns: int = 0
-    first_turn: int = 0
-    last_turn: int = 0
+    first_turn: int = 0  # log id of its first turn, 0 when none
+    last_turn: int = 0  # log id of its latest turn, 0 when none
 
 
 # ------------------------------------------------------------------- derived
 
 
 class Memory(Struct, frozen=True, kw_only=True, tag="memory", omit_defaults=True):
-    """One derived, searchable statement; every kind has this one shape.
+    """One derived, searchable statement of any kind."""
 
-    Attributes:
-        id: Deterministic from its sources, so that repeating a step repeats its ids.
-        kind: "chunk", "note", "summary/day", "fact/preference", …: an open set.
-        scope: Its namespace.
-        speaker: Who said it, or whom it is about.
-        text: The statement.
-        context: Contextual description, indexed together with the text.
-        valid_from: Since when it is true in the user's world.
-        valid_to: Until when; None while true.
-        recorded_at: Since when we believe it.
-        retired_at: When it was superseded; None while current.
-        sources: Log ids of the turns it was made from.
-        importance: 0 to 1; 0.5 is ordinary.
-        pinned: A person asked that it always counts.
-        trust: Who vouches for it: "user" or "agent".
-        role: Whose words they are, for chunks; "user" otherwise.
-        local_only: Never put before an LLM on another machine.
-        facets: What a kind keeps beside its text, by name: "quote", "confidence", "topics", …
-        made: Which job made it; None for what a person said or kept.
-    """
-
-    id: str
-    kind: str
+    id: str  # deterministic from its sources, so that a repeated step repeats its ids
+    kind: str  # "chunk", "note", "summary/day", "fact/preference", …: an open set
     scope: str
-    speaker: str
+    speaker: str  # who said it, or who it is about
     text: str
-    valid_from: datetime
-    context: str = ""
-    valid_to: datetime | None = None
-    recorded_at: datetime | None = None
-    retired_at: datetime | None = None
-    sources: tuple[int, ...] = ()
-    importance: float = 0.5
-    pinned: bool = False
-    trust: str = "user"
-    role: Role = "user"
-    local_only: bool = False
+    valid_from: datetime  # since when it is true
+    context: str = ""  # contextual description, indexed together with the text
+    valid_to: datetime | None = None  # until when it was true; None while it is
+    recorded_at: datetime | None = None  # since when it is believed
+    retired_at: datetime | None = None  # when it was superseded; None while current
+    sources: tuple[int, ...] = ()  # log ids of the turns it was made from
+    importance: float = 0.5  # 0 to 1; 0.5 is ordinary
+    pinned: bool = False  # it always counts, because a person asked for that
+    trust: str = "user"  # who vouches for it: "user" or "agent"
+    role: Role = "user"  # whose words they are, for chunks; "user" otherwise
+    local_only: bool = False  # it never reaches an LLM on another machine
+    # further values of a kind, by name: "quote", "confidence", "topics", …
     facets: dict[str, str] = {}
-    made: "Made | None" = None
+    made: "Made | None" = None  # the job that made it; None for what a person said or kept
 
 
 class Made(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Where something derived comes from.
+    """The job that derived something."""
 
-    Attributes:
-        job: The idle job that made it.
-        version: Of the job's prompt, or of its rule.
-        model: Fingerprint of the LLM, "" when a rule made it.
-    """
-
-    job: str
-    version: int = 1
-    model: str = ""
+    job: str  # the idle job that made it
+    version: int = 1  # of the job's prompt, or of its rule
+    model: str = ""  # fingerprint of the LLM, "" when a rule made it
 
 
 class Context(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What places a chunk: who says what to whom, when, and what it refers to.
+    """A description of a chunk: who says what to whom, when, and what it refers to.
 
-    Kept apart from the chunk, which stays the person's own words.
-
-    Attributes:
-        scope: The chunk's namespace.
-        memory: The chunk's id.
-        text: One or two sentences; "" when there is nothing to add.
-        digest: Of what it was made from: the same words in the same place need no second answer.
-        sources: Log ids of the turns that it was made from, the chunk's own included.
-        made: Who wrote it.
+    Kept apart from the chunk, whose text stays the speaker's own words.
     """
 
-    scope: str
-    memory: str
-    text: str
-    digest: str = ""
+    scope: str  # the chunk's namespace
+    memory: str  # the chunk's id
+    text: str  # one or two sentences; "" when there is nothing to add
+    digest: str = ""  # of the LLM's input, so that an unchanged input is not sent again
+    # log ids of the turns that it was made from, the chunk's own included
     sources: tuple[int, ...] = ()
     made: Made | None = None
 
 
 class Key(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A short text that points back to a memory: found by it, the memory is what is injected.
+    """A short text under which a memory is found and injected."""
 
-    Attributes:
-        scope: The memory's namespace.
-        memory: The memory's id.
-        id: ``<memory>?<name>``, deterministic; its vector is kept under this id.
-        kind: "question" (which it answers), "note", "fact" (it states), "asked" (a real query that
-            an LLM or a correction judged): an open set.
-        text: The text.
-        weight: 0 to 1; below 0 for what it does not answer.
-        sources: Log ids of the turns that it was made from, beside the memory's own.
-        made: Who wrote it.
-    """
-
-    scope: str
-    memory: str
-    id: str
+    scope: str  # the memory's namespace
+    memory: str  # the memory's id
+    id: str  # ``<memory>?<name>``, deterministic; its vector is kept under this id
+    # "question" (that it answers), "note", "fact" (it states), "asked" (a real query that an LLM or
+    # a correction judged): an open set
     kind: str
     text: str
-    weight: float = 1.0
+    weight: float = 1.0  # 0 to 1; negative for a query that it does not answer
+    # log ids of the turns that it was made from, beside the memory's own
     sources: tuple[int, ...] = ()
     made: Made | None = None
 
 
 class Vector(Struct, frozen=True, kw_only=True):
-    """A memory's vector by one embedder.
+    """A memory's vector by one embedder."""
 
-    Attributes:
-        scope: The memory's namespace.
-        memory: The memory's id.
-        values: Shape (dim,), float32, unit length.
-        draft: True when the query embedder (int8) made it, to be replaced by the document
-            embedder (fp32); both live in one space.
-        of: Digest of the text that it was made of (``core.digest``). It is written only if that
-            is still the text; 0 where that is sure.
-    """
-
-    scope: str
-    memory: str
-    values: np.ndarray
+    scope: str  # the memory's namespace
+    memory: str  # the memory's id
+    values: np.ndarray  # shape (dim,), float32, unit length
+    # made by the query embedder (int8), to be replaced by the document embedder (fp32); both share
+    # one space
     draft: bool = False
+    # digest of the text that it was made from. It is written only if that is still the text; 0
+    # skips the check
     of: int = 0
 
 
 class TokenVectors(Struct, frozen=True, kw_only=True):
-    """The vectors of a memory's tokens by one embedder, for ``core.maxsim``.
+    """The vectors of a memory's tokens by one embedder, for MaxSim (``core.ranking.maxsim``)."""
 
-    Attributes:
-        scope: The memory's namespace.
-        memory: The memory's id.
-        values: Shape (n, token_dim), int8; n may be 0.
-        draft: As in ``Vector``.
-        of: As in ``Vector``.
-    """
-
-    scope: str
-    memory: str
-    values: np.ndarray
-    draft: bool = False
-    of: int = 0
+    scope: str  # the memory's namespace
+    memory: str  # the memory's id
+    values: np.ndarray  # shape (n, token_dim), int8; n may be 0
+    draft: bool = False  # as in ``Vector``
+    of: int = 0  # as in ``Vector``
 
 
 # ------------------------------------------------------------------- bookkeeping
 
 
 class Cursor(Struct, frozen=True, kw_only=True):
-    """How far a reader of the log, or of a file, has come.
+    """How far a reader of the log, or of a file, has got."""
 
-    Attributes:
-        name: Whose cursor.
-        position: The last position that is done.
-        note: Anything else its owner must know, for example a file's fingerprint.
-    """
-
-    name: str
-    position: int
-    note: str = ""
+    name: str  # its owner
+    position: int  # the last position that is done
+    note: str = ""  # its owner's own data, for example a file's fingerprint
 
 
 CommandState = Literal["asked", "done", "undone", "erased"]
 
 
 class CommandEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a person ordered the memory to do, and what that changed: ids, never a text.
+    """A voice command and what it changed: ids, never a text."""
 
-    Attributes:
-        id: Position among the orders, from 1.
-        scope: The namespace that it changed.
-        kind: Which order (see ``core.phrases``).
-        at: When.
-        turn: Log id of the turn that ordered it, 0 when no turn did, or it is forgotten.
-        made: Ids of memories that it made.
-        hidden: Ids of memories that it took out of recall, chunks of ``turns`` included.
-        turns: Log ids of turns that are to be forgotten.
-        due: When what is hidden is erased for good; None for never.
-        state: "asked" while a person has not confirmed it; "erased" once nothing can be undone.
-    """
-
-    id: int
+    id: int  # position among the commands, from 1
     scope: str
-    kind: str
+    kind: str  # which command (see ``core.commands``)
     at: datetime
-    turn: int = 0
-    made: tuple[str, ...] = ()
+    turn: int = 0  # log id of the command's turn; 0 when there is none, or it is forgotten
+    made: tuple[str, ...] = ()  # ids of memories that it made
+    # ids of memories that it hid from recall, chunks of ``turns`` included
     hidden: tuple[str, ...] = ()
-    turns: tuple[int, ...] = ()
-    due: datetime | None = None
+    turns: tuple[int, ...] = ()  # log ids of turns that are to be forgotten
+    due: datetime | None = None  # when what is hidden is erased for good; None for never
+    # "asked" until a person confirms it; "erased" once it cannot be undone
     state: CommandState = "done"
 
 
@@ -303,113 +194,72 @@ TaskState = Literal["waiting", "dead"]
 
 
 class Task(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A piece of idle work that is due, until it is done: a row that survives a kill.
+    """A piece of idle work that is due: a row until it is done."""
 
-    Attributes:
-        id: ``<job>/<scope>/<key>``: the same work has the same id, and is there once.
-        job: Whose.
-        scope: The namespace it works on, "" for all of them.
-        key: What it is about, in the job's own words: a session's id, a turn's, a day.
-        created: When it fell due.
-        rank: Smaller ones first; within one rank the newest first.
-        note: What else the job must know; its own format.
-        sources: Log ids of the turns that it is about: it goes when one of them is forgotten.
-        attempts: How often its outcome could not be used.
-        not_before: When it may be tried again; None for at once.
-        error: Why it failed last, "" when it did not; never a text of a memory.
-        state: "dead" once it is given up; a person may have it tried again.
-    """
-
-    id: str
+    id: str  # ``<job>/<scope>/<key>``, so that the same work is queued once
     job: str
-    key: str
-    created: datetime
-    scope: str = ""
-    rank: int = 50
-    note: str = ""
+    key: str  # its subject, in the job's own format: a session's id, a turn's, a day
+    created: datetime  # when it became due
+    scope: str = ""  # its namespace, "" for all
+    rank: int = 50  # lowest first; within one rank the newest first
+    note: str = ""  # the job's own data
+    # log ids of its turns; it is deleted when one of them is forgotten
     sources: tuple[int, ...] = ()
-    attempts: int = 0
-    not_before: datetime | None = None
-    error: str = ""
-    state: TaskState = "waiting"
+    attempts: int = 0  # how often it failed
+    not_before: datetime | None = None  # when it may be retried; None for at once
+    error: str = ""  # why it failed last; never a memory's text
+    state: TaskState = "waiting"  # "dead" once it is given up, until a person retries it
 
 
 RunOutcome = Literal["done", "retry", "dead", "interrupted", "away"]
 
 
 class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One step of an idle job, as the run log keeps it; never a text.
-
-    Attributes:
-        id: Position among the runs, from 1; 0 until the store has numbered it.
-        task: The task's id.
-        job: Whose.
-        at: When it began.
-        ms: How long it took.
-        outcome: "interrupted" by somebody who spoke; "away" while the LLM's server was.
-        model: Fingerprint of the LLM, "" without one.
-        tokens_in: Prompt tokens.
-        tokens_out: Tokens that it wrote.
-        made: How many records it put or retired.
-        error: Why it failed, "" when it did not.
-    """
+    """One step of an idle job, in the run log; never a text."""
 
     task: str
     job: str
     at: datetime
     ms: float
+    # "interrupted" when somebody spoke; "away" when the LLM's server was unreachable
     outcome: RunOutcome
-    id: int = 0
-    model: str = ""
+    id: int = 0  # position among the runs, from 1; 0 until the store numbers it
+    model: str = ""  # fingerprint of the LLM, "" without one
     tokens_in: int = 0
     tokens_out: int = 0
-    made: int = 0
+    made: int = 0  # how many records it stored or retired
     error: str = ""
 
 
 class WriteBatch(Struct, frozen=True, kw_only=True):
-    """Everything that one step changes, applied in one transaction.
+    """All changes of one step, applied in one transaction."""
 
-    Attributes:
-        memories: To put, by id; replaces a memory of the same scope and id.
-        drop: (scope, id) of memories to take away. Not for forgetting: see ``Forget``.
-        contexts: To put; replaces the context of the same memory. An empty text takes it away.
-        keys: To put, by id.
-        drop_keys: (scope, id) of keys to take away, with their vectors.
-        vectors: To put.
-        embedder: Key of the embedder that made ``vectors``.
-        tokens: To put.
-        token_key: Key of the space of ``tokens``.
-        cursor: Moved in the same transaction.
-        command: The order that asked for it, put in the same transaction.
-        tasks: To put. One that is there already stays as it is, unless ``retask`` is set.
-        retask: Whether ``tasks`` replace those that are there.
-        done: Id of the task that this is the outcome of, taken away with it. When it is no longer
-            there (done before, or about something that was forgotten), nothing is written at all.
-        run: For the run log; written in any case.
-    """
-
-    memories: tuple[Memory, ...] = ()
+    memories: tuple[Memory, ...] = ()  # to store; each replaces that of the same scope and id
+    # (scope, id) of memories to delete. Not for forgetting: see ``Forget``
     drop: tuple[tuple[str, str], ...] = ()
+    # to store; each replaces that of its memory. An empty text deletes it
     contexts: tuple[Context, ...] = ()
-    keys: tuple[Key, ...] = ()
-    drop_keys: tuple[tuple[str, str], ...] = ()
+    keys: tuple[Key, ...] = ()  # to store, by id
+    drop_keys: tuple[tuple[str, str], ...] = ()  # (scope, id) of keys to delete, with their vectors
     vectors: tuple[Vector, ...] = ()
-    embedder: str = ""
+    embedder: str = ""  # key of the embedder that made ``vectors``
     tokens: tuple[TokenVectors, ...] = ()
-    token_key: str = ""
+    token_key: str = ""  # key of the space of ``tokens``
     cursor: Cursor | None = None
-    command: CommandEntry | None = None
+    command: CommandEntry | None = None  # the voice command that asked for it
+    # to store. One that exists stays as it is, unless ``retask`` is set
     tasks: tuple[Task, ...] = ()
-    retask: bool = False
+    retask: bool = False  # whether ``tasks`` replace existing ones
+    # id of the task that this completes, deleted with it. When it no longer exists (done before, or
+    # its turns are forgotten), nothing is written but ``run``
     done: str = ""
-    run: Run | None = None
+    run: Run | None = None  # for the run log; written in any case
 
 
 class Offer(Struct, frozen=True):
-    """A memory that was put before the LLM, as the ledger keeps it: an id, never a text.
+    """An injected memory, in the ledger: an id, never a text.
 
-    ``scope`` is its namespace where that is not the entry's own.
+    ``scope`` is its namespace where that differs from the entry's.
     """
 
     memory: str
@@ -420,65 +270,44 @@ class Offer(Struct, frozen=True):
 
 
 class LeftOut(Struct, frozen=True, array_like=True):
-    """A memory that was weighed for a turn and not put before the LLM: an id, never a text.
-
-    Attributes:
-        memory: Its id.
-        reason: Why (see ``runtime.weighed``).
-        score: As in ``Hit``.
-        probability: As in ``Hit``.
-        views: As in ``Hit``.
-    """
+    """A memory that was considered and not injected: an id, never a text."""
 
     memory: str
-    reason: str
-    score: float
-    probability: float = 0.0
-    views: dict[str, float] = {}
+    reason: str  # why (see ``runtime.recall.scoring``)
+    score: float  # as in ``Hit``
+    probability: float = 0.0  # as in ``Hit``
+    views: dict[str, float] = {}  # as in ``Hit``
 
 
 class LedgerEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What recall did for one user turn.
+    """What recall did for one user turn."""
 
-    Attributes:
-        turn: Log id of the user's turn.
-        scope: Its namespace.
-        session: Its session.
-        at: When.
-        stage: How far recall came before the deadline (see ``runtime.recall``).
-        offers: What was injected, in order.
-        tokens: Estimated size of the block.
-        timings: Milliseconds by stage.
-        left_out: The best of what was not injected, by score.
-        visible: Ids of memories that would have been weighed, had they not stood in the context.
-        candidates: How many memories were weighed.
-    """
-
-    turn: int
+    turn: int  # log id of the user's turn
     scope: str
     session: str
     at: datetime
-    stage: str = ""
-    offers: tuple[Offer, ...] = ()
-    tokens: int = 0
-    timings: dict[str, float] = {}
-    left_out: tuple[LeftOut, ...] = ()
+    stage: str = ""  # how far recall got before the deadline (see ``runtime.recall``)
+    offers: tuple[Offer, ...] = ()  # what was injected, in order
+    tokens: int = 0  # estimated size of the block
+    timings: dict[str, float] = {}  # milliseconds by stage
+    left_out: tuple[LeftOut, ...] = ()  # the best of what was not injected, by score
+    # ids of memories left out because they stood in the context already
     visible: tuple[str, ...] = ()
-    candidates: int = 0
+    candidates: int = 0  # how many memories were considered
 
     @property
     def told(self) -> tuple[Offer | LeftOut, ...]:
-        """The memories that the row tells scores of: those that were injected come first."""
+        """The memories with scores, those that were injected first."""
         return self.offers + self.left_out
 
     @property
     def memories(self) -> tuple[str, ...]:
-        """The ids of all memories that the row speaks of."""
+        """The ids of all memories of the row."""
         return tuple(one.memory for one in self.told) + self.visible
 
 
 class IndexFile(Struct, frozen=True):
-    """A file of a published index, as the manifest vouches for it."""
+    """A file of a published index, with its hash."""
 
     name: str
     size: int
@@ -486,141 +315,86 @@ class IndexFile(Struct, frozen=True):
 
 
 class Manifest(Struct, frozen=True, kw_only=True):
-    """Vouches for one sealed index; files that differ are not loaded.
-
-    Attributes:
-        scope: The namespace it indexes.
-        generation: Folder name below the index folder.
-        files: Name, size and hash of each file.
-        documents: How many memories are inside.
-        embedder: Key of the embedder of its vectors, "" when it holds none.
-        dim: Their dimension, 0 when none.
-        upto: Log id up to which the log is inside.
-        tokenizer: Version of the tokenizer.
-        forget_epoch: The store's forget epoch when it was built.
-        changes: Number of the last change of memories and vectors that is inside.
-    """
+    """The files of one sealed index; files that differ are not loaded."""
 
     scope: str
-    generation: str
+    generation: str  # folder name below the index folder
     files: tuple[IndexFile, ...]
-    documents: int
-    embedder: str
-    dim: int
-    upto: int
-    tokenizer: int
-    forget_epoch: int
-    changes: int = 0
+    documents: int  # how many memories it holds
+    embedder: str  # key of the embedder of its vectors, "" when it holds none
+    dim: int  # their dimension, 0 when none
+    upto: int  # log id of the last turn that it covers
+    tokenizer: int  # version of the tokenizer
+    forget_epoch: int  # the store's forget epoch when it was built
+    changes: int = 0  # number of the last change of memories and vectors that it covers
 
 
 # ------------------------------------------------------------------- forgetting
 
 
 class Forget(Struct, frozen=True, kw_only=True):
-    """What a person wants gone. All given conditions must hold; none given is an error.
+    """What to delete for good. All given conditions must hold; giving none is an error."""
 
-    Attributes:
-        scope: Only in this namespace; "" for every one.
-        turns: Log ids of turns.
-        memories: Ids of memories; a chunk's id stands for its turn.
-        speaker: Everything this speaker said.
-        session: Everything in this session.
-        since: Said at or after.
-        until: Said before.
-        everything: Really everything (in ``scope``, when given).
-    """
-
-    scope: str = ""
-    turns: tuple[int, ...] = ()
-    memories: tuple[str, ...] = ()
-    speaker: str = ""
-    session: str = ""
-    since: datetime | None = None
-    until: datetime | None = None
-    everything: bool = False
+    scope: str = ""  # only in this namespace; "" for every one
+    turns: tuple[int, ...] = ()  # log ids of turns
+    memories: tuple[str, ...] = ()  # ids of memories; a chunk's id stands for its turn
+    speaker: str = ""  # everything this speaker said
+    session: str = ""  # everything in this session
+    since: datetime | None = None  # said at or after
+    until: datetime | None = None  # said before
+    everything: bool = False  # everything (in ``scope``, when given)
 
 
 class Forgotten(Struct, frozen=True, kw_only=True):
-    """What is gone.
-
-    Attributes:
-        turns: Log ids of the turns that are gone.
-        memories: (scope, id) of the derived records that are gone, chunks included.
-        erased: True once no byte of their text is left in the store's files.
-    """
+    """What was deleted for good."""
 
     turns: tuple[int, ...] = ()
+    # (scope, id) of the derived records, chunks included
     memories: tuple[tuple[str, str], ...] = ()
-    erased: bool = False
+    erased: bool = False  # true once no byte of their text is left in the store's files
 
 
 # ------------------------------------------------------------------- ageing
 
 
 class Aged(Struct, frozen=True, kw_only=True):
-    """What one round of ageing moved.
+    """What one pass of ageing moved."""
 
-    Attributes:
-        warmed: How many events went into warm blocks.
-        cooled: How many went on into cold ones.
-        done: False when it was stopped before its end: there is more to move.
-    """
-
-    warmed: int = 0
-    cooled: int = 0
-    done: bool = True
+    warmed: int = 0  # how many events went into warm blocks
+    cooled: int = 0  # how many went on into cold ones
+    trained: int = 0  # how many dictionaries were trained
+    done: bool = True  # false when it was stopped with more left to move
 
 
 class Held(Struct, frozen=True, kw_only=True):
-    """What a tier holds.
+    """The size of a tier."""
 
-    Attributes:
-        memories: Turns.
-        blocks: Blocks; none in the hot tier.
-        raw_bytes: What its events take unpacked, each in a row of its own.
-        stored_bytes: What they take as they are kept, keys and pointers included.
-    """
-
-    memories: int = 0
-    blocks: int = 0
-    raw_bytes: int = 0
-    stored_bytes: int = 0
+    memories: int = 0  # how many turns
+    blocks: int = 0  # none in the hot tier
+    raw_bytes: int = 0  # size of its events unpacked, each in a row of its own
+    stored_bytes: int = 0  # size as stored, keys and pointers included
 
 
 # ------------------------------------------------------------------- recall
 
 
 class Hit(Struct, frozen=True, kw_only=True):
-    """A memory that answers a query.
-
-    Attributes:
-        memory: The record.
-        score: 0 to about 1, comparable within one result only.
-        probability: That it answers the query, 0 to 1 (see ``core.calibrate``).
-        coverage: Share of the query's weight in words that it and its neighbours hold, 0 to 1.
-        cosine: Of its vector and the query's; None where one of them is missing.
-        views: Normalised score by view ("dense", "tokens", "window", "turn", "session").
-    """
+    """A memory that answers a query."""
 
     memory: Memory
-    score: float
-    probability: float = 0.0
+    score: float  # 0 to about 1, comparable within one result only
+    probability: float = 0.0  # that it answers the query, 0 to 1 (see ``core.ranking.calibration``)
+    # share of the query's word weight that it and its neighbours hold, 0 to 1
     coverage: float = 0.0
-    cosine: float | None = None
+    cosine: float | None = None  # of its vector and the query's; None when one is missing
+    # normalised score by view ("dense", "tokens", "window", "turn", "session")
     views: dict[str, float] = {}
 
 
 class Hotword(Struct, frozen=True):
-    """A word that a recogniser should know.
-
-    Attributes:
-        word: As it is written.
-        weight: 0 to 1: how telling it is, the most telling one having 1.
-        count: How often it was said.
-        name: Whether it was used as a name.
-    """
+    """A word that an STT should know."""
 
     word: str
-    weight: float
-    count: int
+    weight: float  # 0 to 1: how characteristic it is of the scope; the highest is 1
+    count: int  # how often it was said
     name: bool

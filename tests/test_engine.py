@@ -64,7 +64,7 @@ def stalled(engine: MemoryEngine) -> Iterator[None]:
 def busy(engine: MemoryEngine) -> Iterator[None]:
     """The engine's worker does something else while this lasts."""
     gate = Gate()
-    engine._indexer.talk.submit(gate)
+    engine.wiring.indexer.talk.submit(gate)
     assert gate.reached.wait(10)
     try:
         yield
@@ -139,7 +139,7 @@ def test_it_is_found_after_a_restart_with_and_without_an_index(home: Home) -> No
     engine.close()
     engine = home.open()
     assert first(engine, "dog") == TALK[0]
-    engine.seal("anna")
+    engine.upkeep.seal("anna")
     engine.close()
     engine = home.open()
     assert engine.stats()["index"]["anna"]["sealed"] == 5
@@ -188,7 +188,7 @@ def test_appending_never_waits(home: Home) -> None:
         assert not any(ack.done() for ack in acks)
     gate.open.set()
     engine.drain()
-    assert len(engine._namespaces.get("anna").searcher) == 500
+    assert len(engine.wiring.namespaces.get("anna").searcher) == 500
     assert first(engine, "number 123") == "number 123"
 
 
@@ -201,7 +201,7 @@ def test_several_threads_may_talk_at_once(home: Home) -> None:
             )
         )
     engine.drain()
-    assert len(engine._namespaces.get("anna").searcher) == 200
+    assert len(engine.wiring.namespaces.get("anna").searcher) == 200
     assert first(engine, "thing77") == "thing77 was said"
 
 
@@ -215,7 +215,7 @@ def test_what_cannot_name_a_scope_is_refused_at_every_door(home: Home, scope: st
         lambda: asyncio.run(engine.recall("x", scope)),
         lambda: engine.search("x", scope),
         lambda: engine.remember("x", scope),
-        lambda: engine.tidy(scope),
+        lambda: engine.upkeep.tidy(scope),
     ):
         with pytest.raises(ConfigError, match="cannot name a scope"):
             door()
@@ -252,7 +252,7 @@ def slow_embedder(home: Home) -> tuple[MemoryEngine, Gate]:
     gate = Gate(embedder.encode_query)
     engine = home.open(embedder, recall={"deadline_ms": 500.0})
     home.talk(engine)
-    engine._embedding.query._embed = gate  # type: ignore[union-attr]
+    engine.wiring.embedding.query._embed = gate  # type: ignore[union-attr]
     return engine, gate
 
 
@@ -275,7 +275,7 @@ def test_a_turn_takes_the_words_when_the_embedder_is_too_slow(home: Home) -> Non
 def test_a_turn_takes_the_tail_when_the_worker_is_busy(home: Home) -> None:
     engine = home.open(recall={"deadline_ms": 20.0})
     home.talk(engine)
-    engine.seal("anna")
+    engine.upkeep.seal("anna")
     home.talk(engine, "My cat is called Moritz", session="later")
     with busy(engine):
         found = asyncio.run(engine.recall("What is my cat called?", "anna"))
@@ -291,7 +291,7 @@ def test_a_cancelled_recall_leaves_the_engine_usable(home: Home) -> None:
 
     async def interrupt() -> None:
         options = replace(engine.config.recall, deadline_ms=60_000.0)
-        engine._retrieval = engine.retrieval(RetrievalOptions(recall=options))
+        engine.wiring.retrieval = engine.wiring.retrieval_of(RetrievalOptions(recall=options))
         asking = [asyncio.create_task(engine.recall(f"dog {n}", "anna")) for n in range(5)]
         await asyncio.to_thread(gate.reached.wait, 10)
         for task in asking:
@@ -314,12 +314,12 @@ def test_a_failing_embedder_costs_no_turn_its_words(home: Home) -> None:
         asked.append(text)
         raise ProviderError("out of memory")
 
-    engine._embedding.query._embed = fail  # type: ignore[union-attr]
+    engine.wiring.embedding.query._embed = fail  # type: ignore[union-attr]
     for _ in range(5):
         found = asyncio.run(engine.recall("What is my dog called?", "anna"))
         assert found.stage == "lexical" and texts(found)[0] == TALK[0]
     assert len(asked) == 3 and engine.metrics.counts()["embedding_failures"] == 3
-    engine._embedding.query._embed = embedder.encode_query  # type: ignore[union-attr]
+    engine.wiring.embedding.query._embed = embedder.encode_query  # type: ignore[union-attr]
     home.clock.advance(60)
     assert asyncio.run(engine.recall("What is my dog called?", "anna")).stage == "full"
 
@@ -379,7 +379,7 @@ def test_what_was_never_embedded_is_embedded_at_the_next_start(home: Home) -> No
 def test_another_model_starts_with_words_alone_until_all_is_embedded_anew(home: Home) -> None:
     engine = home.open(HashEmbedder(64))
     home.talk(engine)
-    engine.tidy("anna")
+    engine.upkeep.tidy("anna")
     engine.close()
     for embedder in (HashEmbedder(64, "another"), HashEmbedder(32)):
         gate = Gate(embedder.encode)
@@ -393,7 +393,7 @@ def test_another_model_starts_with_words_alone_until_all_is_embedded_anew(home: 
         gate.open.set()
         engine.drain()
         assert engine.search("dog", "anna").stage == "full"
-        engine.tidy("anna")
+        engine.upkeep.tidy("anna")
         assert engine.stats()["index"]["anna"]["vectors"] == 5
         engine.close()
     engine = home.open(HashEmbedder(64))  # the first one again: its vectors are still there
@@ -404,7 +404,7 @@ def test_drafts_give_way_to_exact_vectors(home: Home) -> None:
     embedder = HashEmbedder()
     engine = home.open(embedder)
     ids = home.talk(engine)
-    engine.tidy("anna")
+    engine.upkeep.tidy("anna")
     with engine.store.snapshot() as snapshot:
         kept = list(snapshot.vectors(embedder.key, "anna"))
     assert len(kept) == len(ids) and not any(vector.draft for vector in kept)
@@ -423,7 +423,7 @@ def test_tokens_are_kept_beside_the_vectors(home: Home) -> None:
     engine.drain()
     assert token_ids(engine, embedder, drafts=True) == set(ids)
     assert token_ids(engine, embedder, drafts=False) == set()
-    engine.tidy("anna")
+    engine.upkeep.tidy("anna")
     assert token_ids(engine, embedder, drafts=False) == set(ids)
     with engine.store.snapshot() as snapshot:
         held = snapshot.tokens(embedder.token_key, "anna", ids)
@@ -435,15 +435,15 @@ def test_tokens_are_kept_beside_the_vectors(home: Home) -> None:
 def test_a_store_from_before_there_were_tokens_is_brought_up_to_date(home: Home) -> None:
     before = home.open(HashEmbedder())
     ids = [chunk_id(id_) for id_ in home.talk(before)]
-    before.tidy("anna")
+    before.upkeep.tidy("anna")
     before.close()
     embedder = HashEmbedder(token_dim=32)
     assert embedder.key == HashEmbedder().key
     engine, told = home.open(embedder), []
-    engine.embed("anna", lambda *what: told.append(what))
+    engine.upkeep.embed("anna", lambda *what: told.append(what))
     assert told[-1] == ("embed", len(ids), len(ids))
     assert token_ids(engine, embedder, drafts=False) == set(ids)
-    engine.embed("anna", lambda *what: told.append(what))
+    engine.upkeep.embed("anna", lambda *what: told.append(what))
     assert told[-1] == ("embed", 0, 0), "it is done once"
 
 
@@ -453,7 +453,7 @@ def test_a_document_embedder_without_tokens_makes_vectors_all_the_same(home: Hom
     ids = [chunk_id(id_) for id_ in home.talk(engine)]
     engine.drain()
     for _ in range(2):
-        engine.embed("anna", lambda *what: told.append(what), embedder=HashEmbedder())
+        engine.upkeep.embed("anna", lambda *what: told.append(what), embedder=HashEmbedder())
     assert told[-1] == ("embed", 0, 0)
     assert token_ids(engine, embedder, drafts=True) == set(ids), "the drafts' are as good as kept"
 
@@ -462,21 +462,21 @@ def test_tokens_may_be_switched_off(home: Home) -> None:
     embedder = HashEmbedder(token_dim=32)
     engine = home.open(embedder, embedding={"kind": "none", "token_vectors": False})
     ids = [chunk_id(id_) for id_ in home.talk(engine)]
-    engine.tidy("anna")
+    engine.upkeep.tidy("anna")
     assert engine.stats()["index"]["anna"]["vectors"] == len(ids)
     assert token_ids(engine, embedder, drafts=True) == set()
-    assert engine._embedding.query("Max").tokens is None  # type: ignore[misc,union-attr]
+    assert engine.wiring.embedding.query("Max").tokens is None  # type: ignore[misc,union-attr]
 
 
 def test_a_query_is_embedded_once_with_its_tokens(home: Home) -> None:
     embedder = HashEmbedder(token_dim=32)
     engine = home.open(embedder)
-    encoded = engine._embedding.query("is Max a dog")  # type: ignore[misc]
+    encoded = engine.wiring.embedding.query("is Max a dog")  # type: ignore[misc]
     assert encoded is not None and encoded.tokens is not None
     assert encoded.tokens.shape == (4, 32)
-    assert engine._embedding.query("is Max a dog") is encoded, "from the cache"  # type: ignore[misc]
+    assert engine.wiring.embedding.query("is Max a dog") is encoded, "from the cache"  # type: ignore[misc]
     engine.close()
-    assert home.open(HashEmbedder())._embedding.query("Max").tokens is None  # type: ignore[misc,union-attr]
+    assert home.open(HashEmbedder()).wiring.embedding.query("Max").tokens is None  # type: ignore[misc,union-attr]
 
 
 def test_a_late_draft_does_not_take_the_place_of_an_exact_vector(home: Home) -> None:
@@ -487,7 +487,7 @@ def test_a_late_draft_does_not_take_the_place_of_an_exact_vector(home: Home) -> 
     ack = engine.append(home.turn("My dog is called Max"))
     engine.append(home.turn("He loves to fetch"))  # what was said last waits for its own recall
     assert gate.reached.wait(10)
-    engine.embed("anna", embedder=exact)
+    engine.upkeep.embed("anna", embedder=exact)
     gate.open.set()
     engine.drain()
     engine.store.flush()
@@ -502,12 +502,12 @@ def test_vectors_are_not_lost_on_turns_that_the_index_takes_only_now(home: Home)
     with busy(engine):
         acks = engine.append_all([home.turn(text) for text in TALK])
         embedding = threading.Thread(
-            target=engine.embed, args=("anna",), kwargs={"embedder": exact}
+            target=engine.upkeep.embed, args=("anna",), kwargs={"embedder": exact}
         )
         embedding.start()
         embedding.join(0.2)  # it could be done by now, if it did not wait for the index
     embedding.join(10)
-    searcher = engine._namespaces.get("anna").searcher
+    searcher = engine.wiring.namespaces.get("anna").searcher
     assert all(searcher.has_vector(chunk_id(ack.id)) for ack in acks)
 
 
@@ -515,7 +515,7 @@ def test_documents_are_never_embedded_in_another_space(home: Home) -> None:
     engine = home.open(HashEmbedder())
     home.talk(engine)
     with pytest.raises(ProviderError, match="another/64, not hashed-words/64"):
-        engine.embed("anna", embedder=HashEmbedder(name="another"))
+        engine.upkeep.embed("anna", embedder=HashEmbedder(name="another"))
 
 
 def test_a_model_exported_while_people_talk(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -549,7 +549,7 @@ def test_what_is_forgotten_is_gone_from_everywhere(home: Home) -> None:
     engine = home.open(HashEmbedder())
     home.talk(engine)
     (secret,) = home.talk(engine, SECRET)
-    engine.tidy("anna")
+    engine.upkeep.tidy("anna")
     home.talk(engine, "something else")
     assert b"swordfish" in words_on_disk(home.path)
     assert first(engine, "swordfish") == SECRET
@@ -558,12 +558,12 @@ def test_what_is_forgotten_is_gone_from_everywhere(home: Home) -> None:
     assert SECRET not in texts(engine.search("the secret word swordfish", "anna"))
     assert b"swordfish" not in words_on_disk(home.path)
     assert first(engine, "dog") == TALK[0]
-    engine.seal("anna")
+    engine.upkeep.seal("anna")
     assert b"swordfish" not in words_on_disk(home.path)
     engine.close()
     engine = home.open(HashEmbedder())
     assert SECRET not in texts(engine.search("the secret word swordfish", "anna"))
-    assert len(engine._namespaces.get("anna").searcher) == 6
+    assert len(engine.wiring.namespaces.get("anna").searcher) == 6
 
 
 def test_it_is_out_of_mind_before_its_bytes_are_erased(
@@ -599,7 +599,7 @@ def test_turns_said_while_something_is_forgotten_are_kept(
     monkeypatch.setattr(engine.store, "forget", meanwhile)
     engine.forget(Forget(turns=(secret,)))
     engine.drain()
-    assert len(engine._namespaces.get("anna").searcher) == 5
+    assert len(engine.wiring.namespaces.get("anna").searcher) == 5
     assert [first(engine, word) for word in ("dog", "tea", "violin")] == [TALK[0], TALK[1], TALK[3]]
 
 
@@ -640,28 +640,28 @@ def test_a_pin_is_stored_and_counts(home: Home) -> None:
     ids = home.talk(engine, "Max likes bones", "Max likes balls")
     engine.store.flush()
     assert first(engine, "Max likes") == "Max likes balls"  # the later one
-    pinned = engine.pin("anna", chunk_id(ids[0]))
+    pinned = engine.mark("anna", chunk_id(ids[0]), pinned=True)
     assert pinned is not None and pinned.pinned
     assert first(engine, "Max likes") == "Max likes bones"
     engine.close()
     engine = home.open(HashEmbedder())
     assert first(engine, "Max likes") == "Max likes bones"
-    engine.pin("anna", chunk_id(ids[0]), False)
+    engine.mark("anna", chunk_id(ids[0]), pinned=False)
     assert first(engine, "Max likes") == "Max likes balls"
-    assert engine.pin("anna", "chunk/999") is None
-    assert engine.pin("berta", chunk_id(ids[0])) is None
+    assert engine.mark("anna", "chunk/999", pinned=True) is None
+    assert engine.mark("berta", chunk_id(ids[0]), pinned=True) is None
 
 
 def test_a_pin_waits_for_the_turn_it_pins(home: Home) -> None:
     engine = home.open()
     gate = Gate()
-    engine._indexer.talk.submit(gate)
+    engine.wiring.indexer.talk.submit(gate)
     ack = engine.append(home.turn("Max likes bones"))
     ack.wait(10)
     threading.Timer(0.05, gate.open.set).start()
-    engine.pin("anna", chunk_id(ack.id))
+    engine.mark("anna", chunk_id(ack.id), pinned=True)
     found = engine.search("Max", "anna")
-    engine.pin("anna", chunk_id(ack.id), False)
+    engine.mark("anna", chunk_id(ack.id), pinned=False)
     without = engine.search("Max", "anna").hits[0]
     assert found.hits[0].memory.pinned and not without.memory.pinned
     gain = engine.config.rank.pinned
@@ -672,8 +672,8 @@ def test_a_pin_keeps_the_exact_vector(home: Home) -> None:
     embedder = HashEmbedder()
     engine = home.open(embedder)
     kept = engine.remember("Anna is allergic to nuts", "anna")
-    engine.tidy("anna")
-    engine.pin("anna", kept.id)
+    engine.upkeep.tidy("anna")
+    engine.mark("anna", kept.id, pinned=True)
     engine.drain()
     with engine.store.snapshot() as snapshot:
         assert not snapshot.vector(embedder.key, "anna", kept.id).draft  # type: ignore[union-attr]
@@ -850,7 +850,7 @@ say("My dog is called Max")
 print("said", flush=True)
 for line in sys.stdin:
     if line.strip() == "seal":
-        engine.seal("anna")
+        engine.upkeep.seal("anna")
     else:
         say(line.strip())
     print("said", flush=True)

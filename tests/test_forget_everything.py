@@ -95,7 +95,7 @@ def litter(path: Path) -> None:
 def test_what_was_made_of_a_turn_goes_with_it_from_every_file(mind: Mind) -> None:
     turns = talked(mind)
     assert not LAYERS - layers(mind).keys(), "a layer never held it: nothing would be shown"
-    mind.engine.seal("anna")
+    mind.engine.upkeep.seal("anna")
     mind.engine.store.backup()
     litter(mind.path)
     held = files(mind.path)
@@ -114,7 +114,7 @@ def test_and_nothing_of_it_comes_back(mind: Mind) -> None:
     mind.llm.prompts.clear()
     for _ in range(2):
         assert mind.think() == 0
-        mind.engine.seal("anna")
+        mind.engine.upkeep.seal("anna")
     assert mind.llm.prompts, "what is left is looked at anew"
     assert not any(SECRET in prompt.system + prompt.user for prompt in mind.llm.prompts)
     assert not layers(mind) and files(mind.path) == []

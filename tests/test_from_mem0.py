@@ -12,8 +12,8 @@ import pytest
 from benchmarks import common, everyday, mem0
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.replay import import_file
 from slowcat_memory.testing import HashEmbedder
+from slowcat_memory.transfer import import_file
 from tests.support.stores import configured
 from tests.test_examples import members, source_of
 

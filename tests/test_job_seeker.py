@@ -73,7 +73,7 @@ class Month:
         self.engine.store.flush(None)
         self.clock.advance(600)
         note(self.engine, number)
-        assert self.engine.idle_until_done(OURS) == 0
+        assert self.engine.think(OURS) == 0
 
 
 def last(request: dict[str, Any]) -> str:

@@ -46,7 +46,7 @@ def talk(mind: Mind, *, local: bool = True) -> list[int]:
 
 def keep(mind: Mind, turns: list[int], on: bool = True) -> None:
     for turn in turns:
-        assert mind.engine.keep_local("anna", chunk_id(turn), on)
+        assert mind.engine.mark("anna", chunk_id(turn), local_only=on)
 
 
 def open_ones(mind: Mind) -> Counter[str]:
@@ -63,10 +63,10 @@ def told(mind: Mind) -> str:
     for text in ASK:
         found = asyncio.run(engine.recall(text, "anna"))
         seen += [engine.pack(found).text, repr(engine.search(text, "anna", 20).hits)]
-        seen += [repr(engine.as_of(text, "anna", mind.clock.now, 20))]
+        seen += [repr(engine.search(text, "anna", 20, at=mind.clock.now).hits)]
     seen += [
-        repr(engine.portraits("anna", local=False)),
-        repr(engine.relations("anna", local=False)),
+        repr(engine.graph("anna", local=False).portraits()),
+        repr(engine.graph("anna", local=False).relations),
     ]
     return " ".join(seen)
 

@@ -66,7 +66,7 @@ def test_a_greeting_uses_an_icebreaker_once_and_the_second_session_does_not(awak
     assert later == "Hello again."
     assert ("Assistant", "How did the interview go?") in said(awake)
     with engine_of(awake) as engine:
-        assert engine.icebreakers.waiting("user") == []  # the rest is dropped
+        assert engine.wiring.icebreakers.waiting("user") == []  # the rest is dropped
         assert not engine.search("interview", "user", 9).hits[0].memory.kind.startswith("ice")
 
 

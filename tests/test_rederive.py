@@ -9,13 +9,13 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine.block_edits import edit_block
+from slowcat_memory.engine.notes import edit_block
 from slowcat_memory.errors import EndpointError, StoreError
 from slowcat_memory.providers import Prompt
 from slowcat_memory.providers.llm.recording import RecordingLLM, ReplayingLLM
 from slowcat_memory.records import Memory, WriteBatch
-from slowcat_memory.replay import rederive as rederiving
 from slowcat_memory.replay.rederive import REPLAY, rederive
+from slowcat_memory.runtime.recall.time_travel import StoreThen
 from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config
 from tests.support.job_seeker import OURS, SCOPE, SESSIONS, begin, block_of, note, say
 
@@ -49,7 +49,7 @@ class House:
         for week in range(len(SESSIONS)):
             say(engine, self.clock, week)
             note(engine, week)
-            assert engine.idle_until_done(OURS) == 0
+            assert engine.think(OURS) == 0
         return engine
 
 
@@ -75,11 +75,11 @@ def test_what_comes_out_is_what_was_there(house: House, llm: Any) -> None:
     made = rederive(engine, OURS)
     assert not made.changes and made.same == len(before) and made.sessions == 4
     # Ids, texts and times: with everything lost, all of it comes back as it was.
-    engine.adopt("test", WriteBatch(drop=tuple((SCOPE, id_) for id_ in before)))
+    engine.apply("test", WriteBatch(drop=tuple((SCOPE, id_) for id_ in before)))
     assert derived(engine) == {}
     made = rederive(engine, OURS)
     assert derived(engine) == {}, "nothing is written before it is adopted"
-    engine.adopt(REPLAY, made.batch)
+    engine.apply(REPLAY, made.batch)
     assert derived(engine) == before
     assert made.backup and made.backup.exists() and not (house.path / REPLAY).exists()
 
@@ -87,8 +87,8 @@ def test_what_comes_out_is_what_was_there(house: House, llm: Any) -> None:
 def test_it_sees_only_what_was_there_at_the_time(house: House, monkeypatch: Any) -> None:
     engine = house.live()
     before = derived(engine)
-    monkeypatch.setattr(rederiving.Then, "upto", 10**9, raising=False)
-    monkeypatch.setattr(rederiving.Then, "take", _see_all)
+    monkeypatch.setattr(StoreThen, "upto", 10**9, raising=False)
+    monkeypatch.setattr(StoreThen, "advance", _see_all)
     made = rederive(engine, OURS)
     assert made.changes, "one that looks ahead is told from one that does not"
     assert derived(engine) == before
@@ -108,10 +108,10 @@ def test_what_is_a_persons_stays(house: House) -> None:
     edit_block(engine, SCOPE, "human", "She is a baker.")
     engine.remember("Her sister is called Ida.", SCOPE)
     pinned = next(m for m in derived(engine).values() if m.kind == "episode")
-    engine.adopt("test", WriteBatch(memories=(replace(pinned, pinned=True, text="Mine."),)))
+    engine.apply("test", WriteBatch(memories=(replace(pinned, pinned=True, text="Mine."),)))
     with engine.store.snapshot() as snapshot:
         before = {m.id: m for m in snapshot.memories(SCOPE) if not m.made or m.pinned}
-    engine.adopt(REPLAY, rederive(engine).batch)
+    engine.apply(REPLAY, rederive(engine).batch)
     with engine.store.snapshot() as snapshot:
         after = {m.id: m for m in snapshot.memories(SCOPE) if not m.made or m.pinned}
     assert after == before
@@ -126,11 +126,11 @@ def test_an_icebreaker_that_was_used_is_not_used_again(house: House) -> None:
     house.clock.advance(86400)
     head = engine.session_context(SCOPE)
     assert "Bring this up once" in head
-    waiting = {one.id for one in engine.icebreakers.waiting(SCOPE)}
-    engine.adopt(REPLAY, rederive(engine, OURS).batch)
+    waiting = {one.id for one in engine.wiring.icebreakers.waiting(SCOPE)}
+    engine.apply(REPLAY, rederive(engine, OURS).batch)
     used = [m for m in derived(engine).values() if m.facets.get("became") == "used"]
     assert len(used) == 1 and used[0].retired_at
-    assert used[0].id not in {one.id for one in engine.icebreakers.waiting(SCOPE)}
+    assert used[0].id not in {one.id for one in engine.wiring.icebreakers.waiting(SCOPE)}
     assert used[0].id not in waiting
 
 
@@ -148,7 +148,7 @@ def test_with_recorded_answers_and_without_them(house: House, tmp_path: Path) ->
     engine = house.open(other)
     made = rederive(engine, ["episodes"])
     assert {m.kind for m in made.new} == {"episode"} and not made.gone
-    engine.adopt(REPLAY, made.batch)
+    engine.apply(REPLAY, made.batch)
     after = derived(engine)
     assert after.keys() == before.keys()
     assert {m.made.model for m in after.values() if m.kind == "episode" and m.made} == {

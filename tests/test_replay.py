@@ -13,7 +13,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowcat_memory import replay
+from slowcat_memory import transfer
 from slowcat_memory.core.text.normalize import KEEP_CHARS, clean
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError, TranscriptError
@@ -41,12 +41,12 @@ def lines(folder: Path, *rows: Any, name: str = "chat.jsonl") -> Path:
     return written(folder, "".join(json.dumps(row) + "\n" for row in rows), name)
 
 
-def read(path: Path) -> tuple[list[replay.Transcript], list[str]]:
+def read(path: Path) -> tuple[list[transfer.Transcript], list[str]]:
     faults: list[TranscriptError] = []
-    return list(replay.read(path, faults.append)), [fault.message for fault in faults]
+    return list(transfer.read(path, faults.append)), [fault.message for fault in faults]
 
 
-def said(transcript: replay.Transcript) -> list[list[str]]:
+def said(transcript: transfer.Transcript) -> list[list[str]]:
     return [[u.text for u in session.utterances] for session in transcript.sessions]
 
 
@@ -56,8 +56,8 @@ def logged(engine: MemoryEngine, scope: str = "user") -> list[Turn]:
         return list(snapshot.turns(scope))
 
 
-def imported(engine: MemoryEngine, path: Path, **options: Any) -> replay.Imported:
-    return replay.import_file(engine, path, on_error=lambda error: None, **options)
+def imported(engine: MemoryEngine, path: Path, **options: Any) -> transfer.Imported:
+    return transfer.import_file(engine, path, on_error=lambda error: None, **options)
 
 
 # ------------------------------------------------------------------- plain text
@@ -238,15 +238,15 @@ def test_a_folder_and_no_file_are_refused(tmp_path: Path) -> None:
 
 def test_ingest_logs_start_turns_and_end_in_order(engine: MemoryEngine) -> None:
     utterances = [("Anna", "user"), ("", "assistant"), ("", "assistant"), ("Ben", "user")]
-    session = replay.TranscriptSession(
+    session = transfer.TranscriptSession(
         id="s",
         started=MAY,
         utterances=tuple(
-            replay.Utterance(speaker=who, role=role, text=f"text {i}", origin=f"o{i}")  # type: ignore[arg-type]
+            transfer.Utterance(speaker=who, role=role, text=f"text {i}", origin=f"o{i}")  # type: ignore[arg-type]
             for i, (who, role) in enumerate(utterances)
         ),
     )
-    acks = replay.ingest(engine, "duo", session)
+    acks = transfer.ingest(engine, "duo", session)
     acks[-1].wait()
     start, one, two, three, four, end = [ack.event for ack in acks]
     assert isinstance(start, SessionEdge) and start.kind == "start" and start.at == MAY
@@ -257,7 +257,7 @@ def test_ingest_logs_start_turns_and_end_in_order(engine: MemoryEngine) -> None:
     assert [t.reply_to for t in turns] == [0, turns[0].id, turns[0].id, 0]
     assert [t.at - MAY for t in turns] == [timedelta(seconds=10 * i) for i in range(4)]
     assert {t.channel for t in turns} == {"text"}
-    assert replay.ingest(engine, "duo", session) == []
+    assert transfer.ingest(engine, "duo", session) == []
     assert engine.search("text 2", "duo", 1).hits[0].memory.sources == (turns[2].id,)
 
 
@@ -307,9 +307,9 @@ def test_an_interrupted_import_loses_and_doubles_nothing(tmp_path: Path) -> None
     path, config = written(tmp_path, text), memory_config(tmp_path / "memory")
     for stop in (3, 1, 2, 99):
         engine = MemoryEngine(config)
-        seen: list[replay.Step] = []
+        seen: list[transfer.Step] = []
 
-        def progress(step: replay.Step, seen: list = seen, stop: int = stop) -> None:
+        def progress(step: transfer.Step, seen: list = seen, stop: int = stop) -> None:
             seen.append(step)
             if len(seen) == stop:
                 raise KeyboardInterrupt
@@ -381,7 +381,7 @@ def test_scopes_by_conversation_and_a_choice_of_them(engine: MemoryEngine, tmp_p
 def exported(engine: MemoryEngine) -> list[dict[str, Any]]:
     engine.store.flush()
     with engine.store.snapshot() as snapshot:
-        return list(replay.export(snapshot))
+        return list(transfer.export(snapshot))
 
 
 def test_export_and_import_are_inverse(engine: MemoryEngine, tmp_path: Path) -> None:
@@ -394,7 +394,7 @@ def test_export_and_import_are_inverse(engine: MemoryEngine, tmp_path: Path) -> 
     imported(engine, path, scope="anna")
     imported(engine, path, scope="ben")
     engine.remember("allergic to nuts", "anna", pinned=True, at=MAY)
-    engine.pin("anna", f"chunk/{logged(engine, 'anna')[0].id}")
+    engine.mark("anna", f"chunk/{logged(engine, 'anna')[0].id}", pinned=True)
     before = exported(engine)
     assert len(before) == 7 and before[0]["pinned"] and before[3]["note"] == "allergic to nuts"
 
@@ -417,7 +417,7 @@ def test_export_and_import_are_inverse(engine: MemoryEngine, tmp_path: Path) -> 
 @pytest.mark.skipif(not LOCOMO.exists(), reason="the evaluation data is not beside the repository")
 def test_a_whole_locomo_conversation(engine: MemoryEngine) -> None:
     faults: list[TranscriptError] = []
-    done = replay.import_file(
+    done = transfer.import_file(
         engine, LOCOMO, scope="duo", conversations=["locomo-26"], on_error=faults.append
     )
     assert (done.turns, done.sessions, faults) == (419, 19, [])

@@ -141,7 +141,7 @@ def test_after_a_restart_and_with_a_sealed_index(tmp_path: Path, engine: MemoryE
     asked = ask(engine, QUESTION)
     say(engine, LATER[0])
     engine.drain()
-    engine.tidy("anna")
+    engine.upkeep.tidy("anna")
     engine.close()
     reader = opened(tmp_path)
     assert same(replay_turn(reader, asked.id))

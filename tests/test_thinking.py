@@ -64,7 +64,7 @@ def until(holds: Callable[[], bool]) -> None:
 def test_it_thinks_by_itself_once_nobody_speaks(opened: Open) -> None:
     engine = opened(memory={"hot_cache_size": 5}, tiers={"warm": 5, "block_exchanges": 2})
     paused = threading.Event()
-    engine.on_burst_end(paused.set)
+    engine.subscribe(on_pause=paused.set)
     say(engine, 40)
     until(lambda: engine.stats()["tiers"]["hot"]["memories"] < 40)
     assert paused.wait(WAIT_S)
@@ -73,7 +73,7 @@ def test_it_thinks_by_itself_once_nobody_speaks(opened: Open) -> None:
 def test_nothing_is_thought_while_somebody_speaks(opened: Open) -> None:
     engine = opened(memory={"hot_cache_size": 5}, tiers={"warm": 5}, idle={"grace_s": 30.0})
     say(engine, 40)
-    assert engine.gate.opens_in() > 25, "what is said closes the gate"
+    assert engine.idle.gate.opens_in() > 25, "what is said closes the gate"
     with engine.store.snapshot() as snapshot:
         assert snapshot.tasks() == [] and snapshot.runs() == []
 
@@ -82,7 +82,7 @@ def test_it_ends_within_a_second(opened: Open) -> None:
     engine = opened()
     until(lambda: bool(thinking()))
     began = time.monotonic()
-    engine._thinking.stop()
+    engine.idle.stop()
     assert time.monotonic() - began < 1.0
     assert thinking() == []
 
@@ -93,11 +93,11 @@ def test_who_does_not_think_has_no_thread(opened: Open, sections: dict[str, Any]
     engine = opened(**sections)
     assert thinking() == []
     if engine.readonly:
-        with pytest.raises(StoreError, match="only read"):
-            engine.idle_until_done()
+        with pytest.raises(StoreError, match="read-only"):
+            engine.think()
     else:
         say(engine)
-        assert engine.idle_until_done() == 0
+        assert engine.think() == 0
         assert thinking() == [], "it thought while it was told to"
 
 
@@ -107,7 +107,7 @@ def test_without_an_llm_the_log_says_once_how_to_have_one(opened: Open) -> None:
     try:
         engine = opened()
         say(engine, 5)
-        engine.idle_until_done()
+        engine.think()
     finally:
         logger.remove(sink)
     assert len([line for line in lines if "[thinking] url" in line]) == 1
@@ -124,21 +124,21 @@ def test_progress_is_told(opened: Open) -> None:
     engine = opened(idle={"enabled": False, "grace_s": 1.2})
     told: list[Forecast] = []
     say(engine, 3)
-    assert engine.idle_until_done(progress=told.append) == 0
+    assert engine.think(progress=told.append) == 0
     assert told and not told[-1].dead
 
 
 def test_there_is_no_such_job(opened: Open) -> None:
     engine = opened()
     with pytest.raises(KeyError, match="nonsense"):
-        engine.idle_until_done(["nonsense"])
+        engine.think(["nonsense"])
 
 
 def test_a_listener_that_fails_ends_nothing(opened: Open) -> None:
     engine = opened(memory={"hot_cache_size": 5}, tiers={"warm": 5, "block_exchanges": 2})
     heard = threading.Event()
-    engine.on_burst_end(lambda: 1 / 0)
-    stop = engine.on_burst_end(heard.set)
+    engine.subscribe(on_pause=lambda: 1 / 0)
+    stop = engine.subscribe(on_pause=heard.set)
     say(engine, 40)
     assert heard.wait(WAIT_S)
     stop()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from slowcat_memory import replay
+from slowcat_memory import transfer
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, Turn
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
@@ -71,13 +71,13 @@ def test_a_memory_is_found_in_every_tier(opened) -> None:
 
 def exported(engine: MemoryEngine) -> list[dict]:
     with engine.store.snapshot() as snapshot:
-        return list(replay.export(snapshot, "anna"))
+        return list(transfer.export(snapshot, "anna"))
 
 
 def test_export_and_forget_reach_into_blocks(opened) -> None:
     engine = opened()
     talk(engine)
-    engine.age("anna")
+    engine.upkeep.age("anna")
     lines = exported(engine)
     assert len(lines) == 260
     ids = [hit.memory.sources[0] for hit in engine.search("kayak number 41", "anna", 1).hits]
@@ -91,7 +91,7 @@ def test_tidy_ages_too(opened) -> None:
     engine = opened()
     talk(engine)
     told = []
-    engine.tidy("anna", lambda *step: told.append(step))
+    engine.upkeep.tidy("anna", lambda *step: told.append(step))
     assert told[-2:] == [("tiers", 0, 1), ("tiers", 1, 1)]
     assert tiers(engine)["cold"] > 180
 
@@ -100,14 +100,14 @@ def test_every_scope_or_one(opened) -> None:
     engine = opened()
     talk(engine, 100)
     talk(engine, 100, "bob")
-    engine.age("bob")
+    engine.upkeep.age("bob")
     assert tiers(engine)["hot"] >= 100
-    engine.age()
+    engine.upkeep.age()
     assert tiers(engine)["hot"] <= 60
     assert found(engine, 5, "bob") == said(5).text
 
 
 def test_nothing_speaks_against_an_empty_store(opened) -> None:
     engine = opened()
-    assert engine.age().done
+    assert engine.upkeep.age().done
     assert tiers(engine) == {"hot": 0, "warm": 0, "cold": 0}

@@ -19,7 +19,7 @@ from slowcat_memory import replay
 from slowcat_memory.core.memory.chunk import chunk, indexed_text
 from slowcat_memory.providers import DocumentEmbedder, QueryEmbedder
 from slowcat_memory.records import Turn
-from slowcat_memory.replay import Transcript
+from slowcat_memory.transfer import Transcript
 from slowcat_memory.transfer.ingest import moments
 
 Step = tuple[list[Item], list[Question]]
@@ -70,7 +70,7 @@ def of_data(data: Dataset, embedder: DocumentEmbedder) -> list[list[Step]]:
     """
     scored = [q for q in data.questions if q.evidence and q.category != ADVERSARIAL]
     made = []
-    for transcript in replay.read(data.conversations):
+    for transcript in transfer.read(data.conversations):
         pending = [q for q in scored if q.conversation == transcript.conversation]
         if pending:
             made.append(list(_steps(data, transcript, pending, embedder)))

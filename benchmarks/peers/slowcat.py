@@ -47,8 +47,8 @@ class Slowcat:
                 if isinstance(ack.event, Turn):
                     self._origin[ack.id] = ack.event.origin
         given = _Given(self._embedder, {item.text: item.vector for item in items})
-        self._engine.embed(self._scope, embedder=given)
-        self._engine.seal(self._scope)
+        self._engine.upkeep.embed(self._scope, embedder=given)
+        self._engine.upkeep.seal(self._scope)
 
     def add(self, item: Item) -> None:
         """Log a turn and wait until it is on disk; its vector follows by itself."""

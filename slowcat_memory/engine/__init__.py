@@ -1,6 +1,7 @@
-"""Who knows them all? One engine wires the rooms; the doors know nothing else of them."""
+"""The memory engine: what is built, in which order, and the one protocol that the doors use."""
 
 from slowcat_memory.engine.engine import MemoryEngine
+from slowcat_memory.engine.memory import Memory
 from slowcat_memory.engine.wiring import retrieval_options
 
-__all__ = ["MemoryEngine", "retrieval_options"]
+__all__ = ["Memory", "MemoryEngine", "retrieval_options"]

@@ -1,38 +1,68 @@
-"""The memory engine: wires the rooms, and is all that the doors know of them.
+"""The memory engine: a facade over its components, and all of it that the doors know.
 
 The event loop only waits for a recall, at most until its deadline, and never for a write: durable
-writes belong to the store's thread, everything else to the two workers of ``runtime.indexer``.
+writes belong to the store's thread, everything else to the workers of ``runtime.namespaces.indexer``.
+Everything is built before any of the engine's own threads starts.
 """
 
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from typing import Any, Unpack
 
 from slowcat_memory.config import Config
-from slowcat_memory.engine.idle import Thinking
-from slowcat_memory.engine.inspect import Looking
-from slowcat_memory.engine.knowing import Knowing
-from slowcat_memory.engine.log import Saying
-from slowcat_memory.engine.notes import Keeping
-from slowcat_memory.engine.recall import Asking
-from slowcat_memory.engine.search import Searching
+from slowcat_memory.core.commands.grammar import Command
+from slowcat_memory.core.query.follow_up import Said
+from slowcat_memory.core.render.memory_block import Packed
+from slowcat_memory.engine import inspect
+from slowcat_memory.engine.forget import Eraser
+from slowcat_memory.engine.idle import IdleWork, job_parts
+from slowcat_memory.engine.log import EventLog
+from slowcat_memory.engine.memory import MaintenanceTask
+from slowcat_memory.engine.notes import NOTE_IMPORTANCE, CommandMemory, Notes
+from slowcat_memory.engine.recall import RecallArguments, TurnRecall
+from slowcat_memory.engine.search import Graph, Search, SearchFilter, build_search, read_graph
+from slowcat_memory.engine.upkeep import Upkeep
+from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import StoreError
 from slowcat_memory.idle.events import OnMemory
 from slowcat_memory.idle.forecast import Forecast
-from slowcat_memory.idle.scheduler.idle_gate import IdleGate
-from slowcat_memory.providers import LLM, QueryEmbedder
-from slowcat_memory.records import SessionEdge, WriteBatch
+from slowcat_memory.providers import LLM, EmbedderReport, QueryEmbedder
+from slowcat_memory.records import (
+    CommandEntry,
+    Cursor,
+    Event,
+    Forget,
+    Forgotten,
+    Hotword,
+    LedgerEntry,
+    Memory,
+    Session,
+    SessionEdge,
+    Turn,
+    WriteBatch,
+)
+from slowcat_memory.runtime.commands.executor import Commands
+from slowcat_memory.runtime.commands.types import Circumstances, Outcome
 from slowcat_memory.runtime.namespaces.indexer import CLOSE_S
-from slowcat_memory.runtime.recall.query import Query
-from slowcat_memory.store import Store
+from slowcat_memory.runtime.namespaces.vectors import Told
+from slowcat_memory.runtime.recall.prefetch import Prefetch
+from slowcat_memory.runtime.recall.query import Query, Recollection
+from slowcat_memory.store import Ack, OpenReport, Snapshot
 
 _shared: dict[Path, "tuple[MemoryEngine, int]"] = {}
 _shared_lock = threading.Lock()
 
 
-class MemoryEngine(Saying, Keeping, Asking, Searching, Looking, Knowing):
-    """One store, its indexes and its embedder; shareable by many processors of one process."""
+class MemoryEngine:
+    """One store, its indexes and its embedder; shareable by many processors of one process.
+
+    Implements ``engine.memory.Memory``, where the verbs are documented. The other attributes are
+    the components, for tests and benchmarks: no door uses them.
+    """
 
     def __init__(
         self,
@@ -44,115 +74,85 @@ class MemoryEngine(Saying, Keeping, Asking, Searching, Looking, Knowing):
         embedder: QueryEmbedder | None = None,
         llm: LLM | None = None,
     ) -> None:
-        """Open the store, and the embedder if its model is at hand.
+        """Open the store, and the embedder if its model is present.
 
         Takes up to a second, more after an unclean stop: call it from a thread.
 
         Args:
             config: The configuration.
             readonly: Only read, beside a process that writes.
-            on_trouble: Told once when the store cannot save, and why.
-            clock: The time, aware; for tests.
-            embedder: Used for queries and documents, instead of the configured model.
-            llm: Thinks instead of the configured one: a scripted one, or recorded answers.
+            on_trouble: Called once with the reason when the store cannot save.
+            clock: The time, aware.
+            embedder: For queries and documents, instead of the configured model.
+            llm: For idle work, instead of the configured one.
 
         Raises:
             StoreError: The store cannot be opened.
             ConfigError: The time zone does not exist, or a server's URL is malformed.
             EndpointRefusedError: A server is not on this machine, and that is not allowed.
         """
-        super().__init__(config, readonly, on_trouble, clock, embedder)
-        self._thinking = Thinking(
-            self._idle_parts(llm), config.idle, config.thinking, self.metrics, self._indexer.take
+        wiring = self.wiring = EngineWiring(
+            config, readonly=readonly, on_trouble=on_trouble, clock=clock, embedder=embedder
+        )
+        self.config, self.readonly, self.clock = config, readonly, clock
+        self.zone, self.metrics, self.store = wiring.zone, wiring.metrics, wiring.store
+        self.eraser = Eraser(wiring)
+        self.upkeep = Upkeep(wiring, self.eraser)
+        self.notes = Notes(wiring)
+        self.idle = IdleWork(
+            job_parts(wiring, self.upkeep, llm),
+            config.idle,
+            config.thinking,
+            wiring.metrics,
+            wiring.indexer.take,
+        )
+        self.log = EventLog(wiring, self.idle.gate, self._on_session_end)
+        self.turn_recall = TurnRecall(wiring)
+        self._search = Search(wiring)
+        self.command_memory = CommandMemory(wiring, self.notes)
+        self._commands = Commands(
+            self.command_memory,
+            config.commands,
+            config.index.language,
+            partial(self.notes.keep_local, on=True),
         )
         if not readonly:
-            self._close_orphans()
-            self._indexer.later(self.erase_due)
-            self._indexer.later(self.erase_expired)
-            if self._embedding.needs_export:
-                self._indexer.later(self._export)
-            if config.idle.enabled:
-                self._thinking.start()
+            self._start()
 
-    @property
-    def gate(self) -> IdleGate:
-        """When may be thought: told by whoever knows what goes on in a conversation."""
-        return self._thinking.gate
+    def _start(self) -> None:
+        """Begin the work that was left over, and the idle work."""
+        self._end_orphaned_sessions()
+        self.wiring.indexer.later(self.eraser.erase_due)
+        self.wiring.indexer.later(self.eraser.erase_expired)
+        if self.wiring.embedding.needs_export:
+            self.wiring.indexer.later(self.upkeep.export_model)
+        if self.config.idle.enabled:
+            self.idle.start()
 
-    def on_burst_end(self, tell: Callable[[], object]) -> Callable[[], None]:
-        """Have somebody told each time that thinking pauses: nothing is due, or somebody speaks.
+    def _end_orphaned_sessions(self) -> None:
+        """End the sessions that a crash left open, at the time of their last turn."""
+        with self.store.snapshot() as snapshot:
+            orphans = snapshot.unended()
+        for session in orphans:
+            self.store.append(
+                SessionEdge(
+                    session=session.id,
+                    scope=session.scope,
+                    kind="end",
+                    at=session.last,
+                    reason="crash",
+                )
+            )
+        if orphans:
+            self.store.flush(CLOSE_S)  # whatever reads the latest session must see it ended
 
-        Args:
-            tell: Called on the idle thread; returns at once.
+    def _on_session_end(self) -> None:
+        """Erase what is due, unless an idle job does."""
+        if not self.config.idle.enabled:
+            self.wiring.indexer.later(self.eraser.erase_due)
+            self.wiring.indexer.later(self.eraser.erase_expired)
 
-        Returns:
-            Ends that.
-        """
-        return self._thinking.on_burst_end(tell)
-
-    def on_memory(self, tell: OnMemory) -> Callable[[], None]:
-        """Have somebody told of memories that idle work creates, updates or retires.
-
-        Args:
-            tell: Called on the idle thread; returns at once.
-
-        Returns:
-            Ends that.
-        """
-        return self._thinking.listen(tell)
-
-    def idle_until_done(
-        self,
-        jobs: Sequence[str] | None = None,
-        progress: Callable[[Forecast], object] | None = None,
-    ) -> int:
-        """Do all idle work that is due, once nobody speaks. Blocks.
-
-        Args:
-            jobs: Names of the only jobs to do; None for every one.
-            progress: Told twice a second.
-
-        Returns:
-            How many tasks are left.
-
-        Raises:
-            StoreError: The store is only read.
-            KeyError: There is no such job.
-        """
-        if self.readonly:
-            raise StoreError("nothing is thought in a store that is only read")
-        return self._thinking.until_done(jobs, progress)
-
-    def thinking_over(
-        self,
-        store: Store,
-        clock: Callable[[], datetime],
-        sleep: Callable[[float], Awaitable[object]],
-    ) -> Thinking:
-        """Think over another store, by another clock, as this engine would; see ``Thinking.over``.
-
-        Args:
-            store: What jobs read and write.
-            clock: The time there.
-            sleep: Waits there.
-
-        Returns:
-            What thinks when it is told to.
-        """
-        return self._thinking.over(store, clock, sleep)
-
-    def adopt(self, job: str, batch: WriteBatch) -> None:
-        """Write what was derived elsewhere, in one transaction, and take it into the indexes. Blocks.
-
-        Args:
-            job: Who made it.
-            batch: What changes.
-
-        Raises:
-            StoreError: It cannot be saved.
-        """
-        self.store.apply(job, batch).wait(None)
-        self._indexer.take(batch)
+    # ------------------------------------------------------------------- life
 
     @classmethod
     def acquire(
@@ -161,8 +161,8 @@ class MemoryEngine(Saying, Keeping, Asking, Searching, Looking, Knowing):
         """Share the engine of a store among the processors of this process.
 
         Args:
-            config: The configuration; that of the first to come counts.
-            on_trouble: As in the constructor; that of the first to come counts.
+            config: The configuration; only that of the first caller counts.
+            on_trouble: As in the constructor; only that of the first caller counts.
 
         Returns:
             The engine; give it back with ``release``.
@@ -178,65 +178,244 @@ class MemoryEngine(Saying, Keeping, Asking, Searching, Looking, Knowing):
             return engine
 
     def release(self) -> None:
-        """Give a shared engine back; the last one closes it."""
         key = self.config.folder.absolute()
         with _shared_lock:
             engine, users = _shared.get(key, (self, 1))
-            if users > 1:
-                _shared[key] = (engine, users - 1)
-                return
-            _shared.pop(key, None)
+            if engine is self:
+                if users > 1:
+                    _shared[key] = (engine, users - 1)
+                    return
+                _shared.pop(key, None)
         self.close()
 
     def close(self) -> None:
         """Save what waits, and close. Takes a few seconds at most; may be called twice."""
-        self._thinking.stop()
-        self._residence.stop()
-        self._indexer.close()
-        self.store.close()
+        self.idle.stop()
+        self.wiring.close()
 
-    def rest(self) -> None:
-        """Give back what is mapped of files if it is too much, as after a while without recalls."""
-        self._residence.trim()
+    # ------------------------------------------------------------------- turns
 
-    def drain(self) -> None:
-        """Wait until what was said so far is indexed and embedded. Blocks; the store need not be."""
-        self._indexer.drain()
+    @property
+    def embedding(self) -> EmbedderReport:
+        return self.wiring.embedding.report
+
+    @property
+    def opened(self) -> OpenReport:
+        return self.store.opened
+
+    def append(self, event: Event, *, draft: bool = True) -> Ack:
+        return self.log.append(event, draft=draft)
+
+    def append_all(
+        self, events: Sequence[Event], cursor: Cursor | None = None, *, draft: bool = False
+    ) -> list[Ack]:
+        return self.log.append_all(events, cursor, draft=draft)
+
+    async def recall(
+        self,
+        text: str,
+        scope: str,
+        *,
+        prefetch: Prefetch | None = None,
+        **known: Unpack[RecallArguments],
+    ) -> Recollection:
+        query = self.turn_recall.query(text, scope, **known)
+        return await self.wiring.retrieval.recall(query, prefetch)
+
+    def prefetch(self, ask: Callable[[str], Query | None]) -> Prefetch:
+        return self.turn_recall.prefetch(ask)
+
+    def pack(self, found: Recollection, now: datetime | None = None) -> Packed:
+        return self.turn_recall.pack(found, now)
+
+    def note_recall(self, turn: Turn, found: Recollection, packed: Packed) -> None:
+        self.turn_recall.note(turn, found, packed)
+
+    def session_context(self, scope: str, *, local: bool = False) -> str:
+        if self.wiring.namespaces.is_guests(scope):
+            return ""
+        return self.wiring.heads.write(scope, local=local)
 
     def prepare(self, scope: str) -> None:
-        """Load a scope's index, so that its first recall is as fast as the others. Blocks.
-
-        Args:
-            scope: The scope.
-
-        Raises:
-            ConfigError: That is not a scope's name, or it is the guests'.
-        """
-        namespace = self._namespaces.get(scope)
+        wiring = self.wiring
+        namespace = wiring.namespaces.get(scope)
         namespace.wait_vectors()
         namespace.local_only()
-        if self._embedding.query is not None:
-            self._embedding.query("warm up")
-        self._retrieval.run(Query(text="warm up", scope=scope, now=self.clock(), k=1))
+        if wiring.embedding.query is not None:
+            wiring.embedding.query("warm up")
+        wiring.retrieval.run(Query(text="warm up", scope=scope, now=self.clock(), k=1))
         namespace.searcher.warm()
         if not self.readonly:
-            self._indexer.later(self._vectors.draft_missing, scope, self._indexer.closing)
+            wiring.indexer.later(wiring.vectors.draft_missing, scope, wiring.indexer.closing)
             if namespace.seal_due():
-                self._indexer.later(namespace.reseal)
+                wiring.indexer.later(namespace.reseal)
 
-    def _close_orphans(self) -> None:
-        """End the sessions that a crash left open, at their last word."""
-        with self.store.snapshot() as snapshot:
-            orphans = snapshot.unended()
-        for session in orphans:
-            self.store.append(
-                SessionEdge(
-                    session=session.id,
-                    scope=session.scope,
-                    kind="end",
-                    at=session.last,
-                    reason="crash",
-                )
-            )
-        if orphans:
-            self.store.flush(CLOSE_S)  # who looks for the latest session must see it ended
+    def set_activity(self, name: str, busy: bool) -> None:
+        gate = self.idle.gate
+        change = gate.busy if busy else gate.gone if name.endswith("/") else gate.free
+        change(name)
+
+    # ------------------------------------------------------------------- reading
+
+    def snapshot(self) -> AbstractContextManager[Snapshot]:
+        return self.store.snapshot()
+
+    def search(
+        self,
+        text: str,
+        scope: str,
+        k: int = 10,
+        *,
+        also: Sequence[str] = (),
+        local: bool = False,
+        now: datetime | None = None,
+        floor: float = 0.0,
+        exclude: frozenset[str] = frozenset(),
+        dialogue: Sequence[Said] = (),
+        speaker: str = "",
+        since: datetime | None = None,
+        until: datetime | None = None,
+        at: datetime | None = None,
+    ) -> Recollection:
+        query = build_search(
+            text,
+            scope,
+            k,
+            now or at or self.clock(),
+            also=also,
+            local=local,
+            floor=floor,
+            exclude=exclude,
+            dialogue=dialogue,
+        )
+        only = SearchFilter(speaker=speaker, since=since, until=until, at=at)
+        return self._search.search(query, only)
+
+    def hotwords(self, scope: str, n: int = 100) -> list[Hotword]:
+        return self.wiring.namespaces.get(scope).searcher.hotwords(n)
+
+    def stats(self) -> dict[str, Any]:
+        return inspect.stats(self.wiring)
+
+    def latest_session(self, scope: str) -> Session | None:
+        """Return the scope's session that was active last."""
+        with self.snapshot() as snapshot:
+            return inspect.latest_session(snapshot, scope)
+
+    def graph(
+        self,
+        scope: str,
+        *,
+        true: datetime | None = None,
+        known: datetime | None = None,
+        local: bool = True,
+    ) -> Graph:
+        """Return the people and things of a scope, and their relations; see ``read_graph``."""
+        return read_graph(self, scope, true=true, known=known, local=local)
+
+    def why(self, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
+        """Return the ledger row of a user's turn, and its memories that still exist, by id."""
+        with self.snapshot() as snapshot:
+            return inspect.why(snapshot, turn)
+
+    # ------------------------------------------------------------------- changes
+
+    def remember(
+        self,
+        text: str,
+        scope: str,
+        *,
+        speaker: str = "",
+        pinned: bool = False,
+        importance: float = NOTE_IMPORTANCE,
+        at: datetime | None = None,
+        local_only: bool = False,
+    ) -> Memory:
+        return self.notes.remember(
+            text,
+            scope,
+            speaker=speaker,
+            pinned=pinned,
+            importance=importance,
+            at=at,
+            local_only=local_only,
+        )
+
+    def mark(
+        self,
+        scope: str,
+        memory_id: str,
+        *,
+        pinned: bool | None = None,
+        local_only: bool | None = None,
+        dropped: bool = False,
+    ) -> Memory | None:
+        changed = None
+        if pinned is not None:
+            changed = self.notes.pin(scope, memory_id, pinned)
+        if local_only is not None:
+            changed = self.notes.keep_local(scope, memory_id, local_only)
+        if dropped:
+            changed = next(iter(self.wiring.icebreakers.drop(scope, [memory_id])), None)
+        return changed
+
+    def push_icebreaker(
+        self,
+        scope: str,
+        text: str,
+        *,
+        priority: float = 0.5,
+        expires: datetime | None = None,
+        quiet: bool = True,
+    ) -> Memory | None:
+        return self.wiring.icebreakers.push(
+            scope, text, priority=priority, expires=expires, quiet=quiet
+        )
+
+    def carry_out(self, command: Command, where: Circumstances) -> Outcome:
+        return self._commands.carry_out(command, where)
+
+    def undo(self, entry: CommandEntry) -> CommandEntry | None:
+        return self.wiring.undo_log.undo(entry)
+
+    def forget(self, what: Forget | Sequence[Forget], *, dry_run: bool = False) -> Forgotten:
+        orders = [what] if isinstance(what, Forget) else what
+        return self.eraser.preview(*orders) if dry_run else self.eraser.forget(*orders)
+
+    def apply(self, job: str, batch: WriteBatch) -> None:
+        self.store.apply(job, batch).wait(None)
+        self.wiring.indexer.take(batch)
+
+    # ------------------------------------------------------------------- upkeep
+
+    def maintain(
+        self, task: MaintenanceTask, scope: str = "", *, progress: Told | None = None
+    ) -> Any:
+        return self.upkeep.run(task, scope, progress)
+
+    def think(
+        self,
+        jobs: Sequence[str] | None = None,
+        progress: Callable[[Forecast], object] | None = None,
+    ) -> int:
+        if self.readonly:
+            raise StoreError("no idle work is done in a store that is open read-only")
+        return self.idle.until_done(jobs, progress)
+
+    def subscribe(
+        self,
+        *,
+        on_memory: OnMemory | None = None,
+        on_pause: Callable[[], object] | None = None,
+    ) -> Callable[[], None]:
+        return self.idle.subscribe(on_memory, on_pause)
+
+    def drain(self) -> None:
+        """Wait until what was appended is indexed and embedded, on disk or not."""
+        self.wiring.indexer.drain()
+
+    def flush(self, timeout_s: float | None = None, *, indexed: bool = False) -> bool:
+        durable = self.store.flush(timeout_s)
+        if indexed:
+            self.wiring.indexer.drain()
+        return durable

@@ -1,107 +1,105 @@
-"""Forgetting: for good, in every file and cache; at once, or when what is hidden falls due."""
+"""Erases for good: on request, when a hidden memory falls due, and when a retention period ends."""
 
-from collections.abc import Iterator
-from datetime import timedelta
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
 from itertools import chain, takewhile
 
 from msgspec.structs import replace
 
+from slowcat_memory.config import Config
 from slowcat_memory.core.retention import retention
-from slowcat_memory.engine.wiring import Parts
+from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.records import Forget, Forgotten
-from slowcat_memory.runtime.conversation.audience import expired
+from slowcat_memory.runtime.conversation.audience import expired, guest_scope
+from slowcat_memory.store import Snapshot
 
 
-class Forgetting(Parts):
-    """Erases."""
+class Eraser:
+    """Deletes turns, what was derived from them, index entries and cached queries. Blocks."""
 
-    def forget(self, what: Forget) -> Forgotten:
-        """Delete for good: turns, what was derived from them, index entries, caches. Blocks.
+    def __init__(self, wiring: EngineWiring) -> None:
+        self._wiring = wiring
 
-        Args:
-            what: Which.
+    def forget(self, *orders: Forget) -> Forgotten:
+        """Delete what the orders select, with one reload of each index and one rewrite of the file.
 
         Returns:
-            What is gone.
+            What is gone. Recall no longer finds it before its bytes are erased.
         """
-        self._indexer.release()
-        gone = self.store.forget(what, erase=False)  # which may take long: out of the ears first
-        scopes = {scope for scope, _ in gone.memories}
-        self._forget_queries()
-        for scope in scopes:
-            self._namespaces.forget(scope, (id_ for s, id_ in gone.memories if s == scope))
-            self._indexer.reload(scope)
-        return replace(gone, erased=self.store.erase())
+        if not orders:
+            return Forgotten(erased=True)
+        self._wiring.indexer.release()
+        gone = _union([self._wiring.store.forget(order, erase=False) for order in orders])
+        self._drop_queries()
+        for scope in {scope for scope, _ in gone.memories}:
+            self._wiring.namespaces.forget(scope, (id_ for s, id_ in gone.memories if s == scope))
+            self._wiring.indexer.reload(scope)
+        return replace(gone, erased=self._wiring.store.erase())
 
-    def forget_queries(self) -> None:
-        """Drop what recalls leave in caches, once those that run are done. Does not wait."""
-        self._indexer.talk.submit(self._forget_queries)
+    def preview(self, *orders: Forget) -> Forgotten:
+        """Return what ``forget`` would delete of what is on disk; changes nothing."""
+        return _union([self._wiring.store.covered(order) for order in orders])
 
-    def _forget_queries(self) -> None:
-        """Drop the vectors of queries, and their words."""
-        self._embedding.forget()
-        self._tokenizer.forget()
-        for namespace in self._namespaces:
+    def drop_queries(self) -> None:
+        """Clear queries from the caches once the running recalls are done. Does not wait."""
+        self._wiring.indexer.talk.submit(self._drop_queries)
+
+    def _drop_queries(self) -> None:
+        self._wiring.embedding.forget()
+        self._wiring.tokenizer.forget()
+        for namespace in self._wiring.namespaces:
             namespace.searcher.forget_query()
 
-    def erase_guests(self) -> Forgotten:
-        """Erase what guests said longer ago than it is kept. Blocks; cheap when there is nothing.
-
-        Returns:
-            What is gone.
-        """
-        what = self._guests_expired()
-        return self.forget(what) if what else Forgotten(erased=True)
-
-    def expired(self) -> bool:
-        """Tell whether anything is older than it may become.
-
-        Returns:
-            Whether ``erase_expired`` would erase any.
-        """
-        return self._guests_expired() is not None or bool(next(self._turns_expired(), None))
-
-    def erase_expired(self) -> tuple[int, ...]:
-        """Erase that. Blocks; cheap when there is nothing.
-
-        Returns:
-            Log ids of the turns that are gone.
-        """
-        gone = self.erase_guests().turns
-        for what in list(self._turns_expired()):
-            gone += self.forget(what).turns
-        return gone
-
-    def _guests_expired(self) -> Forget | None:
-        what = expired(self.config.people, self.clock())
-        with self.store.snapshot() as snapshot:
-            oldest = next(snapshot.turns(self._guest), None) if self._guest else None
-        return what if oldest and what.until and oldest.at < what.until else None
-
-    def _turns_expired(self) -> Iterator[Forget]:
-        """Say what of known people has been kept for long enough, scope by scope."""
-        now, options = self.clock(), self.config.retention
-        if not options.raw_days:
-            return
-        before = now - timedelta(days=options.raw_days)
-        with self.store.snapshot() as snapshot:
-            for scope in snapshot.scopes():
-                old = takewhile(lambda turn: turn.at < before, snapshot.turns(scope))
-                if first := next(old, None):
-                    turns = chain((first,), old)
-                    ids = tuple(retention.due(turns, snapshot.memories(scope), now, options))
-                    if ids:
-                        yield Forget(scope=scope, turns=ids)
-
     def erase_due(self) -> int:
-        """Erase what voice commands have hidden and can no longer undo. Blocks.
-
-        Runs by itself when the store is opened, and in idle time or else when a session ends.
+        """Erase what voice commands hid and can no longer be undone, all in one pass.
 
         Returns:
             How many commands were finished.
         """
-        with self.undo_log.due() as due:
-            for what in chain.from_iterable(due.values()):
-                self.forget(what)
-        return len(due)
+        return self._wiring.undo_log.erase_due(lambda orders: self.forget(*orders))
+
+    def erase_expired(self) -> tuple[int, ...]:
+        """Erase what guests and known people said longer ago than it is kept. Cheap if nothing is.
+
+        Returns:
+            Log ids of the turns that are gone.
+        """
+        with self._wiring.store.snapshot() as snapshot:
+            orders = list(expired_orders(snapshot, self._wiring.config, self._wiring.clock()))
+        return self.forget(*orders).turns
+
+    def has_expired(self) -> bool:
+        """Return whether ``erase_expired`` would erase anything."""
+        with self._wiring.store.snapshot() as snapshot:
+            return has_expired(snapshot, self._wiring.config, self._wiring.clock())
+
+
+def _union(gone: Sequence[Forgotten]) -> Forgotten:
+    return Forgotten(
+        turns=tuple(dict.fromkeys(id_ for one in gone for id_ in one.turns)),
+        memories=tuple(dict.fromkeys(at for one in gone for at in one.memories)),
+    )
+
+
+def has_expired(snapshot: Snapshot, config: Config, now: datetime) -> bool:
+    """Return whether anything is older than the configuration allows it to become."""
+    return next(expired_orders(snapshot, config, now), None) is not None
+
+
+def expired_orders(snapshot: Snapshot, config: Config, now: datetime) -> Iterator[Forget]:
+    """Yield what is older than the configuration allows: guests' words, then scope by scope."""
+    guest = guest_scope(config.people)
+    order = expired(config.people, now)
+    oldest = next(snapshot.turns(guest), None) if guest else None
+    if order and oldest and order.until and oldest.at < order.until:
+        yield order
+    if not config.retention.raw_days:
+        return
+    before = now - timedelta(days=config.retention.raw_days)
+    for scope in snapshot.scopes():
+        old = takewhile(lambda turn: turn.at < before, snapshot.turns(scope))
+        if first := next(old, None):
+            turns = chain((first,), old)
+            memories = snapshot.memories(scope)
+            if ids := tuple(retention.due(turns, memories, now, config.retention)):
+                yield Forget(scope=scope, turns=ids)

@@ -1,6 +1,6 @@
-"""Idle thinking, wired: the jobs, the LLM, the gate, and the thread on which it all runs.
+"""Idle work, wired: the jobs, the LLM, the gate, and the thread on which it runs.
 
-Without an LLM, only what needs none is done: upkeep.
+Without an LLM, only the jobs that need none are done: upkeep.
 """
 
 import asyncio
@@ -9,34 +9,41 @@ from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from loguru import logger
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from slowcat_memory.idle.context import Contexts, JobDeps
+from slowcat_memory.engine.upkeep import Upkeep
+from slowcat_memory.engine.wiring import EngineWiring
+from slowcat_memory.idle.context import Contexts, Parts
 from slowcat_memory.idle.events import MemoryEvent, OnMemory
 from slowcat_memory.idle.forecast import Forecast, forecast
 from slowcat_memory.idle.job import Job
+from slowcat_memory.idle.jobs.summaries.shared import SUMMING_UP
 from slowcat_memory.idle.registry import BUILT_IN, UPKEEP, find_jobs
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.idle.scheduler.thread import IdleThread
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.providers import ThinkingOptions, open_llm
+from slowcat_memory.providers import LLM, ThinkingOptions, open_llm
 from slowcat_memory.records import WriteBatch
 from slowcat_memory.store import Store
 
-TELL_S = 0.5  # between two words about progress
-STEPS = ("done", "retry", "dead", "interrupted")  # as the loop counts them
+if TYPE_CHECKING:
+    from slowcat_memory.engine.engine import MemoryEngine
+
+PROGRESS_S = 0.5  # between two calls of a progress callback
+OUTCOMES = ("done", "retry", "dead", "interrupted")  # the loop's counters of finished steps
 
 
-class Thinking:
-    """What an engine thinks while nobody speaks.
+class IdleWork:
+    """Runs idle jobs while nobody speaks.
 
     Attributes:
-        gate: When: told by whoever knows what goes on in a conversation.
-        jobs: What may be done.
+        gate: Open while nobody speaks and idle work may run.
+        jobs: The jobs that may be done.
     """
 
     def __init__(
@@ -45,7 +52,7 @@ class Thinking:
         options: IdleOptions,
         llm: ThinkingOptions,
         metrics: Metrics,
-        take: Callable[[WriteBatch], None],
+        index: Callable[[WriteBatch], None],
         jobs: Sequence[Job] = BUILT_IN,
         *,
         seconds: Callable[[], float] = time.monotonic,
@@ -54,75 +61,66 @@ class Thinking:
         """Wire it; ``start`` starts it.
 
         Args:
-            parts: What jobs work with; the LLM and the jobs' options come in here.
-            options: When, and how much.
+            parts: What jobs work with; its LLM and the jobs' options are set here.
+            options: When idle work may run, and how much.
             llm: Which LLM, unless the parts bring one.
             metrics: Counts ``idle_…``.
-            take: Takes what was written into the indexes; called on the idle thread.
-            jobs: What may be done, beside what installed packages add.
-            seconds: The gate's clock, which never goes back; for tests.
-            sleep: Waits, on the idle thread; for tests.
+            index: Takes what was written into the indexes; called on the idle thread.
+            jobs: The jobs, besides those that installed packages add.
+            seconds: The gate's monotonic clock.
+            sleep: Waits, on the idle thread.
         """
         self._sleep = sleep
         self._parts, self._options, self._llm = parts, options, llm
-        self._metrics, self._take, self.jobs = metrics, take, find_jobs(jobs).jobs
-        self.gate = IdleGate(options, seconds)
-        self._listeners: list[OnMemory] = []
-        self._ends: list[Callable[[], object]] = []
+        self._metrics, self._index, self.jobs = metrics, index, find_jobs(jobs).jobs
+        self.gate = IdleGate(options.gate, seconds)
+        self._on_memory: list[OnMemory] = []
+        self._on_pause: list[Callable[[], object]] = []
         self._contexts: Contexts | None = None
         self._thread: IdleThread | None = None
-        self._rested_at = 0  # steps that had been done when it last had nothing to do
+        self._steps_at_pause = 0
 
     def start(self) -> None:
-        """Begin to think whenever the gate is open. Without an LLM, the log says so.
+        """Begin to work whenever the gate is open. Without an LLM, the log says so.
 
         Raises:
             ConfigError: The URL of the LLM's server is malformed.
             EndpointRefusedError: It is not on this machine, and that is not allowed.
         """
-        self._thread = self._hosted()
+        self._thread = self._make_thread()
         self._thread.start()
 
     def stop(self) -> None:
-        """End the running step, and think no more. Takes a second at most."""
+        """Interrupt the running step and end the thread. Takes a second at most."""
         if self._thread is not None:
             self._thread.stop()
         if self._contexts is not None:
             self._contexts.close()
 
-    def listen(self, listener: OnMemory) -> Callable[[], None]:
-        """Have somebody told of memories that come, change, or go.
+    def subscribe(
+        self, on_memory: OnMemory | None = None, on_pause: Callable[[], object] | None = None
+    ) -> Callable[[], None]:
+        """Call back on the idle thread; see ``Memory.subscribe``."""
+        if on_memory is not None:
+            self._on_memory.append(on_memory)
+        if on_pause is not None:
+            self._on_pause.append(on_pause)
 
-        Args:
-            listener: Told on the idle thread; what it raises is counted, and no more.
+        def unsubscribe() -> None:
+            if on_memory in self._on_memory:
+                self._on_memory.remove(on_memory)
+            if on_pause in self._on_pause:
+                self._on_pause.remove(on_pause)
 
-        Returns:
-            Ends that.
-        """
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener) if listener in self._listeners else None
-
-    def on_burst_end(self, tell: Callable[[], object]) -> Callable[[], None]:
-        """Have somebody told each time that thinking has paused: nothing is due, or somebody speaks.
-
-        Args:
-            tell: Called on the idle thread; returns at once.
-
-        Returns:
-            Ends that.
-        """
-        self._ends.append(tell)
-        return lambda: self._ends.remove(tell) if tell in self._ends else None
+        return unsubscribe
 
     def over(
         self,
         store: Store,
         clock: Callable[[], datetime],
         sleep: Callable[[float], Awaitable[object]],
-    ) -> "Thinking":
-        """Wire the same thinking over another store and another clock, without upkeep.
-
-        Nobody speaks there, so nothing holds it, and no budget is kept.
+    ) -> "IdleWork":
+        """Wire the same work over another store and clock, without upkeep, gate hours or budget.
 
         Args:
             store: What jobs read and write.
@@ -130,12 +128,12 @@ class Thinking:
             sleep: Waits there.
 
         Returns:
-            What is told when to think by ``until_done`` alone.
+            Works only when ``until_done`` is called.
         """
         parts = replace(self._parts, store=store, clock=clock)
         options = replace(self._options, grace_s=0.0, from_hour=0, to_hour=0, on_battery=True)
         jobs = [job for job in self.jobs if job not in UPKEEP]
-        return Thinking(
+        return IdleWork(
             parts,
             replace(options, tokens_per_hour=0),
             self._llm,
@@ -154,8 +152,8 @@ class Thinking:
         """Do all that is due. Blocks; ends early when interrupted from the keyboard.
 
         Args:
-            jobs: Names of the only ones to do; None for every one.
-            progress: Told twice a second.
+            jobs: Names of the only jobs to do; None for every one.
+            progress: Called twice a second.
             patience_s: As in ``IdleLoop.run_until_done``.
 
         Returns:
@@ -167,22 +165,22 @@ class Thinking:
         if jobs is not None and (unknown := set(jobs) - {job.name for job in self.jobs}):
             raise KeyError(f"there is no idle job {', '.join(sorted(unknown))}")
         if self._thread is not None:
-            return self._watch(self._thread.drain(jobs, patience_s), jobs, progress)
-        thread = self._hosted(jobs)  # it does what is due before it is told to drain
+            return self._wait(self._thread.drain(jobs, patience_s), jobs, progress)
+        thread = self._make_thread(jobs)  # it does what is due before it is told to drain
         thread.start()
         try:
-            return self._watch(thread.drain(jobs, patience_s), jobs, progress)
+            return self._wait(thread.drain(jobs, patience_s), jobs, progress)
         finally:
             thread.stop()
 
     # ------------------------------------------------------------------- inside
 
-    def _hosted(self, jobs: Sequence[str] | None = None) -> IdleThread:
+    def _make_thread(self, jobs: Sequence[str] | None = None) -> IdleThread:
         wanted = [job for job in self.jobs if jobs is None or job.name in jobs]
         opened = None if self._parts.llm else open_llm(self._llm)
         parts = replace(self._parts, llm=self._parts.llm or opened)
 
-        def make() -> IdleLoop:
+        def make_loop() -> IdleLoop:
             self._contexts = Contexts(parts)
             loop = IdleLoop(
                 parts.store,
@@ -193,35 +191,35 @@ class Thinking:
                 options=self._options,
                 clock=parts.clock,
                 metrics=self._metrics,
-                on_applied=self._take,
-                sleep=self._rest,
+                on_applied=self._index,
+                sleep=self._pause,
             )
-            loop.listen(self._tell)
+            loop.listen(self._notify)
             return loop
 
-        return IdleThread(make, opened.close) if opened else IdleThread(make)
+        return IdleThread(make_loop, opened.close) if opened else IdleThread(make_loop)
 
-    def _tell(self, event: MemoryEvent) -> None:
-        for listener in tuple(self._listeners):
+    def _notify(self, event: MemoryEvent) -> None:
+        for listener in tuple(self._on_memory):
             listener(event)
 
-    async def _rest(self, seconds: float) -> None:
-        """Wait; before that, tell that a burst has ended, if there was one."""
-        done = self._steps()
-        if done != self._rested_at:
-            self._rested_at = done
-            for tell in tuple(self._ends):
+    async def _pause(self, seconds: float) -> None:
+        """Wait; before that, notify if any step ran since the last pause."""
+        steps = self._count_steps()
+        if steps != self._steps_at_pause:
+            self._steps_at_pause = steps
+            for listener in tuple(self._on_pause):
                 try:
-                    tell()
+                    listener()
                 except Exception as error:  # somebody else's code
                     logger.warning(f"A listener to idle work failed: {type(error).__name__}")
         await self._sleep(seconds)
 
-    def _steps(self) -> int:
+    def _count_steps(self) -> int:
         counts = self._metrics.counts()
-        return sum(counts.get(f"idle_{name}", 0) for name in STEPS)
+        return sum(counts.get(f"idle_{name}", 0) for name in OUTCOMES)
 
-    def _watch(
+    def _wait(
         self,
         future: "Future[int]",
         jobs: Sequence[str] | None,
@@ -230,7 +228,7 @@ class Thinking:
         try:
             while True:
                 try:
-                    return future.result(TELL_S)
+                    return future.result(PROGRESS_S)
                 except NotYet:
                     if future.done():
                         raise
@@ -240,3 +238,34 @@ class Thinking:
                     progress(now)
         finally:
             future.cancel()
+
+
+def job_parts(wiring: EngineWiring, upkeep: Upkeep, llm: LLM | None) -> Parts:
+    """Return what idle jobs work with."""
+    config = wiring.config
+    return Parts(
+        store=wiring.store,
+        upkeep=upkeep,
+        clock=wiring.clock,
+        zone=wiring.zone,
+        scopes=upkeep.thinkable_scopes,
+        llm=llm,
+        embed=wiring.vectors.encode,
+        space=lambda: wiring.embedding.space.key,
+        token_space=lambda: wiring.embedding.token_key,
+        # A job's section has its name, except that summary jobs share one.
+        options=asdict(config) | dict.fromkeys(SUMMING_UP, config.summaries),
+    )
+
+
+def idle_work_over(
+    engine: "MemoryEngine",
+    store: Store,
+    clock: Callable[[], datetime],
+    sleep: Callable[[float], Awaitable[object]],
+) -> IdleWork:
+    """Wire an engine's idle work over another store; see ``IdleWork.over``.
+
+    Needs an engine in the same process.
+    """
+    return engine.idle.over(store, clock, sleep)

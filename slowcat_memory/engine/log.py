@@ -1,80 +1,56 @@
-"""What is said enters the log, and becomes findable. Neither blocks the event loop."""
+"""Appends turns and session edges to the log and makes turns findable, without blocking the loop."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from slowcat_memory.engine.idle import Thinking
-from slowcat_memory.engine.upkeep import Upkeep
+from slowcat_memory.engine.wiring import EngineWiring
+from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.records import Cursor, Event, SessionEdge
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.store import Ack
 
-SAYING = "engine/said"  # to the gate
+ACTIVITY = "engine/append"  # the name under which an append closes the idle gate
 
 
-class Saying(Upkeep):
-    """Takes what is said."""
+class EventLog:
+    """Appends events; each append also closes the idle gate for its grace period."""
 
-    _thinking: Thinking
+    def __init__(
+        self, wiring: EngineWiring, gate: IdleGate, on_session_end: Callable[[], object]
+    ) -> None:
+        self._wiring, self._gate, self._on_session_end = wiring, gate, on_session_end
 
     def append(self, event: Event, *, draft: bool = True) -> Ack:
-        """Log an event, and make a turn findable. Neither blocks nor waits.
-
-        Args:
-            event: An unnumbered turn or session edge.
-            draft: Whether to embed it soon; False when bulk embedding follows.
-
-        Returns:
-            Resolves once the event is durable; carries its number.
-
-        Raises:
-            StoreFullError: So much waits to be saved that nothing more is taken.
-            ConfigError: Its scope is not a scope's name.
-        """
-        if event.scope not in self._namespaces:
+        """Log an event and make a turn findable; see ``Memory.append``."""
+        if event.scope not in self._wiring.namespaces:
             check_scope(event.scope)
-        self._spoken()
-        ack = self.store.append(event, quiet=True)
-        self._indexer.add((ack,), draft=draft)
-        self._soon()
+        self._close_gate()
+        ack = self._wiring.store.append(event, quiet=True)
+        self._wiring.indexer.add((ack,), draft=draft)
+        self._wake_soon()
         if isinstance(event, SessionEdge) and event.kind == "end":
-            self._session_ended()
+            self._on_session_end()
         return ack
 
     def append_all(
         self, events: Sequence[Event], cursor: Cursor | None = None, *, draft: bool = False
     ) -> list[Ack]:
-        """Log events in one transaction.
-
-        Args:
-            events: Unnumbered, in order.
-            cursor: Moved in the same transaction.
-            draft: As in ``append``.
-
-        Returns:
-            An ack for each event.
-        """
+        """Log events in one transaction; see ``Memory.append_all``."""
         for event in events:
             check_scope(event.scope)
-        self._spoken()
-        acks = self.store.append_all(events, cursor)
-        self._indexer.add(acks, draft=draft)
-        self._soon()
+        self._close_gate()
+        acks = self._wiring.store.append_all(events, cursor)
+        self._wiring.indexer.add(acks, draft=draft)
+        self._wake_soon()
         return acks
 
-    def _spoken(self) -> None:
-        """Stop thinking: somebody is there. The gate opens again after its grace."""
-        self._thinking.gate.busy(SAYING)
-        self._thinking.gate.free(SAYING)
+    def _close_gate(self) -> None:
+        """Interrupt idle work; the gate opens again after its grace period."""
+        self._gate.busy(ACTIVITY)
+        self._gate.free(ACTIVITY)
 
-    def _session_ended(self) -> None:
-        """Erase what is due, where no idle job sees to it."""
-        if not self.config.idle.enabled:
-            self._indexer.later(self.erase_due)
-            self._indexer.later(self.erase_expired)
-
-    def _soon(self) -> None:
-        """Wake the writer and the indexer: on an event loop, once the caller has gone on.
+    def _wake_soon(self) -> None:
+        """Wake the writer and the indexer; on an event loop, after the caller has returned to it.
 
         Waking two threads costs 0.1 ms, which a frame need not wait for. It also lets a turn's own
         recall, asked before the loop runs on, go ahead of the turn (see ``Indexer.release``).
@@ -85,5 +61,5 @@ class Saying(Upkeep):
             self._wake()
 
     def _wake(self) -> None:
-        self.store.wake_writer()
-        self._indexer.release()
+        self._wiring.store.ring()
+        self._wiring.indexer.release()

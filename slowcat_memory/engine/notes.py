@@ -1,56 +1,38 @@
-"""Keeping what people ask to keep: notes, and what is true of any memory by a person's will."""
+"""What people write and mark: notes, pins, local-only memories, and blocks edited by hand."""
 
 import hashlib
+import re
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from slowcat_memory.core.blocks.block import PROFILE, block, current, history, revised
 from slowcat_memory.core.memory.chunk import chunk_id, turn_of
+from slowcat_memory.core.memory.kinds import BLOCK
 from slowcat_memory.core.text.normalize import clean
-from slowcat_memory.engine.wiring import Parts
+from slowcat_memory.engine.inspect import why
+from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.records import Memory, WriteBatch
+from slowcat_memory.idle.jobs.reflection.blocks import LABELS, task_of
+from slowcat_memory.records import LedgerEntry, Memory, WriteBatch
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.store import Snapshot
 
-NOTED = 0.8  # importance of what a person asked to keep
+if TYPE_CHECKING:
+    from slowcat_memory.engine import memory
+
+NOTE_IMPORTANCE = 0.8  # of what a person asked to keep; 0.5 is ordinary
+EDIT = "edit"
+MOST_CHARS = 4000
+_LABEL = re.compile(r"[a-z][a-z0-9_]{0,40}")
 
 
-class Keeping(Parts):
-    """Keeps statements, and changes what is kept."""
+class Notes:
+    """Keeps statements and changes the marks of memories. Blocks until they are durable."""
 
-    def remember(
-        self,
-        text: str,
-        scope: str,
-        *,
-        speaker: str = "",
-        pinned: bool = False,
-        importance: float = NOTED,
-        at: datetime | None = None,
-        local_only: bool = False,
-    ) -> Memory:
-        """Keep a statement that nobody said in a conversation.
-
-        Args:
-            text: The statement.
-            scope: Its namespace.
-            speaker: Whom it is about.
-            pinned: Whether it always counts.
-            importance: 0 to 1.
-            at: Since when it holds; None for now.
-            local_only: Whether it must never go before an LLM on another machine.
-
-        Returns:
-            The memory, durable.
-
-        Raises:
-            ValueError: The statement is empty.
-            ConfigError: That is not a scope's name, or it is the guests'.
-        """
-        note = self.note(text, scope, speaker=speaker, at=at)
-        kept_here = local_only or note.local_only
-        return self._put(replace(note, pinned=pinned, importance=importance, local_only=kept_here))
+    def __init__(self, wiring: EngineWiring) -> None:
+        self._wiring = wiring
 
     def note(
         self,
@@ -61,100 +43,159 @@ class Keeping(Parts):
         sources: tuple[int, ...] = (),
         at: datetime | None = None,
     ) -> Memory:
-        """Make a note without keeping it yet.
-
-        Args:
-            text: The statement.
-            scope: Its namespace.
-            speaker: Whom it is about.
-            sources: Log ids of the turns that it comes from.
-            at: Since when it holds; None for now.
-
-        Returns:
-            The memory, as it may be kept.
+        """Build a note without storing it.
 
         Raises:
             ValueError: The statement is empty.
-            ConfigError: That is not a scope's name.
+            ConfigError: The scope is not a valid name.
         """
         kept, _ = clean(text)
         if not kept:
             raise ValueError("there is nothing to remember")
         digest = hashlib.blake2b(f"{scope}\0{kept}".encode(), digest_size=8).hexdigest()
-        now, id_ = self.clock(), f"note/{digest}"
-        with self.store.snapshot() as snapshot:
+        now, id_ = self._wiring.clock(), f"note/{digest}"
+        with self._wiring.store.snapshot() as snapshot:
             before = snapshot.memory(check_scope(scope), id_)
         return Memory(
             id=id_,
             kind="note",
             scope=scope,
-            speaker=speaker or self.config.memory.user_name,
+            speaker=speaker or self._wiring.config.memory.user_name,
             text=kept,
             valid_from=at or now,
             recorded_at=now,
             sources=sources,
-            importance=NOTED,
+            importance=NOTE_IMPORTANCE,
             local_only=bool(before and before.local_only),
         )
 
-    def pin(self, scope: str, memory_id: str, pinned: bool = True) -> Memory | None:
-        """Make a memory always count, or no longer.
+    def remember(
+        self,
+        text: str,
+        scope: str,
+        *,
+        speaker: str = "",
+        pinned: bool = False,
+        importance: float = NOTE_IMPORTANCE,
+        at: datetime | None = None,
+        local_only: bool = False,
+    ) -> Memory:
+        """Keep a statement that was not said in a conversation; see ``Memory.remember``."""
+        note = self.note(text, scope, speaker=speaker, at=at)
+        local_only = local_only or note.local_only
+        return self.put(replace(note, pinned=pinned, importance=importance, local_only=local_only))
 
-        Args:
-            scope: Its namespace.
-            memory_id: Its id.
-            pinned: Which.
+    def put(self, memory: Memory) -> Memory:
+        """Store a memory and index it.
 
-        Returns:
-            The changed memory, or None when there is no such memory.
+        Raises:
+            ConfigError: Its scope is that of guests.
         """
-        with self.store.snapshot() as snapshot:
+        if self._wiring.namespaces.is_guests(memory.scope):
+            raise ConfigError(
+                f"{memory.scope!r} is the guests' scope, of which nothing is remembered",
+                hint="Say whose memory it is, or name them in the speakers of your agent",
+            )
+        self._wiring.store.apply("person", WriteBatch(memories=(memory,))).wait(None)
+        self._wiring.indexer.put(memory)
+        return memory
+
+    def pin(self, scope: str, memory_id: str, pinned: bool) -> Memory | None:
+        """Pin or unpin a memory; None when there is no such memory."""
+        with self._wiring.store.snapshot() as snapshot:
             memory = snapshot.read(scope, memory_id)
-        return self._put(replace(memory, pinned=pinned)) if memory else None
+        return self.put(replace(memory, pinned=pinned)) if memory else None
 
-    def keep_local(self, scope: str, memory_id: str, on: bool = True) -> Memory | None:
-        """Keep a memory, and what was made of it, from every LLM on another machine, or no longer.
+    def keep_local(self, scope: str, memory_id: str, on: bool) -> Memory | None:
+        """Make a memory and what was derived from it local-only, or no longer so.
 
-        Args:
-            scope: Its namespace.
-            memory_id: Its id.
-            on: Which.
-
-        Returns:
-            The changed memory, or None when there is no such memory.
+        What was derived from other local-only turns as well stays local-only.
         """
-        with self.store.snapshot() as snapshot:
+        with self._wiring.store.snapshot() as snapshot:
             memory = snapshot.read(scope, memory_id)
             if memory is None:
                 return None
-            made = _made_of(snapshot, scope, turn_of(memory_id)) if turn_of(memory_id) else []
-            made = [
-                one for one in made if one.local_only != on and (on or _free(one, snapshot, memory))
-            ]
-        kept = self._put(replace(memory, local_only=on))
-        if made:
-            batch = WriteBatch(memories=tuple(replace(one, local_only=on) for one in made))
-            self.store.apply("person", batch).wait(None)
-            self._indexer.take(batch)
+            turn = turn_of(memory_id)
+            derived = tuple(
+                replace(one, local_only=on)
+                for one in (_derived_from(snapshot, scope, turn) if turn else ())
+                if one.local_only != on and (on or _has_no_other_reason(one, snapshot, memory))
+            )
+        kept = self.put(replace(memory, local_only=on))
+        if derived:
+            batch = WriteBatch(memories=derived)
+            self._wiring.store.apply("person", batch).wait(None)
+            self._wiring.indexer.take(batch)
         return kept
 
-    def _put(self, memory: Memory) -> Memory:
-        if self._namespaces.is_guests(memory.scope):
-            raise ConfigError(
-                f"{self._guest!r} is the guests' scope, of which nothing is remembered",
-                hint="Say whose memory it is, or name them in the speakers of your agent",
-            )
-        self.store.apply("person", WriteBatch(memories=(memory,))).wait(None)
-        self._indexer.put(memory)
-        return memory
+
+class CommandMemory:
+    """What voice commands use; implements ``runtime.commands.types.Remembers``."""
+
+    def __init__(self, wiring: EngineWiring, notes: Notes) -> None:
+        self.store, self.hiding = wiring.store, wiring.undo_log
+        self.zone, self.clock = wiring.zone, wiring.clock
+        self.note = notes.note
+
+    def why(self, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
+        with self.store.snapshot() as snapshot:
+            return why(snapshot, turn)
 
 
-def _made_of(snapshot: Snapshot, scope: str, turn: int) -> list[Memory]:
-    """Read what jobs made of a turn."""
+def _derived_from(snapshot: Snapshot, scope: str, turn: int) -> list[Memory]:
     return [one for one in snapshot.memories(scope) if one.made and turn in one.sources]
 
 
-def _free(one: Memory, snapshot: Snapshot, but: Memory) -> bool:
-    """Tell whether no other turn keeps on this machine what was made of it."""
+def _has_no_other_reason(one: Memory, snapshot: Snapshot, but: Memory) -> bool:
+    """Return whether no other source turn of a derived memory is local-only."""
     chunks = (snapshot.memory(one.scope, chunk_id(turn)) for turn in one.sources)
     return not any(chunk and chunk.local_only and chunk.id != but.id for chunk in chunks)
+
+
+# ------------------------------------------------------------------- blocks
+
+
+def edit_block(engine: "memory.Memory", scope: str, label: str, text: str) -> Memory | None:
+    """Write a block as a person wants it; no job writes over it from then on.
+
+    Blocks until it is durable. A new label makes a block of one's own; an empty text removes it.
+
+    Returns:
+        The block; None when it was removed.
+
+    Raises:
+        ValueError: The label is malformed, or the text too long.
+        StoreError: It cannot be saved.
+    """
+    if not _LABEL.fullmatch(label):
+        raise ValueError(f"{label!r} is no label: small letters, digits and _")
+    if len(text) > MOST_CHARS:
+        raise ValueError(f"a block holds {MOST_CHARS} characters at most")
+    with engine.snapshot() as snapshot:
+        versions = history(snapshot.memories(check_scope(scope), f"{BLOCK}/"), label)
+    user = engine.config.memory.user_name
+    new = block(label, text.strip(), scope=scope, speaker=user, now=engine.clock())
+    if label == PROFILE and (before := current(versions, label)):
+        new = replace(new, facets=before.facets)
+    changed = revised(versions, new, owner="user", limit=MOST_CHARS)
+    engine.apply(EDIT, WriteBatch(memories=changed))
+    return next((one for one in changed if not one.retired_at), current(changed, label))
+
+
+def release_block(engine: "memory.Memory", scope: str, label: str) -> None:
+    """Let jobs write a block again. Blocks until it is durable.
+
+    Raises:
+        ValueError: There is no such block.
+        StoreError: It cannot be saved.
+    """
+    with engine.snapshot() as snapshot:
+        versions = history(snapshot.memories(check_scope(scope), f"{BLOCK}/"), label)
+    there = current(versions, label)
+    if there is None:
+        raise ValueError(f"there is no block {label}")
+    released = replace(there, facets={**there.facets, "owner": "agent"})
+    wanted = label in LABELS and engine.config.blocks.enabled and engine.config.blocks.room(label)
+    # Releasing is not an event that the job's plan sees, so its task is put here.
+    tasks = (task_of(scope, label, engine.clock()),) if wanted else ()
+    engine.apply(EDIT, WriteBatch(memories=(released,), tasks=tasks))

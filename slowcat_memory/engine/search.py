@@ -1,191 +1,192 @@
-"""Searching without a deadline: what was said, by whom, when, and what was believed at a moment."""
+"""Search without a deadline: by words, speaker and time, as of a moment, and over the graph. Blocks."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import chain
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from slowcat_memory.core.memory.validity import believed
-from slowcat_memory.core.query.understand import DialogueTurn
-from slowcat_memory.engine.wiring import Parts, retrieval_options
-from slowcat_memory.index import Searcher
-from slowcat_memory.records import Hit, Hotword, Memory, Turn
+from msgspec import Struct
+from msgspec.structs import replace
+
+from slowcat_memory.core.graph.portrait import Names, Portrait, portrait
+from slowcat_memory.core.graph.relations import Relation, as_of, believed
+from slowcat_memory.core.memory.belief import believed as held_at
+from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.memory.kinds import ENTITY, RELATION
+from slowcat_memory.core.query.follow_up import Said
+from slowcat_memory.engine.wiring import EngineWiring, retrieval_options
+from slowcat_memory.records import Memory, Turn
 from slowcat_memory.runtime.recall import scan
 from slowcat_memory.runtime.recall.query import Query, Recollection
-from slowcat_memory.runtime.recall.service import Retrieval
-from slowcat_memory.runtime.recall.time_travel import AsOf
+from slowcat_memory.runtime.recall.time_travel import store_before
 from slowcat_memory.store import Snapshot, Store
 
-FILTERED = 100  # hits of which those are kept that were said at the right time, or by the right one
+if TYPE_CHECKING:
+    from slowcat_memory.engine import memory
+    from slowcat_memory.engine.engine import MemoryEngine
+
+FILTERED = 100  # hits to look through for those of the right time or speaker
 
 
-class Searching(Parts):
-    """Searches for who can wait. Everything here blocks."""
+class SearchFilter(Struct, frozen=True, kw_only=True):
+    """Which memories a search may return; the default is all that hold now.
 
-    def search(
-        self,
-        text: str,
-        scope: str,
-        k: int = 10,
-        *,
-        also: Sequence[str] = (),
-        local: bool = False,
-        now: datetime | None = None,
-        floor: float = 0.0,
-        exclude: frozenset[str] = frozenset(),
-        dialogue: Sequence[DialogueTurn] = (),
-    ) -> Recollection:
-        """Recall without a deadline and, if not told otherwise, without a threshold. Blocks.
+    Attributes:
+        speaker: Whose words, by name or part of a name; "" for anybody's.
+        since: Said at or after this moment.
+        until: Said before this moment.
+        at: As of this moment: recorded by then, and neither retired nor over.
+    """
 
-        Args:
-            text: What is asked.
-            scope: The namespace.
-            k: How many hits.
-            also: Other namespaces that are read beside it.
-            local: Whether the hits stay on this machine: else what is local-only is left out.
-            now: The time of the question; None for now.
-            floor: Least probability of the likeliest of the best hits; below it, only pinned ones.
-            exclude: Ids of memories not to return.
-            dialogue: The turns before, oldest first.
+    speaker: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+    at: datetime | None = None
 
-        Returns:
-            The hits, best first.
-        """
-        return self._retrieval.search(
-            Query(
-                text=text,
-                scope=scope,
-                now=now or self.clock(),
-                k=k,
-                floor=floor,
-                keep_share=0.0,
-                exclude=exclude,
-                dialogue=tuple(dialogue),
-                also=tuple(also),
-                local=local,
+    @property
+    def is_empty(self) -> bool:
+        """Whether it lets everything pass."""
+        return not (self.speaker or self.since or self.until or self.at)
+
+    def matches(self, memory: Memory) -> bool:
+        """Return whether a memory may be returned."""
+        within = scan.within(self.speaker, self.since, self.until)
+        return within(memory) and (self.at is None or held_at(memory, self.at))
+
+    def unindexed(self, snapshot: Snapshot, scope: str) -> Iterable[Memory]:
+        """Yield what the index no longer holds: the memories retired since ``at``."""
+        return () if self.at is None else scan.retired(snapshot, scope, self.at)
+
+    def said(self, snapshot: Snapshot, scope: str) -> Iterable[Memory]:
+        """Yield everything said in the time that the filter allows."""
+        return scan.said_between(snapshot, scope, self.since, self.until or self.at)
+
+
+class Search:
+    """Searches for callers that can wait."""
+
+    def __init__(self, wiring: EngineWiring) -> None:
+        self._wiring = wiring
+
+    def search(self, query: Query, only: SearchFilter) -> Recollection:
+        """Search; where the index has too few hits of the filter, read all that was said."""
+        if only.is_empty:
+            return self._wiring.retrieval.search(query)
+        found = self._wiring.retrieval.search(replace(query, k=max(query.k, FILTERED)))
+        hits = [hit for hit in found.hits if only.matches(hit.memory)]
+        with self._wiring.store.snapshot() as snapshot:
+            said = only.said(snapshot, query.scope) if len(hits) < query.k else ()
+            read = (
+                memory
+                for memory in chain(only.unindexed(snapshot, query.scope), said)
+                if (query.local or not memory.local_only)
+                and memory.id not in query.exclude
+                and only.matches(memory)
             )
-        )
+            more = scan.scan(read, found.words, self._wiring.tokenizer, query.k)
+        return replace(found, hits=scan.merged(hits, more, query.k))
 
-    def search_within(
-        self,
-        text: str,
-        scope: str,
-        k: int = 10,
-        *,
-        speaker: str = "",
-        since: datetime | None = None,
-        until: datetime | None = None,
-        exclude: frozenset[str] = frozenset(),
-        local: bool = False,
-    ) -> list[Hit]:
-        """Search what one speaker said, or what was said in a time. Blocks.
 
-        Args:
-            text: What is asked.
-            scope: The namespace.
-            k: How many hits.
-            speaker: Whose words, or a part of the name; "" for anybody's.
-            since: Said at or after; None for any time.
-            until: Said before; None for any time.
-            exclude: Ids of memories not to return.
-            local: As in ``search``.
+def build_search(
+    text: str,
+    scope: str,
+    k: int,
+    now: datetime,
+    *,
+    also: Sequence[str],
+    local: bool,
+    floor: float,
+    exclude: frozenset[str],
+    dialogue: Sequence[Said],
+) -> Query:
+    """Return the query of a search, which has no threshold but ``floor``."""
+    return Query(
+        text=text,
+        scope=scope,
+        now=now,
+        k=k,
+        floor=floor,
+        exclude=exclude,
+        dialogue=tuple(dialogue),
+        also=tuple(also),
+        local=local,
+    )
 
-        Returns:
-            The hits, best first.
-        """
-        wanted = scan.within(speaker, since, until)
 
-        def said(snapshot: Snapshot) -> Iterator[Memory]:
-            every = scan.said_between(snapshot, scope, since, until)
-            return (memory for memory in every if memory.id not in exclude)
+def recall_before(engine: "MemoryEngine", turn: Turn, query: Query) -> Recollection:
+    """Recall from what was there before a turn, with today's options and no deadline.
 
-        return self._search_all(text, scope, k, None, wanted, said, exclude=exclude, local=local)
+    The index is built anew in memory, which takes a second and 60 MB for 10,000 turns; so this
+    needs an engine in the same process.
+    """
+    wiring = engine.wiring
+    store = cast(Store, store_before(wiring.store, turn))  # has what a namespace reads
+    options = retrieval_options(wiring.config)
+    return wiring.retrieval_of(options, wiring.namespaces_of(store), store).answer(query)
 
-    def as_of(
-        self, text: str, scope: str, at: datetime, k: int = 10, *, local: bool = False
-    ) -> list[Hit]:
-        """Search what was believed at a moment, retired memories included. Blocks.
 
-        Args:
-            text: What is asked.
-            scope: The namespace.
-            at: The moment, aware.
-            k: How many hits.
-            local: As in ``search``.
+# ------------------------------------------------------------------- the graph
 
-        Returns:
-            What had been recorded by then, and was neither retired nor over; best first.
-        """
 
-        def then(snapshot: Snapshot) -> Iterator[Memory]:
-            return scan.said_between(snapshot, scope, None, at)
+class Graph:
+    """The people and things that a namespace knows, and their relations.
 
-        def retired(snapshot: Snapshot) -> Iterator[Memory]:
-            return scan.retired(snapshot, scope, at)
+    Attributes:
+        names: Entities by name, and names by id.
+        relations: Earliest first.
+    """
 
-        return self._search_all(
-            text, scope, k, at, lambda m: believed(m, at), then, retired, local=local
-        )
+    def __init__(self, names: Names, relations: Sequence[Relation], now: datetime) -> None:
+        self.names, self.relations, self._now = names, list(relations), now
 
-    def _search_all(
-        self,
-        text: str,
-        scope: str,
-        k: int,
-        now: datetime | None,
-        keep: scan.Keep,
-        said: Callable[[Snapshot], Iterator[Memory]],
-        unindexed: Callable[[Snapshot], Iterator[Memory]] = lambda _: iter(()),
-        exclude: frozenset[str] = frozenset(),
-        local: bool = False,
-    ) -> list[Hit]:
-        """Search the index and what it lacks; where too few of its hits are wanted, all that was said."""
-        found = self.search(text, scope, max(k, FILTERED), now=now, exclude=exclude, local=local)
-        hits = [hit for hit in found.hits if keep(hit.memory)]
-        with self.store.snapshot() as snapshot:
-            others = chain(unindexed(snapshot), said(snapshot) if len(hits) < k else ())
-            allowed = (memory for memory in others if local or not memory.local_only)
-            read = scan.scan(filter(keep, allowed), found.words, self._tokenizer, k)
-        return scan.merged(hits, read, k)
+    def portraits(self, name: str = "") -> list[Portrait]:
+        """Return what is known of the entities of a name, "" for all; the best known first."""
+        known = [one for one in self.relations if one.subject in self.names]
+        known = [one for one in known if one.object in self.names]
+        wanted = self.names.find(name) if name else list(self.names)
+        made = [portrait(one, known, self.names, self._now) for one in wanted]
+        return sorted(made, key=lambda one: (-len(one.holds) - len(one.others), one.name))
 
-    def hotwords(self, scope: str, n: int = 100) -> list[Hotword]:
-        """List the names of a scope, and the words that are frequent there and rare elsewhere.
 
-        Args:
-            scope: The scope.
-            n: How many at most.
+def read_graph(
+    engine: "memory.Memory",
+    scope: str,
+    *,
+    true: datetime | None = None,
+    known: datetime | None = None,
+    local: bool = True,
+) -> Graph:
+    """Read the graph of a namespace.
 
-        Returns:
-            For a recogniser, the most telling first.
+    Args:
+        engine: The memory.
+        scope: The namespace.
+        true: Only relations that held at this moment; None for past ones as well.
+        known: As believed at this moment; None for now.
+        local: Whether it stays on this machine; otherwise local-only entities are left out.
 
-        Raises:
-            ConfigError: That is not a scope's name.
-        """
-        return self._namespaces.get(scope).searcher.hotwords(n)
+    Returns:
+        The graph, without relations of turns that were taken out of recall.
+    """
+    with engine.snapshot() as snapshot:
+        entities = snapshot.memories(scope, f"{ENTITY}/")
+        names = Names(one for one in entities if local or not one.local_only)
+        every = [Relation.of(one) for one in snapshot.memories(scope, f"{RELATION}/")]
+        every = list(_without_hidden_turns(snapshot, scope, every, local))
+    found = believed(every, known) if true is None else as_of(every, true, known)
+    in_order = sorted(found, key=lambda one: (one.valid_from, one.recorded_at, one.id))
+    return Graph(names, in_order, engine.clock())
 
-    def retrieval_before(self, turn: Turn) -> Retrieval:
-        """Recall from what was there before a turn.
 
-        Its index is made anew, in memory: a second and 60 MB for 10,000 turns.
-
-        Args:
-            turn: A numbered turn.
-
-        Returns:
-            What asks the memory as it was; use its ``run``.
-        """
-        store = cast(Store, AsOf(self.store, turn))  # as far as a namespace looks
-        return self._retrieval_from(
-            self._namespaces_of(store), store, retrieval_options(self.config)
-        )
-
-    def searcher(self, scope: str) -> Searcher:
-        """Return a scope's index, for who measures it. Blocks while it is loaded.
-
-        Args:
-            scope: The scope.
-
-        Returns:
-            The index in use now.
-        """
-        return self._namespaces.get(scope).searcher
+def _without_hidden_turns(
+    snapshot: Snapshot, scope: str, relations: Sequence[Relation], local: bool
+) -> Iterator[Relation]:
+    """Leave out relations with a source turn that is retired, or local-only when that counts."""
+    turns = {turn for one in relations for turn in one.sources}
+    chunks = ((turn, snapshot.memory(scope, chunk_id(turn))) for turn in turns)
+    hidden = {
+        turn
+        for turn, one in chunks
+        if one is not None and (one.retired_at is not None or (one.local_only and not local))
+    }
+    return (one for one in relations if hidden.isdisjoint(one.sources))

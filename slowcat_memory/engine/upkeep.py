@@ -1,77 +1,87 @@
-"""Slow work that nobody waits for: exact vectors, sealed indexes, tiers. Everything here blocks."""
+"""Slow work that nobody waits for: exact vectors, sealed indexes, tiers, and the file. Blocks."""
 
-from collections.abc import Sequence
+from functools import partial
 from itertools import islice
+from typing import Any
 
-from msgspec.structs import asdict
-
-from slowcat_memory.engine.forget import Forgetting
-from slowcat_memory.idle.context import Parts as IdleParts
-from slowcat_memory.idle.jobs.summaries.job import SHARED_SECTION
-from slowcat_memory.providers import LLM, DocumentEmbedder
+from slowcat_memory.engine.forget import Eraser
+from slowcat_memory.engine.memory import MaintenanceTask
+from slowcat_memory.engine.wiring import EngineWiring
+from slowcat_memory.providers import DocumentEmbedder
 from slowcat_memory.records import Aged, Manifest
 from slowcat_memory.runtime.namespaces.namespace import Namespace
-from slowcat_memory.runtime.namespaces.registry import check_scope
+from slowcat_memory.runtime.namespaces.registry import check_scope, index_root
 from slowcat_memory.runtime.namespaces.vectors import Stop, Told
 
 
-class Upkeep(Forgetting):
-    """Makes and moves what can be made and moved again."""
+class Upkeep:
+    """Rebuilds and moves what is derived; implements ``idle.job.Upkeep`` for the idle jobs."""
 
-    def _idle_parts(self, llm: LLM | None = None) -> JobDeps:
-        """Gather what idle jobs work with."""
-        return JobDeps(
-            store=self.store,
-            upkeep=self,
-            clock=self.clock,
-            zone=self.zone,
-            scopes=self._thinkable,
-            llm=llm,
-            embed=self._vectors.encode,
-            space=lambda: self._embedding.space.key,
-            token_space=lambda: self._embedding.token_key,
-            # A job's section has its name, but that of those that sum up.
-            options=asdict(self.config) | dict.fromkeys(SHARED_SECTION, self.config.summaries),
-        )
+    def __init__(self, wiring: EngineWiring, eraser: Eraser) -> None:
+        self._wiring = wiring
+        self.erase_due = eraser.erase_due
+        self.erase_expired = eraser.erase_expired
+        self.expired = eraser.has_expired
+        self._drop_queries = eraser.drop_queries
 
-    def _thinkable(self) -> list[str]:
-        """List the scopes of which anything may be thought: never the guests'."""
-        with self.store.snapshot() as snapshot:
-            return [scope for scope in snapshot.scopes() if not self._namespaces.is_guests(scope)]
+    def run(self, task: MaintenanceTask, scope: str, progress: Told | None) -> Any:
+        """Do one maintenance task; see ``Memory.maintain``."""
+        store = self._wiring.store
+        match task:
+            case "tidy":
+                return self.tidy(scope, progress)
+            case "embed":
+                return self.embed(scope, progress)
+            case "seal":
+                return self.seal(scope)
+            case "shrink":
+                return store.shrink()
+            case "check":
+                return store.health(partial(index_root, store.path))
+            case "repair":
+                return store.mend()
+            case "backup":
+                return store.backup()
+            case "erase":
+                return self.erase_due(), self.erase_expired()
+            case "drop queries":
+                return self._drop_queries()
 
-    def _export(self) -> None:
-        """Make the model ready, then go over from words alone to words and vectors."""
-        if not self._embedding.needs_export:
-            return  # asked for twice: at the start, and by ``tidy``
-        self._embedding.export()
-        for namespace in self._namespaces:
-            self._indexer.reload(namespace.scope)
-            self._vectors.draft_missing(namespace.scope, self._indexer.closing)
+    def thinkable_scopes(self) -> list[str]:
+        """Return the scopes that idle jobs may work on: all but the guests'."""
+        with self._wiring.store.snapshot() as snapshot:
+            return [s for s in snapshot.scopes() if not self._wiring.namespaces.is_guests(s)]
+
+    def export_model(self) -> None:
+        """Export the model if that is still due, then go from words alone to words and vectors."""
+        wiring = self._wiring
+        if not wiring.embedding.needs_export:
+            return  # requested twice: at the start, and by ``tidy``
+        wiring.embedding.export()
+        for namespace in wiring.namespaces:
+            wiring.indexer.reload(namespace.scope)
+            wiring.vectors.draft_missing(namespace.scope, wiring.indexer.closing)
 
     def age(self, scope: str | None = None, stop: Stop = lambda: False) -> Aged:
-        """Move what was said long ago into blocks that take less room. Blocks.
-
-        Nothing that can be found or read changes by it.
+        """Move old turns into blocks that take less room; nothing found or read changes by it.
 
         Args:
             scope: The scope; None for every one.
             stop: Asked between two short transactions; True ends it.
 
-        Returns:
-            What moved.
-
         Raises:
-            StoreError: The disk is full; what moved until then stays moved.
-            ConfigError: That is not a scope's name.
+            StoreError: The disk is full; what was moved until then stays moved.
+            ConfigError: The scope is not a valid name.
         """
+        wiring, config = self._wiring, self._wiring.config
         if scope is None:
-            with self.store.snapshot() as snapshot:
+            with wiring.store.snapshot() as snapshot:
                 scopes = snapshot.scopes()
         else:
             scopes = [check_scope(scope)]
-        hot, options = self.config.memory.hot_cache_size, self.config.tiers
+        hot, options = config.memory.hot_cache_size, config.tiers
         moved = [
-            self.store.age(name, hot=hot, options=options, now=self.clock(), stop=stop)
+            wiring.store.age(name, hot=hot, options=options, now=wiring.clock(), stop=stop)
             for name in scopes
         ]
         return Aged(
@@ -81,26 +91,26 @@ class Upkeep(Forgetting):
         )
 
     def tidy(self, scope: str, progress: Told | None = None) -> None:
-        """Embed what has no exact vector yet, rebuild the sealed index, age. Blocks, for minutes.
+        """Embed what has no exact vector yet, rebuild the sealed index, age. Takes minutes.
 
         Args:
             scope: The scope.
-            progress: Told what is being done, how much is done, and of how much.
+            progress: Called with the name of the step, how much is done, and of how much.
 
         Raises:
             ProviderError: The document embedder failed; what it finished is kept.
         """
-        if self._embedding.needs_export:
-            self._indexer.back.submit(self._export).result()
-        told = progress or _tell_nobody
-        self.embed(scope, told)
-        told("index", 0, 1)
+        if self._wiring.embedding.needs_export:
+            self._wiring.indexer.back.submit(self.export_model).result()
+        report = progress or _ignore_progress
+        self.embed(scope, report)
+        report("index", 0, 1)
         self.seal(scope)
-        told("index", 1, 1)
-        told("tiers", 0, 1)
+        report("index", 1, 1)
+        report("tiers", 0, 1)
         self.age(scope)
-        self.store.shrink()
-        told("tiers", 1, 1)
+        self._wiring.store.shrink()
+        report("tiers", 1, 1)
 
     def embed(
         self,
@@ -110,88 +120,64 @@ class Upkeep(Forgetting):
         *,
         stop: Stop | None = None,
     ) -> None:
-        """Embed exactly what has no exact vector yet; nothing without a model, nothing of guests.
-
-        Blocks, for minutes.
+        """Make the exact vectors that are missing. Does nothing without a model, or for guests.
 
         Args:
             scope: The scope.
             progress: As in ``tidy``.
-            embedder: Of the configured model, and its owner closes it; None opens one for this
-                call, which costs seconds.
+            embedder: Of the configured model, closed by the caller; None opens one for this call,
+                which costs seconds.
             stop: Asked between two slices, which are small then; True ends it.
 
         Raises:
             ProviderError: The document embedder failed; what it finished is kept.
         """
-        if self._namespaces.is_guests(scope):
+        if self._wiring.namespaces.is_guests(scope):
             return
-        self._indexer.catch_up()  # an index passes over vectors of what it does not hold yet
-        self.store.flush(None)
-        self._vectors.embed(scope, progress or _tell_nobody, embedder, stop)
+        self._wiring.indexer.catch_up()  # an index skips vectors of memories that it lacks
+        self._wiring.store.flush(None)
+        self._wiring.vectors.embed(scope, progress or _ignore_progress, embedder, stop)
 
     def embed_due(self, scope: str) -> bool:
-        """Tell whether memories wait for exact vectors, or for those of the model in use. Blocks.
-
-        Args:
-            scope: The scope.
-
-        Returns:
-            Whether ``embed`` would make any.
-        """
-        return not self._namespaces.is_guests(scope) and self._vectors.due(scope)
-
-    def describe(self, scope: str, memory_ids: Sequence[str]) -> None:
-        """Take into the index what was stored about memories: contexts, keys, vectors of both. Blocks.
-
-        Args:
-            scope: The scope.
-            memory_ids: Their ids; those that are not there are passed over.
-        """
-        self._indexer.put_description(scope, memory_ids)
+        """Return whether ``embed`` would make any vector."""
+        return not self._wiring.namespaces.is_guests(scope) and self._wiring.vectors.due(scope)
 
     def seal(self, scope: str) -> None:
-        """Rebuild a scope's sealed index from the log and the vectors there are. Blocks, for seconds.
-
-        Args:
-            scope: The scope.
+        """Rebuild a scope's sealed index from the log and its vectors. Takes seconds.
 
         Raises:
-            IndexDamagedError: The build failed; the present index goes on.
+            IndexDamagedError: The build failed; the present index stays in use.
         """
-        if not self._namespaces.is_guests(scope):
-            self._namespaces.get(scope).reseal()
+        if not self._wiring.namespaces.is_guests(scope):
+            self._wiring.namespaces.get(scope).reseal()
 
     def seal_due(self, scope: str) -> bool:
-        """Tell whether a scope's sealed index is worth rebuilding. Milliseconds; loads nothing.
+        """Return whether rebuilding the sealed index is worth it. Milliseconds; loads nothing.
 
-        Args:
-            scope: The scope.
-
-        Returns:
-            True when much was said since, it is damaged, or it lacks vectors that there are.
+        It is when much was said since, it is damaged, or it lacks vectors that exist.
         """
-        if self._namespaces.is_guests(scope):
+        namespaces = self._wiring.namespaces
+        if namespaces.is_guests(scope):
             return False
-        with self.store.snapshot() as snapshot:
+        with self._wiring.store.snapshot() as snapshot:
             manifest = snapshot.manifest(scope)
-            if scope in self._namespaces:
-                namespace = self._namespaces.get(scope)
+            if scope in namespaces:
+                namespace = namespaces.get(scope)
                 return namespace.seal_due() or _lacks_vectors(namespace, manifest)
             sealed = manifest.documents if manifest else 0
             said = snapshot.turns(scope, after=manifest.upto if manifest else 0)
-            options = self.config.index
+            options = self._wiring.config.index
             tail = sum(1 for _ in islice(said, options.seal_most + 1))
             return options.seal_due(sealed, tail)
 
 
 def _lacks_vectors(namespace: Namespace, manifest: Manifest | None) -> bool:
-    """Tell whether an index was built with another model, and all vectors of this one are there."""
+    """Return whether an index was built with another model while all vectors of this one exist."""
     if manifest is None or manifest.embedder == namespace.space.key:
         return False
     searcher = namespace.searcher
     return bool(len(searcher.dense)) and not searcher.missing_vectors()
 
 
-def _tell_nobody(what: str, done: int, total: int) -> None:
-    """Stand for a progress that nobody watches."""
+def _ignore_progress(step: str, done: int, total: int) -> None:
+    pass

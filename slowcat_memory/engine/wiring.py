@@ -1,14 +1,14 @@
-"""The rooms put together: what every verb of the engine works with."""
+"""What an engine is built of, and in which order."""
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 
 from slowcat_memory.config import Config, time_zone, tokenizer
 from slowcat_memory.errors import StoreError
 from slowcat_memory.index.files import arrays
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.providers import EmbedderReport, QueryEmbedder
-from slowcat_memory.runtime.commands.undo_log import UndoLog
+from slowcat_memory.providers import QueryEmbedder
+from slowcat_memory.runtime.commands.undo_log import Hiding
 from slowcat_memory.runtime.conversation.audience import guest_scope
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer
@@ -22,23 +22,28 @@ from slowcat_memory.runtime.session.icebreakers import Icebreakers
 from slowcat_memory.store import Store
 
 
-class Parts:
-    """One store, its indexes and its embedder, wired. The themes of the engine build on it."""
+class EngineWiring:
+    """One store, its indexes and its embedder, wired together.
+
+    Nothing runs yet when this is built, but the store's writer and the embedder's own threads.
+    Everything here is internal to the engine; tests and benchmarks may look inside.
+    """
 
     def __init__(
         self,
         config: Config,
-        readonly: bool,
-        on_trouble: Callable[[StoreError], None] | None,
-        clock: Callable[[], datetime],
-        embedder: QueryEmbedder | None,
+        *,
+        readonly: bool = False,
+        on_trouble: Callable[[StoreError], None] | None = None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        embedder: QueryEmbedder | None = None,
     ) -> None:
-        """Open the store, and the embedder if its model is at hand; see ``MemoryEngine``."""
+        """Open the store, and the embedder if its model is present; see ``MemoryEngine``."""
         self.config, self.readonly, self.clock = config, readonly, clock
         self.metrics = Metrics()
         self.zone = time_zone(config)
-        self._guest = guest_scope(config.people)
-        self._embedding = Embedding(
+        self.guest_scope = guest_scope(config.people)
+        self.embedding = Embedding(
             config.embedding, config.memory.embedding_cache_size, clock, self.metrics, embedder
         )
         self.store = Store.open(
@@ -48,82 +53,62 @@ class Parts:
             on_trouble=on_trouble,
             metrics=self.metrics,
         )
-        self._tokenizer = tokenizer(config)
-        self._namespaces = self._namespaces_of(self.store)
-        self._vectors = DocumentVectors(self._embedding, self._namespaces, self.store)
-        self._indexer = Indexer(self._namespaces, self._vectors, self.metrics)
-        self._residence = Residence(
+        self.tokenizer = tokenizer(config)
+        self.namespaces = self.namespaces_of(self.store)
+        self.vectors = DocumentVectors(self.embedding, self.namespaces, self.store)
+        self.indexer = Indexer(self.namespaces, self.vectors, self.metrics)
+        self.page_cache = Residence(
             config.memory.mapped_mb,
             config.memory.mapped_after_s,
-            (arrays.release_pages, self.store.release),
-            self._indexer.later,
+            (mapped.release, self.store.release),
+            self.indexer.later,
         )
-        self._retrieval = self.retrieval(retrieval_options(config))
+        self.retrieval = self.retrieval_of(retrieval_options(config))
         user = config.memory.user_name
         self.icebreakers = Icebreakers(self.store, self.zone, clock, config.icebreakers, user)
-        self._heads = Heads(
-            self.store,
-            self.icebreakers,
-            self.zone,
-            clock,
-            config.head,
-            user,
-            config.memory.language,
-        )
-        self.hiding = Hiding(self.store, self._indexer.put, clock)
+        self.heads = Heads(self.store, self.icebreakers, self.zone, clock, config.head, user)
+        self.undo_log = Hiding(self.store, self.indexer.put, clock)
 
-    def _namespaces_of(self, store: Store) -> Namespaces:
+    def namespaces_of(self, store: Store) -> Namespaces:
+        """Build the indexes of a store, loaded when first used."""
         return Namespaces(
             store,
-            self._tokenizer,
+            self.tokenizer,
             self.config.index,
             self.config.memory.hot_cache_size,
-            lambda: self._embedding.space,
+            lambda: self.embedding.space,
             self.config.memory.time_zone,
-            self._guest,
+            self.guest_scope,
         )
 
-    @property
-    def embedding(self) -> EmbedderReport:
-        """Which embedding model is in use, and from where."""
-        return self._embedding.report
-
-    def retrieval(self, options: RetrievalOptions) -> Retrieval:
-        """Recall in another way over the same memory, for who compares ways.
-
-        Args:
-            options: How to recall.
-
-        Returns:
-            What asks this engine's namespaces so.
-        """
-        return self._retrieval_from(self._namespaces, self.store, options)
-
-    def _retrieval_from(
-        self, namespaces: Namespaces, store: Store, options: RetrievalOptions
+    def retrieval_of(
+        self,
+        options: RetrievalOptions,
+        namespaces: Namespaces | None = None,
+        store: Store | None = None,
     ) -> Retrieval:
+        """Build a retrieval with other options, or over other indexes of another store."""
         return Retrieval(
-            namespaces,
-            self._embedding,
-            self._indexer,
-            store,
+            self.namespaces if namespaces is None else namespaces,
+            self.embedding,
+            self.indexer,
+            self.store if store is None else store,
             self.metrics,
-            self._residence,
+            self.page_cache,
             self.zone,
             self._tokenizer,
             options,
         )
 
+    def close(self) -> None:
+        """Save what waits, and close. Takes a few seconds at most; may be called twice."""
+        self.page_cache.stop()
+        self.indexer.close()
+        self.store.close()
+
 
 def retrieval_options(config: Config) -> RetrievalOptions:
-    """Gather what a configuration says about recall.
-
-    Args:
-        config: The configuration.
-
-    Returns:
-        The options.
-    """
+    """Return what a configuration says about recall."""
     return RetrievalOptions(
         recall=config.recall,
         prefetch=config.prefetch,

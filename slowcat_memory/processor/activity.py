@@ -43,8 +43,6 @@ from pipecat.pipeline.worker import PipelineWorker
 from pipecat.processors.aggregators.llm_response_universal import LLMAssistantAggregator
 from pipecat.processors.frame_processor import FrameDirection
 
-from slowcat_memory.idle.scheduler.idle_gate import IdleGate
-
 VOICE, TURN, LLM, BOT, TOOL = "a voice", "a turn", "the LLM", "the bot", "tool "
 QUESTION, READING = "a question", "reading ahead"
 QUESTION_S = 5.0  # a user who was asked something thinks two or three seconds; with a margin
@@ -162,7 +160,7 @@ class Activity:
         self._over = True
         if self._question:
             self._question.cancel()
-        self._gate.gone(self._prefix)
+        self._set_activity(self._prefix, False)
 
     def _begin(self, what: str) -> None:
         if not self._over:

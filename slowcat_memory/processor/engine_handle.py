@@ -126,7 +126,7 @@ class EngineHandle:
             SlowcatError: It was not saved.
         """
         if self.engine and self._shared:
-            await asyncio.to_thread(self.engine.store.flush, _FLUSH_S)
+            await asyncio.to_thread(self.engine.flush, _FLUSH_S)
         elif self.engine:
             await asyncio.to_thread(self.engine.release)
 

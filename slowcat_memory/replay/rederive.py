@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory.kinds import BLOCK, ICEBREAKER, family
 from slowcat_memory.core.proactive.policy import USED, became
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine.idle import idle_work_over
 from slowcat_memory.errors import StoreError
 from slowcat_memory.idle.local_only import kept_here
 from slowcat_memory.records import (
@@ -31,7 +32,7 @@ from slowcat_memory.records import (
     Vector,
     WriteBatch,
 )
-from slowcat_memory.replay.snapshot_then import Then
+from slowcat_memory.runtime.recall.time_travel import StoreThen
 from slowcat_memory.store import Snapshot, Store
 from slowcat_memory.store.disk.folder import DATA, REPLAYING
 
@@ -84,7 +85,7 @@ def rederive(
 ) -> Rederived:
     """Make a backup, and the derived again in a copy of it; nothing changes in the store. Blocks.
 
-    ``engine.adopt(REPLAY, made.batch)`` writes what differs. Takes as long as thinking about all sessions takes, and the room of the store once more on disk
+    ``engine.apply(REPLAY, made.batch)`` writes what differs. Takes as long as thinking about all sessions takes, and the room of the store once more on disk
     meanwhile.
 
     Args:
@@ -99,9 +100,9 @@ def rederive(
         KeyError: There is no such job.
         StoreError: There is no room for a copy, or something was left undone: the LLM is away.
     """
-    engine.store.flush(None)
-    backup = engine.store.backup()
-    with engine.store.snapshot() as snapshot:
+    engine.flush(None)
+    backup = engine.maintain("backup")
+    with engine.snapshot() as snapshot:
         before = _derived(snapshot, jobs)
         every = (m for scope in snapshot.scopes() for m in snapshot.memories(scope))
         kept = {(m.scope, m.id) for m in every} - before.memories.keys()
@@ -201,13 +202,13 @@ def _walk(
     jobs: Sequence[str] | None,
     progress: Callable[[int], object],
 ) -> int:
-    then, done = Then(copy, BEGINNING), 0
+    then, done = StoreThen(copy, BEGINNING), 0
 
     async def sleep(seconds: float) -> None:
         then.now += timedelta(seconds=max(seconds, WAIT_S))  # nobody waits for what is long over
         await asyncio.sleep(0)
 
-    thinking = engine.thinking_over(cast(Any, then), lambda: then.now, sleep)
+    thinking = idle_work_over(engine, cast(Any, then), lambda: then.now, sleep)
     wanted = [job.name for job in thinking.jobs] if jobs is None else list(jobs)
 
     def think() -> None:
@@ -220,7 +221,7 @@ def _walk(
 
     with copy.snapshot() as snapshot:
         for event in snapshot.events():
-            then.take(event)
+            then.advance(event)
             if isinstance(event, SessionEdge) and event.kind == "end":
                 think()
                 done += 1

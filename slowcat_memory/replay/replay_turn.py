@@ -13,6 +13,7 @@ from msgspec import Struct
 from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine.search import recall_before
 from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import LedgerEntry, Memory, Turn
 from slowcat_memory.runtime.recall import ledger
@@ -56,7 +57,7 @@ def replay_turn(engine: MemoryEngine, number: int) -> Replayed:
     Raises:
         TranscriptError: There is no such turn, or too much was said before it.
     """
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
         turn = _turn(snapshot, number)
         then = snapshot.ledger(number)
         dialogue = ledger.dialogue_before(snapshot, turn)
@@ -73,9 +74,9 @@ def replay_turn(engine: MemoryEngine, number: int) -> Replayed:
         exclude_words=heard,
         dialogue=dialogue,
     )
-    found = engine.retrieval_before(turn).answer(query)
+    found = recall_before(engine, turn, query)
     now = ledger.entry(turn, found, engine.pack(found, turn.at))
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
         memories = {memory.id: memory for memory in _memories(snapshot, then, now)}
     return Replayed(turn=turn, asked=asked, then=then, now=now, memories=memories)
 

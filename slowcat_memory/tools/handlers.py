@@ -25,7 +25,8 @@ from slowcat_memory.core.ranking.calibration import best_of_top
 from slowcat_memory.core.render.memory_block import memory_line, shorten
 from slowcat_memory.core.text.normalize import clean, estimate_tokens, neutralise
 from slowcat_memory.core.time.expressions import WhenOptions, times
-from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine import Memory as Engine
+from slowcat_memory.engine.search import read_graph
 from slowcat_memory.records import Forget, Hit, Memory
 from slowcat_memory.tools.arguments import KINDS, AsOf, ForgetWhat, Nothing, Read, Remember, Search
 
@@ -45,7 +46,7 @@ class ToolHost(Protocol):
     """The conversation that tools belong to: the processor."""
 
     @property
-    def engine(self) -> MemoryEngine | None:
+    def engine(self) -> Engine | None:
         """The engine, None where memory does not work."""
 
     def scope_now(self) -> str:
@@ -101,7 +102,7 @@ class Call(Struct, frozen=True):
         keeps: The conversation is on the record.
     """
 
-    engine: MemoryEngine
+    engine: Engine
     scope: str
     turn: int
     turn_id: int
@@ -152,7 +153,7 @@ class ToolCalls:
         query = _words(asked.query, "query")
         since = self._time(call, asked.since, "since")
         until = self._time(call, asked.until, "until")
-        hits = call.engine.search_within(
+        found = call.engine.search(
             query,
             call.scope,
             MOST,
@@ -162,7 +163,7 @@ class ToolCalls:
             exclude=call.hidden,
             local=call.local,
         )
-        return self._found(call, hits)
+        return self._found(call, found.hits)
 
     def remember(self, call: Call, asked: Remember) -> dict[str, Any]:
         """Keep a statement; return it as kept."""
@@ -243,11 +244,8 @@ class ToolCalls:
         if time is None:
             raise Unclear("Which date? Write it like 2024-05-31.")
         at = min(time[1] - timedelta(microseconds=1), call.now)
-        hits = [
-            hit
-            for hit in call.engine.as_of(query, call.scope, at, MOST, local=call.local)
-            if hit.memory.id not in call.hidden
-        ]
+        found = call.engine.search(query, call.scope, MOST, at=at, local=call.local)
+        hits = [hit for hit in found.hits if hit.memory.id not in call.hidden]
         told = {"as_of": f"{at.astimezone(call.engine.zone):%-d %B %Y}", **self._found(call, hits)}
         held = self._held(call, query, at)
         return {**told, "held": held} if held else told
@@ -265,7 +263,7 @@ class ToolCalls:
         return [neutralise(line) for line in about[:MOST]]
 
     def _facts(self, call: Call) -> list[Memory]:
-        with call.engine.store.snapshot() as snapshot:
+        with call.engine.snapshot() as snapshot:
             every = snapshot.memories(call.scope)
             seen = (m for m in every if call.local or not m.local_only)
             return [

@@ -1,1 +1,25 @@
-"""Transcripts and facts in and out as files."""
+"""Transcripts and facts in and out, as files.
+
+``read`` reads a transcript, ``ingest`` puts one of its sessions into the log, ``import_file`` does
+both for a file and may be interrupted and repeated, ``export`` writes the log as a transcript.
+"""
+
+from slowcat_memory.transfer.export import export, export_summaries
+from slowcat_memory.transfer.formats import read
+from slowcat_memory.transfer.import_ import Imported, Step, import_file
+from slowcat_memory.transfer.ingest import ingest
+from slowcat_memory.transfer.transcript import Note, Transcript, TranscriptSession, Utterance
+
+__all__ = [
+    "Imported",
+    "Note",
+    "Step",
+    "Transcript",
+    "TranscriptSession",
+    "Utterance",
+    "export",
+    "export_summaries",
+    "import_file",
+    "ingest",
+    "read",
+]

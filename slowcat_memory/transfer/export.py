@@ -24,7 +24,7 @@ def export(snapshot: Snapshot, scope: str = "", but: str = "") -> Iterator[Row]:
         but: A namespace that goes out only if it is named.
 
     Yields:
-        An object a line: scope by scope, turns in order, then notes. ``replay.rows`` describes
+        An object a line: scope by scope, turns in order, then notes. ``transfer.jsonl`` describes
         them.
     """
     pending = (entry for entry in snapshot.commands() if entry.state == "done" and entry.due)

@@ -256,7 +256,7 @@ def _read(path: Path) -> Sequence[FactRow]:
 
 def _import(engine: "MemoryEngine", scope: str, rows: list[FactRow], done: Imported) -> Imported:
     put, known, refused = list[Memory](), 0, 0
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
         said = _turns_at(snapshot, scope, {row.source_date for row in rows})
         for row in rows:
             if snapshot.memory(scope, row.id) is not None:
@@ -267,8 +267,7 @@ def _import(engine: "MemoryEngine", scope: str, rows: list[FactRow], done: Impor
                 put.append(_memory(row, snapshot, said))
     keys = tuple(key for one in put if (key := fact_key(one)))
     if put:
-        engine.store.apply("import", WriteBatch(memories=tuple(put), keys=keys)).wait(None)
-        engine.describe(scope, [*dict.fromkeys(key.memory for key in keys)])
+        engine.apply("import", WriteBatch(memories=tuple(put), keys=keys))
     return Imported(
         facts=done.facts + len(put),
         known=done.known + known,

@@ -23,7 +23,7 @@ def _ignore(error: TranscriptError) -> None:
 def read(path: Path, on_error: Report = _ignore) -> Iterator[Transcript]:
     """Read a file of transcripts: JSON lines or plain text, gzip and zstandard too.
 
-    The formats are described in ``replay.rows`` and ``replay.plain``.
+    The formats are described in ``transfer.jsonl`` and ``transfer.plain_text``.
 
     Args:
         path: The file.

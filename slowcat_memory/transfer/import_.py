@@ -140,7 +140,7 @@ def _steps(
     engine: MemoryEngine, transcript: Transcript, name: str, file: str, again: bool
 ) -> list[tuple[Cursor | None, TranscriptSession]]:
     """Pair each session with the cursor that says it is done; None when it says so already."""
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
         cursor = snapshot.cursor(name)
     start = cursor.position if cursor and not again else 0
     return [
@@ -158,9 +158,9 @@ def _log(
         acks[-1].wait()
         done.sessions += 1
     for memory_id in ingest.pins(session, acks):
-        engine.pin(scope, memory_id)
+        engine.mark(scope, memory_id, pinned=True)
     for memory_id in ingest.local_only(session, acks):
-        engine.keep_local(scope, memory_id)
+        engine.mark(scope, memory_id, local_only=True)
     turns = max(0, len(acks) - 2)  # a start and an end
     done.turns += turns
     done.known_turns += len(session.utterances) - turns

@@ -47,14 +47,14 @@ def ingest(
         StoreError: It cannot be taken.
     """
     id_ = log_id(scope, session)
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
         row = snapshot.session(id_)
         new = _new(snapshot, row, session) if row else range(len(session.utterances))
     events = list(_events(engine, scope, id_, session, new, row, zone or engine.zone))
     if events:
         return engine.append_all(events, cursor)
     if cursor is not None:
-        engine.store.apply(REASON, WriteBatch(cursor=cursor))
+        engine.apply(REASON, WriteBatch(cursor=cursor))
     return []
 
 

@@ -88,7 +88,7 @@ def test_a_bar_is_the_one_of_recall(two, tmp_path):
     data = two[0]
     with opened(tmp_path / "store") as engine:
         asked = related.ask(engine, [data], HashEmbedder())
-        size = len(engine.searcher("c"))
+        size = len(engine.wiring.namespaces.get("c").searcher)
         late = [one for one in asked if one.memories == size]
         assert late  # what was asked earlier was asked of a smaller store, which tells otherwise
         for one in late:
@@ -96,7 +96,7 @@ def test_a_bar_is_the_one_of_recall(two, tmp_path):
             seen = {hit.memory.id for hit in one.found.hits}
             for floor, share in ((0.0, 0.0), (0.3, 0.7), (0.05, 0.5), (0.99, 0.0)):
                 query = Query(text=text, scope="c", now=one.at, k=24, floor=floor, keep_share=share)
-                found = engine._retrieval.search(query).hits
+                found = engine.wiring.retrieval.search(query).hits
                 places = offered(one.found.hits, Bar(floor=floor, share=share))
                 expected = [one.found.hits[n].memory.id for n in places]
                 assert [h.memory.id for h in found if h.memory.id in seen] == expected

@@ -115,10 +115,10 @@ def test_import_makes_vectors_with_the_real_model(sm, model_cache: Path) -> None
 
 
 def test_import_keeps_the_turns_when_embedding_fails(sm, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*args: object) -> None:
+    def fail(*args: object, **named: object) -> None:
         raise ProviderError("the model is ill", hint="Wait.")
 
-    monkeypatch.setattr(MemoryEngine, "tidy", fail)
+    monkeypatch.setattr(MemoryEngine, "maintain", fail)
     (sm.folder / "chat.txt").write_text("Anna: hello\n")
     result = sm("import", "chat.txt")
     assert result.exit_code == 0 and "1 turn in 1 session" in result.stdout
@@ -166,7 +166,7 @@ def test_export_and_import_round_trip(filled, name: str) -> None:
 
 
 def test_a_failed_export_leaves_the_old_file(filled, monkeypatch: pytest.MonkeyPatch) -> None:
-    from slowcat_memory import replay
+    from slowcat_memory import transfer
 
     out = filled.folder / "out.jsonl.gz"
     out.write_bytes(gzip.compress(b"old"))
@@ -175,7 +175,7 @@ def test_a_failed_export_leaves_the_old_file(filled, monkeypatch: pytest.MonkeyP
         yield {"text": "x"}
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(replay, "export", broken)
+    monkeypatch.setattr(transfer, "export", broken)
     assert "No space left" in filled.fails("export", "-o", str(out))
     assert gzip.decompress(out.read_bytes()) == b"old"
     assert [p.name for p in filled.folder.glob("*out*")] == ["out.jsonl.gz"]

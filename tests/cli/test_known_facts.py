@@ -32,7 +32,7 @@ def known(sm, tmp_path: Path):
     chat.write_text(CHAT)
     sm.ok("import", str(chat), "--scope", "user", "--no-embed")
     engine = MemoryEngine(memory_config(sm.store, idle={"enabled": False, "grace_s": 0.0}))
-    assert engine.idle_until_done(["facts", "merge"]) == 0
+    assert engine.think(["facts", "merge"]) == 0
     engine.close()
     return sm
 
@@ -124,7 +124,7 @@ def test_the_head_knows_what_is_sure(known) -> None:
         assert engine.session_context("user") == head
         with engine.store.snapshot() as snapshot:
             (oslo,) = [m for m in snapshot.memories("user", "fact/") if "Oslo" in m.text]
-        engine._put(replace(oslo, facets=oslo.facets | {"confidence": "medium"}))
+        engine.notes.put(replace(oslo, facets=oslo.facets | {"confidence": "medium"}))
         assert "Oslo" not in engine.session_context("user")
     finally:
         engine.close()

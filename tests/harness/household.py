@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from loguru import logger
 
-from slowcat_memory import replay
+from slowcat_memory import transfer
 from slowcat_memory.core.memory.chunk import turn_of as chunk_turn
 from slowcat_memory.core.memory.kinds import findable
 from slowcat_memory.core.render.memory_block import Packed
@@ -102,7 +102,7 @@ class Household:
 
     def record_changed(self, off: bool) -> None:
         if not off:
-            self.engine.forget_queries()
+            self.engine.eraser.drop_queries()
 
     def close(self) -> None:
         self.talk.disconnected()
@@ -232,10 +232,10 @@ class Household:
         """Look for what was said off the record, once it is over."""
         self.engine.drain()
         known = {*PEOPLE, HOME, GUEST}
-        self.clean([*self.engine._tokenizer._known], known, "the tokenizer's cache")
-        last = [namespace.searcher._lookup._scored for namespace in self.engine._namespaces]
+        self.clean([*self.engine.wiring.tokenizer._known], known, "the tokenizer's cache")
+        last = [namespace.searcher._lookup._scored for namespace in self.engine.wiring.namespaces]
         self.clean(last, known, "the last query of an index")
-        if self.between_us and self.engine._embedding._cached.cache_info().currsize:
+        if self.between_us and self.engine.wiring.embedding._cached.cache_info().currsize:
             raise Leak("queries of off the record are in the embedder's cache")
 
     def look_everywhere(self) -> None:
@@ -247,7 +247,7 @@ class Household:
                 mine = may_hold(scope)
                 self.clean([*snapshot.events(scope)], mine, f"the log of {scope}")
                 self.clean([*snapshot.memories(scope)], mine, f"memories of {scope}")
-                self.clean(json.dumps([*replay.export(snapshot, scope)]), mine, "export")
+                self.clean(json.dumps([*transfer.export(snapshot, scope)]), mine, "export")
                 notes = [
                     m for m in snapshot.memories(scope) if findable(m) and not chunk_turn(m.id)
                 ]
@@ -263,7 +263,7 @@ class Household:
 
     def count(self, scope: str, memories: int) -> None:
         """An index holds what its scope holds, and nothing to be filtered out afterwards."""
-        loaded = next((n for n in self.engine._namespaces if n.scope == scope), None)
+        loaded = next((n for n in self.engine.wiring.namespaces if n.scope == scope), None)
         if loaded is not None and len(loaded.searcher) != memories:
             raise Leak(f"the index of {scope} holds {len(loaded.searcher)}, not {memories}")
 

@@ -22,7 +22,7 @@ from unittest import mock
 
 from msgspec.structs import replace
 
-from slowcat_memory import replay
+from slowcat_memory import transfer
 from slowcat_memory.core.memory.chunk import chunk
 from slowcat_memory.idle.jobs.summaries.job import SummaryJob
 from slowcat_memory.processor.blocks import Blocks
@@ -83,15 +83,15 @@ def pin(home: Household) -> None:
     """Pin one's own, and try another's by its id."""
     mine, other = home.rng.sample((*PEOPLE, HOME), 2)
     for hit in home.hits(mine)[:1]:
-        home.engine.pin(mine, hit.memory.id, home.rng.random() < 0.5)
-        if home.engine.pin(other, hit.memory.id) is not None:
+        home.engine.mark(mine, hit.memory.id, pinned=home.rng.random() < 0.5)
+        if home.engine.mark(other, hit.memory.id, pinned=True) is not None:
             raise Leak(f"{other} pinned a memory of {mine}")
 
 
 def keep_local(home: Household) -> None:
     scope = home.rng.choice((*PEOPLE, HOME))
     for hit in home.hits(scope)[:1]:
-        home.engine.keep_local(scope, hit.memory.id, home.rng.random() < 0.5)
+        home.engine.mark(scope, hit.memory.id, local_only=home.rng.random() < 0.5)
     home.leaves(home.engine.search(home.question(), scope, 9).hits)
 
 
@@ -119,8 +119,8 @@ def session_context(home: Household) -> None:
 def export(home: Household) -> None:
     scope = home.rng.choice((*PEOPLE, HOME, GUEST))
     with home.engine.store.snapshot() as snapshot:
-        home.clean([*replay.export(snapshot, scope)], may_hold(scope), f"export of {scope}")
-        home.clean([*replay.export(snapshot, but=GUEST)], (*PEOPLE, HOME), "export")
+        home.clean([*transfer.export(snapshot, scope)], may_hold(scope), f"export of {scope}")
+        home.clean([*transfer.export(snapshot, but=GUEST)], (*PEOPLE, HOME), "export")
 
 
 def stats(home: Household) -> None:
@@ -140,13 +140,13 @@ def forget(home: Household) -> None:
 def age(home: Household) -> None:
     home.clock.advance(home.rng.choice((60, 400, 7200, 30_000)))
     home.talk.tick()
-    home.engine.age()
-    home.engine.erase_guests()
+    home.engine.upkeep.age()
+    home.engine.eraser.erase_expired()
 
 
 def seal(home: Household) -> None:
     home.engine.drain()
-    home.engine.seal(home.rng.choice((*PEOPLE, HOME, GUEST)))
+    home.engine.upkeep.seal(home.rng.choice((*PEOPLE, HOME, GUEST)))
 
 
 def think(home: Household) -> None:
@@ -161,7 +161,7 @@ def look_back(home: Household) -> None:
     for text in ("What did we talk about lately?", "What did we talk about yesterday?"):
         found = home.runner.run(home.engine.recall(text, scope))
         home.clean(found.hits, may_hold(scope), f"an overview for {scope}")
-    home.clean(home.engine.portraits(scope), may_hold(scope), f"the people of {scope}")
+    home.clean(home.engine.graph(scope).portraits(), may_hold(scope), f"the people of {scope}")
     call = Call(
         engine=home.engine, scope=scope, turn=0, turn_id=0, now=home.clock(), hidden=frozenset(),
         local=True,

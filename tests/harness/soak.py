@@ -31,7 +31,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine.idle import Thinking
+from slowcat_memory.engine.idle import IdleWork, job_parts
 from slowcat_memory.errors import BadAnswerError, EndpointError
 from slowcat_memory.pages import mapped_mb
 from slowcat_memory.providers import Prompt
@@ -126,12 +126,12 @@ class Soak:
         if self.control == "lost":
             apply = engine.store.apply
             engine.store.apply = lambda job, batch: apply(job, self.lose(batch))  # type: ignore
-        engine._thinking = Thinking(
-            engine._idle_parts(self.llm),
+        engine.idle = IdleWork(
+            job_parts(engine.wiring, engine.upkeep, self.llm),
             self.config.idle,
             self.config.thinking,
             engine.metrics,
-            engine._indexer.take,
+            engine.wiring.indexer.take,
             seconds=self.time.seconds,
             sleep=self.time.sleep,
         )
@@ -180,12 +180,12 @@ class Soak:
         gap = self.hours * 3600 / sessions
         for number in range(sessions):
             self.session(f"s{number}")
-            self.engine.idle_until_done()
+            self.engine.think()
             self.weigh()
             behind = (number + 1) * gap - self.time.seconds()
             self.time.advance(max(0.0, behind))
         self.time.advance(3600 * 24)  # whatever was put off may be tried again
-        self.engine.idle_until_done()
+        self.engine.think()
         self.weigh()
 
     def session(self, name: str) -> None:
@@ -296,7 +296,7 @@ class Soak:
         two indexes of the same memories may fuse others, of which the best is the scale (measured:
         the ten best are the same, their scores differ by 0.005 at most).
         """
-        namespace = self.engine._namespaces.get(SCOPE)
+        namespace = self.engine.wiring.namespaces.get(SCOPE)
         namespace.wait_vectors()
         searcher, vector = namespace.searcher, HashEmbedder(dim=32).encode_query(question)
         ids, numbers = zip(*sorted(searcher.items(), key=lambda item: item[1]), strict=True)

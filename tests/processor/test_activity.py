@@ -1,6 +1,7 @@
 """What goes on in a conversation, as the idle gate hears of it."""
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 from msgspec.structs import replace
@@ -32,6 +33,7 @@ from pipecat.processors.aggregators.llm_response_universal import LLMContextAggr
 from pipecat.processors.frame_processor import FrameDirection
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
+from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.processor import activity
 from slowcat_memory.processor.activity import Activity, ActivityObserver
@@ -139,10 +141,19 @@ ROWS = {
 }
 
 
+def setter(gate: IdleGate) -> Callable[[str, bool], None]:
+    """As ``MemoryEngine.set_activity``."""
+
+    def set_activity(name: str, busy: bool) -> None:
+        (gate.busy if busy else gate.gone if name.endswith("/") else gate.free)(name)
+
+    return set_activity
+
+
 @pytest.mark.parametrize("row", ROWS)
 def test_activity_what_goes_on(gate, row):
     seen, expected = ROWS[row]
-    following = Activity(gate, "kitchen")
+    following = Activity(setter(gate), "kitchen")
     for frame in seen:
         following.see(frame, DOWN)
     assert gate.going_on == {f"kitchen/{what}" for what in expected}
@@ -164,7 +175,7 @@ def test_activity_subclass_means_the_same(gate):
     class Mine(TranscriptionFrame):
         pass
 
-    Activity(gate, "kitchen").see(words(Mine), DOWN)
+    Activity(setter(gate), "kitchen").see(words(Mine), DOWN)
     assert gate.going_on == {"kitchen/a turn"}
 
 
@@ -190,7 +201,7 @@ def test_activity_old_frames_are_forgotten(gate):
 def test_activity_context_after_an_answer_asks_nobody(gate, who, way, asks):
     async def scenario():
         pair = LLMContextAggregatorPair(CONTEXT)
-        following, frame = Activity(gate, "kitchen"), LLMContextFrame(CONTEXT)
+        following, frame = Activity(setter(gate), "kitchen"), LLMContextFrame(CONTEXT)
         following.see(frame, way, getattr(pair, who)())
         following.see(frame, way)  # pushed on by the next processor
 
@@ -212,7 +223,7 @@ def test_activity_who_was_asked_something_is_given_time(gate, monkeypatch):
     monkeypatch.setattr(activity, "QUESTION_S", 0.01)
 
     async def scenario():
-        following = Activity(gate, "kitchen")
+        following = Activity(setter(gate), "kitchen")
         following.observed = True
         following.answer_ended("It is raining.")
         assert not gate.told
@@ -239,7 +250,7 @@ def in_pipeline(config, gate, reply, talk, **how):
 
     async def scenario():
         engine = MemoryEngine(replace(config, idle=IdleOptions(enabled=False)))
-        engine._thinking.gate = gate
+        engine.idle.gate = gate
         try:
             processor = HybridContextualMemoryProcessor(engine=engine, name="kitchen")
             async with VoicePipeline(reply, memory=processor, speed=50, **how) as voice:

@@ -21,9 +21,9 @@ class Told:
     def __init__(self) -> None:
         self.listeners = []
 
-    def on_memory(self, tell):
-        self.listeners.append(tell)
-        return lambda: self.listeners.remove(tell)
+    def subscribe(self, on_memory):
+        self.listeners.append(on_memory)
+        return lambda: self.listeners.remove(on_memory)
 
     def tell(self, *events: MemoryEvent) -> None:
         def on_idle_thread() -> None:
@@ -58,7 +58,7 @@ def test_memory_events_come_on_the_loop_in_order_and_end_with_the_conversation()
 def test_memory_events_reach_the_application_until_cleanup(config):
     with contextlib.closing(MemoryEngine(config)) as engine:
         memory = HybridContextualMemoryProcessor(engine=engine, user_id="anna")
-        heard, listeners = [], engine._thinking._listeners
+        heard, listeners = [], engine.idle._on_memory
         begin = memory._begin
 
         async def begin_and_tell():

@@ -59,7 +59,7 @@ class Ear:
             self.voice.kinds.discard(Mark)
             await self.voice.worker.queue_frame(Mark())
             await self.voice.until(lambda: saw(self.voice, Mark))
-        await asyncio.to_thread(self.engine._indexer.ahead.submit(lambda: None).result, 10)
+        await asyncio.to_thread(self.engine.wiring.indexer.ahead.submit(lambda: None).result, 10)
 
     async def begins(self) -> None:
         await self.send(VADUserStartedSpeakingFrame(start_secs=0.2))

@@ -136,7 +136,7 @@ def stays(config):
     remember(config, DOG, PIN)
     with contextlib.closing(MemoryEngine(config)) as engine:
         (hit,) = engine.search("what code has the alarm", "user", 1).hits
-        assert engine.keep_local("user", hit.memory.id).local_only
+        assert engine.mark("user", hit.memory.id, local_only=True).local_only
         engine.remember("My dog house is insured.", "user", pinned=True, local_only=True)
     return config
 
@@ -167,11 +167,11 @@ def test_locality_it_stays_so_through_pins_seals_and_openings(stays):
             assert not re.search("4711|insured", str(found))
             found = engine.search("the alarm of my dog house", "user", 9, local=True).hits
             (pin,) = [hit.memory for hit in found if "4711" in hit.memory.text]
-            assert engine.pin("user", pin.id).local_only
+            assert engine.mark("user", pin.id, pinned=True).local_only
             assert engine.remember("My dog house is insured.", "user").local_only  # said again
             if seal:
-                engine.seal("user")
+                engine.upkeep.seal("user")
     with contextlib.closing(MemoryEngine(stays)) as engine:
-        assert not engine.keep_local("user", pin.id, on=False).local_only
+        assert not engine.mark("user", pin.id, local_only=False).local_only
         assert "4711" in str(engine.search("the alarm of my dog house", "user", 9).hits)
-        assert engine.keep_local("user", "note/none") is None
+        assert engine.mark("user", "note/none", local_only=True) is None

@@ -200,18 +200,21 @@ def visit(engine, clock, words="a quince for the road") -> None:
 def test_people_guest_is_logged_and_nothing_else(hosted):
     engine, clock = hosted
     visit(engine, clock)
-    engine.tidy("guest")
+    engine.upkeep.tidy("guest")
     with engine.store.snapshot() as snapshot:
         assert [turn.text for turn in snapshot.turns("guest")] == ["a quince for the road"]
         assert not [*snapshot.memories("guest"), *snapshot.vectors(engine.embedding.key, "guest")]
         assert snapshot.manifest("guest") is None
     assert engine.search("quince", "guest").hits == engine.search("quince", "anna").hits == []
     assert run(engine.recall("quince", "guest")).hits == []
-    assert engine.encode("quince", "guest") is None and engine.session_context("guest") == ""
+    assert (
+        engine.wiring.retrieval.encode(engine.turn_recall.query("quince", "guest")) is None
+        and engine.session_context("guest") == ""
+    )
     assert "guest" not in engine.stats()["index"]
     for refused in (
         lambda: engine.remember("quince", "guest"),
-        lambda: engine.searcher("guest"),
+        lambda: engine.wiring.namespaces.get("guest").searcher,
         lambda: engine.prepare("guest"),
     ):
         with pytest.raises(ConfigError, match="guests"):
@@ -222,10 +225,10 @@ def test_people_what_a_guest_said_is_erased_after_a_day(hosted):
     engine, clock = hosted
     visit(engine, clock)
     clock.advance(3600 * 24)
-    assert engine.erase_guests().turns == ()
+    assert engine.eraser.erase_expired() == ()
     clock.advance(1)
-    gone = engine.erase_guests()
-    assert len(gone.turns) == 1 and gone.erased
+    gone = engine.eraser.erase_expired()
+    assert len(gone) == 1
     with engine.store.snapshot() as snapshot:
         assert not [*snapshot.events("guest")] and snapshot.sessions("guest") == []
         assert len([*snapshot.turns("anna")]) == 1
@@ -250,7 +253,7 @@ def test_people_opening_erases_what_is_due(home):
 def test_people_without_guests_a_scope_of_that_name_is_like_any_other(config):
     remember(config, "User: My bicycle is kept in the cellar.", scope="guest", days=30)
     with engine_of(config) as engine:
-        assert engine.erase_guests().turns == ()
+        assert engine.eraser.erase_expired() == ()
         assert len(engine.search(QUESTION, "guest").hits) == 1
 
 
@@ -287,7 +290,7 @@ def test_people_off_the_record_leaves_nothing_in_caches_and_files(home):
     secret = "the zanzibarine quince is xylophonic"
 
     async def off(voice):
-        assert engine._embedding._cached.cache_info().currsize
+        assert engine.wiring.embedding._cached.cache_info().currsize
 
     async def scenario():
         async with VoicePipeline(lambda _: "Hush.", memory=processor) as voice:
@@ -299,8 +302,8 @@ def test_people_off_the_record_leaves_nothing_in_caches_and_files(home):
     with contextlib.closing(engine):
         run(scenario())
         engine.drain()
-        assert not engine._embedding._cached.cache_info().currsize
-        assert "zanzibarin" not in str(engine._tokenizer._known)
+        assert not engine.wiring.embedding._cached.cache_info().currsize
+        assert "zanzibarin" not in str(engine.wiring.tokenizer._known)
         assert "quince" not in str(engine.search(secret, "anna").hits)
     assert scopes(home) == [] and ledger(home) == []
     assert not any(b"quince" in f.read_bytes() for f in home.folder.rglob("*.mdb"))

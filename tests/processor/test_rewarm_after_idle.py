@@ -20,11 +20,13 @@ class Bursts:
 
     def __init__(self, engine):
         self.listeners, self.metrics = [], engine.metrics
-        engine.on_burst_end = self.on_burst_end
+        engine.subscribe = self.subscribe
 
-    def on_burst_end(self, tell):
-        self.listeners.append(tell)
-        return lambda: self.listeners.remove(tell)
+    def subscribe(self, on_memory=None, on_pause=None):
+        if on_pause is None:
+            return lambda: None
+        self.listeners.append(on_pause)
+        return lambda: self.listeners.remove(on_pause)
 
     async def burst(self, tokens=100):
         """Tell of the end of one, from another thread."""

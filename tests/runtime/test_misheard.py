@@ -45,7 +45,7 @@ def told(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryEngin
     with opened(tmp_path / "memory") as engine:
         tell(engine)
         if request.param == "sealed":
-            engine.seal("anna")
+            engine.upkeep.seal("anna")
         if request.param != "loaded anew":
             yield engine
             return

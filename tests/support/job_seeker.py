@@ -115,7 +115,7 @@ def note(engine: MemoryEngine, week: int) -> None:
                     sources=(own[turn].id,), facets={"confidence": "high", **facets},
                 )
             )  # fmt: skip
-    engine.adopt("by hand", WriteBatch(memories=tuple(made)))
+    engine.apply("by hand", WriteBatch(memories=tuple(made)))
 
 
 def block_of(engine: MemoryEngine, label: str) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine.idle import job_parts
 from slowcat_memory.idle.context import Contexts
 from slowcat_memory.idle.job import Job
 from slowcat_memory.idle.registry import BUILT_IN
@@ -170,7 +171,7 @@ def think(
     patience_s: float = 600.0,
 ) -> int:  # fmt: skip
     """Do all idle work of an engine, on a clock that waiting moves; how many tasks are left."""
-    contexts = Contexts(engine._idle_parts(llm))
+    contexts = Contexts(job_parts(engine.wiring, engine.upkeep, llm))
 
     async def sleep(seconds: float) -> None:
         clock.advance(seconds)

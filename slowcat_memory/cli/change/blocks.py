@@ -64,7 +64,7 @@ def blocks(
 def _found(engine: "MemoryEngine", scope: str, label: str, *, every: bool) -> "list[Memory]":
     from slowcat_memory.core.blocks.block import history
 
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
         found = history(snapshot.memories(scope, "block/"), label)
     return found if every else [memory for memory in found if not memory.retired_at]
 
@@ -72,7 +72,7 @@ def _found(engine: "MemoryEngine", scope: str, label: str, *, every: bool) -> "l
 def _why_none(engine: "MemoryEngine", scope: str, label: str | None) -> str:
     from slowcat_memory.core.blocks.block import label_of
 
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
         if scope not in snapshot.scopes():
             return nothing_in(engine, scope)
     there = sorted({label_of(one) for one in _found(engine, scope, "", every=False)})
@@ -83,7 +83,7 @@ def _why_none(engine: "MemoryEngine", scope: str, label: str | None) -> str:
 
 
 def _change(engine: "MemoryEngine", scope: str, label: str, text: str | None) -> None:
-    from slowcat_memory.engine.block_edits import edit_block, release_block
+    from slowcat_memory.engine.notes import edit_block, release_block
 
     try:
         if text is None:

@@ -56,7 +56,7 @@ def forget(
     """
     with settings(ctx).engine(words_only=True) as engine:
         what = _wish(engine, ids or [], since, until, speaker, session, scope, everything)
-        doomed = engine.store.covered(what)
+        doomed = engine.forget(what, dry_run=True)
         if not doomed.turns and not doomed.memories and not everything:
             return print_json(doomed) if as_json else warn("Nothing fits: nothing was forgotten.")
         if not yes:
@@ -98,7 +98,7 @@ def _wish(
 
 
 def _show(engine: "MemoryEngine", doomed: "Forgotten") -> None:
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
         turns = [turn for id_ in doomed.turns[:SAMPLE] if (turn := snapshot.turn(id_))]
         derived = [key for key in doomed.memories if not key[1].startswith("chunk/")]
         notes = [m for key in derived[:SAMPLE] if (m := snapshot.memory(*key))]

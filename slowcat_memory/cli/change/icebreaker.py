@@ -9,6 +9,7 @@ from slowcat_memory.cli.shared.output import count, out, print_json, row, short,
 from slowcat_memory.cli.shared.settings import settings
 
 if TYPE_CHECKING:
+    from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.records import Memory
 
 app = typer.Typer(
@@ -71,7 +72,7 @@ def list_(ctx: typer.Context, scope: Scope = None, as_json: AsJson = False) -> N
     """
     known = settings(ctx)
     with known.engine(readonly=True, words_only=True) as engine:
-        waiting = engine.icebreakers.waiting(known.scope(scope))
+        waiting = _waiting(engine, known.scope(scope))
         if as_json:
             return print_json(waiting)
         if not waiting:
@@ -103,8 +104,9 @@ def drop(
     known = settings(ctx)
     where = known.scope(scope)
     with known.engine(words_only=True) as engine:
-        chosen = [memory.id for memory in engine.icebreakers.waiting(where)] if every else ids or []
-        dropped: list[Memory] = engine.icebreakers.drop(where, chosen)
+        chosen = [memory.id for memory in _waiting(engine, where)] if every else ids or []
+        changed = [engine.mark(where, id_, dropped=True) for id_ in chosen]
+        dropped = [memory for memory in changed if memory]
     missing = set(chosen) - {memory.id for memory in dropped}
     if missing:
         raise typer.BadParameter(f"no icebreaker waits under {', '.join(sorted(missing))}")
@@ -112,3 +114,11 @@ def drop(
         return print_json(dropped)
     out().print(f"[green]✓[/] {count(len(dropped), 'icebreaker')} dropped.")
     return None
+
+
+def _waiting(engine: "MemoryEngine", scope: str) -> "list[Memory]":
+    from slowcat_memory.core.memory.kinds import ICEBREAKER
+    from slowcat_memory.core.proactive.policy import waiting
+
+    with engine.snapshot() as snapshot:
+        return waiting(snapshot.memories(scope, f"{ICEBREAKER}/"), engine.clock())

@@ -56,9 +56,9 @@ def local(
     known = settings(ctx)
     where = known.scope(scope)
     with known.engine(words_only=True) as engine:
-        with engine.store.snapshot() as snapshot:
+        with engine.snapshot() as snapshot:
             found = find_memory(snapshot, where, memory_id(what))
-        memory = engine.keep_local(found.scope, found.id, not off) if found else None
+        memory = engine.mark(found.scope, found.id, local_only=not off) if found else None
     if memory is None:
         raise typer.BadParameter(f"there is no memory {what!r} in scope {where}", param_hint="ID")
     if as_json:
@@ -83,9 +83,9 @@ def pin(
     known = settings(ctx)
     where = known.scope(scope)
     with known.engine(words_only=True) as engine:
-        with engine.store.snapshot() as snapshot:
+        with engine.snapshot() as snapshot:
             found = find_memory(snapshot, where, memory_id(what))
-        memory = engine.pin(found.scope, found.id, not off) if found else None
+        memory = engine.mark(found.scope, found.id, pinned=not off) if found else None
     if memory is None:
         raise typer.BadParameter(f"there is no memory {what!r} in scope {where}", param_hint="ID")
     if as_json:

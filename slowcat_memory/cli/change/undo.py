@@ -40,7 +40,7 @@ def undo(
     known = settings(ctx)
     where = known.scope(scope)
     with known.engine(readonly=only_list, words_only=True) as engine:
-        with engine.store.snapshot() as snapshot:
+        with engine.snapshot() as snapshot:
             entries = snapshot.commands(where, LAST)
         if only_list:
             return print_json(entries) if as_json else _show(engine, entries)
@@ -60,7 +60,7 @@ def undo(
 def _chosen(engine: "MemoryEngine", scope: str, number: int | None) -> "CommandEntry | None":
     from slowcat_memory.runtime.commands.undo_log import UNDOABLE
 
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
         for entry in snapshot.commands(scope):
             if number in (None, entry.id) and entry.state == "done" and entry.kind in UNDOABLE:
                 return entry
@@ -73,7 +73,7 @@ def _show(engine: "MemoryEngine", entries: "list[CommandEntry]", console: Any = 
     if not entries:
         return warn("Nothing was ordered so far.")
     made = table(">order", "when", "what", "state", "until", "words*")
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
         for entry in entries:
             turn = snapshot.turn(entry.turn) if entry.turn else None
             until = when(entry.due, engine.zone) if entry.due and entry.state == "done" else ""

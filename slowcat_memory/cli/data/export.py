@@ -50,7 +50,7 @@ def export(
     [bold]slowcat-memory export --scope anna | jq -r .text[/],
     [bold]slowcat-memory export --facts facts[/], [bold]slowcat-memory export --summaries[/]
     """
-    from slowcat_memory import replay
+    from slowcat_memory import transfer
     from slowcat_memory.runtime.conversation.audience import guest_scope
     from slowcat_memory.runtime.namespaces.registry import check_scope
 
@@ -62,12 +62,12 @@ def export(
     lines = 0
     with settings(ctx).engine(readonly=True, words_only=True) as engine, _sink(to) as sink:
         guest = guest_scope(engine.config.people)
-        with engine.store.snapshot() as snapshot:
+        with engine.snapshot() as snapshot:
             if summaries:
-                for text in replay.export_summaries(snapshot, only, guest):
+                for text in transfer.export_summaries(snapshot, only, guest):
                     sink.write(f"{text}\n\n".encode())
                     lines += text.count("\n") + 2
-            for line in () if summaries else replay.export(snapshot, only, but=guest):
+            for line in () if summaries else transfer.export(snapshot, only, but=guest):
                 sink.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
                 lines += 1
     if to:
@@ -81,7 +81,7 @@ def _facts(ctx: typer.Context, folder: Path, only: str) -> None:
 
     with settings(ctx).engine(readonly=True, words_only=True) as engine:
         guests = guest_scope(engine.config.people)
-        with engine.store.snapshot() as snapshot:
+        with engine.snapshot() as snapshot:
             scopes = [only] if only else [name for name in snapshot.scopes() if name != guests]
             written = export_facts(snapshot, folder, scopes, engine.zone)
     err().print(f"[green]✓[/] {count(written, 'fact')} in {folder}", soft_wrap=True)

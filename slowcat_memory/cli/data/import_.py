@@ -15,7 +15,7 @@ from slowcat_memory.errors import ProviderError, TranscriptError
 
 if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine
-    from slowcat_memory.replay import Imported, Step
+    from slowcat_memory.transfer import Imported, Step
 
 SHOWN = 10  # unreadable lines that are listed for each file
 
@@ -129,13 +129,13 @@ def _one(
     again: bool,
     quiet: bool,
 ) -> dict[str, Any]:
-    from slowcat_memory import replay
+    from slowcat_memory import transfer
 
     faults: list[TranscriptError] = []
-    done = replay.Imported()
+    done = transfer.Imported()
     try:
         with bars({"read": path.name}, quiet) as told:
-            done = replay.import_file(
+            done = transfer.import_file(
                 engine,
                 path,
                 scope=scope,

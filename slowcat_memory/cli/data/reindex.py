@@ -29,7 +29,7 @@ def reindex(
     """
     known = settings(ctx).existing()
     with known.engine() as engine:
-        with engine.store.snapshot() as snapshot:
+        with engine.snapshot() as snapshot:
             there = snapshot.scopes()
         scopes = [known.scope(scope)] if scope else there
         if scope and scope not in there:
@@ -39,9 +39,9 @@ def reindex(
             labels = {"embed": f"vectors{of}"} if embed else {}
             with bars({**labels, "index": f"index{of}"}) as told:
                 if embed:
-                    engine.embed(name, told)
+                    engine.maintain("embed", name, progress=told)
                 told("index", 0, 1)
-                engine.seal(name)
+                engine.maintain("seal", name)
                 told("index", 1, 1)
         report = engine.embedding
     if embed and report.state in ("missing", "none", "needs export"):

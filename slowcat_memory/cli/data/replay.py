@@ -112,7 +112,7 @@ def _rederive(
             return
         if not yes:
             typer.confirm("Write this?", abort=True, err=True)
-        engine.adopt(REPLAY, made.batch)
+        engine.apply(REPLAY, made.batch)
     err().print(f"[green]✓[/] Written. The memory of before is in {made.backup}.")
 
 

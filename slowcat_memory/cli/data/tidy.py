@@ -29,7 +29,7 @@ def tidy(
     """
     known = settings(ctx)
     with known.engine() as engine:
-        with engine.store.snapshot() as snapshot:
+        with engine.snapshot() as snapshot:
             scopes = [known.scope(scope)] if scope else snapshot.scopes()
         tidy_scopes(engine, scopes)
         report = engine.embedding
@@ -51,9 +51,9 @@ def tidy_scopes(engine: "MemoryEngine", scopes: Sequence[str], quiet: bool = Fal
     """
     if scopes and engine.embedding.state == "needs export":
         with waiting("making the embedding model ready", quiet):
-            engine.tidy(scopes[0])
+            engine.maintain("tidy", scopes[0])
     for scope in scopes:
         of = f" of {scope}" if len(scopes) > 1 else ""
         labels = {"embed": f"vectors{of}", "index": f"index{of}", "tiers": f"old texts{of}"}
         with bars(labels, quiet) as told:
-            engine.tidy(scope, told)
+            engine.maintain("tidy", scope, progress=told)

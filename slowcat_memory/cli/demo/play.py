@@ -128,7 +128,7 @@ class Play:
             await self._talk(number, evening, engine, clock)
             self._played.stored = _turns(engine)
         finally:
-            await asyncio.to_thread(engine.close)  # embeds and saves what waits
+            await asyncio.to_thread(engine.release)  # embeds and saves what waits
 
     async def _talk(
         self, number: int, evening: Evening, engine: MemoryEngine, clock: Clock
@@ -148,7 +148,7 @@ class Play:
                 self._on_turn(turn)
                 clock.now += TURN_LASTS
                 # A person takes longer to speak than it takes to embed what was said.
-                await asyncio.to_thread(engine.drain)
+                await asyncio.to_thread(engine.flush, indexed=True)
 
     def _judge(
         self,
@@ -215,5 +215,5 @@ def _recalled(hit: Hit, wanted: str) -> Recalled:
 
 
 def _turns(engine: MemoryEngine) -> int:
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
         return sum(session.turns for session in snapshot.sessions(SCOPE))

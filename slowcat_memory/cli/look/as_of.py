@@ -33,6 +33,8 @@ def as_of(
 
     Example: [bold]slowcat-memory as-of 2025-11-15 "where does Clara live" --known[/]
     """
+    from slowcat_memory.engine.search import read_graph
+
     given = settings(ctx)
     where = given.scope(scope)
     with given.engine(readonly=True) as engine:
@@ -40,9 +42,9 @@ def as_of(
         assert at is not None
         if len(date.strip()) <= len("2025-11-15"):  # all of that day
             at += timedelta(days=1, microseconds=-1)
-        held = engine.relations(where, true=at, known=at if known else None)
+        held = read_graph(engine, where, true=at, known=at if known else None).relations
         held = _about(held, text) if text else held
-        hits = engine.as_of(text, where, at, k, local=True) if text else []
+        hits = engine.search(text, where, k, at=at, local=True).hits if text else []
         if as_json:
             return print_json({"held": held, "said": [hit.memory for hit in hits]})
         if not held and not hits:
@@ -61,7 +63,7 @@ def _about(held: "list[Relation]", text: str) -> "list[Relation]":
 
 
 def _nothing(engine: "MemoryEngine", scope: str) -> str:
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
         known = scope in snapshot.scopes()
     return "Nothing is known of that time." if known else nothing_in(engine, scope)
 
@@ -71,7 +73,7 @@ def _held(
 ) -> Any:
     from slowcat_memory.core.graph.portrait import predicate_in_words
 
-    names = engine.entities(scope)
+    names = read_graph(engine, scope).names
     on = day(at, engine.zone)
     title = f"What was thought on {on} to be true" if known else f"What was true on {on}"
     made = table("who", "what", "of them*", "since", "until", "in these words*", title=title)

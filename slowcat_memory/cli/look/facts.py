@@ -70,7 +70,7 @@ def facts(
 def _found(engine: "MemoryEngine", scope: str, *, history: bool, audit: bool) -> "list[Memory]":
     from slowcat_memory.core.memory.kinds import FACT, QUARANTINED, family
 
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
         every = [m for m in snapshot.memories(scope) if family(m.kind) == FACT]
     kept = []
     for one in every:
@@ -93,7 +93,7 @@ def _fits(fact: "Memory", type_: str | None, about: str | None) -> bool:
 
 
 def _why_none(engine: "MemoryEngine", scope: str, type_: str | None, about: str | None) -> str:
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
         if scope not in snapshot.scopes():
             return nothing_in(engine, scope)
     known = _found(engine, scope, history=False, audit=False)

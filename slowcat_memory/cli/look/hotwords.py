@@ -53,7 +53,7 @@ def hotwords(
 
 
 def _why_none(engine: "MemoryEngine", scope: str) -> str:
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
         known = scope in snapshot.scopes()
     return f"No names in the scope {scope} yet." if known else nothing_in(engine, scope)
 

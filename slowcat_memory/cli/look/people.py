@@ -43,10 +43,12 @@ def people(
 
     Example: [bold]slowcat-memory people Clara[/]
     """
+    from slowcat_memory.engine.search import read_graph
+
     known = settings(ctx)
     where = known.scope(scope)
     with known.engine(readonly=True, words_only=True) as engine:
-        found = engine.portraits(where, name or "")
+        found = read_graph(engine, where).portraits(name or "")
         if not (name or every):
             found = [one for one in found if one.type in ("person", "pet")]
         if as_json:
@@ -71,10 +73,12 @@ def nobody(engine: "MemoryEngine", scope: str, name: str | None) -> str:
     Returns:
         A sentence or two.
     """
-    with engine.store.snapshot() as snapshot:
+    from slowcat_memory.engine.search import read_graph
+
+    with engine.snapshot() as snapshot:
         if scope not in snapshot.scopes():
             return nothing_in(engine, scope)
-    if name and (others := [one.name for one in engine.portraits(scope)]):
+    if name and (others := [one.name for one in read_graph(engine, scope).portraits()]):
         return f"Nobody is known as {name}; known are {listed(others)}."
     return "Nobody is known yet: slowcat-memory idle reads what was said."
 

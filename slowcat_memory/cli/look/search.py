@@ -81,7 +81,7 @@ def views(scores: dict[str, float]) -> str:
 
 
 def _why_none(engine: "MemoryEngine", scope: str) -> str:
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
         known = scope in snapshot.scopes()
     return "Nothing comes to mind." if known else nothing_in(engine, scope)
 

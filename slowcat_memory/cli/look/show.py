@@ -38,7 +38,7 @@ def show(
     known = settings(ctx)
     where = known.scope(scope)
     with known.engine(readonly=True, words_only=True) as engine:
-        with engine.store.snapshot() as snapshot:
+        with engine.snapshot() as snapshot:
             if what is not None:
                 return _one(snapshot, where, what, engine.zone, as_json)
             if last is not None:

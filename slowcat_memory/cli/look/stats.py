@@ -57,7 +57,7 @@ def collect(engine: "MemoryEngine") -> dict[str, Any]:
     from slowcat_memory.runtime.conversation.audience import guest_scope
 
     found = engine.stats()
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
         found["idle"] = to_builtins(forecast(snapshot))
         key = engine.embedding.key
         found["scopes"] = {name: _scope(snapshot, name, key) for name in snapshot.scopes()}
@@ -97,8 +97,8 @@ def _writer(engine: "MemoryEngine") -> dict[str, Any] | None:
     from slowcat_memory.store.disk.folder import RUNNING
     from slowcat_memory.store.disk.locks import alive, holder
 
-    pid, program = holder(engine.store.path)
-    if not alive(pid) or not (engine.store.path / RUNNING).exists():
+    pid, program = holder(engine.config.folder)
+    if not alive(pid) or not (engine.config.folder / RUNNING).exists():
         return None
     return {"pid": pid, "program": program}
 

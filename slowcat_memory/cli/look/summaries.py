@@ -81,7 +81,7 @@ def _found(
 ) -> "list[Memory]":
     from slowcat_memory.core.summaries.summary import META, WINDOW, current, until
 
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
         every = list(current(snapshot.memories(scope, f"summary/{kind or ''}")))
     wanted = (m for m in every if parts or kind or m.kind not in (WINDOW, META))
     kept = [m for m in wanted if since is None or until(m) > since]
@@ -122,7 +122,7 @@ def _one(engine: "MemoryEngine", memory: "Memory", sources: bool) -> None:
             out().print(f"{name.capitalize()}: {value}", markup=False, highlight=False)
     if not sources:
         return
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
         parts = [snapshot.memory(memory.scope, id_) for id_ in items(memory, "covers")]
         turns = [] if any(parts) else [snapshot.turn(turn) for turn in memory.sources]
     made = table("when", "who", "text*", "id")
@@ -134,7 +134,7 @@ def _one(engine: "MemoryEngine", memory: "Memory", sources: bool) -> None:
 
 
 def _why_none(engine: "MemoryEngine", scope: str) -> str:
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
         known = scope in snapshot.scopes()
     if not known:
         return nothing_in(engine, scope)

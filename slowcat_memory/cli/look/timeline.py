@@ -42,8 +42,9 @@ def _about(engine: "MemoryEngine", scope: str, about: str) -> "list[Relation]":
     """Find what was true of those who are called so; else what holds these words."""
     from slowcat_memory.core.text.normalize import fold
 
-    every = engine.relations(scope)
-    ids = {one.id for one in engine.entities(scope).find(about)}
+    graph = read_graph(engine, scope)
+    every = graph.relations
+    ids = {one.id for one in graph.names.find(about)}
     if ids:
         return [one for one in every if ids & {one.subject, one.object}]
     wanted = set(fold(about).split())
@@ -57,7 +58,7 @@ def _about(engine: "MemoryEngine", scope: str, about: str) -> "list[Relation]":
 def _table(engine: "MemoryEngine", scope: str, found: "list[Relation]") -> Any:
     from slowcat_memory.core.graph.portrait import predicate_in_words
 
-    names = engine.entities(scope)
+    names = read_graph(engine, scope).names
     made = table("since", "until", "what*", "who said it", "in these words*", ">turn")
     for one in found:
         told = f"{names[one.subject]} {predicate_in_words(one.predicate)} {names[one.object]}"

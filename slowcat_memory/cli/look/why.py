@@ -29,11 +29,14 @@ def why(
 
     Examples: [bold]slowcat-memory why[/], [bold]slowcat-memory why 17[/]
     """
+    from slowcat_memory.engine import inspect
+
     with settings(ctx).engine(readonly=True, words_only=True) as engine:
         latest = turn or _latest(engine)
         if not latest:
             return print_json(None) if as_json else warn("No recall is recorded so far.")
-        found = engine.why(latest)
+        with engine.snapshot() as snapshot:
+            found = inspect.why(snapshot, latest)
         if found is None:
             reason = (
                 f"no recall is recorded for turn {latest}: only what was said to an agent has one"
@@ -49,7 +52,7 @@ def why(
 
 
 def _latest(engine: "MemoryEngine") -> int:
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
         tail = snapshot.ledger_tail(1)
     return tail[0].turn if tail else 0
 
@@ -57,7 +60,7 @@ def _latest(engine: "MemoryEngine") -> int:
 def _asked(engine: "MemoryEngine", entry: "LedgerEntry") -> str:
     from slowcat_memory.runtime.recall.ledger import asked
 
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
         turn = snapshot.turn(entry.turn)
         return (
             asked(
@@ -71,7 +74,7 @@ def _asked(engine: "MemoryEngine", entry: "LedgerEntry") -> str:
 def _print(
     engine: "MemoryEngine", entry: "LedgerEntry", asked: str, memories: "dict[str, Memory]"
 ) -> None:
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
         turn = snapshot.turn(entry.turn)
     console = out()
     console.print(f"[bold]turn {entry.turn}[/] {when(entry.at, engine.zone)}, scope {entry.scope}")

@@ -70,7 +70,7 @@ def _converse(config: Config, server: Server, model: str, console: Console) -> N
         with Talk(engine, config.memory.user_id, server.url, model) as talk:
             Chat(console, engine, talk, config).run()
     finally:
-        engine.close()
+        engine.release()
         logger.enable("pipecat")
     console.print("Saved. Until next time.", style="dim")
 
@@ -215,7 +215,7 @@ def _whose(config: Config, user: str) -> Config:
 
 def _greet(console: Console, engine: "MemoryEngine", server: Server, model: str) -> None:
     scope = engine.config.memory.user_id
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
         sessions = list(snapshot.sessions(scope))
     turns = sum(session.turns for session in sessions)
     held = f"{count(turns, 'turn')} from {count(len(sessions), 'session')}" if turns else "empty"

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine.inspect import latest_session
 from slowcat_memory.processor import HybridContextualMemoryProcessor
 from slowcat_memory.records import Forget, Forgotten, Turn
 from slowcat_memory.runtime.injection import last_user_message
@@ -116,11 +117,11 @@ class Talk:
         Returns:
             Its turns, the user's first; empty when there is none.
         """
-        self._engine.store.flush(_STOP_S)
-        session = self._engine.latest_session(self._scope)
-        if session is None:
-            return []
-        with self._engine.store.snapshot() as snapshot:
+        self._engine.flush(_STOP_S)
+        with self._engine.snapshot() as snapshot:
+            session = latest_session(snapshot, self._scope)
+            if session is None:
+                return []
             last = snapshot.turn(session.last_turn)
             asked = snapshot.turn(last.reply_to) if last and last.reply_to else None
         return [turn for turn in (asked, last) if turn]

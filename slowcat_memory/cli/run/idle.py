@@ -54,13 +54,13 @@ def _until_done(engine: "MemoryEngine", jobs: "Sequence[str] | None") -> None:
 
     try:
         with waiting("thinking") as status:
-            left = engine.idle_until_done(jobs, _teller(status))
+            left = engine.think(jobs, _teller(status))
     except KeyError as error:
         raise typer.BadParameter(str(error.args[0]), param_hint="--job") from None
     except KeyboardInterrupt:
         warn("Stopped. What was begun is due again.")
         raise typer.Exit(INTERRUPTED) from None
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
         dead = sum(forecast(snapshot, jobs or ()).dead.values())
     if dead:
         warn(f"{count(dead, 'task')} given up: `slowcat-memory jobs` shows why.")
@@ -82,7 +82,7 @@ def _for_ever(engine: "MemoryEngine") -> None:
         with waiting("thinking") as status:
             tell = _teller(status)
             while True:
-                with engine.store.snapshot() as snapshot:
+                with engine.snapshot() as snapshot:
                     now = forecast(snapshot)
                 tell(now)
                 time.sleep(LOOK_S)

@@ -99,7 +99,7 @@ def store(health: "Health") -> Iterator[Finding]:
             state="note",
             found=f"{free} free; of the store's {held}, {size(health.live_bytes)} hold anything",
             hint="slowcat-memory tidy gives the rest back",
-            repair=lambda engine: engine.store.shrink(),
+            repair=lambda engine: engine.maintain("shrink"),
         )
     else:
         yield Finding(what="disk", state="fine", found=f"{free} free")
@@ -152,7 +152,7 @@ def indexes(health: "Health") -> Iterator[Finding]:
             state="wrong",
             found=f"of {bad.scope}: {bad.file} is not the one that was built",
             hint=f"slowcat-memory reindex --scope {bad.scope}",
-            repair=lambda engine, bad=bad: engine.seal(bad.scope),  # type: ignore[misc]  # a default binds it
+            repair=lambda engine, bad=bad: engine.maintain("seal", bad.scope),  # type: ignore[misc]  # a default binds it
         )
     if not health.indexes:
         yield Finding(what="index", state="fine", found="every sealed index is sound")
@@ -198,7 +198,7 @@ def vectors(engine: "MemoryEngine", scopes: list[str]) -> Finding:
     if not key:
         return Finding(what="vectors", state="note", found="none are made; recall is by words")
     missing = every = 0
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
         for scope in scopes:
             ids = [f"chunk/{turn.id}" for turn in snapshot.turns(scope) if not turn.aside]
             there = {vector.memory for vector in snapshot.vectors(key, scope)}
@@ -259,7 +259,7 @@ def queue(engine: "MemoryEngine", now: datetime) -> Iterator[Finding]:
     Yields:
         What was found.
     """
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
         tasks = snapshot.tasks()
     dead = [task for task in tasks if task.state == "dead"]
     old = [task for task in tasks if task.state == "waiting" and task.created < now - LONG]
@@ -290,10 +290,12 @@ def erasure(engine: "MemoryEngine") -> Finding:
     Returns:
         What was found.
     """
+    from slowcat_memory.engine.forget import has_expired
+
     now = engine.clock()
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
+        late = has_expired(snapshot, engine.config, now)
         due = [o for o in snapshot.commands() if o.state == "done" and o.due and o.due <= now]
-    late = engine.expired()
     if not due and not late:
         return Finding(what="erasure", state="fine", found="nothing is overdue")
     found = f"{count(len(due), 'order')} due" + (", and what is kept for some time only" * late)
@@ -302,7 +304,7 @@ def erasure(engine: "MemoryEngine") -> Finding:
         state="note",
         found=found,
         hint="It is out of recall, and erased when the store is next opened for writing",
-        repair=lambda engine: (engine.erase_due(), engine.erase_expired()),
+        repair=lambda engine: engine.maintain("erase"),
     )
 
 
@@ -311,10 +313,10 @@ def _tables(rows: dict[str, int]) -> str:
 
 
 def _embed(engine: "MemoryEngine") -> None:
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
         scopes = snapshot.scopes()
     for scope in scopes:
-        engine.embed(scope)
+        engine.maintain("embed", scope)
 
 
 def _jobs(tasks: "list[Task]") -> list[str]:

@@ -1,6 +1,5 @@
 """``slowcat-memory doctor``: what is wrong with a memory, and repairs what it safely can."""
 
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -83,11 +82,9 @@ def examine(known: Settings) -> list[Finding]:
 
 
 def _inside(engine: "MemoryEngine") -> list[Finding]:
-    from slowcat_memory.runtime.namespaces.registry import index_root
-
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
         scopes = snapshot.scopes()
-    health = engine.store.health(partial(index_root, engine.store.path))
+    health = engine.maintain("check")
     return [
         *store(health),
         *indexes(health),

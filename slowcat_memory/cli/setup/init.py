@@ -75,8 +75,8 @@ def _config_finding(file: Path, written: bool) -> Finding:
 
 def _store(known: Settings) -> Finding:
     with known.engine(words_only=True) as engine:
-        opened, path = engine.store.opened, engine.store.path
-        with engine.store.snapshot() as snapshot:
+        opened, path = engine.opened, engine.config.folder
+        with engine.snapshot() as snapshot:
             turns = sum(session.turns for session in snapshot.sessions())
     mode = stat.S_IMODE(path.stat().st_mode)
     state = "made" if opened.created else f"it was there already, with {turns:,} turns"

@@ -83,7 +83,7 @@ def nothing_in(engine: "MemoryEngine", scope: str) -> str:
     """
     from slowcat_memory.cli.shared.output import listed
 
-    with engine.store.snapshot() as snapshot:
+    with engine.snapshot() as snapshot:
         others = [name for name in snapshot.scopes() if name != scope]
     if not others:
         return "Nothing is remembered yet."

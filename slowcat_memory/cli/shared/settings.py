@@ -112,11 +112,11 @@ class Settings:
             _tell_what_was_found(engine)
             yield engine
         finally:
-            engine.close()
+            engine.release()
 
 
 def _tell_what_was_found(engine: "MemoryEngine") -> None:
-    found = engine.store.opened
+    found = engine.opened
     if found.moved_aside:
         rescued = (
             f"the backup {found.restored_from} took its place"

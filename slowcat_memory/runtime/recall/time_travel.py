@@ -10,12 +10,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory.chunk import turn_of
-from slowcat_memory.records import Manifest, Memory, Turn, Vector
-from slowcat_memory.store import Snapshot, Store
+from slowcat_memory.core.memory.kinds import ICEBREAKER, family
+from slowcat_memory.records import Event, LedgerEntry, Manifest, Memory, Session, Turn, WriteBatch
+from slowcat_memory.store import Ack, Snapshot, Store
+from slowcat_memory.store.rows.sessions import fold
 
 
 class AsOf:
@@ -30,8 +33,12 @@ class AsOf:
     def snapshot(self) -> "Iterator[SnapshotAsOf]":
         """Open a consistent view, valid until the block ends."""
         with self._store.snapshot() as snapshot:
-            yield SnapshotAsOf(snapshot, self._turn.id, self._turn.at)
+            yield SnapshotThen(snapshot, self)
 
+
+def store_before(store: Store, turn: Turn) -> StoreThen:
+    """Return the store as it was before a turn, as far as a namespace reads it: no sessions."""
+    return StoreThen(store, turn.at, turn.id - 1)
 
 class SnapshotAsOf:
     """A ``Snapshot`` from before a turn: as much as a namespace reads."""
@@ -65,7 +72,6 @@ class SnapshotAsOf:
         return self._snapshot.turn(id) if id < self._before else None
 
     def memory(self, scope: str, id: str) -> Memory | None:
-        """Return a memory as it was; see ``Snapshot``."""
         memory = self._snapshot.memory(scope, id)
         return None if memory is None else self._as_was(memory)
 
@@ -84,10 +90,12 @@ class SnapshotAsOf:
         return self._snapshot.vectors(embedder, scope)
 
     def _as_was(self, memory: Memory) -> Memory | None:
-        if (
-            turn_of(memory.id) >= self._before
-            or (memory.recorded_at or memory.valid_from) > self._at
-        ):
+        # A used icebreaker stays used at any time, so that working through the log again does not
+        # queue it again.
+        if family(memory.kind) == ICEBREAKER and memory.retired_at:
+            return memory
+        recorded = memory.recorded_at or memory.valid_from
+        if turn_of(memory.id) > self._then.upto or recorded > self._then.now:
             return None
-        later = memory.retired_at is not None and memory.retired_at > self._at
+        later = memory.retired_at is not None and memory.retired_at > self._then.now
         return replace(memory, retired_at=None) if later else memory

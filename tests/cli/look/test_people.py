@@ -84,8 +84,8 @@ def test_as_of_a_day(register) -> None:
 def test_the_engine_tells_the_same(register) -> None:
     engine = MemoryEngine(memory_config(register.store), readonly=True)
     try:
-        names, day = engine.entities("user"), datetime(2025, 3, 1, tzinfo=UTC)
-        held = {one.predicate: names[one.object] for one in engine.relations("user", true=day)}
+        graph = engine.graph("user", true=datetime(2025, 3, 1, tzinfo=UTC))
+        held = {one.predicate: graph.names[one.object] for one in graph.relations}
         assert held["address"] == "123 Main St" and held["age"] == "three"
         assert engine.search("dog Max", "user", 5).hits, "and what was said is found as before"
         assert all(h.memory.id.startswith("chunk/") for h in engine.search("Clara", "user", 5).hits)
@@ -105,6 +105,6 @@ def test_a_tool_tells_what_held_and_nothing_hidden(register) -> None:
         engine.undo_log.hide("forget", "user", [f"chunk/{turn}"], [turn], 0, 3600.0)
         left = ToolCalls().answer("memory_as_of", asked, call)["held"]
         assert left == ["Anna has sister Clara"]
-        assert all(turn not in one.sources for one in engine.relations("user"))
+        assert all(turn not in one.sources for one in engine.graph("user").relations)
     finally:
         engine.close()

@@ -118,7 +118,7 @@ def test_ctrl_c_ends_it_cleanly(sm, monkeypatch) -> None:
         raise KeyboardInterrupt
 
     Store.open(sm.store).close()
-    monkeypatch.setattr("slowcat_memory.engine.MemoryEngine.idle_until_done", interrupted)
+    monkeypatch.setattr("slowcat_memory.engine.MemoryEngine.think", interrupted)
     result = sm("idle", "--until-done")
     assert result.exit_code == 130 and "due again" in result.stderr
     monkeypatch.setattr("slowcat_memory.cli.run.idle._teller", lambda *args: interrupted)
@@ -128,7 +128,7 @@ def test_ctrl_c_ends_it_cleanly(sm, monkeypatch) -> None:
 
 def test_what_is_left_is_told_by_the_code(sm, monkeypatch) -> None:
     Store.open(sm.store).close()
-    monkeypatch.setattr("slowcat_memory.engine.MemoryEngine.idle_until_done", lambda *args: 3)
+    monkeypatch.setattr("slowcat_memory.engine.MemoryEngine.think", lambda *args: 3)
     result = sm("idle", "--until-done")
     assert result.exit_code == 1 and "3 tasks left" in result.stderr
 

@@ -15,7 +15,7 @@ def kept(sm: Any) -> Any:
     """A command line whose store holds a sealed memory."""
     engine = MemoryEngine(memory_config(sm.store))
     engine.remember("Anna likes tea.", "anna")
-    engine.seal("anna")
+    engine.upkeep.seal("anna")
     engine.close()
     return sm
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine.block_edits import edit_block, release_block
+from slowcat_memory.engine.notes import edit_block, release_block
 from slowcat_memory.errors import BadAnswerError, EndpointError
 from slowcat_memory.idle.jobs.reflection.blocks import Blocks
 from slowcat_memory.idle.jobs.reflection.episodes import Episodes
@@ -43,7 +43,7 @@ def opened(tmp_path: Path, clock: FixedClock) -> Iterator[Any]:
 def week(engine: MemoryEngine, clock: FixedClock, number: int) -> list[Turn]:
     turns = say(engine, clock, number)
     note(engine, number)
-    assert engine.idle_until_done(OURS) == 0
+    assert engine.think(OURS) == 0
     return turns
 
 
@@ -86,7 +86,7 @@ def test_the_head_is_the_same_all_through_a_session(opened: Any, clock: FixedClo
     engine.append(SessionEdge(**edge, kind="end", at=clock.now))
     engine.store.flush(None)
     clock.advance(86400)
-    engine.idle_until_done(OURS)
+    engine.think(OURS)
     assert "Something new." in engine.session_context(SCOPE)
     assert ack.event.id
 
@@ -99,7 +99,7 @@ def test_what_a_person_edits_is_not_written_over(opened: Any, clock: FixedClock)
     assert block_of(engine, "relationship") == "We are old friends."
     release_block(engine, SCOPE, "relationship")
     clock.advance(3600)
-    engine.idle_until_done(OURS)
+    engine.think(OURS)
     assert "anxious" in block_of(engine, "relationship")
     with pytest.raises(ValueError, match="no block"):
         release_block(engine, SCOPE, "shoes")
@@ -120,10 +120,10 @@ def test_where_an_llm_is_no_help_rules_do(opened: Any, clock: FixedClock, fault:
             lambda prompt: {"lines": ["Maya was anxious."]} if prompt.job == "blocks" else fault
         )
     )
-    engine.idle_until_done(OURS)
+    engine.think(OURS)
     assert "Maya was anxious." != block_of(engine, "relationship"), "not asked at every look"
     clock.advance(3600)
-    engine.idle_until_done(OURS)
+    engine.think(OURS)
     assert block_of(engine, "relationship") == "Maya was anxious.", "written anew once it is there"
     engine = opened(ScriptedLLM(lambda prompt: fault))
     week(engine, clock, 1)
@@ -138,8 +138,8 @@ def test_an_llm_is_asked_once_about_the_same(opened: Any, clock: FixedClock) -> 
     week(engine, clock, 0)
     asked = sum(prompt.job == "blocks" for prompt in llm.prompts)
     clock.advance(400)
-    engine.idle_until_done(OURS)
-    engine.idle_until_done(OURS)
+    engine.think(OURS)
+    engine.think(OURS)
     assert sum(prompt.job == "blocks" for prompt in llm.prompts) == asked == 4
 
 
@@ -152,7 +152,7 @@ def test_what_is_forgotten_is_in_no_block(opened: Any, clock: FixedClock) -> Non
     told = [m for m in memories(engine) if "Siemens" in m.text]
     assert told == [], "it goes with its source, at once"
     clock.advance(400)
-    assert engine.idle_until_done(OURS) == 0
+    assert engine.think(OURS) == 0
     assert block_of(engine, "background_context") == "" or "Siemens" not in block_of(
         engine, "background_context"
     )
@@ -163,18 +163,18 @@ def test_an_icebreaker_comes_once_for_each_source(opened: Any, clock: FixedClock
     engine = opened(icebreakers={"quiet_hours": "", "min_absence_h": 0.0}, bring_up={"most": 2})
     week(engine, clock, 0)
     week(engine, clock, 1)
-    waiting = engine.icebreakers.waiting(SCOPE)
+    waiting = engine.wiring.icebreakers.waiting(SCOPE)
     assert [m.facets["source"] for m in waiting] == ["fact/3", "fact/1"]
     clock.now = begin(2)
     head = engine.session_context(SCOPE)
     assert "interview at Google" in head
     week(engine, clock, 2)
-    again = [m.facets["source"] for m in engine.icebreakers.waiting(SCOPE)]
+    again = [m.facets["source"] for m in engine.wiring.icebreakers.waiting(SCOPE)]
     assert "fact/3" not in again, "never after it was used"
-    engine.icebreakers.drop(SCOPE, [m.id for m in engine.icebreakers.waiting(SCOPE)])
+    engine.wiring.icebreakers.drop(SCOPE, [m.id for m in engine.wiring.icebreakers.waiting(SCOPE)])
     clock.advance(400)
-    engine.idle_until_done(OURS)
-    assert "fact/1" not in [m.facets["source"] for m in engine.icebreakers.waiting(SCOPE)]
+    engine.think(OURS)
+    assert "fact/1" not in [m.facets["source"] for m in engine.wiring.icebreakers.waiting(SCOPE)]
 
 
 def test_a_day_has_its_share_of_episodes(opened: Any, clock: FixedClock) -> None:

@@ -72,11 +72,11 @@ def cosines(engine: MemoryEngine) -> list[float | None]:
 def test_an_index_is_built_once_enough_was_said(opened: Open) -> None:
     engine = opened(index={"seal_at": 20, "seal_share": 0.0})
     talk(engine, 10)
-    assert engine.idle_until_done(["seal"]) == 0
-    assert engine.searcher("anna").sealed_count == 0
+    assert engine.think(["seal"]) == 0
+    assert engine.wiring.namespaces.get("anna").searcher.sealed_count == 0
     talk(engine, 30)
-    assert engine.idle_until_done(["seal"]) == 0
-    assert engine.searcher("anna").sealed_count == 40
+    assert engine.think(["seal"]) == 0
+    assert engine.wiring.namespaces.get("anna").searcher.sealed_count == 40
     assert engine.search("Oslo", "anna").hits
 
 
@@ -84,18 +84,18 @@ def test_an_index_that_nobody_has_loaded_is_built_too(opened: Open) -> None:
     sections = {"index": {"seal_at": 20, "seal_share": 0.0}}
     talk(opened(**sections), 30)
     engine = opened(**sections)
-    assert engine.seal_due("anna") and engine.stats()["index"] == {}
-    engine.idle_until_done(["seal"])
-    assert not engine.seal_due("anna")
-    assert engine.searcher("anna").sealed_count == 30
+    assert engine.upkeep.seal_due("anna") and engine.stats()["index"] == {}
+    engine.think(["seal"])
+    assert not engine.upkeep.seal_due("anna")
+    assert engine.wiring.namespaces.get("anna").searcher.sealed_count == 30
 
 
 def test_guests_have_no_index(opened: Open) -> None:
     engine = opened(index={"seal_at": 5, "seal_share": 0.0}, people={"scopes": "each"})
     talk(engine, 20, "guest")
-    engine.idle_until_done()
+    engine.think()
     with engine.store.snapshot() as snapshot:
-        assert snapshot.manifest("guest") is None and not engine.seal_due("guest")
+        assert snapshot.manifest("guest") is None and not engine.upkeep.seal_due("guest")
 
 
 # ------------------------------------------------------------------- ageing
@@ -104,7 +104,7 @@ def test_guests_have_no_index(opened: Open) -> None:
 def test_old_texts_move_and_read_as_before(opened: Open) -> None:
     engine = opened(memory={"hot_cache_size": 10}, tiers={"warm": 10, "block_exchanges": 4})
     talk(engine, 60)
-    engine.idle_until_done(["ageing"])
+    engine.think(["ageing"])
     held = engine.stats()["tiers"]
     assert held["hot"]["memories"] < 60 and held["warm"]["memories"] + held["cold"]["memories"] > 0
     with engine.store.snapshot() as snapshot:
@@ -138,49 +138,49 @@ def test_drafts_become_exact(opened: Open) -> None:
     engine = opened(Exact("a"))
     talk(engine, 40)
     assert exact(engine) == 0
-    assert engine.idle_until_done(["reembed"]) == 0
+    assert engine.think(["reembed"]) == 0
     assert exact(engine) == 40
 
 
 def test_a_model_that_changes_and_comes_back(opened: Open) -> None:
     engine = opened(Exact("a"))
     talk(engine, 40)
-    engine.idle_until_done(["reembed"])
-    engine.seal("anna")
+    engine.think(["reembed"])
+    engine.upkeep.seal("anna")
     assert all(cosines(engine))
 
     engine = opened(Exact("b"))
     assert cosines(engine) and not any(cosines(engine)), "words answer, old vectors do not"
-    engine.idle_until_done(["reembed"])
+    engine.think(["reembed"])
     assert exact(engine) == 40 and all(cosines(engine))
-    engine.idle_until_done(["seal"])
+    engine.think(["seal"])
     with engine.store.snapshot() as snapshot:
         manifest = snapshot.manifest("anna")
     assert manifest is not None and manifest.embedder == "b/64"
-    assert not engine.seal_due("anna")
+    assert not engine.upkeep.seal_due("anna")
 
     engine = opened(again := Exact("a"))
-    engine.searcher("anna")
-    engine._namespaces.get("anna").wait_vectors()
+    engine.prepare("anna")
+    engine.wiring.namespaces.get("anna").wait_vectors()
     assert all(cosines(engine)), "its own vectors are still there"
-    assert engine.idle_until_done(["reembed"]) == 0
+    assert engine.think(["reembed"]) == 0
     assert again.slices == [] and exact(engine) == 40
 
 
 def test_halfway_through_only_vectors_of_the_model_in_use_count(opened: Open) -> None:
     engine = opened(Exact("a"))
     talk(engine, 40)
-    engine.idle_until_done(["reembed"])
+    engine.think(["reembed"])
     engine = opened(Exact("b"))
-    engine.embed("anna", stop=iter([False, True]).__next__)
+    engine.upkeep.embed("anna", stop=iter([False, True]).__next__)
     assert exact(engine) == 16
-    searcher = engine.searcher("anna")
+    searcher = engine.wiring.namespaces.get("anna").searcher
     with engine.store.snapshot() as snapshot:
         of_b = {vector.memory for vector in snapshot.vectors("b/64", "anna")}
         of_a = {vector.memory for vector in snapshot.vectors("a/64", "anna")}
     assert len(of_a) == 40 and len(searcher.dense) == len(of_b) == 16
     assert {hit.memory.id for hit in engine.search("Oslo", "anna", 50).hits if hit.cosine} <= of_b
-    engine.idle_until_done(["reembed"])
+    engine.think(["reembed"])
     assert exact(engine) == 40
 
 
@@ -188,15 +188,15 @@ def test_who_speaks_stops_it_and_it_goes_on_later(opened: Open) -> None:
     embedder = Exact("a")
     engine = opened(embedder)
     talk(engine, 80, draft=False)
-    engine.searcher("anna")
+    engine.prepare("anna")
 
     def speak() -> None:
         if len(embedder.slices) == 2:
-            engine.gate.busy("anna/speaks")
-            engine.gate.free("anna/speaks")
+            engine.idle.gate.busy("anna/speaks")
+            engine.idle.gate.free("anna/speaks")
 
     embedder.meanwhile = speak
-    assert engine.idle_until_done(["reembed"]) == 0
+    assert engine.think(["reembed"]) == 0
     with engine.store.snapshot() as snapshot:
         outcomes = [run.outcome for run in snapshot.runs() if run.job == "reembed"]
     assert "interrupted" in outcomes and outcomes[0] == "done"
@@ -206,8 +206,8 @@ def test_who_speaks_stops_it_and_it_goes_on_later(opened: Open) -> None:
 def test_without_a_model_nothing_waits(opened: Open) -> None:
     engine = opened()
     talk(engine, 20)
-    assert engine.idle_until_done(["reembed"]) == 0
-    assert not engine.embed_due("anna") and tasks(engine) == []
+    assert engine.think(["reembed"]) == 0
+    assert not engine.upkeep.embed_due("anna") and tasks(engine) == []
 
 
 # ------------------------------------------------------------------- erase, retention
@@ -224,7 +224,7 @@ def test_what_was_ordered_away_is_erased_once_it_cannot_be_undone(
     engine.idle_until_done(["erase"])
     assert len(_said(engine)) == 3, "it can be undone still"
     clock.advance(301)
-    engine.idle_until_done(["erase"])
+    engine.think(["erase"])
     assert len(_said(engine)) == 2
     assert not any(
         turn.text.encode() in file.read_bytes() for file in engine.config.folder.rglob("*.mdb")
@@ -236,10 +236,10 @@ def test_what_guests_said_is_erased_after_a_day(opened: Open, clock: FixedClock)
     talk(engine, 2, "guest")
     talk(engine, 2)
     clock.advance(3600 * 24)
-    engine.idle_until_done(["retention"])
+    engine.think(["retention"])
     assert len(_said(engine, "guest")) == 2
     clock.advance(1)
-    engine.idle_until_done(["retention"])
+    engine.think(["retention"])
     assert _said(engine, "guest") == [] and len(_said(engine)) == 2
 
 
@@ -250,18 +250,18 @@ def test_old_turns_go_when_that_is_wished_but_for_what_a_person_kept(
     talk(engine, 3)
     with engine.store.snapshot() as snapshot:
         kept = next(snapshot.turns("anna")).id
-    engine.pin("anna", f"chunk/{kept}")
+    engine.mark("anna", f"chunk/{kept}", pinned=True)
     engine.remember("Anna likes tea.", "anna")
     clock.advance(3600 * 24 * 89)
     talk(engine, 1)
-    engine.idle_until_done(["retention"])
+    engine.think(["retention"])
     assert len(_said(engine)) == 4
     clock.advance(3600 * 24 * 2)
-    engine.idle_until_done(["retention"])
+    engine.think(["retention"])
     with engine.store.snapshot() as snapshot:
         left = [turn.id for turn in snapshot.turns("anna")]
     assert len(left) == 2 and left[0] == kept
-    assert engine.search("tea", "anna").hits and not engine.expired()
+    assert engine.search("tea", "anna").hits and not engine.eraser.has_expired()
 
 
 def test_where_nothing_is_thought_the_end_of_a_session_erases(
@@ -297,7 +297,7 @@ def test_only_what_changed_is_looked_at(opened: Open) -> None:
     engine.remember("Ben likes tea.", "ben")
     with engine.store.snapshot() as snapshot:
         assert touched(snapshot, "j", "", ["anna", "ben"]) == ["ben"]
-    engine.seal("ben")  # which prunes what changed before
+    engine.upkeep.seal("ben")  # which prunes what changed before
     with engine.store.snapshot() as snapshot:
         assert touched(snapshot, "j", "", ["anna", "ben"]) == ["ben"]
     talk(engine, 1)
@@ -308,7 +308,7 @@ def test_only_what_changed_is_looked_at(opened: Open) -> None:
 def test_who_asks_for_one_job_gets_no_other(opened: Open) -> None:
     engine = opened(index={"seal_at": 20, "seal_share": 0.0})
     talk(engine, 30)
-    engine.idle_until_done(["ageing"])
-    assert engine.searcher("anna").sealed_count == 0
+    engine.think(["ageing"])
+    assert engine.wiring.namespaces.get("anna").searcher.sealed_count == 0
     with engine.store.snapshot() as snapshot:
         assert {run.job for run in snapshot.runs()} <= {"ageing"}

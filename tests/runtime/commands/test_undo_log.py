@@ -53,7 +53,7 @@ def test_undo_log_hidden_stays_hidden_after_a_restart_and_a_rebuilt_index(open_e
     engine.close()
     engine = open_engine()
     assert found(engine, WORD) == []
-    engine.seal("anna")
+    engine.upkeep.seal("anna")
     assert found(engine, WORD) == []
     engine.close()
     engine = open_engine()
@@ -70,9 +70,9 @@ def test_undo_log_when_it_is_due_it_is_erased_with_the_order_and_its_answer(open
         engine, f"a {WORD} lives here", "nice", f"forget everything about {WORD}", f"{WORD}, gone"
     )
     hide(engine, first, reply, turn=order)
-    assert engine.erase_due() == 0 and residue(open_engine.folder)
+    assert engine.eraser.erase_due() == 0 and residue(open_engine.folder)
     open_engine.clock.now += timedelta(seconds=UNDO_S)
-    assert engine.erase_due() == 1
+    assert engine.eraser.erase_due() == 1
     assert residue(open_engine.folder) == []
     (entry,) = commands(engine)
     assert entry.state == "erased" and not (entry.hidden or entry.turns or entry.turn)
@@ -87,7 +87,7 @@ def test_undo_log_what_is_undone_is_never_erased(open_engine):
     first, reply = talk(engine, f"a {WORD} lives here", "nice")
     engine.undo_log.undo(hide(engine, first, reply))
     open_engine.clock.now += timedelta(days=1)
-    assert engine.erase_due() == 0
+    assert engine.eraser.erase_due() == 0
     assert found(engine, WORD)[0] == f"a {WORD} lives here"
 
 
@@ -120,7 +120,7 @@ t.hide(engine, first, reply)
 if sys.argv[2] == "erasing":  # rows are gone, their bytes are not
     clock.now += timedelta(seconds=t.UNDO_S)
     Store.erase = lambda store: os._exit(9)
-    engine.erase_due()
+    engine.eraser.erase_due()
 os._exit(9)
 """
 

@@ -163,12 +163,12 @@ def test_recall_a_correction_is_offered_and_what_it_corrects_is_not(engine: Memo
     assert "Novak" in recalled(engine, "what is our landlord called")[1]
     gone = replace(old, retired_at=NOW)
     engine.store.apply("person", WriteBatch(memories=(gone,))).wait(None)
-    engine._indexer.put(gone)
+    engine.wiring.indexer.put(gone)
     new = engine.remember("Our landlord is called Weber", "anna")
     for _ in range(2):
         block = recalled(engine, "what is our landlord called")[1]
         assert "Weber" in block and "Novak" not in block
-        engine.seal("anna")
+        engine.upkeep.seal("anna")
     assert isinstance(new, Memory)
 
 
@@ -177,7 +177,7 @@ def test_session_context_what_is_over_leaves_the_head(engine: MemoryEngine) -> N
     assert "diet" in engine.session_context("anna")
     over = replace(note, valid_to=NOW - timedelta(days=1))
     engine.store.apply("person", WriteBatch(memories=(over,))).wait(None)
-    engine._indexer.put(over)
+    engine.wiring.indexer.put(over)
     assert "diet" not in engine.session_context("anna")
 
 
@@ -185,7 +185,7 @@ def test_searcher_knows_a_word_as_long_as_a_memory_holds_it(engine: MemoryEngine
     searcher = engine.searcher("anna")
     assert searcher.knows("Max") and searcher.knows("max's") and searcher.knows("the")
     assert not searcher.knows("Konstantin")
-    engine.seal("anna")
-    searcher = engine.searcher("anna")
+    engine.upkeep.seal("anna")
+    searcher = engine.wiring.namespaces.get("anna").searcher
     assert searcher.knows("Max") and searcher.remove("chunk/1")
     assert not searcher.knows("Max")

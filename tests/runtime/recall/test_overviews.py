@@ -35,7 +35,7 @@ def engine(tmp_path):
                 )
             made.store.append(SessionEdge(**edge, kind="end", at=at + timedelta(minutes=9)))
         made.store.flush(None)
-        made.idle_until_done(JOBS)
+        made.think(JOBS)
         yield made
 
 

@@ -4,7 +4,7 @@ import asyncio
 import gc
 import threading
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Forget, Turn
 from slowcat_memory.runtime.recall.pipeline import Progress
 from slowcat_memory.runtime.recall.prefetch import KEEP_S, Attempt, Prefetch, overlap
@@ -229,13 +230,17 @@ class Scene:
 
     def ask(self, text: str) -> Query:
         how = {"exclude_words": frozenset({fingerprint(text)}), **self.how}
-        return self.engine.query(text, "anna", **how)
+        return self.engine.turn_recall.query(text, "anna", **how)
+
+    def encode(self, text: str, dialogue: Sequence[Said] = ()) -> Encoded | None:
+        query = self.engine.turn_recall.query(text, "anna", dialogue=dialogue)
+        return self.engine.wiring.retrieval.encode(query)
 
     def heard(self, text: str) -> Prefetch:
         """What is at hand when nobody has had to wait; on an event loop."""
         prefetch = self.engine.prefetch(self.ask)
         prefetch.hear(text, whole=True)
-        self.engine._indexer.ahead.submit(lambda: None).result(20)
+        self.engine.wiring.indexer.ahead.submit(lambda: None).result(20)
         return prefetch
 
     async def recall(self, text: str, prefetch: Prefetch | None = None, **more) -> Recollection:
@@ -394,8 +399,8 @@ def test_a_follow_up_is_asked_with_the_dialogue_it_leans_on(scene: Scene) -> Non
 
     asyncio.run(scenario())
     assert scene.counts() == {"stood": 1, "redone": 1}
-    encoded = scene.engine.encode(leaning, "anna", talk)
-    bare = scene.engine.encode(leaning, "anna")
+    encoded = scene.encode(leaning, talk)
+    bare = scene.encode(leaning)
     assert encoded is not None and bare is not None
     assert not np.allclose(encoded.vector, bare.vector)
 
@@ -432,7 +437,7 @@ def test_a_recall_that_waits_behind_another_is_not_waited_for(scene: Scene) -> N
     async def scenario() -> None:
         ahead = scene.engine.prefetch(scene.ask)
         stuck = threading.Event()
-        scene.engine._indexer.ahead.submit(stuck.wait, 20)
+        scene.engine.wiring.indexer.ahead.submit(stuck.wait, 20)
         ahead.hear(ASKED)
         found = await scene.recall(ASKED, ahead)
         assert found.stage == "full" and texts(found)[0] == SAID[0]
@@ -444,7 +449,7 @@ def test_a_recall_that_waits_behind_another_is_not_waited_for(scene: Scene) -> N
 
 def test_a_recall_that_fails_is_done_anew(scene: Scene, monkeypatch) -> None:
     async def scenario() -> None:
-        monkeypatch.setattr(scene.engine._retrieval, "_ahead", lambda *_: 1 / 0)
+        monkeypatch.setattr(scene.engine.wiring.retrieval, "_ahead", lambda *_: 1 / 0)
         assert texts(await scene.recall(ASKED, scene.heard(ASKED)))[0] == SAID[0]
 
     asyncio.run(scenario())
@@ -506,7 +511,7 @@ def test_words_that_were_only_heard_are_kept_nowhere(scene: Scene, said: bool) -
         ahead = scene.engine.prefetch(scene.ask)
         ahead.hear(f"my secret is {mark} and more")
         assert holds(ahead, mark)  # while it may still be said
-        scene.engine._indexer.ahead.submit(lambda: None).result(20)
+        scene.engine.wiring.indexer.ahead.submit(lambda: None).result(20)
         await scene.recall(ASKED, ahead)
         if said:  # the negative control: what a turn asked is in the cache of vectors
             await scene.recall(f"my secret is {mark} and more")

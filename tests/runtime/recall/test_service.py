@@ -93,7 +93,7 @@ def said(retrieval: Retrieval, text: str, **how: object) -> list[str]:
 
 def answers(engine: MemoryEngine) -> dict[str, list[tuple[str, float, float]]]:
     """Everything found, with its score; among equals in the order of their texts."""
-    retrieval = engine.retrieval(LOUD)
+    retrieval = engine.wiring.retrieval_of(LOUD)
     return {
         text: sorted(
             (hit.memory.text, hit.score, hit.probability)
@@ -124,13 +124,13 @@ def test_whom_and_when_count_sealed_and_loaded_anew(
     folder: Path, embedder: HashEmbedder | None, engine: MemoryEngine
 ) -> None:
     fresh = answers(engine)
-    check(engine.retrieval(LOUD))
-    engine.seal("anna")
-    check(engine.retrieval(LOUD))
+    check(engine.wiring.retrieval_of(LOUD))
+    engine.upkeep.seal("anna")
+    check(engine.wiring.retrieval_of(LOUD))
     alike(fresh, answers(engine))
     engine.close()
     again = opened(folder, embedder)
-    check(again.retrieval(LOUD))
+    check(again.wiring.retrieval_of(LOUD))
     alike(fresh, answers(again))
     again.close()
 
@@ -139,21 +139,26 @@ def test_neither_counts_when_nothing_is_read_out_of_a_query(engine: MemoryEngine
     deaf = replace(LOUD, ask=AskOptions(names=False, times=False, follow_up=False, dialogue=0.0))
     silent = replace(deaf, rank=replace(LOUD.rank, named=0.0, when=0.0))
     for text in QUESTIONS:
-        one, other = (engine.retrieval(o).search(asked(text)).hits for o in (deaf, silent))
+        one, other = (
+            engine.wiring.retrieval_of(o).search(asked(text)).hits for o in (deaf, silent)
+        )
         assert one == other
 
 
 def test_the_stage_is_full_with_vectors(
     engine: MemoryEngine, embedder: HashEmbedder | None
 ) -> None:
-    found = engine.retrieval(LOUD).search(asked("who brews beer"))
+    found = engine.wiring.retrieval_of(LOUD).search(asked("who brews beer"))
     assert found.stage == ("full" if embedder else "lexical")
     assert found.hits[0].memory.text == TALK[4][2]
     views = set(found.hits[0].views)
     assert ("tokens" in views) == bool(embedder and embedder.token_key)
     assert ("tokens" in found.timings) == bool(embedder and embedder.token_key)
     none = replace(LOUD, fuse=FuseOptions(rerank=0))
-    assert "tokens" not in engine.retrieval(none).search(asked("who brews beer")).hits[0].views
+    assert (
+        "tokens"
+        not in engine.wiring.retrieval_of(none).search(asked("who brews beer")).hits[0].views
+    )
 
 
 def test_a_follow_up_is_answered_by_what_was_talked_about(engine: MemoryEngine) -> None:
@@ -166,7 +171,7 @@ def test_a_follow_up_is_answered_by_what_was_talked_about(engine: MemoryEngine) 
 def test_a_query_embedded_ahead_finds_the_same(
     engine: MemoryEngine, embedder: HashEmbedder | None
 ) -> None:
-    retrieval = engine.retrieval(LOUD)
+    retrieval = engine.wiring.retrieval_of(LOUD)
     for text in QUESTIONS:
         ahead = retrieval.encode(asked(text))
         assert (ahead is None) == (embedder is None)
@@ -175,14 +180,14 @@ def test_a_query_embedded_ahead_finds_the_same(
 
 
 def test_a_turn_that_waits_gets_the_same_and_is_counted(engine: MemoryEngine) -> None:
-    retrieval = engine.retrieval(LOUD)
+    retrieval = engine.wiring.retrieval_of(LOUD)
     found = asyncio.run(retrieval.recall(asked("who brews beer")))
     assert found.hits == retrieval.search(asked("who brews beer")).hits
     assert engine.metrics.counts()[f"recall_{found.stage}"] == 1
 
 
 def test_the_floor_and_the_share_of_the_best_are_the_querys(engine: MemoryEngine) -> None:
-    retrieval = engine.retrieval(LOUD)
+    retrieval = engine.wiring.retrieval_of(LOUD)
     every = retrieval.search(asked("who brews beer at the lake", k=9)).hits
     likeliest = max(hit.probability for hit in every)
     for floor, kept in ((likeliest - 0.01, every), (likeliest + 0.01, [])):
@@ -193,4 +198,4 @@ def test_the_floor_and_the_share_of_the_best_are_the_querys(engine: MemoryEngine
 
 def test_what_is_no_scope_is_refused(engine: MemoryEngine) -> None:
     with pytest.raises(ConfigError):
-        asyncio.run(engine.retrieval(LOUD).recall(asked("beer", scope="no/scope at all")))
+        asyncio.run(engine.wiring.retrieval_of(LOUD).recall(asked("beer", scope="no/scope at all")))

@@ -66,7 +66,7 @@ def sealed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("deadline") / "memory"
     made = opened(path, Slow())
     say(made, 9, OLD)
-    made.seal("anna")
+    made.upkeep.seal("anna")
     made.close()
     return path
 
@@ -87,7 +87,7 @@ def engine(tmp_path: Path, sealed: Path, embedder: Slow) -> Iterator[MemoryEngin
 def stuck_worker(engine: MemoryEngine) -> Iterator[None]:
     """The recall before has not come to its end."""
     gate = threading.Event()
-    engine._indexer.talk.submit(gate.wait, STUCK_S)
+    engine.wiring.indexer.talk.submit(gate.wait, STUCK_S)
     try:
         yield
     finally:
@@ -100,7 +100,7 @@ def stuck_index(engine: MemoryEngine) -> Iterator[None]:
     gate, held = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with engine.searcher("anna")._lock:
+        with engine.wiring.namespaces.get("anna").searcher._lock:
             held.set()
             gate.wait(STUCK_S)
 
@@ -129,7 +129,7 @@ def stuck_store(engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> Iterat
             yield
         finally:
             gate.set()
-            for pool in (engine._indexer.talk, engine._indexer.late):
+            for pool in (engine.wiring.indexer.talk, engine.wiring.indexer.late):
                 pool.submit(lambda: None).result(STUCK_S)
 
 

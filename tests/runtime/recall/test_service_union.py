@@ -37,7 +37,7 @@ def engine(tmp_path: Path) -> Iterator[MemoryEngine]:
 
 def retrieval(engine: MemoryEngine, deadline_ms: float = 30_000.0) -> Retrieval:
     options = RecallOptions(deadline_ms=deadline_ms, floor=0.0, keep_share=0.0)
-    return engine.retrieval(RetrievalOptions(recall=options))
+    return engine.wiring.retrieval_of(RetrievalOptions(recall=options))
 
 
 def asked(text: str = KEY, **how: Any) -> Query:
@@ -84,7 +84,7 @@ def test_guests_are_read_nothing_of_theirs(engine: MemoryEngine) -> None:
 def test_what_is_local_only_is_left_out_of_each(engine: MemoryEngine) -> None:
     for hit in retrieval(engine).search(asked()).hits:
         if "key" in hit.memory.text:
-            engine.keep_local(hit.memory.scope, hit.memory.id)
+            engine.mark(hit.memory.scope, hit.memory.id, local_only=True)
     away = retrieval(engine).search(asked(k=2))
     assert texts(away) == {SAID["anna"][1], SAID["home"][1]}  # the others fill the places
     assert texts(retrieval(engine).search(asked(local=True))) == {*SAID["anna"], *SAID["home"]}
@@ -92,10 +92,10 @@ def test_what_is_local_only_is_left_out_of_each(engine: MemoryEngine) -> None:
 
 
 def test_one_that_is_not_loaded_yet_does_not_hold_up_the_other(engine: MemoryEngine) -> None:
-    del engine._namespaces._loaded["home"]
+    del engine.wiring.namespaces._loaded["home"]
     assert texts(asyncio.run(retrieval(engine).recall(asked()))) == set(SAID["anna"])
     engine.drain()
-    assert "home" in engine._namespaces
+    assert "home" in engine.wiring.namespaces
 
 
 def test_what_is_late_gives_the_words_of_both(engine: MemoryEngine) -> None:

@@ -1,0 +1,182 @@
+"""What any implementation of ``engine.memory.Memory`` must do."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+from slowcat_memory.core.commands.grammar import recognise
+from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.engine.memory import Memory
+from slowcat_memory.engine.recall import build_query
+from slowcat_memory.engine.search import read_graph
+from slowcat_memory.records import Cursor, Forget, Session, SessionEdge, Turn, WriteBatch
+from slowcat_memory.records import Memory as MemoryRecord
+from slowcat_memory.runtime.commands.types import Circumstances
+
+SCOPE, SESSION = "anna", "contract"
+THEN = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
+SAID = ("My dog is called Max", "I drink green tea every morning", "My sister plays the violin")
+
+
+def check_memory(open_memory: Callable[[], Memory]) -> None:
+    """Exercise every verb of a memory; raises ``AssertionError`` at the first that fails.
+
+    Args:
+        open_memory: Opens an empty memory, writable, without an LLM and with its idle work off.
+    """
+    memory = open_memory()
+    try:
+        memory.prepare(SCOPE)
+        _check_turns(memory)
+        _check_search(memory)
+        _check_recall(memory)
+        _check_changes(memory)
+        _check_commands(memory)
+        _check_upkeep(memory)
+        _check_forget(memory)
+    finally:
+        memory.release()
+
+
+def _turn(text: str, at: datetime, role: str = "user") -> Turn:
+    speaker = "Anna" if role == "user" else "Cat"
+    return Turn(session=SESSION, scope=SCOPE, speaker=speaker, role=role, text=text, at=at)  # type: ignore[arg-type]
+
+
+def _texts(memory: Memory, query: str) -> list[str]:
+    return [hit.memory.text for hit in memory.search(query, SCOPE).hits]
+
+
+def _check_turns(memory: Memory) -> None:
+    start = SessionEdge(session=SESSION, scope=SCOPE, kind="start", at=THEN)
+    first = memory.append(start)
+    second = memory.append(_turn(SAID[0], THEN))
+    more = [_turn(text, THEN + timedelta(minutes=n)) for n, text in enumerate(SAID[1:], 1)]
+    acks = memory.append_all(more, Cursor(name="contract", position=7))
+    assert memory.flush(10.0, indexed=True)
+    ids = [ack.id for ack in (first, second, *acks)]
+    assert ids == sorted(set(ids)) and 0 not in ids, "events are numbered in order"
+    with memory.snapshot() as snapshot:
+        assert [turn.text for turn in snapshot.turns(SCOPE)] == list(SAID)
+        cursor, session = snapshot.cursor("contract"), snapshot.session(SESSION)
+    assert cursor is not None and cursor.position == 7, "a cursor moves in the same transaction"
+    assert isinstance(session, Session) and session.turns == len(SAID)
+
+
+def _check_search(memory: Memory) -> None:
+    hits = memory.search("Max the dog", SCOPE, 5, local=True).hits
+    assert hits[0].memory.text == SAID[0]
+    assert memory.search("Max the dog", "berta", 5).hits == [], "scopes do not see each other"
+    left = memory.search("Max the dog", SCOPE, exclude=frozenset({hits[0].memory.id})).hits
+    assert hits[0].memory.id not in [hit.memory.id for hit in left]
+    late = THEN + timedelta(seconds=90)
+    assert [hit.memory.text for hit in memory.search("violin", SCOPE, since=late).hits] == [SAID[2]]
+    early = [hit.memory.text for hit in memory.search("Max the dog", SCOPE, until=late).hits]
+    assert SAID[2] not in early and SAID[0] in early
+    assert memory.search("Max the dog", SCOPE, speaker="nobody").hits == []
+    before = THEN - timedelta(days=1)
+    assert memory.search("Max the dog", SCOPE, at=before).hits == []
+    assert read_graph(memory, SCOPE).relations == []
+    assert all(0 <= word.weight <= 1 for word in memory.hotwords(SCOPE, 5))
+    counted = memory.stats()
+    assert SCOPE in counted["scopes"] and counted["unsaved"] == 0
+    assert memory.embedding.source and memory.opened is not None
+
+
+def _check_recall(memory: Memory) -> None:
+    async def talk() -> None:
+        text = "Which dog is Max?"
+        query = build_query(memory.config, memory.clock(), text, SCOPE)
+        prefetch = memory.prefetch(lambda words: query)
+        prefetch.hear(text, whole=True)
+        found = await memory.recall(text, SCOPE, prefetch=prefetch)
+        packed = memory.pack(found)
+        turn = memory.append(_turn(text, memory.clock())).event
+        assert isinstance(turn, Turn)
+        memory.note_recall(turn, found, packed)
+        assert "Max" in packed.text
+        assert "Max" not in memory.pack(await memory.recall(text, "berta")).text
+
+    memory.set_activity("contract/speaks", True)
+    asyncio.run(talk())
+    memory.set_activity("contract/", False)
+    assert memory.flush(10.0, indexed=True)
+    with memory.snapshot() as snapshot:
+        asked = [turn.id for turn in snapshot.turns(SCOPE)][-1]
+        assert asked > len(SAID)
+
+
+def _check_changes(memory: Memory) -> None:
+    kept = memory.remember("The spare key lies under the pot", SCOPE, pinned=True)
+    assert kept.pinned and memory.search("spare key", SCOPE).hits[0].memory.id == kept.id
+    marked = memory.mark(SCOPE, kept.id, pinned=False, local_only=True)
+    assert marked is not None and marked.local_only and not marked.pinned
+    shown = [hit.memory.id for hit in memory.search("spare key", SCOPE, local=False).hits]
+    assert kept.id not in shown, "a remote LLM is not shown what is local-only"
+    assert memory.mark(SCOPE, "note/none", pinned=True) is None
+    icebreaker = memory.push_icebreaker(SCOPE, "How was the concert?", quiet=False)
+    assert icebreaker is not None
+    assert memory.mark(SCOPE, icebreaker.id, dropped=True) is not None
+    assert memory.mark(SCOPE, icebreaker.id, dropped=True) is None, "it is dropped once"
+    assert isinstance(memory.session_context(SCOPE), str)
+    note = MemoryRecord(
+        id="note/contract", kind="note", scope=SCOPE, speaker="Anna", text="Ferns", valid_from=THEN
+    )
+    memory.apply("contract", WriteBatch(memories=(note,)))
+    assert memory.search("ferns", SCOPE).hits[0].memory.id == note.id
+    memory.apply("contract", WriteBatch(drop=((SCOPE, note.id),)))
+    assert note.id not in [hit.memory.id for hit in memory.search("ferns", SCOPE).hits]
+
+
+def _check_commands(memory: Memory) -> None:
+    text = "Remember that the bins are emptied on Tuesday"
+    command = recognise(text, memory.config.index.language)
+    assert command is not None
+    turn = memory.append(_turn(text, memory.clock()))
+    where = Circumstances(scope=SCOPE, speaker="Anna", session=SESSION, turn=turn.id)
+    outcome = memory.carry_out(command, where)
+    assert outcome.done and outcome.said and outcome.entry
+    assert "bins" in memory.search("bins on Tuesday", SCOPE).hits[0].memory.text
+    with memory.snapshot() as snapshot:
+        [entry] = snapshot.commands(SCOPE, 1)
+    undone = memory.undo(entry)
+    assert undone is not None and undone.state == "undone"
+    assert memory.undo(entry) is None, "it is undone once"
+
+
+def _check_upkeep(memory: Memory) -> None:
+    paused: list[bool] = []
+    stop = memory.subscribe(on_pause=lambda: paused.append(True), on_memory=lambda event: None)
+    assert memory.think(["seal"]) == 0
+    stop()
+    steps: list[str] = []
+    memory.maintain("embed", SCOPE, progress=lambda step, done, total: steps.append(step))
+    memory.maintain("seal", SCOPE)
+    memory.maintain("tidy", SCOPE, progress=lambda step, done, total: steps.append(step))
+    assert steps[-1] == "tiers"
+    assert memory.stats()["index"][SCOPE]["sealed"] > 0
+    memory.maintain("drop queries")
+    memory.maintain("erase")
+    memory.maintain("shrink")
+    memory.maintain("repair")
+    assert memory.maintain("check") is not None
+    assert memory.maintain("backup").is_file()
+    assert SAID[0] in _texts(memory, "Max the dog")
+
+
+def _check_forget(memory: Memory) -> None:
+    with memory.snapshot() as snapshot:
+        first, second = [turn.id for turn in snapshot.turns(SCOPE)][:2]
+    orders = [Forget(turns=(first,)), Forget(scope=SCOPE, memories=(chunk_id(second),))]
+    preview = memory.forget(orders, dry_run=True)
+    assert set(preview.turns) == {first, second}
+    assert SAID[0] in _texts(memory, "Max the dog"), "a preview changes nothing"
+    gone = memory.forget(orders)
+    assert set(gone.turns) == {first, second} and gone.erased
+    texts = _texts(memory, "Max the dog, green tea")
+    assert SAID[0] not in texts and SAID[1] not in texts
+    try:
+        memory.forget(Forget())
+    except ValueError:
+        return
+    raise AssertionError("an order without a condition was taken")
