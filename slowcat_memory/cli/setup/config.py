@@ -1,7 +1,6 @@
 """``slowcat-memory config``: which knobs are set, and where that comes from."""
 
 import os
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,18 +15,18 @@ if TYPE_CHECKING:
     from slowcat_memory.config import Config
 
 app = typer.Typer(no_args_is_help=True, help="Check and show the configuration.")
-HERE = Path("config.toml")
 FileArgument = Annotated[
     Path | None,
     typer.Argument(
-        help="The file; by default that of --config or SLOWCAT_CONFIG.", show_default=False
+        help="The file; by default that of --config or SLOWCAT_CONFIG, else ~/.slowcat/config.toml.",
+        show_default=False,
     ),
 ]
 
 
 @app.command()
 def check(ctx: typer.Context, file: FileArgument = None, as_json: AsJson = False) -> None:
-    """Read the configuration and the environment, and show every knob that is not at its default.
+    """Read the configuration and the environment, and show every option that is not at its default.
 
     A wrong key or value is an error that names its path; the exit code is then 1.
 
@@ -35,55 +34,103 @@ def check(ctx: typer.Context, file: FileArgument = None, as_json: AsJson = False
     """
     known = _known(ctx, file)
     _check_names(known.config)
-    set_here = list(changed(known))
+    changed = list(changed_options(known))
+    used = known.file_read
     if as_json:
-        file_name = str(known.file or "")
-        return print_json({"file": file_name, "preset": known.config.preset, "changed": set_here})
-    out().print(
-        f"[green]✓[/] {known.file or 'No file'}: the configuration is right.", soft_wrap=True
-    )
-    if known.file is None and HERE.is_file():
-        warn(
-            "There is a config.toml here, which is not read unless --config or SLOWCAT_CONFIG says so."
+        return print_json(
+            {"file": str(used or ""), "preset": known.config.preset, "changed": changed}
         )
-    if not set_here:
-        out().print("Every knob is at its default.")
+    if used is None:
+        out().print("No configuration file; using the defaults.")
+    else:
+        out().print(f"[green]✓[/] {used}: the configuration is valid.", soft_wrap=True)
+    if not changed:
+        if used is not None:
+            out().print("Every knob is at its default.")
         return None
     made = table("knob", "value*", "default", "from")
-    for knob in set_here:
-        row(made, knob["knob"], knob["value"], knob["default"], knob["from"])
+    for option in changed:
+        row(made, option["knob"], option["value"], option["default"], option["from"])
     out().print(made)
-    out().print(f"[dim]{count(len(set_here), 'knob')} not at the default[/]")
+    out().print(f"[dim]{count(len(changed), 'knob')} not at the default[/]")
+    if expert := [option["knob"] for option in changed if option["expert"]]:
+        warn(f"Expert options, without support: {', '.join(expert)}.")
     return None
 
 
 @app.command()
-def show(ctx: typer.Context, file: FileArgument = None, as_json: AsJson = False) -> None:
+def show(
+    ctx: typer.Context,
+    file: FileArgument = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Every knob with its meaning, and the expert options.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """Show the value of every knob, as TOML.
 
-    Example: [bold]slowcat-memory config show | less[/]
+    Examples: [bold]slowcat-memory config show[/], [bold]slowcat-memory config show --all | less[/]
     """
-    from rich.text import Text
-
-    from slowcat_memory.cli.setup.config_file import toml
+    from slowcat_memory.config import KNOBS
+    from slowcat_memory.config.knobs import value_of
 
     config = _known(ctx, file).config
     if as_json:
         return print_json(config)
+    if everything:
+        return _show_reference(config)
     section = ""
-    for path, value, default in _values(config):
-        table_, _, key = path.rpartition(".")
-        if table_ != section:
-            section = table_
-            out().print(Text(f"\n[{section}]", style="bold"))
-        same = value == default
-        line = Text(f"{key} = {toml(value)}", style="" if same else "green")
-        out().print(line if same else line.append(f"  # default {toml(default)}", style="dim"))
+    for knob in KNOBS:
+        section = _heading(knob.path, section)
+        _line(knob.path.rpartition(".")[2], value_of(config, knob.target), _defaults()[knob.target])
     return None
 
 
+def _show_reference(config: "Config") -> None:
+    """Print every knob with its sentence, and every expert option."""
+    from slowcat_memory.cli.setup.config_file import expert_options, sentence
+    from slowcat_memory.config import KNOBS
+    from slowcat_memory.config.knobs import value_of
+
+    section = ""
+    for knob in KNOBS:
+        section = _heading(knob.path, section)
+        out().print(f"# {sentence(knob)}", style="dim", highlight=False, markup=False)
+        _line(knob.path.rpartition(".")[2], value_of(config, knob.target), _defaults()[knob.target])
+    out().print("\n[bold]\\[expert][/]  [dim]# without support; may change in any release[/]")
+    for target, default, text in expert_options():
+        if text:
+            out().print(f"# {text}", style="dim", highlight=False, markup=False)
+        _line(f'"{target}"', value_of(config, target), default)
+
+
+def _heading(path: str, section: str) -> str:
+    """Print the section of a knob when it is another than the last one's, and return it."""
+    from rich.text import Text
+
+    own = path.rpartition(".")[0]
+    if own != section:
+        out().print(Text(f"\n[{own}]", style="bold"))
+    return own
+
+
+def _line(key: str, value: Any, default: Any) -> None:
+    from rich.text import Text
+
+    from slowcat_memory.cli.setup.config_file import toml
+
+    line = Text(f"{key} = {toml(value)}", style="" if value == default else "green")
+    out().print(line if value == default else line.append(f"  # default {toml(default)}", "dim"))
+
+
+def _defaults() -> dict[str, Any]:
+    from slowcat_memory.config import options
+
+    return {target: default for target, _, default in options()}
+
+
 def _check_names(config: "Config") -> None:
-    """Look up what is named: a scope, a time zone, a language, a model."""
+    """Check what the configuration names: scopes, time zone, language, jobs, embedding model."""
     from slowcat_memory import providers
     from slowcat_memory.config import check_names
 
@@ -98,46 +145,37 @@ def _known(ctx: typer.Context, file: Path | None) -> Settings:
     return Settings(file.expanduser(), known.store, known.debug) if file else known
 
 
-def _values(config: "Config") -> Iterator[tuple[str, Any, Any]]:
-    """Walk every knob: path, value, default."""
-    from slowcat_memory.config import knobs
-
-    for path, default in knobs():
-        value: Any = config
-        for name in path.split("."):
-            value = getattr(value, name)
-        yield path, value, default
-
-
-def changed(known: Settings) -> Iterator[dict[str, Any]]:
-    """List the knobs that are not at their default.
+def changed_options(known: Settings) -> Iterator[dict[str, Any]]:
+    """List the options that are not at their default.
 
     Args:
         known: The settings.
 
     Yields:
-        Knob, value, default, and where the value comes from.
+        Name in config.toml, value, default, where the value comes from, and whether it is an expert option.
     """
-    for path, value, default in _values(known.config):
+    from slowcat_memory.config.knobs import BY_TARGET, value_of
+
+    for target, default in _defaults().items():
+        value = value_of(known.config, target)
         if value != default:
-            yield {"knob": path, "value": value, "default": default, "from": _origin(known, path)}
+            knob = BY_TARGET.get(target)
+            yield {
+                "knob": knob.path if knob else f"expert.{target}",
+                "value": value,
+                "default": default,
+                "from": _origin(known, target),
+                "expert": knob is None,
+            }
 
 
-def _origin(known: Settings, path: str) -> str:
-    from slowcat_memory.config import PREFIX, PRESETS, SEPARATOR
+def _origin(known: Settings, target: str) -> str:
+    from slowcat_memory.config.load import origin, read
 
-    variable = PREFIX + path.replace(".", SEPARATOR).upper()
-    section, _, key = path.rpartition(".")
-    if path == "memory.path" and known.store is not None:
+    if target == "memory.path" and known.store is not None:
         return "--path"
-    if variable in os.environ:
-        return variable
-    if known.file and _in(tomllib.loads(known.file.read_text()), section, key):
-        return str(known.file)
-    if _in(PRESETS[known.config.preset], section, key):
-        return f"preset {known.config.preset}"
-    return "default"
-
-
-def _in(tables: Any, section: str, key: str) -> bool:
-    return key in (tables.get(section, {}) if section else tables)
+    file = known.file_read
+    place = origin(target, read(file) if file else {}, os.environ)
+    if place == "file":
+        return str(file)
+    return f"preset {known.config.preset}" if place == "preset" else place

@@ -1,4 +1,4 @@
-"""config.toml, written from the options in the code: each knob with its words and its default.
+"""Writes config.toml from the knobs: the reference, and the short file that ``init`` makes.
 
 ``python -m slowcat_memory.cli.setup.config_file > config.toml`` makes the repository's own.
 """
@@ -8,124 +8,129 @@ import json
 import re
 import textwrap
 from collections.abc import Iterator
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 
 import msgspec
-from msgspec import Struct
 
-from slowcat_memory.config import PRESETS, Config
+from slowcat_memory.config import KNOBS, PRESETS, Config, Knob, options
+from slowcat_memory.config.knobs import SECTIONS, limits
+from slowcat_memory.idle.scheduler.options import JobOptions
 
-WIDTH = 96
+WIDTH = 98
 HEAD = """\
-Every knob of slowcat-memory with its default. A line takes effect without its "#".
+The knobs of slowcat-memory with their defaults. A line takes effect without its "#".
 
-A key that does not exist is an error that names the nearest right one; `slowcat-memory config check` shows what is in effect and where it comes from. Low to high: the default, the preset, this file, the environment. SLOWCAT_RECALL__DEADLINE_MS=20 sets deadline_ms in [recall].
-
-SLOWCAT_CONFIG names the file to read, for the command line and for agents that name none."""
-HALVES = ("Behaviour:", "Performance:")
-_KNOB, _MORE = re.compile(r"    (\w+): (.*)"), re.compile(r"        (.*)")
-
-
-class Described(Struct, frozen=True):
-    """The words of a section.
-
-    Attributes:
-        summary: What it is about.
-        knobs: What each knob means.
-        halves: The heading that stands before a knob, by the knob.
-    """
-
-    summary: str
-    knobs: dict[str, str]
-    halves: dict[str, str]
-
-
-def describe(options: type[Struct]) -> Described:
-    """Read what an Options class says about itself.
-
-    Args:
-        options: The class; its docstring has ``Attributes:``, perhaps in two halves.
-
-    Returns:
-        The words.
-    """
-    lines = (inspect.getdoc(options) or "").splitlines()
-    knobs: dict[str, str] = {}
-    halves: dict[str, str] = {}
-    name = half = ""
-    for line in lines[1:]:
-        if found := _KNOB.fullmatch(line):
-            name, knobs[found[1]] = found[1], found[2]
-            if half:
-                halves[name], half = half, ""
-        elif (found := _MORE.fullmatch(line)) and name:
-            knobs[name] += f" {found[1]}"
-        else:
-            name, half = "", line.strip(":") if line in HALVES else half
-    return Described(lines[0] if lines else "", knobs, halves)
-
-
-def sections() -> Iterator[tuple[str, type[Struct]]]:
-    """List the tables of config.toml.
-
-    Yields:
-        Name and class.
-    """
-    for section in msgspec.structs.fields(Config):
-        if isinstance(section.type, type) and issubclass(section.type, Struct):
-            yield section.name, section.type
+Order of precedence, low to high: default, preset, this file, environment (SLOWCAT_RECALL__DEADLINE_MS=20 sets deadline_ms in [recall]). An unknown key is an error that names the nearest one. This file is read from ~/.slowcat/config.toml, or from where SLOWCAT_CONFIG says. `slowcat-memory config check` shows what is in effect, `config show --all` lists every expert option as well."""
+JOBS_HEAD = """\
+Idle jobs: one table for each, all keys optional. `slowcat-memory jobs` lists their names."""
+EXPERT_HEAD = """\
+Weights and internals without support, by their name in the code. They may change in any release."""
+# What `init` leaves to be filled in; the rest is a command away.
+SHORT = (
+    "memory.user_name",
+    "memory.language",
+    "memory.time_zone",
+    "recall.token_budget",
+    "recall.deadline_ms",
+    "idle_llm.url",
+    "retention.raw_days",
+)
 
 
 def render_config() -> str:
-    """Write the whole of config.toml.
-
-    Returns:
-        TOML in which every knob is commented out, so that a preset can still set it.
-    """
+    """Return the whole of config.toml: every knob commented out, so that a preset can still set it."""
     lines = [*_comment(HEAD), "", *_presets()]
-    lines += _knobs(Config, [f for f in msgspec.structs.fields(Config) if f.name == "preset"])
-    for name, options in sections():
-        lines += ["", f"[{name}]", *_comment(describe(options).summary)]
-        lines += _knobs(options, msgspec.structs.fields(options))
+    section = ""
+    for knob in KNOBS:
+        table, _, key = knob.path.rpartition(".")
+        if table != section:
+            section = table
+            lines += ["", f"[{table}]", *_comment(SECTIONS[table])]
+        lines += ["", *_comment(sentence(knob)), f"#{key} = {toml(_default(knob))}"]
+    return "\n".join([*lines, *_jobs(), *_expert()]) + "\n"
+
+
+def render_short(store: str = "") -> str:
+    """Return the file that ``init`` writes: what most people set, in some 25 lines.
+
+    Args:
+        store: The store's folder, where it is not the default.
+    """
+    lines = ["# slowcat-memory. All knobs with their defaults: slowcat-memory config show --all"]
+    by_path = {knob.path: knob for knob in KNOBS}
+    section = ""
+    for path in (*(("memory.path",) if store else ()), *SHORT):
+        knob = by_path[path]
+        table, _, key = path.rpartition(".")
+        if table != section:
+            section = table
+            lines += ["", f"[{table}]"]
+        lines += _comment(sentence(knob))
+        value = store if path == "memory.path" else _default(knob)
+        lines.append(f"{'' if path == 'memory.path' else '#'}{key} = {toml(value)}")
     return "\n".join(lines) + "\n"
 
 
-def _presets() -> list[str]:
-    lines = _comment("The presets, and what each sets:")
-    for preset, tables in PRESETS.items():
-        knobs = [f"{t}.{k} = {toml(v)}" for t, values in tables.items() for k, v in values.items()]
-        lines += _comment(f"{preset}: {', '.join(knobs) or 'nothing'}", indent="    ")
-    return lines
+def expert_options() -> Iterator[tuple[str, Any, str]]:
+    """List the options that are no knobs.
 
-
-def _knobs(options: type[Struct], fields: Any) -> Iterator[str]:
-    words = describe(options)
-    for knob in fields:
-        yield ""
-        if knob.name in words.halves:
-            yield from (f"# --- {words.halves[knob.name]}", "")
-        yield from _comment(words.knobs.get(knob.name, "") + _choices(knob.type))
-        yield f"#{knob.name} = {toml(knob.default)}"
-
-
-def _choices(kind: Any) -> str:
-    if get_origin(kind) is not Literal:
-        return ""
-    return f" One of {', '.join(toml(value) for value in get_args(kind))}."
+    Yields:
+        Name under ``[expert]``, default, and what the code says about it.
+    """
+    public = {knob.target for knob in KNOBS}
+    words = {section.name: _attributes(section.type) for section in msgspec.structs.fields(Config)}
+    for target, kind, default in options():
+        if target not in public:
+            section, _, field = target.partition(".")
+            allowed = limits(kind)
+            text = words.get(section, {}).get(field, "")
+            yield target, default, f"{text} ({allowed})" if allowed else text
 
 
 def toml(value: Any) -> str:
-    """Write a value as TOML.
-
-    Args:
-        value: A string, number, truth, or several strings.
-
-    Returns:
-        Its literal.
-    """
+    """Return a string, number, truth value or list of strings as TOML."""
     if isinstance(value, float):
         return repr(value)
     return json.dumps(value, ensure_ascii=False)
+
+
+def sentence(knob: Knob) -> str:
+    kind = next(kind for target, kind, _ in options() if target == knob.target)
+    allowed = limits(kind)
+    return f"{knob.text} [{allowed}]" if allowed else knob.text
+
+
+def _default(knob: Knob) -> Any:
+    return next(default for target, _, default in options() if target == knob.target)
+
+
+def _presets() -> list[str]:
+    lines = []
+    for preset, values in PRESETS.items():
+        if values:
+            knobs = ", ".join(f"{target} = {toml(value)}" for target, value in values.items())
+            lines += _comment(f"preset {preset}: {knobs}", indent="    ")
+    return lines
+
+
+def _jobs() -> list[str]:
+    lines = ["", *_comment(JOBS_HEAD), "#[jobs.facts]"]
+    words = _attributes(JobOptions)
+    for field in JobOptions.__struct_fields__:
+        lines += _comment(f"{field}: {words.get(field, '')}", indent="    ")
+    return lines
+
+
+def _expert() -> list[str]:
+    return ["", *_comment(EXPERT_HEAD), "#[expert]", '#"fuse.dense" = 0.24']
+
+
+def _attributes(kind: Any) -> dict[str, str]:
+    """Return what a class's docstring says about each of its attributes."""
+    found = re.findall(
+        r"^ {4}(\w+): (.*(?:\n {8}.*)*)", inspect.getdoc(kind) or "", re.MULTILINE
+    )
+    return {name: re.sub(r"\s+", " ", text) for name, text in found}
 
 
 def _comment(text: str, indent: str = "") -> list[str]:

@@ -31,8 +31,8 @@ def init(
 ) -> None:
     """Write a configuration, make the store and the model ready, and say what was found.
 
-    The configuration goes to --config or SLOWCAT_CONFIG, else to config.toml in this folder; one
-    that is there is left as it is. May be run again at any time.
+    The configuration goes to --config or SLOWCAT_CONFIG, else to ~/.slowcat/config.toml, which agents
+    and commands read by themselves. A file that exists is left as it is. Can be run again at any time.
 
     Examples: [bold]slowcat-memory init[/],
     [bold]slowcat-memory --config ~/bot.toml --path ~/bot-memory init[/]
@@ -55,17 +55,15 @@ def init(
 
 def _write_config(known: Settings) -> tuple[Path, bool]:
     """Write the configuration, unless there is one."""
-    from slowcat_memory.cli.setup.config_file import render_config, toml
+    from slowcat_memory.cli.setup.config_file import render_short
+    from slowcat_memory.config.load import default_file
 
-    file = (known.file or Path("config.toml")).expanduser().absolute()
+    file = (known.file or default_file()).expanduser().absolute()
     if file.exists():
         return file, False
-    text = render_config()
-    if known.store is not None:
-        here = known.store.expanduser().absolute()
-        text = text.replace('#path = "~/.slowcat"', f"path = {toml(str(here))}", 1)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text)
+    store = str(known.store.expanduser().absolute()) if known.store else ""
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file.write_text(render_short(store), "utf-8")
     return file, True
 
 
@@ -128,6 +126,8 @@ def _disk(config: "Config") -> Finding:
 
 
 def _print(found: list[Finding], file: Path) -> None:
+    from slowcat_memory.config.load import default_file
+
     made: Any = table("", "", "*")
     made.show_header = False
     for ok, what, line in found:
@@ -135,7 +135,8 @@ def _print(found: list[Finding], file: Path) -> None:
     out().print(made)
     console = out()
     console.print("Try it:           [bold]slowcat-memory demo[/]", soft_wrap=True)
-    console.print(f"Use this file:    [bold]export SLOWCAT_CONFIG={file}[/]", soft_wrap=True)
+    if file != default_file():
+        console.print(f"Use this file:    [bold]export SLOWCAT_CONFIG={file}[/]", soft_wrap=True)
     console.print(
         "In your pipeline: [bold]HybridContextualMemoryProcessor()[/], between the user aggregator "
         "and the LLM",

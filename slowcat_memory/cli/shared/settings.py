@@ -49,6 +49,15 @@ class Settings:
             return config
         return replace(config, memory=replace(config.memory, path=str(self.store)))
 
+    @property
+    def file_read(self) -> Path | None:
+        """The configuration file in effect; None where all is at its default."""
+        import os
+
+        from slowcat_memory.config.load import file_to_read
+
+        return file_to_read(self.file, os.environ)
+
     def existing(self) -> "Settings":
         """Refuse to begin an empty memory, for a command that works on what is there.
 

@@ -1,21 +1,13 @@
-"""config.toml to the options of each room.
+"""Every option of the package in one struct: a section for each ``Options`` class.
 
-A misspelt key is an error that names its path and the nearest right name. Order of precedence, low
-to high: the defaults in the code, the preset, the file, the environment
-(``SLOWCAT_RECALL__DEADLINE_MS=20`` sets ``[recall] deadline_ms``; a list has commas between its
-items).
+The sections stand beside the code that they tune. Which of them a user sees, and under which name,
+is said in ``knobs.py``; files and the environment are read in ``load.py``.
 """
 
-import difflib
-import os
-import tomllib
-from collections.abc import Iterator, Mapping
 from datetime import tzinfo
 from pathlib import Path
-from typing import Any, Literal, get_type_hints
+from typing import Any, Literal
 
-import msgspec
-from loguru import logger
 from msgspec import Struct, field
 
 from slowcat_memory.core.blocks.block import BlocksOptions
@@ -54,24 +46,26 @@ from slowcat_memory.runtime.session.prefix import PrefixOptions
 from slowcat_memory.store import StoreOptions
 
 Preset = Literal["small", "default", "quality"]
-PREFIX, SEPARATOR = "SLOWCAT_", "__"
-FOREIGN = frozenset({"SLOWCAT_CACHE_DIR", "SLOWCAT_CONFIG"})  # read elsewhere
-
-# Each overrides the defaults, and is overridden by the file.
-PRESETS: dict[str, dict[str, dict[str, Any]]] = {
+# Options by section and field. Each preset overrides the defaults, and is overridden by the file.
+PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
     "small": {  # a Raspberry Pi with an SD card
-        "memory": {"hot_cache_size": 100},
-        "pack": {"memory_token_budget": 128, "memories": 4},
-        "recall": {"deadline_ms": 30.0, "settle_ms": 15.0},
-        "embedding": {"query_max_tokens": 24},
-        "store": {"durability": "relaxed"},
+        "memory.hot_cache_size": 100,
+        "pack.memory_token_budget": 128,
+        "pack.memories": 4,
+        "recall.deadline_ms": 30.0,
+        "recall.settle_ms": 15.0,
+        "embedding.query_max_tokens": 24,
+        "store.durability": "relaxed",
     },
     "quality": {  # a desktop with a fast GPU for the LLM
-        "pack": {"memory_token_budget": 800, "memories": 12},
-        "recall": {"deadline_ms": 30.0, "floor": 0.05, "keep_share": 0.5},
-        "embedding": {"query_max_tokens": 256},
-        "index": {"candidates": 400},
+        "pack.memory_token_budget": 800,
+        "pack.memories": 12,
+        "recall.deadline_ms": 30.0,
+        "recall.floor": 0.05,
+        "recall.keep_share": 0.5,
+        "embedding.query_max_tokens": 256,
+        "index.candidates": 400,
     },
 }
 
@@ -123,7 +117,7 @@ class LLMOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Every knob.
+    """Every option, by section.
 
     Attributes:
         preset: Which set of defaults the rest starts from.
@@ -205,53 +199,6 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return Path(self.memory.path).expanduser()
 
 
-def load(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Config:
-    """Read the configuration.
-
-    Args:
-        path: The file; None for the one that SLOWCAT_CONFIG names, else none.
-        environ: The environment; None for this process's.
-
-    Returns:
-        The configuration.
-
-    Raises:
-        ConfigError: A file that is missing or no TOML, an unknown key, or a wrong value.
-    """
-    environ = os.environ if environ is None else environ
-    if path is None and environ.get("SLOWCAT_CONFIG"):
-        path = Path(environ["SLOWCAT_CONFIG"]).expanduser()
-    return build(_read(path) if path else {}, environ)
-
-
-def build(values: dict[str, Any], environ: Mapping[str, str] | None = None) -> Config:
-    """Make a configuration from plain values.
-
-    Args:
-        values: As read from TOML: a table by section.
-        environ: Overrides; None for none.
-
-    Returns:
-        The configuration.
-
-    Raises:
-        ConfigError: An unknown key or a wrong value, by its path.
-    """
-    _refuse_unknown(values, Config, "")
-    overrides = _overrides(environ or {})
-    preset = overrides.get("preset", values.get("preset", "default"))
-    if not isinstance(preset, str) or preset not in PRESETS:
-        raise ConfigError(
-            f"preset: there is none called {preset!r}", hint=f"Take one of {', '.join(PRESETS)}"
-        )
-    merged = _merge(_merge(PRESETS[preset], values), overrides)
-    try:
-        return msgspec.convert(merged, Config, strict=False)
-    except msgspec.ValidationError as error:
-        what, _, where = str(error).partition(" - at `$")
-        raise ConfigError(f"{where.strip('.`') or 'config'}: {what}") from error
-
-
 def time_zone(config: Config) -> tzinfo:
     """Find the user's time zone.
 
@@ -298,79 +245,3 @@ def check_names(config: Config) -> None:
     Audience(config.people, config.memory.user_id)
     time_zone(config)
     tokenizer(config)
-
-
-def knobs(options: type[Struct] = Config, path: str = "") -> Iterator[tuple[str, Any]]:
-    """List every knob.
-
-    Args:
-        options: Where to begin.
-        path: Its own path.
-
-    Yields:
-        Dotted path and default.
-    """
-    for knob in msgspec.structs.fields(options):
-        name = f"{path}.{knob.name}".lstrip(".")
-        if isinstance(knob.type, type) and issubclass(knob.type, Struct):
-            yield from knobs(knob.type, name)
-        else:
-            yield name, knob.default
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        with path.open("rb") as file:
-            return tomllib.load(file)
-    except OSError as error:
-        raise ConfigError(
-            f"cannot read {path}: {error.strerror}",
-            hint="`slowcat-memory init` writes one",
-        ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not TOML: {error}") from error
-
-
-def _refuse_unknown(values: dict[str, Any], options: type[Struct], path: str) -> None:
-    hints = get_type_hints(options)
-    for key, value in values.items():
-        where = f"{path}.{key}".lstrip(".")
-        if key not in hints:
-            raise ConfigError(f"{where}: there is no such key", hint=_nearest(where))
-        if isinstance(value, dict) and isinstance(hints[key], type(Struct)):
-            _refuse_unknown(value, hints[key], where)
-
-
-def _nearest(where: str) -> str:
-    every = [name for name, _ in knobs()] + [name for name in get_type_hints(Config)]
-    same_name = [name for name in every if name.rsplit(".")[-1] == where.rsplit(".")[-1]]
-    near = same_name or difflib.get_close_matches(where, every, n=1, cutoff=0.5)
-    return f"Did you mean {near[0]}?" if near else "config.toml shows every knob"
-
-
-def _overrides(environ: Mapping[str, str]) -> dict[str, Any]:
-    known = dict(knobs())
-    values: dict[str, Any] = {}
-    for name, text in environ.items():
-        if not name.startswith(PREFIX) or name in FOREIGN:
-            continue
-        path = name.removeprefix(PREFIX).lower().replace(SEPARATOR, ".")
-        if path not in known:
-            logger.warning(f"{name} sets no knob and is ignored. {_nearest(path)}")
-            continue
-        section, _, key = path.rpartition(".")
-        value = _items(text) if isinstance(known[path], tuple) else text
-        (values.setdefault(section, {}) if section else values)[key] = value
-    return values
-
-
-def _items(text: str) -> list[str]:
-    return [item.strip() for item in text.split(",") if item.strip()]
-
-
-def _merge(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:
-    merged = dict(low)
-    for key, value in high.items():
-        both = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
-        merged[key] = _merge(merged[key], value) if both else value
-    return merged

@@ -1,0 +1,279 @@
+"""config.toml and the environment to a ``Config``.
+
+Order of precedence, low to high: the defaults in the code, the preset, the file, the environment.
+``SLOWCAT_RECALL__DEADLINE_MS=20`` sets ``[recall] deadline_ms``; a list has commas between its
+items. A key that does not exist is an error with its path and the nearest right name; a key of an
+earlier version is a warning with its successor (see ``legacy.py``).
+"""
+
+import difflib
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from loguru import logger
+
+from slowcat_memory.config.config import PRESETS, Config
+from slowcat_memory.config.knobs import BY_PATH, BY_TARGET, JOBS, SECTIONS, limits, options
+from slowcat_memory.config.legacy import MOVED, REMOVED
+from slowcat_memory.errors import ConfigError
+from slowcat_memory.idle.scheduler.options import JobOptions
+
+PREFIX, SEPARATOR = "SLOWCAT_", "__"
+FOREIGN = frozenset({"SLOWCAT_CACHE_DIR", "SLOWCAT_CONFIG"})  # read elsewhere
+EXPERT, JOB_TABLE = "expert", "jobs"
+
+
+def default_file() -> Path:
+    """Return the path that is read when no file is named: beside the default store."""
+    return Path("~/.slowcat/config.toml").expanduser()
+
+
+def file_to_read(path: Path | None, environ: Mapping[str, str]) -> Path | None:
+    """Return the configuration file: the given one, that of SLOWCAT_CONFIG, or the default place.
+
+    Args:
+        path: The file that was named; None for none.
+        environ: The environment. An empty SLOWCAT_CONFIG reads no file at all.
+
+    Returns:
+        The file; None when none is named and there is none at the default place.
+    """
+    if path is not None:
+        return path
+    if (named := environ.get("SLOWCAT_CONFIG")) is not None:
+        return Path(named).expanduser() if named else None
+    return default if (default := default_file()).is_file() else None
+
+
+def load(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Config:
+    """Read the configuration.
+
+    Args:
+        path: The file; None for that of SLOWCAT_CONFIG, else ``~/.slowcat/config.toml``.
+        environ: The environment; None for this process's.
+
+    Raises:
+        ConfigError: A missing file, invalid TOML, an unknown key, or a value out of range.
+    """
+    environ = os.environ if environ is None else environ
+    file = file_to_read(path, environ)
+    if file is not None:
+        logger.info(f"configuration: {file}")
+    return build(read(file) if file else {}, environ)
+
+
+def build(values: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> Config:
+    """Make a configuration from the tables of config.toml.
+
+    Args:
+        values: As read from TOML: sections, ``[jobs.NAME]`` and ``[expert]``.
+        environ: Overrides; None for none.
+
+    Raises:
+        ConfigError: An unknown key or a wrong value, with its path.
+    """
+    targets = dict(_targets(values))
+    overrides = _overrides(environ or {})
+    preset = overrides.get("preset", targets.get("preset", "default"))
+    if not isinstance(preset, str) or preset not in PRESETS:
+        raise ConfigError(f"preset: unknown value {preset!r}", hint=f"Choose one of {', '.join(PRESETS)}")
+    return build_options(_nested(PRESETS[preset] | targets | overrides))
+
+
+def build_options(sections: Mapping[str, Any]) -> Config:
+    """Make a configuration from option sections, as the code names them; for programs and tests.
+
+    Args:
+        sections: Section of ``Config`` to its fields.
+
+    Raises:
+        ConfigError: An unknown field or a wrong value, with its path.
+    """
+    known = {target for target, *_ in options()} | {"preset"}
+    for path in _flat(sections):
+        if path not in known and not path.startswith(f"{JOBS}."):
+            raise ConfigError(f"{path}: no such option", hint=_nearest(path, known))
+    try:
+        return msgspec.convert(sections, Config, strict=False)
+    except msgspec.ValidationError as error:
+        raise _error_of(error) from error
+
+
+def origin(target: str, values: Mapping[str, Any], environ: Mapping[str, str]) -> str:
+    """Return where an option's value comes from: "environment", "file", "preset" or "default".
+
+    Args:
+        target: Section and field of the option.
+        values: The file's tables.
+        environ: The environment.
+    """
+    if target in (overrides := _overrides(environ)):
+        return "environment"
+    if target in (targets := dict(_targets(values))):
+        return "file"
+    preset = overrides.get("preset", targets.get("preset", "default"))
+    return "preset" if target in PRESETS.get(preset, {}) else "default"
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Return the tables of a TOML file.
+
+    Raises:
+        ConfigError: It cannot be read, or is not TOML.
+    """
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except OSError as error:
+        raise ConfigError(
+            f"cannot read {path}: {error.strerror}", hint="`slowcat-memory init` writes one"
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not TOML: {error}") from error
+
+
+# ------------------------------------------------------------------- names to targets
+
+
+def _targets(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield (target, value) for every key of a file, in any version's names."""
+    for section, value in values.items():
+        if section == JOB_TABLE:
+            yield from _job_targets(value)
+        elif section == EXPERT:
+            yield from _expert_targets(value)
+        elif isinstance(value, Mapping) and _is_section(section):
+            for key, inner in value.items():
+                yield from _target(f"{section}.{key}", inner)
+        else:
+            yield from _target(section, value)
+
+
+def _is_section(name: str) -> bool:
+    places = [*BY_PATH, *(target for target, *_ in options()), *MOVED, *REMOVED]
+    return any(place.startswith(f"{name}.") for place in places)
+
+
+def _target(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Resolve one key: a knob, one of an earlier version (with a warning), or an error."""
+    known = {target for target, *_ in options()}
+    if path in SECTIONS:
+        raise ConfigError(f"{path}: expected a table, got {value!r}", hint=f"Write [{path}]")
+    if path in BY_PATH:
+        yield BY_PATH[path].target, value
+    elif path in REMOVED:
+        logger.warning(f"{path} was removed and is ignored: {REMOVED[path]}")
+    elif path in MOVED:
+        logger.warning(f"{path} is called {MOVED[path]} now")
+        yield from _moved(MOVED[path], value)
+    elif path in BY_TARGET:
+        logger.warning(f"{path} is called {BY_TARGET[path].path} now")
+        yield path, value
+    elif path in known:
+        logger.warning(f'{path} is an expert option now: write "{path}" under [{EXPERT}]')
+        yield path, value
+    else:
+        raise ConfigError(f"{path}: no such key", hint=_nearest(path, BY_PATH))
+
+
+def _moved(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if path.startswith(f"{JOB_TABLE}."):
+        yield f"{JOBS}.{path.removeprefix(f'{JOB_TABLE}.')}", value
+    else:
+        yield BY_PATH[path].target if path in BY_PATH else path, value
+
+
+def _job_targets(table: Any) -> Iterator[tuple[str, Any]]:
+    if not isinstance(table, Mapping):
+        raise ConfigError(f"{JOB_TABLE}: expected tables", hint=f"Write [{JOB_TABLE}.facts], for instance")
+    for name, fields in table.items():
+        if not isinstance(fields, Mapping):
+            raise ConfigError(f"{JOB_TABLE}.{name}: expected a table", hint=f"Write [{JOB_TABLE}.{name}]")
+        for field, value in fields.items():
+            if field not in JobOptions.__struct_fields__:
+                names = ", ".join(JobOptions.__struct_fields__)
+                raise ConfigError(f"{JOB_TABLE}.{name}.{field}: no such key", hint=f"A job has {names}")
+            yield f"{JOBS}.{name}.{field}", value
+        try:
+            msgspec.convert(fields, JobOptions, strict=False)
+        except msgspec.ValidationError as error:
+            what, _, where = str(error).partition(" - at `$")
+            raise ConfigError(f"{JOB_TABLE}.{name}{where.rstrip('`')}: {what}") from error
+
+
+def _expert_targets(table: Any) -> Iterator[tuple[str, Any]]:
+    known = {target for target, *_ in options()}
+    for path, value in _flat(table if isinstance(table, Mapping) else {"": table}).items():
+        if path in REMOVED:
+            logger.warning(f"{path} was removed and is ignored: {REMOVED[path]}")
+        elif path in known:
+            yield path, value
+        else:
+            raise ConfigError(f"{EXPERT}.{path}: no such option", hint=_nearest(path, known))
+
+
+def _nearest(path: str, known: Any) -> str:
+    every = [*known, *SECTIONS]
+    same_name = [name for name in every if name.rsplit(".")[-1] == path.rsplit(".")[-1]]
+    near = same_name or difflib.get_close_matches(path, every, n=1, cutoff=0.5)
+    return f"Did you mean {near[0]}?" if near else "`slowcat-memory config show --all` lists every knob"
+
+
+# ------------------------------------------------------------------- the environment
+
+
+def _overrides(environ: Mapping[str, str]) -> dict[str, Any]:
+    known = {target: default for target, _, default in options()}
+    values: dict[str, Any] = {}
+    for name, text in environ.items():
+        if not name.startswith(PREFIX) or name in FOREIGN:
+            continue
+        path = name.removeprefix(PREFIX).lower().replace(SEPARATOR, ".")
+        try:
+            for target, _ in _targets(_nested({path: text})):
+                values[target] = _items(text) if isinstance(known.get(target), tuple) else text
+        except ConfigError as error:
+            logger.warning(f"{name} sets no knob and is ignored. {error.hint}")
+    return values
+
+
+def _items(text: str) -> list[str]:
+    return [item.strip() for item in text.split(",") if item.strip()]
+
+
+# ------------------------------------------------------------------- shapes and errors
+
+
+def _flat(values: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+    """Return dotted paths to values."""
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        name = f"{path}.{key}".lstrip(".")
+        flat |= _flat(value, name) if isinstance(value, Mapping) and value else {name: value}
+    return flat
+
+
+def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """Return tables from dotted paths; a value where a table is needed stays for the check to find."""
+    tables: dict[str, Any] = {}
+    for path, value in flat.items():
+        *parents, key = path.split(".")
+        table = tables
+        for parent in parents:
+            table = table.setdefault(parent, {})
+        table[key] = value
+    return tables
+
+
+def _error_of(error: msgspec.ValidationError) -> ConfigError:
+    """Name the knob, and its range or choices, in msgspec's words about a value."""
+    what, _, where = str(error).partition(" - at `$")
+    target = where.strip(".`")
+    kinds = {name: kind for name, kind, _ in options()}
+    path = BY_TARGET[target].path if target in BY_TARGET else target.replace(f"{JOBS}.", f"{JOB_TABLE}.", 1)
+    allowed = limits(kinds[target]) if target in kinds else ""
+    return ConfigError(f"{path or 'config'}: {what}", hint=f"It is {allowed}" if allowed else "")
