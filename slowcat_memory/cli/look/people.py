@@ -64,12 +64,7 @@ def nobody(engine: "MemoryEngine", scope: str, name: str | None) -> str:
     """Say that nobody is known, or nobody of a name, and what to do about it.
 
     Args:
-        engine: The engine.
-        scope: The namespace.
         name: Of whom; None for anybody.
-
-    Returns:
-        A sentence or two.
     """
     with engine.store.snapshot() as snapshot:
         if scope not in snapshot.scopes():
@@ -113,7 +108,6 @@ def day(at: "datetime | None", zone: "tzinfo") -> str:
 
     Args:
         at: A time, None for none.
-        zone: Of the reader.
 
     Returns:
         For example "2024-05-12".

@@ -28,8 +28,6 @@ def spawn(module: str, *args: str, stderr: IO[Any], stdin: int) -> subprocess.Po
 
     Args:
         module: The module to run as a program.
-        *args: Its arguments.
-        stderr: Where its complaints go.
         stdin: As ``subprocess.Popen`` takes it.
 
     Returns:
