@@ -10,9 +10,11 @@ import sys
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
+import slowcat_memory
+
 NICENESS = 10  # the scheduler gives a child about a tenth of a contended core
 
-_ROOT = Path(__file__).resolve().parents[2]
+_ROOT = Path(slowcat_memory.__file__).resolve().parents[1]
 _START = (
     "import runpy, sys; sys.path.append({root!r}); runpy.run_module({module!r}, {{}}, '__main__')"
 )
