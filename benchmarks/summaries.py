@@ -31,7 +31,6 @@ from benchmarks import common, datasets, thinking
 from benchmarks.quality import opened
 from benchmarks.recorded_llm import NOTES
 from benchmarks.thinking import ThinkingChoice
-from slowcat_memory import replay
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
 from slowcat_memory.core.summaries.summary import current, items
 from slowcat_memory.core.text.normalize import Tokenizer

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from benchmarks import datasets
 from benchmarks.datasets import Question
 from benchmarks.thinking import Thinker
-from slowcat_memory import replay
 from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import DocumentEmbedder

@@ -5,7 +5,14 @@ of config.toml; ``build_options``, with the sections of the code). Not useful fo
 stand beside the code that they tune.
 """
 
-from slowcat_memory.config.config import PRESETS, Config, MemoryOptions, check_names, time_zone, tokenizer
+from slowcat_memory.config.config import (
+    PRESETS,
+    Config,
+    MemoryOptions,
+    check_names,
+    time_zone,
+    tokenizer,
+)
 from slowcat_memory.config.knobs import KNOBS, Knob, options
 from slowcat_memory.config.load import build, build_options, load
 

@@ -42,7 +42,6 @@ from slowcat_memory.runtime.commands.types import CommandOptions
 from slowcat_memory.runtime.conversation.audience import Audience, PeopleOptions
 from slowcat_memory.runtime.conversation.session_tracker import SessionOptions
 from slowcat_memory.runtime.recall.query import PrefetchOptions, RecallOptions
-from slowcat_memory.runtime.session.prefix import PrefixOptions
 from slowcat_memory.store import StoreOptions
 
 Preset = Literal["small", "default", "quality"]

@@ -8,7 +8,6 @@ from typing import TypedDict, Unpack
 import numpy as np
 
 from slowcat_memory.config import Config
-from slowcat_memory.core.query.follow_up import Said
 from slowcat_memory.core.render.excerpt import relevant
 from slowcat_memory.core.render.memory_block import Packed, pack
 from slowcat_memory.engine.wiring import EngineWiring

@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 
 from slowcat_memory.config import Config, time_zone, tokenizer
 from slowcat_memory.errors import StoreError
-from slowcat_memory.index.files import arrays
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import QueryEmbedder
 from slowcat_memory.runtime.commands.undo_log import Hiding

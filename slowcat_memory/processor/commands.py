@@ -19,7 +19,6 @@ from pipecat.frames.frames import (
 
 from slowcat_memory.core.commands.grammar import Command, recognise
 from slowcat_memory.core.commands.replies import say
-from slowcat_memory.core.language import language_of
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.commands.executor import CommandExecutor

@@ -9,7 +9,6 @@ from loguru import logger
 from pipecat.frames.frames import Frame
 
 from slowcat_memory.core.commands.grammar import Command
-from slowcat_memory.engine.inspect import latest_session
 from slowcat_memory.processor.activity import Activity
 from slowcat_memory.processor.commands import VoiceCommands
 from slowcat_memory.processor.context_messages import remove_forgotten

@@ -26,7 +26,6 @@ from slowcat_memory.core.render.memory_block import memory_line, shorten
 from slowcat_memory.core.text.normalize import clean, estimate_tokens, neutralise
 from slowcat_memory.core.time.expressions import WhenOptions, times
 from slowcat_memory.engine import Memory as Engine
-from slowcat_memory.engine.search import read_graph
 from slowcat_memory.records import Forget, Hit, Memory
 from slowcat_memory.tools.arguments import KINDS, AsOf, ForgetWhat, Nothing, Read, Remember, Search
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory.chunk import chunk, chunk_id
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError
-from slowcat_memory.idle.context import Contexts, Parts
+from slowcat_memory.idle.context import Contexts
 from slowcat_memory.idle.jobs.extraction.contextualize import (
     NAME,
     Contextualize,

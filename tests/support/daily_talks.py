@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from slowcat_memory.core.summaries.summary import current
-from slowcat_memory.idle.context import Contexts, Parts
+from slowcat_memory.idle.context import Contexts
 from slowcat_memory.idle.jobs.summaries.job import SHARED_SECTION, SUMMARY_JOBS
 from slowcat_memory.idle.jobs.summaries.purposes import SummariesOptions
-from slowcat_memory.idle.scheduler.idle_gate import GateOptions, IdleGate
+from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.providers import Prompt

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 
 import sentencex
-from msgspec import Struct
 
 from slowcat_memory.core.extraction.predicates import Triple
 from slowcat_memory.core.text.normalize import clean

@@ -14,7 +14,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from slowcat_memory.core.text.normalize import STOP_WORDS
-from slowcat_memory.core.text.word_lists import COMMON, ROLES
+from slowcat_memory.core.text.word_lists import ROLES
 
 _CALENDAR = re.compile(  # what makes "May" a month
     r"(?:\b(?:in|since|last|next|this|until|by|early|mid|late|during|of|and|\d\d?(?:st|nd|rd|th)?)\s+)$",

@@ -16,9 +16,8 @@ import numpy as np
 from loguru import logger
 from msgspec import Struct
 
-from slowcat_memory.core.feedback.tuning import Tuning, tuning_name
 from slowcat_memory.core.graph.readings import TurnReading
-from slowcat_memory.core.memory.chunk import chunk, chunk_id, spoken
+from slowcat_memory.core.memory.chunk import chunk, chunk_id
 from slowcat_memory.core.memory.kinds import READING, findable
 from slowcat_memory.core.text.digest import digest
 from slowcat_memory.core.text.normalize import Tokenizer

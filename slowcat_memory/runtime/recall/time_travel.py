@@ -10,15 +10,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory.chunk import turn_of
 from slowcat_memory.core.memory.kinds import ICEBREAKER, family
-from slowcat_memory.records import Event, LedgerEntry, Manifest, Memory, Session, Turn, WriteBatch
-from slowcat_memory.store import Ack, Snapshot, Store
-from slowcat_memory.store.rows.sessions import fold
+from slowcat_memory.records import Manifest, Memory, Turn
+from slowcat_memory.store import Snapshot, Store
 
 
 class AsOf:
