@@ -79,8 +79,6 @@ class Memory(Protocol):
         """What was found and done when the store was opened."""
         ...
 
-    # ------------------------------------------------------------------- turns
-
     def append(self, event: Event, *, draft: bool = True) -> Ack:
         """Log an event and make a turn findable. Neither blocks nor waits.
 
@@ -182,13 +180,8 @@ class Memory(Protocol):
         """
         ...
 
-    # ------------------------------------------------------------------- reading
-
     def snapshot(self) -> AbstractContextManager[Snapshot]:
-        """Open a consistent view of the store, valid until the block ends.
-
-        A snapshot that stays open keeps the file from shrinking: never hold it across an ``await``.
-        """
+        """Open a consistent view of the store; never hold it across an ``await``."""
         ...
 
     def search(
@@ -216,8 +209,6 @@ class Memory(Protocol):
             ``embedding``, ``index`` by loaded scope, ``unsaved``, ``counters``, ``latency_ms``.
         """
         ...
-
-    # ------------------------------------------------------------------- changes
 
     def remember(
         self,
@@ -335,8 +326,6 @@ class Memory(Protocol):
             batch: What changes.
         """
         ...
-
-    # ------------------------------------------------------------------- upkeep
 
     def maintain(
         self, task: MaintenanceTask, scope: str = "", *, progress: Told | None = None
