@@ -15,7 +15,6 @@ from typing import Any, Unpack
 
 from slowcat_memory.config import Config
 from slowcat_memory.core.commands.grammar import Command
-from slowcat_memory.core.query.follow_up import Said
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import inspect
 from slowcat_memory.engine.forget import Eraser
@@ -24,7 +23,7 @@ from slowcat_memory.engine.log import EventLog
 from slowcat_memory.engine.memory import MaintenanceTask
 from slowcat_memory.engine.notes import NOTE_IMPORTANCE, CommandMemory, Notes
 from slowcat_memory.engine.recall import RecallArguments, TurnRecall
-from slowcat_memory.engine.search import Graph, Search, SearchFilter, build_search, read_graph
+from slowcat_memory.engine.search import Graph, Search, SearchArguments, read_graph
 from slowcat_memory.engine.upkeep import Upkeep
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import StoreError
@@ -261,35 +260,9 @@ class MemoryEngine:
         return self.store.snapshot()
 
     def search(
-        self,
-        text: str,
-        scope: str,
-        k: int = 10,
-        *,
-        also: Sequence[str] = (),
-        local: bool = False,
-        now: datetime | None = None,
-        floor: float = 0.0,
-        exclude: frozenset[str] = frozenset(),
-        dialogue: Sequence[Said] = (),
-        speaker: str = "",
-        since: datetime | None = None,
-        until: datetime | None = None,
-        at: datetime | None = None,
+        self, text: str, scope: str, k: int = 10, **how: Unpack[SearchArguments]
     ) -> Recollection:
-        query = build_search(
-            text,
-            scope,
-            k,
-            now or at or self.clock(),
-            also=also,
-            local=local,
-            floor=floor,
-            exclude=exclude,
-            dialogue=dialogue,
-        )
-        only = SearchFilter(speaker=speaker, since=since, until=until, at=at)
-        return self._search.search(query, only)
+        return self._search.search(text, scope, k, **how)
 
     def hotwords(self, scope: str, n: int = 100) -> list[Hotword]:
         return self.wiring.namespaces.get(scope).searcher.hotwords(n)

@@ -12,9 +12,9 @@ from typing import Any, Literal, Protocol, Unpack
 
 from slowcat_memory.config import Config
 from slowcat_memory.core.commands.grammar import Command
-from slowcat_memory.core.query.follow_up import Said
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine.recall import RecallArguments
+from slowcat_memory.engine.search import SearchArguments
 from slowcat_memory.idle.events import OnMemory
 from slowcat_memory.idle.forecast import Forecast
 from slowcat_memory.metrics import Metrics
@@ -78,8 +78,6 @@ class Memory(Protocol):
     def opened(self) -> OpenReport:
         """What was found and done when the store was opened."""
         ...
-
-    # ------------------------------------------------------------------- turns
 
     def append(self, event: Event, *, draft: bool = True) -> Ack:
         """Log an event and make a turn findable. Neither blocks nor waits.
@@ -182,51 +180,20 @@ class Memory(Protocol):
         """
         ...
 
-    # ------------------------------------------------------------------- reading
-
     def snapshot(self) -> AbstractContextManager[Snapshot]:
-        """Open a consistent view of the store, valid until the block ends.
-
-        A snapshot that stays open keeps the file from shrinking: never hold it across an ``await``.
-        """
+        """Open a consistent view of the store; never hold it across an ``await``."""
         ...
 
     def search(
-        self,
-        text: str,
-        scope: str,
-        k: int = 10,
-        *,
-        also: Sequence[str] = (),
-        local: bool = False,
-        now: datetime | None = None,
-        floor: float = 0.0,
-        exclude: frozenset[str] = frozenset(),
-        dialogue: Sequence[Said] = (),
-        speaker: str = "",
-        since: datetime | None = None,
-        until: datetime | None = None,
-        at: datetime | None = None,
+        self, text: str, scope: str, k: int = 10, **how: Unpack[SearchArguments]
     ) -> Recollection:
-        """Recall without a deadline and, by default, without a threshold.
+        """Recall without a deadline and, by default, without a threshold; the best hits first.
 
         Args:
             text: The query.
             scope: The namespace.
             k: How many hits.
-            also: Other namespaces to read as well; not with the last four arguments.
-            local: Whether the hits stay on this machine; otherwise local-only ones are left out.
-            now: The time of the question; None for now.
-            floor: Least probability of the likeliest of the best hits; below it, only pinned ones.
-            exclude: Ids of memories not to return.
-            dialogue: The turns before, oldest first.
-            speaker: Only their words, by name or part of a name.
-            since: Only what was said at or after this moment.
-            until: Only what was said before this moment.
-            at: What was believed at this moment, memories retired since included.
-
-        Returns:
-            The hits, best first.
+            **how: See ``SearchArguments``.
         """
         ...
 
@@ -242,8 +209,6 @@ class Memory(Protocol):
             ``embedding``, ``index`` by loaded scope, ``unsaved``, ``counters``, ``latency_ms``.
         """
         ...
-
-    # ------------------------------------------------------------------- changes
 
     def remember(
         self,
@@ -361,8 +326,6 @@ class Memory(Protocol):
             batch: What changes.
         """
         ...
-
-    # ------------------------------------------------------------------- upkeep
 
     def maintain(
         self, task: MaintenanceTask, scope: str = "", *, progress: Told | None = None

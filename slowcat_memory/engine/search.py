@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import chain
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -62,55 +62,75 @@ class SearchFilter(Struct, frozen=True, kw_only=True):
         return scan.said_between(snapshot, scope, self.since, self.until or self.at)
 
 
+class SearchArguments(TypedDict, total=False):
+    """How to search; each may be left out.
+
+    Attributes:
+        also: Other namespaces to read as well; not with the last four.
+        local: Whether the hits stay on this machine; otherwise local-only ones are left out.
+        now: The time of the question; None for now.
+        floor: Least probability of the likeliest of the best hits; below it, only pinned ones.
+        exclude: Ids of memories not to return.
+        dialogue: The turns before, oldest first.
+        speaker: Only their words, by name or part of a name.
+        since: Only what was said at or after this moment.
+        until: Only what was said before this moment.
+        at: What was believed at this moment, memories retired since included.
+    """
+
+    also: Sequence[str]
+    local: bool
+    now: datetime | None
+    floor: float
+    exclude: frozenset[str]
+    dialogue: Sequence[Said]
+    speaker: str
+    since: datetime | None
+    until: datetime | None
+    at: datetime | None
+
+
 class Search:
     """Searches for callers that can wait."""
 
     def __init__(self, wiring: EngineWiring) -> None:
         self._wiring = wiring
 
-    def search(self, query: Query, only: SearchFilter) -> Recollection:
-        """Search; where the index has too few hits of the filter, read all that was said."""
+    def search(self, text: str, scope: str, k: int, **how: Unpack[SearchArguments]) -> Recollection:
+        """Search; where the index has too few hits of a filter, read all that was said."""
+        wiring = self._wiring
+        only = SearchFilter(
+            speaker=how.get("speaker", ""),
+            since=how.get("since"),
+            until=how.get("until"),
+            at=how.get("at"),
+        )
+        query = Query(
+            text=text,
+            scope=scope,
+            now=how.get("now") or only.at or wiring.clock(),
+            k=k if only.is_empty else max(k, FILTERED),
+            floor=how.get("floor", 0.0),
+            exclude=how.get("exclude", frozenset()),
+            dialogue=tuple(how.get("dialogue", ())),
+            also=tuple(how.get("also", ())),
+            local=how.get("local", False),
+        )
+        found = wiring.retrieval.search(query)
         if only.is_empty:
-            return self._wiring.retrieval.search(query)
-        found = self._wiring.retrieval.search(replace(query, k=max(query.k, FILTERED)))
+            return found
         hits = [hit for hit in found.hits if only.matches(hit.memory)]
-        with self._wiring.store.snapshot() as snapshot:
-            said = only.said(snapshot, query.scope) if len(hits) < query.k else ()
+        with wiring.store.snapshot() as snapshot:
+            said = only.said(snapshot, scope) if len(hits) < k else ()
             read = (
                 memory
-                for memory in chain(only.unindexed(snapshot, query.scope), said)
+                for memory in chain(only.unindexed(snapshot, scope), said)
                 if (query.local or not memory.local_only)
                 and memory.id not in query.exclude
                 and only.matches(memory)
             )
-            more = scan.scan(read, found.words, self._wiring.tokenizer, query.k)
-        return replace(found, hits=scan.merged(hits, more, query.k))
-
-
-def build_search(
-    text: str,
-    scope: str,
-    k: int,
-    now: datetime,
-    *,
-    also: Sequence[str],
-    local: bool,
-    floor: float,
-    exclude: frozenset[str],
-    dialogue: Sequence[Said],
-) -> Query:
-    """Return the query of a search, which has no threshold but ``floor``."""
-    return Query(
-        text=text,
-        scope=scope,
-        now=now,
-        k=k,
-        floor=floor,
-        exclude=exclude,
-        dialogue=tuple(dialogue),
-        also=tuple(also),
-        local=local,
-    )
+            more = scan.scan(read, found.words, wiring.tokenizer, k)
+        return replace(found, hits=scan.merged(hits, more, k))
 
 
 def recall_before(engine: "MemoryEngine", turn: Turn, query: Query) -> Recollection:

@@ -1,9 +1,9 @@
-"""The derived, made again from the log, on recorded time.
+"""Derives everything anew from the log, by the clock of the time.
 
-Theory of operation. A copy of the store loses what jobs made of it; what people said, noted, pinned,
-ordered and edited stays. The log is then walked event by event, and at each session's end all jobs
-do what is due, by the clock of that moment. What differs in the end is one batch, and writing it is
-one transaction: a kill finds the old, or the new. The log itself is never touched.
+Theory of operation. In a copy of the store, everything that jobs made is deleted; what people said,
+noted, pinned, commanded and edited stays. The log is then walked event by event, and at each
+session's end all jobs do what is due, by the clock of that moment. The difference is one batch,
+written in one transaction, so a kill leaves the old state or the new. The log itself never changes.
 """
 
 import asyncio
@@ -36,42 +36,32 @@ from slowcat_memory.runtime.recall.time_travel import StoreThen
 from slowcat_memory.store import Snapshot, Store
 from slowcat_memory.store.disk.folder import DATA, REPLAYING
 
-WAIT_S = 30.0  # a wait there, which takes no time here
-REPLAY = "replay"  # the name of who writes
-KEPT_CURSORS = (ICEBREAKER,)
+WAIT_S = 30.0  # of simulated time for each wait
+REPLAY = "replay"  # the writer's name
+KEPT_CURSORS = (ICEBREAKER, "tuning")
 BEGINNING = datetime(1, 1, 2, tzinfo=UTC)
 Subject = tuple[str, str]  # scope, id
 
 
 class Rederived(Struct, frozen=True, kw_only=True):
-    """What making it again would change.
+    """What deriving everything anew would change."""
 
-    Attributes:
-        batch: What is to be written.
-        new: Memories that were not there, or say something else.
-        gone: Memories that were there and are not made any more.
-        same: How many come out as they were.
-        sessions: How many sessions were worked through.
-        backup: Of the store as it was before.
-    """
-
-    batch: WriteBatch
-    backup: Path | None = None
-    new: tuple[Memory, ...] = ()
-    gone: tuple[Memory, ...] = ()
-    same: int = 0
-    sessions: int = 0
+    batch: WriteBatch  # the difference, to be written
+    backup: Path | None = None  # of the store before
+    new: tuple[Memory, ...] = ()  # memories that did not exist, or said something else
+    gone: tuple[Memory, ...] = ()  # memories that are no longer made
+    same: int = 0  # how many memories come out unchanged
+    sessions: int = 0  # how many sessions were worked through
 
     @property
     def changes(self) -> bool:
-        """Whether anything is to be written."""
         batch = self.batch
         parts = (batch.memories, batch.drop, batch.contexts, batch.keys, batch.drop_keys)
         return any(parts)
 
 
 class Derived(Struct, frozen=True, kw_only=True):
-    """What jobs made, by scope and id."""
+    """Everything that jobs made, by scope and id."""
 
     memories: dict[Subject, Memory]
     contexts: dict[Subject, Context]
@@ -83,22 +73,19 @@ def rederive(
     jobs: Sequence[str] | None = None,
     progress: Callable[[int], object] = lambda done: None,
 ) -> Rederived:
-    """Make a backup, and the derived again in a copy of it; nothing changes in the store. Blocks.
+    """Derive everything anew in a copy of the store, without changing the store. Blocks.
 
-    ``engine.apply(REPLAY, made.batch)`` writes what differs. Takes as long as thinking about all sessions takes, and the room of the store once more on disk
-    meanwhile.
+    ``engine.apply(REPLAY, made.batch)`` writes the difference. Takes as long as the idle work of all
+    sessions, and the store's size once more on disk.
 
     Args:
-        engine: Open for writing, and not thinking by itself.
-        jobs: Names of the only jobs whose work is made again; None for every one.
-        progress: Told how many sessions are done.
-
-    Returns:
-        What differs.
+        engine: In this process, open for writing, with its idle work off.
+        jobs: Names of the only jobs to repeat; None for every one.
+        progress: Called with the number of sessions done.
 
     Raises:
         KeyError: There is no such job.
-        StoreError: There is no room for a copy, or something was left undone: the LLM is away.
+        StoreError: There is no space for a copy, or tasks were left: the LLM is unreachable.
     """
     engine.flush(None)
     backup = engine.maintain("backup")
@@ -124,7 +111,7 @@ def rederive(
 @contextmanager
 def _copy(engine: MemoryEngine, backup: Path) -> Iterator[Store]:
     folder = engine.config.folder / REPLAYING
-    shutil.rmtree(folder, ignore_errors=True)  # of one that was killed
+    shutil.rmtree(folder, ignore_errors=True)  # left by a killed process
     folder.mkdir(mode=0o700)
     try:
         shutil.copyfile(backup, folder / DATA)
@@ -135,7 +122,7 @@ def _copy(engine: MemoryEngine, backup: Path) -> Iterator[Store]:
 
 
 def _derived(snapshot: Snapshot, jobs: Sequence[str] | None) -> Derived:
-    """Read what jobs made, and no person has touched since."""
+    """Read what jobs made, unless a person has changed or hidden it since."""
     scopes = snapshot.scopes()
     hidden = {
         (entry.scope, id_)
@@ -162,14 +149,14 @@ def _by(record: Memory | Context | Key, jobs: Sequence[str] | None) -> bool:
 
 
 def _touched(memory: Memory, snapshot: Snapshot) -> bool:
-    """Tell whether a person has changed a memory, or a session has used it."""
+    """Return whether a person has changed a memory, or a session has used it."""
     used = family(memory.kind) == ICEBREAKER and became(memory) == USED
     [of_turns] = kept_here((replace(memory, local_only=False),), snapshot)
     return memory.pinned or used or (memory.local_only and not of_turns.local_only)
 
 
 def _strip(copy: Store, derived: Derived, jobs: Sequence[str] | None) -> None:
-    """Take the derived out of the copy, and let its jobs begin anew."""
+    """Delete the derived from the copy, and reset its jobs' cursors."""
     copy.apply(
         REPLAY,
         WriteBatch(
@@ -205,7 +192,7 @@ def _walk(
     then, done = StoreThen(copy, BEGINNING), 0
 
     async def sleep(seconds: float) -> None:
-        then.now += timedelta(seconds=max(seconds, WAIT_S))  # nobody waits for what is long over
+        then.now += timedelta(seconds=max(seconds, WAIT_S))  # simulated time
         await asyncio.sleep(0)
 
     thinking = idle_work_over(engine, cast(Any, then), lambda: then.now, sleep)
@@ -232,7 +219,7 @@ def _walk(
 
 
 def _edit(copy: Store, now: datetime) -> None:
-    """Supersede what jobs wrote into blocks by what a person wrote there until then."""
+    """Retire blocks that jobs wrote where a person had written one by then."""
     with copy.snapshot() as snapshot:
         every = [m for s in snapshot.scopes() for m in snapshot.memories(s, f"{BLOCK}/")]
     edits = {(m.scope, m.kind): m.recorded_at for m in every if not (m.made or m.retired_at)}
@@ -244,11 +231,11 @@ def _edit(copy: Store, now: datetime) -> None:
     copy.apply(REPLAY, WriteBatch(memories=tuple(over))).wait(None)
 
 
-# ------------------------------------------------------------------- what differs
+# ------------------------------------------------------------------- the difference
 
 
 def _changed(before: Derived, after: Derived, kept: set[Subject]) -> Rederived:
-    """Compare; what is kept as it is is not written, whatever came out under its id."""
+    """Compare; memories in ``kept`` are never overwritten."""
     after = replace(after, memories={at: m for at, m in after.memories.items() if at not in kept})
     gone = [m for at, m in before.memories.items() if at not in after.memories]
     put = [m for at, m in after.memories.items() if not _same(before.memories.get(at), m)]
@@ -270,7 +257,7 @@ def _changed(before: Derived, after: Derived, kept: set[Subject]) -> Rederived:
 
 
 def _same(one: Memory | None, other: Memory) -> bool:
-    """Tell whether two memories say the same of the same time, whenever they were written down."""
+    """Return whether two memories are equal but for the times of recording and retiring."""
     if one is None or bool(one.retired_at) != bool(other.retired_at):
         return False
     return _timeless(one) == _timeless(other)

@@ -1,9 +1,9 @@
-"""A turn of the log, recalled again as of then: what was offered, and what would be.
+"""Repeats the recall of a logged turn: what was injected then, and what would be now.
 
-The index is made anew of what was there before the turn, so that words weigh what they weighed; the
-options are those of today's configuration, or of the one that is to be tried. There is no deadline.
-The query is the turn's own words, after the two turns before it; a turn to which several people
-spoke was one query then and is its last part now.
+The index is rebuilt from what existed before the turn, so that word weights are those of the time;
+the options are those of the engine's configuration. There is no deadline. The query is the turn's
+own words, after the two turns before it. A turn of several speakers was one query then, and is its
+last part now.
 """
 
 from collections.abc import Iterator
@@ -21,41 +21,27 @@ from slowcat_memory.runtime.recall.query import Query
 from slowcat_memory.runtime.recall.scoring import LeftOutReason
 from slowcat_memory.store import Snapshot
 
-MOST_TURNS = 200_000  # their index takes 20 s and 1 GB, which is enough for a look
+MOST_TURNS = 200_000  # their index takes 20 s and 1 GB
 
 
 class Replayed(Struct, frozen=True, kw_only=True):
-    """A turn, then and now.
-
-    Attributes:
-        turn: The turn.
-        asked: What was searched for: its words, and those it leans on.
-        then: The ledger's row, None when there is none, or no longer.
-        now: The row that would be written.
-        memories: Those of both rows that still exist, by id.
-    """
+    """The recall of a turn, then and now."""
 
     turn: Turn
-    asked: str
-    then: LedgerEntry | None
-    now: LedgerEntry
-    memories: dict[str, Memory]
+    asked: str  # the query: the turn's words, and those that a follow-up leans on
+    then: LedgerEntry | None  # the ledger's row; None when there is none, or no longer
+    now: LedgerEntry  # the row that would be written
+    memories: dict[str, Memory]  # the memories of both rows that still exist, by id
 
 
 def replay_turn(engine: MemoryEngine, number: int) -> Replayed:
-    """Recall a turn again, from what was there before it. Blocks.
+    """Repeat the recall of a user's turn from what existed before it. Blocks.
 
-    Takes a second and 60 MB for 10,000 turns.
-
-    Args:
-        engine: Open, readonly will do.
-        number: Log id of a person's turn.
-
-    Returns:
-        What was, and what would be.
+    Takes a second and 60 MB for 10,000 turns. The engine must be in this process, and may be
+    read-only.
 
     Raises:
-        TranscriptError: There is no such turn, or too much was said before it.
+        TranscriptError: It is no user's turn, or its scope holds too many turns.
     """
     with engine.snapshot() as snapshot:
         turn = _turn(snapshot, number)
@@ -95,7 +81,7 @@ def _turn(snapshot: Snapshot, number: int) -> Turn:
 
 
 def _heard(snapshot: Snapshot, row: LedgerEntry) -> Iterator[str]:
-    """Tell which words stood in the context then, as far as they kept a memory out."""
+    """Yield fingerprints of the memories that were left out as already in the context."""
     for one in row.left_out:
         if one.reason == LeftOutReason.ALREADY_VISIBLE and (
             memory := snapshot.read(row.scope, one.memory)
@@ -104,7 +90,7 @@ def _heard(snapshot: Snapshot, row: LedgerEntry) -> Iterator[str]:
 
 
 def _said_in_session(snapshot: Snapshot, turn: Turn) -> list[str]:
-    """Take what was said in the session before for what stood in the context."""
+    """Return the chunks said before in the session, which presumably stood in the context."""
     session = snapshot.session(turn.session)
     first = session.first_turn if session else turn.id
     said = snapshot.turns(turn.scope, after=first - 1, upto=turn.id - 1)

@@ -160,7 +160,7 @@ def test_a_model_that_changes_and_comes_back(opened: Open) -> None:
     assert not engine.upkeep.seal_due("anna")
 
     engine = opened(again := Exact("a"))
-    engine.prepare("anna")
+    engine.wiring.namespaces.get("anna")
     engine.wiring.namespaces.get("anna").wait_vectors()
     assert all(cosines(engine)), "its own vectors are still there"
     assert engine.think(["reembed"]) == 0
@@ -188,7 +188,7 @@ def test_who_speaks_stops_it_and_it_goes_on_later(opened: Open) -> None:
     embedder = Exact("a")
     engine = opened(embedder)
     talk(engine, 80, draft=False)
-    engine.prepare("anna")
+    engine.wiring.namespaces.get("anna")
 
     def speak() -> None:
         if len(embedder.slices) == 2:

@@ -1,0 +1,172 @@
+import subprocess
+import sys
+from datetime import timedelta
+
+import pytest
+
+from slowcat_memory.config import Config
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.errors import ConfigError, StoreBusyError, StoreError
+from slowcat_memory.testing import HashEmbedder, memory_config
+from tests.support.engine_home import TALK, Gate, Home, edge, first
+
+
+def test_engine_processors_share_one_engine(home: Home) -> None:
+    config = memory_config(home.path)
+    engine = MemoryEngine.acquire(config)
+    assert MemoryEngine.acquire(memory_config(home.path, recall={"floor": 0.1})) is engine
+    engine.release()
+    engine.append(home.turn("My dog is called Max")).wait(10)
+    engine.release()
+    with pytest.raises(StoreError):
+        engine.append(home.turn("too late"))
+    again = MemoryEngine.acquire(config)
+    assert again is not engine and first(again, "dog") == TALK[0]
+    again.release()
+
+
+def test_engine_an_engine_that_nobody_shares_may_be_released_and_closed_twice(home: Home) -> None:
+    engine = home.open()
+    engine.release()
+    engine.close()
+
+
+def test_engine_a_failed_opening_is_not_shared(home: Home) -> None:
+    holder = home.open()
+    with pytest.raises(StoreBusyError):
+        MemoryEngine.acquire(memory_config(home.path))
+    holder.close()
+    MemoryEngine.acquire(memory_config(home.path)).release()
+
+
+def test_engine_closing_does_not_wait_for_a_stuck_embedder(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("slowcat_memory.runtime.namespaces.indexer.CLOSE_S", 0.05)
+    embedder = HashEmbedder()
+    engine, gate = home.open(embedder), Gate(embedder.encode)
+    engine.drain()
+    embedder.encode = gate  # type: ignore[method-assign,assignment]
+    for text in TALK:
+        engine.append(home.turn(text))
+    assert gate.reached.wait(10)
+    engine.close()
+    gate.open.set()
+    engine = home.open()
+    assert first(engine, "dog") == TALK[0]
+
+
+def test_engine_closing_embeds_the_last_turns(home: Home) -> None:
+    engine = home.open(HashEmbedder())
+    for text in TALK:
+        engine.append(home.turn(text))
+    engine.close()
+    with home.open(readonly=True).store.snapshot() as snapshot:
+        assert len(list(snapshot.vectors("hashed-words/64", "anna"))) == 5
+
+
+def test_engine_sessions_that_a_crash_left_open_are_closed_at_their_last_word(home: Home) -> None:
+    engine = home.open()
+    engine.append(edge(home, "done", "start"))
+    home.talk(engine, session="done")
+    engine.append(edge(home, "done", "end"))
+    home.talk(engine, session="cut off")
+    last = home.clock()
+    engine.close()  # without an end, as a crash leaves it
+    home.clock.advance(3600)
+    engine = home.open()
+    engine.store.flush()
+    with engine.store.snapshot() as snapshot:
+        sessions = {session.id: session for session in snapshot.sessions("anna")}
+    assert (sessions["cut off"].ended, sessions["cut off"].reason) == (last, "crash")
+    assert sessions["done"].reason == "" and sessions["done"].ended is not None
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.records import Turn
+from slowcat_memory.testing import FixedClock, memory_config
+engine, clock = MemoryEngine(memory_config(sys.argv[1])), FixedClock()
+def say(text):
+    turn = Turn(session="s", scope="anna", speaker="Anna", role="user", text=text, at=clock())
+    engine.append(turn).wait(10)
+say("My dog is called Max")
+print("said", flush=True)
+for line in sys.stdin:
+    if line.strip() == "seal":
+        engine.upkeep.seal("anna")
+    else:
+        say(line.strip())
+    print("said", flush=True)
+engine.close()
+"""
+
+
+def test_engine_reading_works_beside_a_process_that_writes(home: Home) -> None:
+    writer = subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(home.path)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert writer.stdin and writer.stdout
+
+    def tell(line: str) -> None:
+        writer.stdin.write(f"{line}\n")  # type: ignore[union-attr]
+        writer.stdin.flush()  # type: ignore[union-attr]
+        assert writer.stdout.readline() == "said\n"  # type: ignore[union-attr]
+
+    try:
+        assert writer.stdout.readline() == "said\n"
+        with pytest.raises(StoreBusyError):
+            home.open()
+        reader = home.open(readonly=True)
+        assert first(reader, "dog") == TALK[0]
+        with pytest.raises(StoreError, match="reading only"):
+            reader.append(home.turn("x"))
+        tell("My cat is called Moritz")
+        tell("seal")
+        assert first(reader, "dog") == TALK[0]
+        reader.close()
+        reader = home.open(readonly=True)
+        assert reader.stats()["index"]["anna"]["sealed"] == 2
+        assert first(reader, "cat") == "My cat is called Moritz"
+        writer.stdin.close()
+        assert writer.wait(20) == 0
+    finally:
+        writer.kill()
+        writer.wait()
+        writer.stdout.close()
+
+
+def test_engine_there_must_be_something_to_read(home: Home) -> None:
+    with pytest.raises(StoreError):
+        home.open(readonly=True)
+    assert not home.path.exists()
+
+
+def test_engine_trouble_is_told(home: Home) -> None:
+    assert home.open(on_trouble=[].append).store.unsaved() == 0
+
+
+@pytest.mark.parametrize(("zone", "day"), [("Pacific/Auckland", "13 May"), ("UTC", "12 May")])
+def test_engine_dates_are_those_of_the_users_zone(home: Home, zone: str, day: str) -> None:
+    engine = home.open(memory={"time_zone": zone})
+    home.talk(engine, "My dog is called Max")
+    later = home.clock() + timedelta(days=9)
+    assert f"({day})" in engine.pack(engine.search("dog", "anna"), later).text
+
+
+def test_engine_a_zone_that_does_not_exist_is_refused(home: Home) -> None:
+    for zone in ("Mars/Olympus", "../etc/passwd"):
+        with pytest.raises(ConfigError, match="memory.time_zone: there is no"):
+            home.open(memory={"time_zone": zone})
+
+
+def test_engine_an_unknown_stemmer_is_refused(home: Home) -> None:
+    with pytest.raises((ConfigError, ValueError), match="klingon"):
+        MemoryEngine(memory_config(home.path, index={"language": "klingon"}))
+
+
+def test_engine_the_configuration_is_plain(home: Home) -> None:
+    assert isinstance(home.open().config, Config)

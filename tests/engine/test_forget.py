@@ -1,0 +1,76 @@
+from typing import Any
+
+import pytest
+
+from slowcat_memory.records import Forget
+from slowcat_memory.store.care import copy
+from slowcat_memory.testing import HashEmbedder
+from tests.support.engine_home import SECRET, TALK, Home, first, texts, words_on_disk
+
+
+def test_forget_what_is_forgotten_is_gone_from_everywhere(home: Home) -> None:
+    engine = home.open(HashEmbedder())
+    home.talk(engine)
+    (secret,) = home.talk(engine, SECRET)
+    engine.upkeep.tidy("anna")
+    home.talk(engine, "something else")
+    assert b"swordfish" in words_on_disk(home.path)
+    assert first(engine, "swordfish") == SECRET
+    gone = engine.forget(Forget(turns=(secret,)))
+    assert gone.erased and gone.turns == (secret,)
+    assert SECRET not in texts(engine.search("the secret word swordfish", "anna"))
+    assert b"swordfish" not in words_on_disk(home.path)
+    assert first(engine, "dog") == TALK[0]
+    engine.upkeep.seal("anna")
+    assert b"swordfish" not in words_on_disk(home.path)
+    engine.close()
+    engine = home.open(HashEmbedder())
+    assert SECRET not in texts(engine.search("the secret word swordfish", "anna"))
+    assert len(engine.wiring.namespaces.get("anna").searcher) == 6
+
+
+def test_forget_it_is_out_of_mind_before_its_bytes_are_erased(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Erasing takes a second per GB; nobody may recall what is being erased."""
+    engine, seen, erase = home.open(), [], copy.erase_if_due
+    (secret,) = home.talk(engine, SECRET)
+    home.talk(engine)
+
+    def slow(*args: Any) -> bool:
+        seen.append(texts(engine.search("swordfish", "anna")))
+        return erase(*args)
+
+    monkeypatch.setattr(copy, "erase_if_due", slow)
+    assert engine.forget(Forget(turns=(secret,))).erased
+    assert seen == [[]]
+
+
+def test_forget_turns_said_while_something_is_forgotten_are_kept(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = home.open()
+    (secret,) = home.talk(engine, SECRET)
+    forget = engine.store.forget
+
+    def meanwhile(*args: Any, **how: Any) -> Any:
+        gone = forget(*args, **how)
+        for text in TALK:
+            engine.append(home.turn(text))
+        return gone
+
+    monkeypatch.setattr(engine.store, "forget", meanwhile)
+    engine.forget(Forget(turns=(secret,)))
+    engine.drain()
+    assert len(engine.wiring.namespaces.get("anna").searcher) == 5
+    assert [first(engine, word) for word in ("dog", "tea", "violin")] == [TALK[0], TALK[1], TALK[3]]
+
+
+def test_forgetting_everything_leaves_a_memory_that_works(home: Home) -> None:
+    engine = home.open()
+    home.talk(engine)
+    engine.remember("Anna loves tea", "anna")
+    engine.forget(Forget(scope="anna", everything=True))
+    assert texts(engine.search("dog tea", "anna")) == []
+    home.talk(engine)
+    assert first(engine, "dog") == TALK[0]

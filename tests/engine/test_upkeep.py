@@ -1,0 +1,203 @@
+import threading
+
+import numpy as np
+import pytest
+
+from slowcat_memory import providers
+from slowcat_memory.core.memory.chunk import chunk_id, spoken
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.errors import ProviderError
+from slowcat_memory.providers import EmbedderReport, QueryEmbedder
+from slowcat_memory.testing import HashEmbedder
+from tests.support.engine_home import TALK, Gate, Home, busy, texts
+
+
+def test_embed_turns_are_embedded_soon_and_once(home: Home) -> None:
+    embedder = HashEmbedder(256)
+    engine = home.open(embedder)
+    home.talk(engine)
+    assert engine.stats()["index"]["anna"]["vectors"] == 5
+    assert engine.search("dog", "anna").stage == "full"
+    engine.close()
+    encode, asked = embedder.encode, []
+    embedder.encode = lambda texts: asked.extend(texts) or encode(texts)  # type: ignore[method-assign]
+    engine = home.open(embedder)
+    engine.drain()
+    assert "Anna: " + TALK[0] not in asked
+    assert engine.stats()["index"]["anna"]["vectors"] == 5
+
+
+def test_embed_what_was_never_embedded_is_embedded_at_the_next_start(home: Home) -> None:
+    home.talk(home.open())
+    home.engines[0].close()
+    engine = home.open(HashEmbedder())
+    engine.drain()
+    assert engine.stats()["index"]["anna"]["vectors"] == 5
+
+
+def test_embed_another_model_starts_with_words_alone_until_all_is_embedded_anew(home: Home) -> None:
+    engine = home.open(HashEmbedder(64))
+    home.talk(engine)
+    engine.upkeep.tidy("anna")
+    engine.close()
+    for embedder in (HashEmbedder(64, "another"), HashEmbedder(32)):
+        gate = Gate(embedder.encode)
+        embedder.encode = gate  # type: ignore[method-assign,assignment]
+        engine = home.open(embedder)
+        found = engine.search("What is my dog called?", "anna")
+        assert found.stage == "lexical" and texts(found)[0] == TALK[0]
+        assert engine.stats()["index"]["anna"] == {
+            "memories": 5, "sealed": 5, "tail": 0, "vectors": 0
+        }  # fmt: skip
+        gate.open.set()
+        engine.drain()
+        assert engine.search("dog", "anna").stage == "full"
+        engine.upkeep.tidy("anna")
+        assert engine.stats()["index"]["anna"]["vectors"] == 5
+        engine.close()
+    engine = home.open(HashEmbedder(64))  # the first one again: its vectors are still there
+    assert engine.stats()["index"]["anna"]["vectors"] == 5
+
+
+def test_embed_drafts_give_way_to_exact_vectors(home: Home) -> None:
+    embedder = HashEmbedder()
+    engine = home.open(embedder)
+    ids = home.talk(engine)
+    engine.upkeep.tidy("anna")
+    with engine.store.snapshot() as snapshot:
+        kept = list(snapshot.vectors(embedder.key, "anna"))
+    assert len(kept) == len(ids) and not any(vector.draft for vector in kept)
+
+
+def token_ids(engine: MemoryEngine, embedder: HashEmbedder, *, drafts: bool) -> set[str]:
+    engine.store.flush()
+    with engine.store.snapshot() as snapshot:
+        return snapshot.has_tokens(embedder.token_key, "anna", drafts=drafts)
+
+
+def test_embed_tokens_are_kept_beside_the_vectors(home: Home) -> None:
+    embedder = HashEmbedder(token_dim=32)
+    engine = home.open(embedder)
+    ids = [chunk_id(id_) for id_ in home.talk(engine)]
+    engine.drain()
+    assert token_ids(engine, embedder, drafts=True) == set(ids)
+    assert token_ids(engine, embedder, drafts=False) == set()
+    engine.upkeep.tidy("anna")
+    assert token_ids(engine, embedder, drafts=False) == set(ids)
+    with engine.store.snapshot() as snapshot:
+        held = snapshot.tokens(embedder.token_key, "anna", ids)
+    text = spoken(engine.search("Max", "anna", 1).hits[0].memory)
+    (own,) = embedder.encode_tokens([text]).tokens
+    assert any(np.array_equal(rows, own) for rows in held)
+
+
+def test_embed_a_store_from_before_there_were_tokens_is_brought_up_to_date(home: Home) -> None:
+    before = home.open(HashEmbedder())
+    ids = [chunk_id(id_) for id_ in home.talk(before)]
+    before.upkeep.tidy("anna")
+    before.close()
+    embedder = HashEmbedder(token_dim=32)
+    assert embedder.key == HashEmbedder().key
+    engine, told = home.open(embedder), []
+    engine.upkeep.embed("anna", lambda *what: told.append(what))
+    assert told[-1] == ("embed", len(ids), len(ids))
+    assert token_ids(engine, embedder, drafts=False) == set(ids)
+    engine.upkeep.embed("anna", lambda *what: told.append(what))
+    assert told[-1] == ("embed", 0, 0), "it is done once"
+
+
+def test_embed_a_document_embedder_without_tokens_makes_vectors_all_the_same(home: Home) -> None:
+    embedder, told = HashEmbedder(token_dim=32), []
+    engine = home.open(embedder)
+    ids = [chunk_id(id_) for id_ in home.talk(engine)]
+    engine.drain()
+    for _ in range(2):
+        engine.upkeep.embed("anna", lambda *what: told.append(what), embedder=HashEmbedder())
+    assert told[-1] == ("embed", 0, 0)
+    assert token_ids(engine, embedder, drafts=True) == set(ids), "the drafts' are as good as kept"
+
+
+def test_embed_tokens_may_be_switched_off(home: Home) -> None:
+    embedder = HashEmbedder(token_dim=32)
+    engine = home.open(embedder, embedding={"kind": "none", "token_vectors": False})
+    ids = [chunk_id(id_) for id_ in home.talk(engine)]
+    engine.upkeep.tidy("anna")
+    assert engine.stats()["index"]["anna"]["vectors"] == len(ids)
+    assert token_ids(engine, embedder, drafts=True) == set()
+    assert engine.wiring.embedding.query("Max").tokens is None  # type: ignore[misc,union-attr]
+
+
+def test_embed_a_query_is_embedded_once_with_its_tokens(home: Home) -> None:
+    embedder = HashEmbedder(token_dim=32)
+    engine = home.open(embedder)
+    encoded = engine.wiring.embedding.query("is Max a dog")  # type: ignore[misc]
+    assert encoded is not None and encoded.tokens is not None
+    assert encoded.tokens.shape == (4, 32)
+    assert engine.wiring.embedding.query("is Max a dog") is encoded, "from the cache"  # type: ignore[misc]
+    engine.close()
+    assert home.open(HashEmbedder()).wiring.embedding.query("Max").tokens is None  # type: ignore[misc,union-attr]
+
+
+def test_embed_a_late_draft_does_not_take_the_place_of_an_exact_vector(home: Home) -> None:
+    embedder, exact = HashEmbedder(), HashEmbedder()
+    engine, gate = home.open(embedder), Gate(embedder.encode)
+    engine.drain()
+    embedder.encode = gate  # type: ignore[method-assign,assignment]
+    ack = engine.append(home.turn("My dog is called Max"))
+    engine.append(home.turn("He loves to fetch"))  # what was said last waits for its own recall
+    assert gate.reached.wait(10)
+    engine.upkeep.embed("anna", embedder=exact)
+    gate.open.set()
+    engine.drain()
+    engine.store.flush()
+    with engine.store.snapshot() as snapshot:
+        kept = snapshot.vector(exact.key, "anna", chunk_id(ack.id))
+    assert kept is not None and not kept.draft
+
+
+def test_embed_vectors_are_not_lost_on_turns_that_the_index_takes_only_now(home: Home) -> None:
+    exact = HashEmbedder()
+    engine = home.open(HashEmbedder())
+    with busy(engine):
+        acks = engine.append_all([home.turn(text) for text in TALK])
+        embedding = threading.Thread(
+            target=engine.upkeep.embed, args=("anna",), kwargs={"embedder": exact}
+        )
+        embedding.start()
+        embedding.join(0.2)  # it could be done by now, if it did not wait for the index
+    embedding.join(10)
+    searcher = engine.wiring.namespaces.get("anna").searcher
+    assert all(searcher.has_vector(chunk_id(ack.id)) for ack in acks)
+
+
+def test_embed_documents_are_never_embedded_in_another_space(home: Home) -> None:
+    engine = home.open(HashEmbedder())
+    home.talk(engine)
+    with pytest.raises(ProviderError, match="another/64, not hashed-words/64"):
+        engine.upkeep.embed("anna", embedder=HashEmbedder(name="another"))
+
+
+def test_embed_a_model_exported_while_people_talk(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Words alone first; then words and vectors, with nothing lost on the way."""
+    embedder, gate, exported = HashEmbedder(), Gate(), []
+
+    def opened(_: object) -> tuple[QueryEmbedder | None, EmbedderReport]:
+        if not exported:
+            return None, EmbedderReport(state="needs export", source="a model")
+        ready = EmbedderReport(state="ready", source="a model", key=embedder.key, dim=embedder.dim)
+        return embedder, ready
+
+    monkeypatch.setattr(providers, "open_query_embedder", opened)
+    monkeypatch.setattr(providers, "export_model", lambda _: (gate(), exported.append(1)))
+    engine = home.open(embedding={"kind": "local"})
+    for text in TALK:
+        engine.append(home.turn(text))
+    assert engine.search("dog", "anna").stage == "lexical"
+    assert gate.reached.wait(10)
+    gate.open.set()
+    home.talk(engine, "My cat is called Moritz")
+    engine.drain()
+    assert engine.search("dog", "anna").stage == "full"
+    assert engine.stats()["index"]["anna"]["vectors"] == 6

@@ -1,0 +1,108 @@
+"""Engines over one folder, and ways to hold up their disk and their workers."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.providers import QueryEmbedder
+from slowcat_memory.records import SessionEdge, Turn
+from slowcat_memory.runtime.recall.query import Recollection
+from slowcat_memory.testing import FixedClock, memory_config
+
+TALK = (
+    "My dog is called Max",
+    "I drink green tea every morning",
+    "We flew to Lisbon in May",
+    "My sister plays the violin",
+    "The car needs new tyres",
+)
+SECRET = "the secret word is swordfish"
+
+
+class Gate:
+    """Something that stops in its middle until it may go on."""
+
+    def __init__(self, then: Callable[..., Any] = lambda *_: None) -> None:
+        self.reached, self.open, self._then = threading.Event(), threading.Event(), then
+
+    def __call__(self, *args: Any) -> Any:
+        self.reached.set()
+        assert self.open.wait(30)
+        return self._then(*args)
+
+
+@contextmanager
+def stalled(engine: MemoryEngine) -> Iterator[None]:
+    """The disk takes nothing while this lasts."""
+    gate = Gate()
+    thread = threading.Thread(target=engine.store._checked_writer().call, args=(gate,))
+    thread.start()
+    assert gate.reached.wait(10)
+    try:
+        yield
+    finally:
+        gate.open.set()
+        thread.join()
+
+
+@contextmanager
+def busy(engine: MemoryEngine) -> Iterator[None]:
+    """The engine's worker does something else while this lasts."""
+    gate = Gate()
+    engine.wiring.indexer.talk.submit(gate)
+    assert gate.reached.wait(10)
+    try:
+        yield
+    finally:
+        gate.open.set()
+
+
+class Home:
+    """A folder in which engines are opened one after another."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.clock, self.engines = path / "memory", FixedClock(), []
+
+    def open(self, embedder: QueryEmbedder | None = None, **how: Any) -> MemoryEngine:
+        readonly = how.pop("readonly", False)
+        trouble = how.pop("on_trouble", None)
+        engine = MemoryEngine(
+            memory_config(self.path, **how),
+            clock=self.clock,
+            embedder=embedder,
+            readonly=readonly,
+            on_trouble=trouble,
+        )
+        self.engines.append(engine)
+        engine.prepare("anna")
+        return engine
+
+    def turn(self, text: str, session: str = "s", scope: str = "anna", role: str = "user") -> Turn:
+        self.clock.advance(1)
+        return Turn(session=session, scope=scope, speaker="Anna", role=role, text=text,
+                    at=self.clock())  # type: ignore[arg-type]  # fmt: skip
+
+    def talk(self, engine: MemoryEngine, *texts: str, session: str = "s") -> list[int]:
+        ids = [engine.append(self.turn(text, session)).id for text in texts or TALK]
+        engine.drain()
+        return ids
+
+
+def texts(found: Recollection) -> list[str]:
+    return [hit.memory.text for hit in found.hits]
+
+
+def first(engine: MemoryEngine, text: str) -> str:
+    return (texts(engine.search(text, "anna")) or [""])[0]
+
+
+def words_on_disk(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+def edge(home: Home, session: str, kind: str) -> SessionEdge:
+    home.clock.advance(60)
+    return SessionEdge(session=session, scope="anna", kind=kind, at=home.clock())  # type: ignore[arg-type]
