@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.windows import (
+from slowcat_memory.core.extraction.prompt_record import (
     AFTER,
     BEFORE,
     digest,
