@@ -105,8 +105,12 @@ class EntityIndex:
         id = entity_id(self._scope, new.kind, new.name)
         if id not in self._known:
             return id
-        told = (f"{key}={new.attributes[key]}" for key in IDENTIFYING if new.attributes.get(key))
-        return entity_id(self._scope, new.kind, f"{new.name} {' '.join(told) or len(self._known)}")
+        identified = (
+            f"{key}={new.attributes[key]}" for key in IDENTIFYING if new.attributes.get(key)
+        )
+        return entity_id(
+            self._scope, new.kind, f"{new.name} {' '.join(identified) or len(self._known)}"
+        )
 
     def _put(self, id: str, one: Candidate) -> None:
         self._known[id] = one
@@ -172,11 +176,11 @@ def resolve_turn(
     )
 
 
-def _identified(mention: Mention, told: Iterable[ReadStatement]) -> Mention:
+def _identified(mention: Mention, statements: Iterable[ReadStatement]) -> Mention:
     """Add to a mention what the same turn says that identifies it: an e-mail address."""
     own: Mapping[str, str] = {
         one.predicate: one.object
-        for one in told
+        for one in statements
         if one.predicate in IDENTIFYING and fold(one.subject) == fold(mention.name) and not one.over
     }
     return replace(mention, attributes={**mention.attributes, **own}) if own else mention

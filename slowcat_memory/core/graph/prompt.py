@@ -161,14 +161,14 @@ def check_reply(
     named = _named(answer.entities, record)
     kinds = {**known, **{fold(one.name): one.type for one in named}}
     kinds |= {fold(turn.speaker): "person" for turn in seen if turn.role == "user"}
-    told: dict[int, list[ReadStatement]] = {}
+    statements: dict[int, list[ReadStatement]] = {}
     for one in answer.relations:
         if one.turn in own and (made := _statement(one, own[one.turn], record, kinds)):
-            told.setdefault(one.turn, []).append(made)
+            statements.setdefault(one.turn, []).append(made)
     return {
         id: read
         for id, turn in own.items()
-        if (read := _read(turn, named, told.get(id, ()), record, kinds))
+        if (read := _read(turn, named, statements.get(id, ()), record, kinds))
     }
 
 
@@ -278,7 +278,7 @@ def _moment(words: str | None, turn: Turn, record: _Record, edge: str) -> dateti
 def _read(
     turn: Turn,
     named: Sequence[EntityReply],
-    told: Sequence[ReadStatement],
+    statements: Sequence[ReadStatement],
     record: _Record,
     kinds: Mapping[str, str],
 ) -> TurnExtract | None:
@@ -292,7 +292,7 @@ def _read(
                 if _sayable(value, turn.text, record)
             }
             mentions[fold(one.name)] = Mention(one.name, one.type, attributes)
-    for statement in told:
+    for statement in statements:
         for name in (statement.subject, statement.object):
             kind = kinds.get(fold(name), "")
             if name == statement.object and not kind:
@@ -302,4 +302,6 @@ def _read(
     if not mentions:
         return None
     content = " ".join(one.name for one in mentions.values())
-    return TurnExtract(tuple(mentions.values()), tuple(told), needed(content, turn, record.turns))
+    return TurnExtract(
+        tuple(mentions.values()), tuple(statements), needed(content, turn, record.turns)
+    )

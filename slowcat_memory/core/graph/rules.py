@@ -39,7 +39,7 @@ def read_by_rule(turn: Turn, zone: tzinfo, known: Mapping[str, str] = {}) -> Tur
     found = {one: None for name in LANGUAGES for one in stated(turn.text, turn.speaker, name)}
     kinds = {**known, fold(turn.speaker): "person"}
     mentions = {fold(turn.speaker): Mention(turn.speaker, "person")}
-    told = list[ReadStatement]()
+    statements = list[ReadStatement]()
     for one in found:
         predicate = canonical(one.predicate)
         if not predicate or predicate in PASSING or injected(one.content):
@@ -48,11 +48,13 @@ def read_by_rule(turn: Turn, zone: tzinfo, known: Mapping[str, str] = {}) -> Tur
         if kind := object_type(predicate):
             kinds.setdefault(fold(object_), kind)
             mentions.setdefault(fold(object_), Mention(object_, kind))
-        told.append(_statement(one, predicate, object_, turn, zone))
-    for statement in told:
+        statements.append(_statement(one, predicate, object_, turn, zone))
+    for statement in statements:
         name = statement.subject
         mentions.setdefault(fold(name), Mention(name, kinds.get(fold(name), "person")))
-    return TurnExtract(tuple(mentions.values()), tuple(told), (turn.id,)) if told else None
+    return (
+        TurnExtract(tuple(mentions.values()), tuple(statements), (turn.id,)) if statements else None
+    )
 
 
 def _statement(

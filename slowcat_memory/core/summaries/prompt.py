@@ -22,9 +22,9 @@ from slowcat_memory.core.summaries.extractive import (
     ExtractiveOptions,
     Line,
     Tokenize,
-    chosen,
-    lines,
-    told,
+    as_text,
+    choose_sentences,
+    split_turn,
 )
 from slowcat_memory.core.summaries.summary import SummaryText
 from slowcat_memory.core.summaries.topics import name
@@ -190,7 +190,7 @@ def said_lines(turns: Iterable[Turn], language: str = "en") -> list[Line]:
     return [
         one
         for turn in turns
-        for one in lines(
+        for one in split_turn(
             turn.speaker, turn.text, turn.id, agent=turn.role == "assistant", language=language
         )
         if not injected(one.text)
@@ -216,8 +216,8 @@ def by_rule(
     summaries = all(not turn.session for turn in turns)
     if summaries:  # they leave out most of it already
         options = replace(options, share=1.0)
-    picked = chosen(said, tokenize, vectors, options)
-    text = " ".join(line.text for line in picked) if summaries else told(picked)
+    picked = choose_sentences(said, tokenize, vectors, options)
+    text = " ".join(line.text for line in picked) if summaries else as_text(picked)
     return SummaryText(
         text=text,
         topics=_telling([_LABEL.sub("", turn.text) for turn in turns]),
