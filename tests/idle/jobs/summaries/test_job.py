@@ -1,9 +1,7 @@
 """Sessions, their parts, days, weeks and topics are summed up: once each, and anew when they must."""
 
 import asyncio
-from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -14,24 +12,11 @@ from slowcat_memory.core.summaries.summary import items
 from slowcat_memory.errors import BadAnswerError, EndpointError
 from slowcat_memory.records import Forget, Memory, SessionEdge, Turn, WriteBatch
 from slowcat_memory.testing import ScriptedLLM, check_job
-from tests.support.daily_talks import JOBS, MONDAY, House, reflection
+from tests.support.daily_talks import JOBS, MONDAY, reflection
 
 BERLIN, HONOLULU = ZoneInfo("Europe/Berlin"), ZoneInfo("Pacific/Honolulu")
 MOVE = ("I moved to Lisbon in March.", "My dog Max likes the beach there.", "The flat is small.")
 WORK = ("I start as a nurse at the Mercy hospital.", "The shifts are long.", "I like the team.")
-
-
-@pytest.fixture
-def house(tmp_path: Path) -> Iterator[Callable[..., House]]:
-    made: list[House] = []
-
-    def make(llm: Any = None, **given: Any) -> House:
-        made.append(House(tmp_path / str(len(made)), llm, **given))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.close()
 
 
 def scripted() -> ScriptedLLM:
@@ -327,43 +312,6 @@ def test_summary_job_a_line_that_broke_is_one_conversation_of_the_day_on_which_i
         "day/2026-05-11": ("summary/session/a", "summary/session/b"),
         "day/2026-05-12": ("summary/session/c",),
     }
-
-
-# ------------------------------------------------------------------- topics
-
-
-@pytest.mark.parametrize("model", [False, True])
-def test_summary_job_what_sessions_come_back_to_becomes_a_topic(house, model):
-    one = house(model=model)
-    for n in range(4):
-        at = MONDAY + timedelta(days=n)
-        one.talk(f"dog{n}", "My dog Max barks at cats.", "The dog Max needs a vet.", at=at)
-        one.talk(f"work{n}", *WORK, at=at + timedelta(hours=4))
-    one.clock.advance(5 * 86_400)
-    one.think()
-    made = list(one.made("topic").values())
-    members = [
-        {id.rpartition("/")[2].rstrip("0123456789") for id in items(m, "covers")} for m in made
-    ]
-    assert sorted(members, key=str) == [{"dog"}, {"work"}]
-    assert all(m.facets["name"] for m in made)
-    before = {m.id for m in made}
-    one.talk("dog9", "My dog Max barks at cats.", "The dog Max needs a vet.")
-    one.think()
-    after = one.made("topic").values()
-    assert {m.id for m in after} == before, "a topic keeps its name as it grows"
-    assert sorted(len(items(m, "covers")) for m in after) == [4, 5]
-
-
-def test_summary_job_an_llm_names_topics(house):
-    one = house(scripted())
-    for n in range(3):
-        one.talk(f"dog{n}", "My dog Max barks at cats.", "The dog Max needs a vet.",
-                 at=MONDAY + timedelta(days=n))  # fmt: skip
-    one.clock.advance(5 * 86_400)
-    one.think()
-    [topic] = one.made("topic").values()
-    assert topic.made.model == "scripted@test" and topic.facets["name"] == "My dog Max"
 
 
 # ------------------------------------------------------------------- privacy, contract
