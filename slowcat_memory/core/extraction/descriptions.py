@@ -1,6 +1,6 @@
 """Descriptions of chunks: the prompt, and the check of the LLM's reply.
 
-Nobody finds the turn "she loved it there". A *context* says who said it to whom, when, and what it
+No query finds the turn "she loved it there". A *context* says who said it to whom, when, and what it
 refers to; *questions* that it answers, in other words than its own, are short index keys to it.
 Together they are worth 5 points R@10 on LoCoMo, 8 on paraphrases (measured on three chats). A long
 turn says many things, and no one vector is near to all of them: *notes*, each a statement of its own,
@@ -24,7 +24,7 @@ from slowcat_memory.core.extraction.sentences import holds, sentences, tidy
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.records import Turn
 
-VERSION = 2  # of the words below; raise it with any change of them: everything is then asked anew
+VERSION = 2  # of the words below; raise it with any change of them: everything is then asked again
 CONTEXT_WORDS = 35
 QUESTION_WORDS = 25
 NOTE_WORDS = 40

@@ -27,7 +27,7 @@ from slowcat_memory.core.text.normalize import STOP_WORDS, clean, fingerprint, f
 from slowcat_memory.core.time import expressions
 from slowcat_memory.records import Turn
 
-VERSION = 1  # of the words below, and of the rules; raise it with any change: all is read anew
+VERSION = 1  # of the words below, and of the rules; raise it with any change: all is read again
 TYPES = ("person", "pet", "place", "organisation", "product", "event", "topic")
 MOST_OBJECT = 80  # characters
 SYSTEM = """\

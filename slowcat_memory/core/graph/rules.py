@@ -13,7 +13,7 @@ from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.core.time import expressions
 from slowcat_memory.records import Turn
 
-# What is done, planned or had once is no way to stand to something.
+# What was done, planned or had once is no relation.
 PASSING = frozenset({"appointment", "decided", "finished", "has_to", "wants_reminder"})
 _CORRECTS = re.compile(
     r"^(?:no,|sorry,|actually,? (?:no|it|that|my)|i meant?\b|correction|nein,|ich meinte)",

@@ -32,7 +32,7 @@ from slowcat_memory.core.text.normalize import STOP_WORDS, fingerprint, neutrali
 from slowcat_memory.core.text.rare_words import worth_knowing
 from slowcat_memory.records import Turn
 
-VERSION = 1  # of the words and rules below; raise it with any change: everything is made anew
+VERSION = 1  # of the words and rules below; raise it with any change: everything is made again
 MOST_TOPICS, MOST_ENTITIES = 6, 12
 TOPIC_WORDS, ENTITY_WORDS, TONE_WORDS, RELATION_WORDS = 7, 6, 14, 40
 PERSONA_CHARS = 600
