@@ -19,7 +19,7 @@ from slowcat_memory.providers import Prompt, ThinkingOptions
 from slowcat_memory.providers.llm.openai import OpenAILLM
 from slowcat_memory.records import SessionEdge
 from tests.idle.test_asking_jobs import SAID, Talk, grading
-from tests.idle.test_contextualize import reply
+from tests.support.described_chunks import reply
 from tests.support.faulty_llm_server import FAULTS, Fault, FaultServer
 from tests.support.idle_doubles import Rig
 

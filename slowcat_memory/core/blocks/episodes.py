@@ -13,8 +13,8 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.grounding import Ground
+from slowcat_memory.core.extraction.prompt_record import small_talk
 from slowcat_memory.core.extraction.sentences import holds, sentences
-from slowcat_memory.core.extraction.windows import small_talk
 from slowcat_memory.core.summaries import extractive
 from slowcat_memory.core.summaries.extractive import ExtractiveOptions
 from slowcat_memory.core.time.periods import day_of
@@ -179,12 +179,12 @@ def by_rule(window: Sequence[Turn], tokenize: Tokenize) -> str:
     said = [
         line
         for turn in window
-        for line in extractive.lines(
+        for line in extractive.split_turn(
             turn.speaker, turn.text, turn.id, agent=turn.role == "assistant"
         )
     ]
     options = ExtractiveOptions(words=TEXT_WORDS, share=0.6, agent=0.4)
-    return extractive.told(extractive.chosen(said, tokenize, options=options))
+    return extractive.as_text(extractive.choose_sentences(said, tokenize, options=options))
 
 
 def kept(answer: Told, ground: Ground) -> str:

@@ -1,6 +1,6 @@
 """Descriptions of chunks: the prompt, and the check of the LLM's reply.
 
-Nobody finds the turn "she loved it there". A *context* says who said it to whom, when, and what it
+No query finds the turn "she loved it there". A *context* says who said it to whom, when, and what it
 refers to; *questions* that it answers, in other words than its own, are short index keys to it.
 Together they are worth 5 points R@10 on LoCoMo, 8 on paraphrases (measured on three chats). A long
 turn says many things, and no one vector is near to all of them: *notes*, each a statement of its own,
@@ -24,7 +24,7 @@ from slowcat_memory.core.extraction.sentences import holds, sentences, tidy
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.records import Turn
 
-VERSION = 2  # of the words below; raise it with any change of them: everything is then asked anew
+VERSION = 2  # of the words below; raise it with any change of them: everything is then asked again
 CONTEXT_WORDS = 35
 QUESTION_WORDS = 25
 NOTE_WORDS = 40
@@ -134,9 +134,9 @@ def check_reply(
         if turn is None or one.turn in answered:
             dropped += 1
             continue
-        context, lost = _held(one.context, ground, CONTEXT_WORDS)
-        questions, more = _questions(one.questions, turn, ground, most)
-        notes, others = _notes(one.notes, turn, ground, notes_kept)
+        context, lost = _check_sentences(one.context, ground, CONTEXT_WORDS)
+        questions, more = _check_questions(one.questions, turn, ground, most)
+        notes, others = _check_notes(one.notes, turn, ground, notes_kept)
         dropped += lost + more + others
         if context or questions or notes:
             answered.add(one.turn)
@@ -144,16 +144,16 @@ def check_reply(
     return CheckedReply(found, tuple(id for id in asked if id not in found), dropped)
 
 
-def _held(text: str, ground: Ground, most: int) -> tuple[str, int]:
+def _check_sentences(text: str, ground: Ground, most: int) -> tuple[str, int]:
     """Return the sentences that hold, up to ``most`` words, and how many were dropped."""
     written = sentences(text)
-    held = [one for one in written if holds(one, ground) and not injected(one)]
-    words = " ".join(held).split()
+    kept_sentences = [one for one in written if holds(one, ground) and not injected(one)]
+    words = " ".join(kept_sentences).split()
     kept = " ".join(words[:most])
-    return (kept if any(map(str.isalnum, kept)) else ""), len(written) - len(held)
+    return (kept if any(map(str.isalnum, kept)) else ""), len(written) - len(kept_sentences)
 
 
-def _questions(
+def _check_questions(
     texts: Iterable[str], turn: Turn, ground: Ground, most: int
 ) -> tuple[tuple[str, ...], int]:
     said, kept, dropped = {fingerprint(turn.text), ""}, list[str](), 0
@@ -168,12 +168,12 @@ def _questions(
     return tuple(kept), dropped
 
 
-def _notes(
+def _check_notes(
     texts: Iterable[str], turn: Turn, ground: Ground, most: int
 ) -> tuple[tuple[str, ...], int]:
     said, kept, dropped = {fingerprint(turn.text), ""}, list[str](), 0
     for text in texts:
-        note, lost = _held(text, ground, NOTE_WORDS)
+        note, lost = _check_sentences(text, ground, NOTE_WORDS)
         dropped += lost
         if len(kept) < most and (words := fingerprint(note)) not in said:
             kept.append(note)

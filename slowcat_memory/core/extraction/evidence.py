@@ -51,7 +51,7 @@ def asks(quote: str, text: str) -> bool:
     return False
 
 
-def dated(quote: str, turn: Turn, told: str, ground: Ground, zone: tzinfo) -> Dated:
+def dated(quote: str, turn: Turn, date_written: str, ground: Ground, zone: tzinfo) -> Dated:
     """Return the day that a statement speaks of.
 
     A day in the quote counts first, then the day that the extractor wrote, if it lies near one that was
@@ -60,7 +60,7 @@ def dated(quote: str, turn: Turn, told: str, ground: Ground, zone: tzinfo) -> Da
     Args:
         quote: The words that say it.
         turn: The turn that they stand in.
-        told: What the extractor wrote; "" for nothing.
+        date_written: What the extractor wrote; "" for nothing.
         ground: Of what the extractor saw.
         zone: The user's time zone.
     """
@@ -71,7 +71,7 @@ def dated(quote: str, turn: Turn, told: str, ground: Ground, zone: tzinfo) -> Da
         days = (said.end - said.start).days
         form = "%Y-%m-%d" if days <= 7 else "%Y-%m" if days <= 31 else "%Y"
         return Dated(day.strftime(form), min(said.start, turn.at))
-    match = _DAY.match(told.strip())
+    match = _DAY.match(date_written.strip())
     if match is None or strays(match[0], ground):
         return Dated("", turn.at)
     year, month, day_ = (int(part) if part else 0 for part in match.groups())

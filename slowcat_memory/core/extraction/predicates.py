@@ -54,7 +54,7 @@ _SAME = {
     "friend": "friend_of", "is_friend_of": "friend_of", "allergy": "allergic_to", "named": "name",
     "is_called": "name", "favorite_color": "favourite_colour",
 }  # fmt: skip
-# What an object is, where nobody says; an object of any other predicate is a value.
+# The entity type of an object; that of any other predicate is a value.
 _OBJECTS = {
     "lives_in": "place", "address": "place", "born_in": "place", "visited": "place",
     "works_at": "organisation", "studies_at": "organisation", "member_of": "organisation",

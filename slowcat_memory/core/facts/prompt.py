@@ -134,6 +134,14 @@ def build_prompt(
 # ------------------------------------------------------------------- checking
 
 
+class _Record(Struct, frozen=True):
+    """What a reply is checked against: the turns that the LLM saw."""
+
+    turns: Sequence[Turn]
+    ground: Ground
+    zone: tzinfo
+
+
 def check_reply(
     answer: FactsReply,
     asked: Mapping[int, Turn],
@@ -150,26 +158,24 @@ def check_reply(
         zone: The user's time zone.
         known: Sentences of the known facts.
     """
-    firm, kept, rejected = ground(seen, zone), list[ExtractedFact](), Counter[str]()
-    said, there = {fold(one) for one in known}, set[tuple[int, str]]()
+    record = _Record(seen, ground(seen, zone), zone)
+    kept, rejected = list[ExtractedFact](), Counter[str]()
+    known_sentences, written = {fold(one) for one in known}, set[tuple[int, str]]()
     for one in answer.facts:
-        made = _check(one, asked, seen, firm, zone)
-        if isinstance(made, ExtractedFact):
-            name = made.turn.id, fold(made.content)
-            reason = "known" if name[1] in said else "twice" if name in there else ""
-            if not reason:
-                there.add(name)
-                kept.append(made)
-                continue
-            rejected[reason] += 1
+        fact = _check(one, asked, record)
+        if isinstance(fact, str):
+            rejected[fact] += 1
+        elif (sentence := fold(fact.content)) in known_sentences:
+            rejected["known"] += 1
+        elif (fact.turn.id, sentence) in written:
+            rejected["twice"] += 1
         else:
-            rejected[made] += 1
+            written.add((fact.turn.id, sentence))
+            kept.append(fact)
     return Checked(tuple(kept), dict(rejected))
 
 
-def _check(
-    one: FactReply, asked: Mapping[int, Turn], seen: Sequence[Turn], firm: Ground, zone: tzinfo
-) -> ExtractedFact | Reason:
+def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> ExtractedFact | Reason:
     """Check one fact against the turn that it names."""
     turn = asked.get(one.turn)
     if turn is None:
@@ -181,12 +187,11 @@ def _check(
         return "quote"
     if asks(quote, turn.text):
         return "question"
-    suspect = _suspect(one.type, content, quote, turn)
-    if not suspect:
-        if reason := _unfit(one.type, content, subject, turn, seen, firm):
-            return reason
-    when = dated(quote, turn, one.date or "", firm, zone)
-    like = _rule(quote, content, turn)
+    quarantine = _quarantine(one.type, content, quote, turn)
+    if not quarantine and (reason := _unfit(one.type, content, subject, turn, record)):
+        return reason
+    when = dated(quote, turn, one.date or "", record.ground, record.zone)
+    by_rule = _same_by_rule(quote, content, turn)
     return ExtractedFact(
         turn=turn,
         type=_type(one.type),
@@ -196,14 +201,14 @@ def _check(
         confidence=one.confidence,
         date=when.day,
         since=when.since,
-        sources=needed(content, turn, seen),
-        predicate=like.predicate if like else "",
-        object=like.object if like else "",
-        why=suspect,
+        sources=needed(content, turn, record.turns),
+        predicate=by_rule.predicate if by_rule else "",
+        object=by_rule.object if by_rule else "",
+        why=quarantine,
     )
 
 
-def _suspect(type_: str, content: str, quote: str, turn: Turn) -> str:
+def _quarantine(type_: str, content: str, quote: str, turn: Turn) -> str:
     """Return why a fact is quarantined: it orders something, or links somewhere; "" for no reason."""
     if LINK.search(content) or LINK.search(quote):
         return "link"
@@ -212,23 +217,21 @@ def _suspect(type_: str, content: str, quote: str, turn: Turn) -> str:
     return "injected" if injected(turn.text) else ""
 
 
-def _unfit(
-    type_: str, content: str, subject: str, turn: Turn, seen: Sequence[Turn], firm: Ground
-) -> Reason | None:
+def _unfit(type_: str, content: str, subject: str, turn: Turn, record: _Record) -> Reason | None:
     """Return why a statement is no fact; None for a fact."""
     gate = keepable(type_, content)
     if not gate.keep:
         return gate.why  # type: ignore[return-value]  # one of its words
-    agents = {fold(one.speaker) for one in seen if one.role != "user"}
+    agents = {fold(one.speaker) for one in record.turns if one.role != "user"}
     named = fingerprint(subject).split()
-    if not named or fold(subject) in agents or strays(f"about {subject}", firm):
+    if not named or fold(subject) in agents or strays(f"about {subject}", record.ground):
         return "subject"
-    if strays(content, firm):
+    if strays(content, record.ground):
         return "stray"
     return None if shared(content, turn.text, subject) else "words"
 
 
-def _rule(quote: str, content: str, turn: Turn) -> Stated | None:
+def _same_by_rule(quote: str, content: str, turn: Turn) -> Stated | None:
     """Return the rule's statement that says the same, which has the predicate and object."""
     for one in ruled(turn):
         same = fingerprint(one.quote) in fingerprint(quote) or quoted(quote, one.quote)
@@ -263,12 +266,12 @@ def facts_by_rule(turn: Turn, zone: tzinfo) -> list[ExtractedFact]:
     """Return the facts of a turn without an LLM; none where anything reads like an order."""
     if injected(turn.text):
         return []
-    firm, found = ground((turn,), zone), list[ExtractedFact]()
+    grounding, found = ground((turn,), zone), list[ExtractedFact]()
     for one in ruled(turn):
         links = LINK.search(one.content) and one.predicate != "email"
         if links or injected(one.content) or not keepable(one.type, one.content).keep:
             continue
-        when = dated(one.quote, turn, "", firm, zone)
+        when = dated(one.quote, turn, "", grounding, zone)
         found.append(
             ExtractedFact(
                 turn=turn,

@@ -202,7 +202,7 @@ def resolve(
 ) -> tuple[int, Stage] | None:
     """Return the position in ``known`` of the entity that a name means, and the stage.
 
-    A given name alone means somebody only where no other entity has it. None for a new entity, and where
+    A given name alone matches only where no other entity has it. None for a new entity, and where
     two could be meant.
     """
     for wanted in ("exact", "rule", "fuzzy", "embedding"):

@@ -17,7 +17,6 @@ from slowcat_memory.core.graph.dedup import (
     Candidate,
     DedupOptions,
     Similarity,
-    Stage,
     resolve,
     same,
 )
@@ -42,32 +41,24 @@ class EntityIndex:
             kind = entity.facets.get("type", entity.kind.partition("/")[2])
             self._put(entity.id, Candidate(first, kind, attributes_of(entity), tuple(also)))
 
-    def meet(
-        self, mention: Mention, similar: Similarity | None = None
-    ) -> tuple[Mention, Stage | None]:
-        """Find the entity that a name means, or add a new one.
-
-        Returns:
-            The mention with its entity's id, "" where two could be meant; and the stage that found it, None
-            for a new one.
-        """
+    def find_or_add(self, mention: Mention, similar: Similarity | None = None) -> Mention:
+        """Return a mention with the id of its entity, a new one if need be; "" if two could be meant."""
         new = Candidate(mention.name, mention.type, mention.attributes)
         found = self._find(new, similar)
         if found is None and self._could_be_two(new):
-            return mention, None
+            return mention
         if found is None:
             id = self._new_id(new)
             self._put(id, new)
-            return replace(mention, entity=id), None
-        id, stage = found
-        self._put(id, _grown(self._known[id], new))
-        return replace(mention, entity=id), stage
+            return replace(mention, entity=id)
+        self._put(found, _grown(self._known[found], new))
+        return replace(mention, entity=found)
 
-    def named(self, name: str) -> tuple[str, str] | None:
-        """Return id and type of the one entity with a name; None for none or several."""
-        types = list(self._types[fold(name)]) if fold(name) in self._types else []
-        ids = {id: kind for kind in types for id in self._by_name.get((kind, _key(name, kind)), ())}
-        return next(iter(ids.items())) if len(ids) == 1 else None
+    def find(self, name: str) -> str:
+        """Return the id of the one entity with a name, of any type; "" for none or several."""
+        types = self._types.get(fold(name), ())
+        ids = {id for kind in types for id in self._by_name.get((kind, _key(name, kind)), ())}
+        return ids.pop() if len(ids) == 1 else ""
 
     def only_by_vector(self, mention: Mention) -> list[str]:
         """Return the known names that only a vector could match to a mention.
@@ -79,15 +70,15 @@ class EntityIndex:
             return []
         return [one.name for one in self._known.values() if one.kind == mention.type]
 
-    def _find(self, new: Candidate, similar: Similarity | None) -> tuple[str, Stage] | None:
+    def _find(self, new: Candidate, similar: Similarity | None) -> str | None:
         if self._options.exact:
             exact = list(self._by_name.get((new.kind, _key(new.name, new.kind)), ()))
             fits = [id for id in exact if same(new, self._known[id], None, self._options)]
             if len(fits) == 1:
-                return fits[0], "exact"
+                return fits[0]
         ids = [id for id, one in self._known.items() if one.kind == new.kind]
         found = resolve(new, [self._known[id] for id in ids], similar, self._options)
-        return (ids[found[0]], found[1]) if found else None
+        return ids[found[0]] if found else None
 
     def _could_be_two(self, new: Candidate) -> bool:
         """Return whether a lone given name is that of several people."""
@@ -105,8 +96,12 @@ class EntityIndex:
         id = entity_id(self._scope, new.kind, new.name)
         if id not in self._known:
             return id
-        told = (f"{key}={new.attributes[key]}" for key in IDENTIFYING if new.attributes.get(key))
-        return entity_id(self._scope, new.kind, f"{new.name} {' '.join(told) or len(self._known)}")
+        identified = (
+            f"{key}={new.attributes[key]}" for key in IDENTIFYING if new.attributes.get(key)
+        )
+        return entity_id(
+            self._scope, new.kind, f"{new.name} {' '.join(identified) or len(self._known)}"
+        )
 
     def _put(self, id: str, one: Candidate) -> None:
         self._known[id] = one
@@ -149,7 +144,7 @@ def resolve_turn(
     """
     mentions, ids = list[Mention](), dict[str, str]()
     for one in read.mentions:
-        met, _ = index.meet(_identified(one, read.statements), similar)
+        met = index.find_or_add(_identified(one, read.statements), similar)
         if met.entity:
             mentions.append(met)
             ids[fold(one.name)] = met.entity
@@ -172,11 +167,11 @@ def resolve_turn(
     )
 
 
-def _identified(mention: Mention, told: Iterable[ReadStatement]) -> Mention:
+def _identified(mention: Mention, statements: Iterable[ReadStatement]) -> Mention:
     """Add to a mention what the same turn says that identifies it: an e-mail address."""
     own: Mapping[str, str] = {
         one.predicate: one.object
-        for one in told
+        for one in statements
         if one.predicate in IDENTIFYING and fold(one.subject) == fold(mention.name) and not one.over
     }
     return replace(mention, attributes={**mention.attributes, **own}) if own else mention
@@ -185,17 +180,12 @@ def _identified(mention: Mention, told: Iterable[ReadStatement]) -> Mention:
 def _resolved(
     one: ReadStatement, ids: Mapping[str, str], index: EntityIndex
 ) -> ReadStatement | None:
-    subject = ids.get(fold(one.subject)) or _known(one.subject, index)
+    subject = ids.get(fold(one.subject)) or index.find(one.subject)
     if not subject:
         return None
     object_ = "" if one.predicate == "name" else ids.get(fold(one.object), "")
     if not object_ and object_type(one.predicate):
-        object_ = _known(one.object, index)
+        object_ = index.find(one.object)
     if object_ == subject:
         return None
     return replace(one, subject=subject, object=object_ or one.object)
-
-
-def _known(name: str, index: EntityIndex) -> str:
-    found = index.named(name)
-    return found[0] if found else ""

@@ -27,7 +27,7 @@ from slowcat_memory.core.text.normalize import STOP_WORDS, clean, fingerprint, f
 from slowcat_memory.core.time import expressions
 from slowcat_memory.records import Turn
 
-VERSION = 1  # of the words below, and of the rules; raise it with any change: all is read anew
+VERSION = 1  # of the words below, and of the rules; raise it with any change: all is read again
 TYPES = ("person", "pet", "place", "organisation", "product", "event", "topic")
 MOST_OBJECT = 80  # characters
 SYSTEM = """\
@@ -124,11 +124,11 @@ def tidy(text: str) -> str:
 # ------------------------------------------------------------------- checking
 
 
-class _Seen(Struct, frozen=True):
+class _Record(Struct, frozen=True):
     """What a reply is checked against."""
 
     turns: Sequence[Turn]
-    firm: Ground
+    ground: Ground
     zone: tzinfo
     types: Sequence[str]
 
@@ -157,34 +157,34 @@ def check_reply(
     own = {
         id: turn for id, turn in asked.items() if turn.role == "user" and not injected(turn.text)
     }
-    held = _Seen(seen, ground(seen, zone), zone, types)
-    named = _named(answer.entities, held)
+    record = _Record(seen, ground(seen, zone), zone, types)
+    named = _named(answer.entities, record)
     kinds = {**known, **{fold(one.name): one.type for one in named}}
     kinds |= {fold(turn.speaker): "person" for turn in seen if turn.role == "user"}
-    told: dict[int, list[ReadStatement]] = {}
+    statements: dict[int, list[ReadStatement]] = {}
     for one in answer.relations:
-        if one.turn in own and (made := _statement(one, own[one.turn], held, kinds)):
-            told.setdefault(one.turn, []).append(made)
+        if one.turn in own and (made := _statement(one, own[one.turn], record, kinds)):
+            statements.setdefault(one.turn, []).append(made)
     return {
         id: read
         for id, turn in own.items()
-        if (read := _read(turn, named, told.get(id, ()), held, kinds))
+        if (read := _read(turn, named, statements.get(id, ()), record, kinds))
     }
 
 
-def _named(entities: Iterable[EntityReply], held: _Seen) -> list[EntityReply]:
+def _named(entities: Iterable[EntityReply], record: _Record) -> list[EntityReply]:
     """Return the entities whose names were said, with the attributes that were said."""
-    agents = {fold(turn.speaker) for turn in held.turns if turn.role != "user"}
-    said = " ".join(f"{turn.speaker} {turn.text}" for turn in held.turns)
+    agents = {fold(turn.speaker) for turn in record.turns if turn.role != "user"}
+    said = " ".join(f"{turn.speaker} {turn.text}" for turn in record.turns)
     kept: dict[str, EntityReply] = {}
     for one in entities:
-        name, kind = tidy(one.name), _kind(one.type, held.types)
+        name, kind = tidy(one.name), _kind(one.type, record.types)
         if one.confidence == "low" or not _nameable(name, said) or fold(name) in agents:
             continue
         attributes = {
             canonical(key): tidy(value)
             for key, value in one.attributes.items()
-            if canonical(key) and _sayable(tidy(value), said, held)
+            if canonical(key) and _sayable(tidy(value), said, record)
         }
         kept.setdefault(fold(name), EntityReply(name, kind, attributes, one.confidence))
     return list(kept.values())
@@ -205,17 +205,21 @@ def _nameable(name: str, said: str) -> bool:
     return bool(words) and f" {words} " in f" {fingerprint(said)} "
 
 
-def _sayable(value: str, said: str, held: _Seen) -> bool:
+def _sayable(value: str, said: str, record: _Record) -> bool:
     """Return whether a value was said, in these words or in other forms of them."""
     if not value or len(value) > MOST_OBJECT or injected(value) or _LINK.search(value):
         return False
     words = [word for word in fingerprint(value).split() if word not in STOP_WORDS]
     there = {word[:4] for word in fingerprint(said).split()}
-    return bool(words) and all(word[:4] in there for word in words) and not strays(value, held.firm)
+    return (
+        bool(words)
+        and all(word[:4] in there for word in words)
+        and not strays(value, record.ground)
+    )
 
 
 def _statement(
-    one: RelationReply, turn: Turn, held: _Seen, kinds: Mapping[str, str]
+    one: RelationReply, turn: Turn, record: _Record, kinds: Mapping[str, str]
 ) -> ReadStatement | None:
     """Check one relation against the turn that it names; None where it does not hold."""
     quote, object_ = " ".join(clean(one.quote)[0].split()), tidy(one.object)
@@ -230,11 +234,14 @@ def _statement(
         return None
     if fold(subject) == fold(turn.speaker) and _about_another(quote, predicate, object_):
         return None
-    window = " ".join(f"{other.speaker} {other.text}" for other in held.turns)
+    window = " ".join(f"{other.speaker} {other.text}" for other in record.turns)
     by_name = fold(object_) in kinds and fold(object_) != fold(subject)
-    if not (by_name and _nameable(object_, window)) and not _sayable(object_, turn.text, held):
+    if not (by_name and _nameable(object_, window)) and not _sayable(object_, turn.text, record):
         return None
-    since, until = _moment(one.since, turn, held, "start"), _moment(one.until, turn, held, "end")
+    since, until = (
+        _moment(one.since, turn, record, "start"),
+        _moment(one.until, turn, record, "end"),
+    )
     return ReadStatement(
         subject=subject,
         predicate=predicate,
@@ -257,12 +264,12 @@ def _about_another(quote: str, predicate: str, object_: str) -> bool:
     return not _WE.search(quote)
 
 
-def _moment(words: str | None, turn: Turn, held: _Seen, edge: str) -> datetime | None:
+def _moment(words: str | None, turn: Turn, record: _Record, edge: str) -> datetime | None:
     """Resolve a time expression from when it was said; None for one that was not said."""
     said = tidy(words or "")
-    if not said or strays(said, held.firm):
+    if not said or strays(said, record.ground):
         return None
-    found = expressions.times(said, turn.at, held.zone)
+    found = expressions.times(said, turn.at, record.zone)
     if len(found) != 1 or found[0].vague:
         return None
     return found[0].start if edge == "start" else min(found[0].end, turn.at)
@@ -271,8 +278,8 @@ def _moment(words: str | None, turn: Turn, held: _Seen, edge: str) -> datetime |
 def _read(
     turn: Turn,
     named: Sequence[EntityReply],
-    told: Sequence[ReadStatement],
-    held: _Seen,
+    statements: Sequence[ReadStatement],
+    record: _Record,
     kinds: Mapping[str, str],
 ) -> TurnExtract | None:
     """Return a turn's statements, and the names that it holds or its statements need."""
@@ -282,10 +289,10 @@ def _read(
             attributes = {
                 key: value
                 for key, value in one.attributes.items()
-                if _sayable(value, turn.text, held)
+                if _sayable(value, turn.text, record)
             }
             mentions[fold(one.name)] = Mention(one.name, one.type, attributes)
-    for statement in told:
+    for statement in statements:
         for name in (statement.subject, statement.object):
             kind = kinds.get(fold(name), "")
             if name == statement.object and not kind:
@@ -295,4 +302,6 @@ def _read(
     if not mentions:
         return None
     content = " ".join(one.name for one in mentions.values())
-    return TurnExtract(tuple(mentions.values()), tuple(told), needed(content, turn, held.turns))
+    return TurnExtract(
+        tuple(mentions.values()), tuple(statements), needed(content, turn, record.turns)
+    )

@@ -18,7 +18,7 @@ from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Made, Memory
 
 RELATION = "relation"
-ALWAYS = datetime(1, 1, 1, tzinfo=UTC)  # since when, where nobody said
+ALWAYS = datetime(1, 1, 1, tzinfo=UTC)  # since when, where that was not said
 
 
 class Relation(Triple, frozen=True, kw_only=True):
@@ -105,7 +105,7 @@ class Relation(Triple, frozen=True, kw_only=True):
         )
 
 
-# ------------------------------------------------------------------- asking
+# ------------------------------------------------------------------- queries
 
 
 def believed(relations: Iterable[Relation], known: datetime | None = None) -> list[Relation]:
@@ -140,7 +140,7 @@ def history(relations: Iterable[Relation], subject: str, predicate: str = "") ->
     return sorted(wanted, key=lambda one: (one.valid_from, one.recorded_at, one.id))
 
 
-# ------------------------------------------------------------------- learning
+# ------------------------------------------------------------------- assertions
 
 
 def assert_relation(
@@ -160,9 +160,9 @@ def assert_relation(
         functional = is_functional(new.predicate)
     own = [one for one in history(known, new.subject, new.predicate) if one.scope == new.scope]
     same = [one for one in own if fold(one.object) == fold(new.object)]
-    if new.valid_to is not None and (open_ := _open_at(same, new.valid_to)):
-        return _ended(open_, new)
-    return _painted(own if functional else same, new)
+    if new.valid_to is not None and (open_relation := _open_at(same, new.valid_to)):
+        return _end_relation(open_relation, new)
+    return _merge_interval(own if functional else same, new)
 
 
 def _open_at(relations: Sequence[Relation], at: datetime) -> Relation | None:
@@ -171,15 +171,17 @@ def _open_at(relations: Sequence[Relation], at: datetime) -> Relation | None:
     return found[-1] if found else None
 
 
-def _ended(open_: Relation, new: Relation) -> list[Relation]:
+def _end_relation(open_relation: Relation, new: Relation) -> list[Relation]:
     """End a relation: the statement without an end was wrong from now on."""
-    sources = _both(open_.sources, new.sources)
-    ended = replace(open_, valid_to=new.valid_to, recorded_at=new.recorded_at, sources=sources)
-    return [retired(open_, new.recorded_at), ended]
+    sources = _all_sources(open_relation.sources, new.sources)
+    ended = replace(
+        open_relation, valid_to=new.valid_to, recorded_at=new.recorded_at, sources=sources
+    )
+    return [retired(open_relation, new.recorded_at), ended]
 
 
-def _painted(own: Sequence[Relation], new: Relation) -> list[Relation]:
-    """Paint a stretch of time: the same is joined, anything else makes room.
+def _merge_interval(own: Sequence[Relation], new: Relation) -> list[Relation]:
+    """Assert an interval: the same statement is merged with it, any other makes room.
 
     Without an end of its own it reaches to the next thing that is known to be otherwise: news about
     the past does not undo the present.
@@ -189,21 +191,21 @@ def _painted(own: Sequence[Relation], new: Relation) -> list[Relation]:
     others = [one for one in own if fold(one.object) != fold(new.object)]
     if end is None:
         end = min((one.valid_from for one in others if one.valid_from > start), default=None)
-    joined = [one for one in same if _meet(one, start, end)]
+    joined = [one for one in same if _touches(one, start, end)]
     if any(one.valid_from <= start and _reaches(one, end) for one in joined):
         return []
     changes = [retired(one, new.recorded_at) for one in joined]
     for one in others:
-        changes += _cut(one, start, end, new.recorded_at)
+        changes += _split_interval(one, start, end, new.recorded_at)
     sources = new.sources
     for one in joined:
-        start, sources = min(start, one.valid_from), _both(sources, one.sources)
+        start, sources = min(start, one.valid_from), _all_sources(sources, one.sources)
         end = None if end is None or one.valid_to is None else max(end, one.valid_to)
     return [*changes, replace(new, valid_from=start, valid_to=end, sources=sources)]
 
 
-def _meet(one: Relation, start: datetime, end: datetime | None) -> bool:
-    """Tell whether two stretches overlap, or touch."""
+def _touches(one: Relation, start: datetime, end: datetime | None) -> bool:
+    """Return whether two intervals overlap, or touch."""
     return (end is None or one.valid_from <= end) and (
         one.valid_to is None or one.valid_to >= start
     )
@@ -213,8 +215,10 @@ def _reaches(one: Relation, end: datetime | None) -> bool:
     return one.valid_to is None or (end is not None and one.valid_to >= end)
 
 
-def _cut(one: Relation, start: datetime, end: datetime | None, at: datetime) -> list[Relation]:
-    """Take a stretch out of a statement: what is left of it lies before, after, or both."""
+def _split_interval(
+    one: Relation, start: datetime, end: datetime | None, at: datetime
+) -> list[Relation]:
+    """Remove an interval from a relation: what is left of it lies before, after, or both."""
     if (end is not None and one.valid_from >= end) or (
         one.valid_to is not None and one.valid_to <= start
     ):
@@ -232,5 +236,5 @@ def retired(relation: Relation, at: datetime) -> Relation:
     return replace(relation, retired_at=at)
 
 
-def _both(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
+def _all_sources(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(dict.fromkeys((*first, *second)))

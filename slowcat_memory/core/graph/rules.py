@@ -13,7 +13,7 @@ from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.core.time import expressions
 from slowcat_memory.records import Turn
 
-# What is done, planned or had once is no way to stand to something.
+# What was done, planned or had once is no relation.
 PASSING = frozenset({"appointment", "decided", "finished", "has_to", "wants_reminder"})
 _CORRECTS = re.compile(
     r"^(?:no,|sorry,|actually,? (?:no|it|that|my)|i meant?\b|correction|nein,|ich meinte)",
@@ -43,7 +43,7 @@ def read_by_rule(turn: Turn, zone: tzinfo, known: Mapping[str, str] = {}) -> Tur
     }
     kinds = {**known, fold(turn.speaker): "person"}
     mentions = {fold(turn.speaker): Mention(turn.speaker, "person")}
-    told = list[ReadStatement]()
+    statements = list[ReadStatement]()
     for one in found:
         predicate = canonical(one.predicate)
         if not predicate or predicate in PASSING or injected(one.content):
@@ -52,11 +52,13 @@ def read_by_rule(turn: Turn, zone: tzinfo, known: Mapping[str, str] = {}) -> Tur
         if kind := object_type(predicate):
             kinds.setdefault(fold(object_), kind)
             mentions.setdefault(fold(object_), Mention(object_, kind))
-        told.append(_statement(one, predicate, object_, turn, zone))
-    for statement in told:
+        statements.append(_statement(one, predicate, object_, turn, zone))
+    for statement in statements:
         name = statement.subject
         mentions.setdefault(fold(name), Mention(name, kinds.get(fold(name), "person")))
-    return TurnExtract(tuple(mentions.values()), tuple(told), (turn.id,)) if told else None
+    return (
+        TurnExtract(tuple(mentions.values()), tuple(statements), (turn.id,)) if statements else None
+    )
 
 
 def _statement(

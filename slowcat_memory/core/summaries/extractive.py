@@ -65,7 +65,7 @@ class ExtractiveOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     agent: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.15
 
 
-def lines(
+def split_turn(
     speaker: str, text: str, turn: int, *, agent: bool = False, language: str = "en"
 ) -> list[Line]:
     """Split a turn into sentences, without empty ones.
@@ -81,7 +81,7 @@ def lines(
     return [Line(speaker, one, turn, agent) for one in cut if one]
 
 
-def chosen(
+def choose_sentences(
     said: Sequence[Line],
     tokenize: Tokenize,
     vectors: np.ndarray | None = None,
@@ -114,7 +114,7 @@ def chosen(
     return [said[n] for n in sorted(places or [order[n] for n in (telling or kept)[:1]])]
 
 
-def told(kept: Sequence[Line]) -> str:
+def as_text(kept: Sequence[Line]) -> str:
     """Return sentences as a text, each speaker's name in front where it changes."""
     parts = list[str]()
     for place, line in enumerate(kept):
@@ -153,6 +153,6 @@ def _cosine(
 
 
 def _telling(line: Line, options: ExtractiveOptions) -> float:
-    told = sum(bool(pattern.search(line.text)) for pattern in (_NUMBER, _NAME, _OWN))
+    salient = sum(bool(pattern.search(line.text)) for pattern in (_NUMBER, _NAME, _OWN))
     asks = line.text.rstrip().endswith("?")
-    return options.telling * told - options.question * asks - options.agent * line.agent
+    return options.telling * salient - options.question * asks - options.agent * line.agent

@@ -23,9 +23,9 @@ from slowcat_memory.core.summaries.extractive import (
     ExtractiveOptions,
     Line,
     Tokenize,
-    chosen,
-    lines,
-    told,
+    as_text,
+    choose_sentences,
+    split_turn,
 )
 from slowcat_memory.core.summaries.summary import SummaryText
 from slowcat_memory.core.summaries.topics import name
@@ -33,7 +33,7 @@ from slowcat_memory.core.text.normalize import fingerprint, neutralise
 from slowcat_memory.core.text.rare_words import worth_knowing
 from slowcat_memory.records import Turn
 
-VERSION = 1  # of the words and rules below; raise it with any change: everything is made anew
+VERSION = 1  # of the words and rules below; raise it with any change: everything is made again
 MOST_TOPICS, MOST_ENTITIES = 6, 12
 TOPIC_WORDS, ENTITY_WORDS, TONE_WORDS, RELATION_WORDS = 7, 6, 14, 40
 PERSONA_CHARS = 600
@@ -191,7 +191,7 @@ def said_lines(turns: Iterable[Turn], language: str = "en") -> list[Line]:
     return [
         one
         for turn in turns
-        for one in lines(
+        for one in split_turn(
             turn.speaker, turn.text, turn.id, agent=turn.role == "assistant", language=language
         )
         if not injected(one.text)
@@ -217,8 +217,8 @@ def by_rule(
     summaries = all(not turn.session for turn in turns)
     if summaries:  # they leave out most of it already
         options = replace(options, share=1.0)
-    picked = chosen(said, tokenize, vectors, options)
-    text = " ".join(line.text for line in picked) if summaries else told(picked)
+    picked = choose_sentences(said, tokenize, vectors, options)
+    text = " ".join(line.text for line in picked) if summaries else as_text(picked)
     return SummaryText(
         text=text,
         topics=_telling([_LABEL.sub("", turn.text) for turn in turns]),

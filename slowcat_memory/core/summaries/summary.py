@@ -76,17 +76,17 @@ class Subject(Struct, frozen=True, kw_only=True):
     local_only: bool = False
 
 
-def summary(subject: Subject, told: SummaryText, made: Made, now: datetime) -> Memory:
+def summary(subject: Subject, text: SummaryText, made: Made, now: datetime) -> Memory:
     """Return a summary as a memory; the model in ``made`` is taken from its text."""
     facets = {
         "from": subject.start.isoformat(),
         "until": subject.until.isoformat(),
         "digest": subject.digest,
         "turns": str(subject.turns),
-        "topics": BETWEEN.join(told.topics),
-        "entities": BETWEEN.join(told.entities),
-        "tone": told.tone,
-        "relationship": told.relationship,
+        "topics": BETWEEN.join(text.topics),
+        "entities": BETWEEN.join(text.entities),
+        "tone": text.tone,
+        "relationship": text.relationship,
         "covers": BETWEEN.join(subject.covers),
         "name": subject.name,
     }
@@ -95,7 +95,7 @@ def summary(subject: Subject, told: SummaryText, made: Made, now: datetime) -> M
         kind=subject.kind,
         scope=subject.scope,
         speaker=SPEAKER,
-        text=told.text,
+        text=text.text,
         valid_from=subject.start,
         recorded_at=now,
         sources=subject.sources,
@@ -103,7 +103,7 @@ def summary(subject: Subject, told: SummaryText, made: Made, now: datetime) -> M
         trust="agent",
         local_only=subject.local_only,
         facets={name: value for name, value in facets.items() if value},
-        made=replace(made, model=told.model),
+        made=replace(made, model=text.model),
     )
 
 
@@ -208,8 +208,8 @@ def _model(memory: Memory) -> str:
 
 
 def _time(memory: Memory, facet: str) -> datetime:
-    told = memory.facets.get(facet)
-    return datetime.fromisoformat(told) if told else memory.valid_from
+    text = memory.facets.get(facet)
+    return datetime.fromisoformat(text) if text else memory.valid_from
 
 
 def topic_name(text: SummaryText) -> str:

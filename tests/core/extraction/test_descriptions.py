@@ -44,12 +44,12 @@ Conversation of Friday 2024-03-01, 19:00 (time zone Europe/Berlin). Who speaks: 
 Write about the turns 1, 3."""
 
 
-def test_the_prompt_reads_so():
+def test_build_prompt_golden_text():
     assert build_prompt(TALK, [1, 3], ZoneInfo("Europe/Berlin"), 800) == GOLDEN
     assert estimate_tokens(SYSTEM) < 450
 
 
-def test_all_questions_about_a_record_begin_alike():
+def test_build_prompt_calls_about_a_record_begin_alike():
     long = talk(*(f"Ada: this is sentence number {n} about my garden" for n in range(40)))
     one, other = (build_prompt(long, asked, UTC, 800) for asked in ([1, 2, 3], [30, 31]))
     shared = next(n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
@@ -57,7 +57,7 @@ def test_all_questions_about_a_record_begin_alike():
     assert one[shared:] == "1, 2, 3." and other[shared:] == "30, 31."
 
 
-def test_another_day_shows_where_it_begins():
+def test_build_prompt_marks_where_another_day_begins():
     two = [*TALK, *talk("Ada: Good morning, the dentist was nice.", at=AT + timedelta(days=1))]
     text = build_prompt(two, [3], UTC, 800)
     assert (
@@ -66,7 +66,7 @@ def test_another_day_shows_where_it_begins():
     assert text.count("2024") == 2
 
 
-def test_of_a_long_turn_both_ends_stay():
+def test_build_prompt_keeps_both_ends_of_a_long_turn():
     text = build_prompt(talk(f"Ada: begin {'x' * 5000} end"), [1], UTC, 300)
     assert "begin" in text and "xx end" in text and len(text) < 600
 
@@ -82,7 +82,7 @@ PAYLOADS = [
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
-def test_no_turn_breaks_out_of_the_record(payload):
+def test_build_prompt_no_turn_breaks_out_of_the_record(payload):
     text = build_prompt(talk("Ada: Hello.", f"Bo: {payload}", "Ada: Bye."), [1], UTC, 800)
     lines = text.splitlines()
     assert len(lines) == 7, "a turn is one line"
@@ -99,7 +99,7 @@ def keep(*turns: DescribedTurn, asked: tuple[int, ...] = (1, 3)):
     return check_reply(DescriptionsReply(list(turns)), due, ground(TALK, UTC))
 
 
-def test_a_good_answer_is_kept_whole():
+def test_check_reply_a_good_answer_is_kept_whole():
     found = keep(
         DescribedTurn(1, "Ada tells Bo the name of her pet, a tortoise (reptile): Hugo.",
                   ["What is Ada's pet called?", "Where does the reptile live?"]),
@@ -133,13 +133,13 @@ BAD = [
 
 
 @pytest.mark.parametrize(("why", "bad"), BAD, ids=[why for why, _ in BAD])
-def test_a_bad_answer_leaves_the_turn_missing(why, bad):
+def test_check_reply_a_bad_answer_leaves_the_turn_missing(why, bad):
     found = keep(bad, DescribedTurn(3, "Ada tells Bo about her dentist."))
     assert set(found.found) == {3} and found.missing == (1,)
     assert found.dropped >= (0 if why.startswith("no ") else 1) or why == "no word"
 
 
-def test_only_the_sentence_that_does_not_hold_goes():
+def test_check_reply_only_the_sentence_that_does_not_hold_goes():
     found = keep(
         DescribedTurn(
             1, "Ada names her tortoise. It was a gift of Bertil. It lives under the stairs."
@@ -149,28 +149,28 @@ def test_only_the_sentence_that_does_not_hold_goes():
     assert found.dropped == 1
 
 
-def test_a_turn_counts_once_and_a_text_has_its_length():
+def test_check_reply_a_turn_counts_once_and_a_text_has_its_length():
     found = keep(
         DescribedTurn(1, "Ada talks. " + "and she talks " * 40), DescribedTurn(1, "Bo talks.")
     )
     assert len(found.found[1].context.split()) == CONTEXT_WORDS and found.dropped == 1
 
 
-def test_questions_are_few_and_differ():
+def test_check_reply_questions_are_few_and_differ():
     many = ["Who is Hugo?", "who is hugo", "Whose pet?", "Which pet?", "What lives there?"]
     found = keep(DescribedTurn(1, "Ada names her pet.", many))
     assert found.found[1].questions == ("Who is Hugo?", "Whose pet?", "Which pet?")
     assert found.dropped == 2
 
 
-def test_notes_are_few_short_and_say_what_was_said():
+def test_check_reply_notes_are_few_short_and_say_what_was_said():
     notes = ["Ada keeps a tortoise. Bertil gave it to her.", "Ada keeps a tortoise.", "Hugo " * 50]
     found = keep(DescribedTurn(1, "", [], notes))
     assert found.found[1].notes == ("Ada keeps a tortoise.", " ".join(["Hugo"] * NOTE_WORDS))
     assert found.dropped == 1, "one sentence names somebody that nobody named"
 
 
-def test_a_label_is_no_part_of_a_text():
+def test_tidy_removes_a_label():
     found = keep(DescribedTurn(1, "[1] Ada names her pet.", ["Question 1: Who is Hugo?"]))
     assert found.found[1].context == "Ada names her pet."
     assert found.found[1].questions == ("Who is Hugo?",)

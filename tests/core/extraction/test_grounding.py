@@ -42,7 +42,7 @@ TALK = ground(
         "",
     ],
 )
-def test_what_follows_from_a_conversation_passes(text):
+def test_strays_what_follows_from_a_conversation_passes(text):
     assert strays(text, TALK) == []
 
 
@@ -60,18 +60,18 @@ def test_what_follows_from_a_conversation_passes(text):
         ("Anna says it was 99-99-2024-13-77.", None),
     ],
 )
-def test_what_nobody_said_is_found(text, stray):
+def test_strays_what_nobody_said_is_found(text, stray):
     found = strays(text, TALK)
     assert found == stray if stray is not None else found
 
 
-def test_nothing_is_judged_by_capitals_where_every_noun_has_one():
+def test_strays_nothing_is_judged_by_capitals_where_every_noun_has_one():
     talk = ground(said("Anna: wir waren im urlaub auf gomera"), UTC)
     assert strays("Anna erzählt von einer Reise auf die Kanaren: Strand und Sonne", talk) == []
     assert strays("Anna war 1987 auf Gomera", talk) == ["1987"]
 
 
-def test_a_date_counts_in_the_users_own_zone():
+def test_strays_a_date_counts_in_the_users_own_zone():
     late = said("Anna: the party is tonight", at=datetime(2023, 12, 31, 23, 30, tzinfo=UTC))
     assert strays("Anna has a party on 2023-12-31", ground(late, UTC)) == []
     assert strays("Anna has a party on 2023-12-12", ground(late, UTC)) == ["2023-12-12"]

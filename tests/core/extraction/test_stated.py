@@ -89,34 +89,35 @@ def table(text: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize(("predicate", "object_", "text"), table(SAID))
-def test_what_is_said_is_taken_up(predicate: str, object_: str, text: str) -> None:
+def test_stated_what_is_said_is_taken_up(predicate: str, object_: str, text: str) -> None:
     found = stated(text, "Anna")
     assert (predicate, object_) in [(one.predicate, one.object) for one in found]
     assert all(one.quote in text for one in found), "the evidence stands in the turn"
 
 
 @pytest.mark.parametrize(("predicate", "object_", "text"), table(GERMAN))
-def test_in_german_too(predicate: str, object_: str, text: str) -> None:
+def test_stated_in_german_too(predicate: str, object_: str, text: str) -> None:
     found = [(one.predicate, one.object) for one in stated(text, "Jonas", "german")]
     assert found == [(predicate, object_)]
 
 
 @pytest.mark.parametrize("text", NOT_SAID.strip().splitlines())
-def test_what_is_not_said_is_not(text: str) -> None:
+def test_stated_what_is_not_said_is_not(text: str) -> None:
     for language in LANGUAGES:
         assert stated(text, "Anna", language.name) == []
 
 
-def test_whose_age_it_is() -> None:
+def test_stated_whose_age_it_is() -> None:
     found = {(one.subject, one.object) for one in stated("My dog Max is 3.", "Anna")}
     assert found == {("Anna", "Max"), ("Max", "3")}
 
 
-def test_what_is_over() -> None:
+def test_stated_what_is_over() -> None:
     (one,) = stated("I no longer work at Acme.", "Anna")
     assert one.over and one.content == "Anna no longer works at Acme."
 
 
-def test_nothing_odd_raises() -> None:
+def test_stated_nothing_in_another_language_and_nothing_odd_raises() -> None:
+    assert stated("J'habite à Lyon.", "Anna", "french") == []
     for odd in ("", "I live in " * 3000, "My name is \ud800", "I am " + "9" * 500, "\0"):
         stated(odd, "Anna")

@@ -34,7 +34,7 @@ def where(relations: list[Relation], true: int, known: int | None = None) -> lis
     return [one.object for one in found]
 
 
-def test_who_moves_lived_somewhere_before() -> None:
+def test_assert_relation_who_moves_lived_somewhere_before() -> None:
     rows = after(lives("123 Main St", 1), lives("456 Oak Ave", 5))
     assert where(rows, 3) == ["123 Main St"] and where(rows, 5) == ["456 Oak Ave"]
     assert [(one.valid_from, one.valid_to) for one in history(rows, "entity/anna")] == [
@@ -43,39 +43,39 @@ def test_who_moves_lived_somewhere_before() -> None:
     ]
 
 
-def test_what_we_thought_then_is_still_known() -> None:
+def test_as_of_what_was_thought_then_is_still_known() -> None:
     rows = after(lives("123 Main St", 1), lives("456 Oak Ave", 5, told=20))
     assert where(rows, 10) == ["456 Oak Ave"], "she had moved, as we know now"
     assert where(rows, 10, known=15) == ["123 Main St"], "nobody had told us"
 
 
-def test_a_correction_leaves_nothing_true_of_the_wrong_one() -> None:
+def test_assert_relation_a_correction_leaves_nothing_true_of_the_wrong_one() -> None:
     rows = after(lives("123 Main St", 1), lives("132 Main St", 1, told=2))
     assert where(rows, 1) == where(rows, 300) == ["132 Main St"]
     assert where(rows, 1, known=1) == ["123 Main St"]
 
 
-def test_news_about_the_past_does_not_undo_the_present() -> None:
+def test_assert_relation_news_about_the_past_does_not_undo_the_present() -> None:
     rows = after(lives("Oak Ave", 50), lives("Main St", 10, told=60))
     assert where(rows, 20) == ["Main St"] and where(rows, 70) == ["Oak Ave"]
 
 
-def test_what_is_said_again_changes_nothing() -> None:
+def test_assert_relation_what_is_said_again_changes_nothing() -> None:
     rows = after(lives("Main St", 1))
     assert assert_relation(rows, lives("main st.", 30)) == []
 
 
-def test_it_began_earlier_than_was_believed() -> None:
+def test_assert_relation_it_began_earlier_than_was_believed() -> None:
     rows = after(lives("Main St", 30), lives("Main St", 10, told=40))
     assert [one.valid_from for one in history(rows, "entity/anna")] == [DAY[10]]
 
 
-def test_who_comes_back_lives_there_twice() -> None:
+def test_assert_relation_who_comes_back_lives_there_twice() -> None:
     rows = after(lives("Rome", 1), lives("Oslo", 10), lives("Rome", 20))
     assert [where(rows, n) for n in (5, 15, 25)] == [["Rome"], ["Oslo"], ["Rome"]]
 
 
-def test_several_of_a_predicate_that_may_have_several() -> None:
+def test_assert_relation_several_of_a_predicate_that_may_have_several() -> None:
     def likes(what: str, since: int, **more: object) -> Relation:
         return lives(what, since, predicate="likes", **more)
 
@@ -85,20 +85,20 @@ def test_several_of_a_predicate_that_may_have_several() -> None:
     assert where(rows, 20) == ["chess"] and sorted(where(rows, 5)) == ["chess", "tea"]
 
 
-def test_an_end_that_is_told_ends_it() -> None:
+def test_assert_relation_an_end_that_is_told_ends_it() -> None:
     works = {"predicate": "works_at"}
     rows = after(lives("Acme", 1, **works), lives("Acme", 30, valid_to=DAY[30], **works))
     assert where(rows, 10) == ["Acme"] and where(rows, 31) == []
 
 
-def test_other_scopes_and_subjects_are_left_alone() -> None:
+def test_assert_relation_other_scopes_and_subjects_are_left_alone() -> None:
     rows = after(lives("Rome", 1))
     assert assert_relation(rows, lives("Oslo", 5, scope="ben")) == [lives("Oslo", 5, scope="ben")]
     other = lives("Oslo", 5, subject="entity/ben")
     assert assert_relation(rows, other) == [other]
 
 
-def test_kept_and_read_back() -> None:
+def test_relation_of_reads_back_its_memory() -> None:
     one = lives("Rome", 1, quote="I live in Rome", sources=(4,), confidence="medium")
     assert Relation.of(one.memory()) == one
 
@@ -110,7 +110,9 @@ said = st.lists(
 
 
 @given(said)
-def test_one_at_a_time_and_nothing_is_lost(statements: list[tuple[str, int, int]]) -> None:
+def test_assert_relation_one_at_a_time_and_nothing_is_lost(
+    statements: list[tuple[str, int, int]],
+) -> None:
     rows: dict[str, Relation] = {}
     for place, (object_, since, told) in enumerate(statements):
         new = lives(object_, since, told=min(399, 100 + place), quote=str(told))
@@ -123,7 +125,7 @@ def test_one_at_a_time_and_nothing_is_lost(statements: list[tuple[str, int, int]
 
 
 @given(said, st.integers(0, 60))
-def test_what_was_believed_does_not_change_afterwards(
+def test_assert_relation_what_was_believed_does_not_change_afterwards(
     statements: list[tuple[str, int, int]], asked: int
 ) -> None:
     rows: dict[str, Relation] = {}
@@ -138,6 +140,6 @@ def test_what_was_believed_does_not_change_afterwards(
 
 
 @pytest.mark.parametrize("known", [None, 3])
-def test_nothing_is_believed_of_nothing(known: int | None) -> None:
+def test_assert_relation_nothing_is_believed_of_nothing(known: int | None) -> None:
     assert believed([], DAY[known] if known else None) == []
     assert replace(lives("x", 1), valid_to=None).id.startswith("relation/")

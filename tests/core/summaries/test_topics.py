@@ -14,7 +14,7 @@ def near(direction: int, n: int, noise: float = 0.1) -> np.ndarray:
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-def test_what_belongs_together_is_found_together() -> None:
+def test_grow_topics_what_belongs_together_is_found_together() -> None:
     vectors = np.concatenate([near(0, 5), near(1, 4), near(2, 3)])
     ids = [f"m{n}" for n in range(12)]
     order = RNG.permutation(12)
@@ -23,14 +23,14 @@ def test_what_belongs_together_is_found_together() -> None:
     assert found == {frozenset(ids[:5]), frozenset(ids[5:9]), frozenset(ids[9:])}
 
 
-def test_taken_up_in_two_goes_or_in_one() -> None:
+def test_grow_topics_taken_up_in_two_goes_or_in_one() -> None:
     vectors, ids = np.concatenate([near(0, 5), near(1, 5)]), [f"m{n}" for n in range(10)]
     at_once = grow_topics([], ids, vectors)
     in_two = grow_topics(grow_topics([], ids[:4], vectors[:4]), ids[2:], vectors[2:])
     assert [topic.members for topic in in_two] == [topic.members for topic in at_once]
 
 
-def test_two_that_have_come_close_become_one() -> None:
+def test_grow_topics_two_that_have_come_close_become_one() -> None:
     apart, between = np.concatenate([near(0, 1, 0), near(1, 1, 0)]), near(0, 1, 0) + near(1, 1, 0)
     options = ClusterOptions(join_at=0.6, merge_at=0.62)
     topics = grow_topics([], ["a", "b"], apart, options)
@@ -40,7 +40,7 @@ def test_two_that_have_come_close_become_one() -> None:
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 40))
-def test_every_memory_is_in_one_topic(seed: int, n: int) -> None:
+def test_grow_topics_every_memory_is_in_one_topic(seed: int, n: int) -> None:
     rows = np.random.default_rng(seed).normal(size=(n, 8)).astype(np.float32)
     rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
     topics = grow_topics([], [str(i) for i in range(n)], rows, ClusterOptions(most=5))
@@ -48,7 +48,7 @@ def test_every_memory_is_in_one_topic(seed: int, n: int) -> None:
     assert len(topics) <= 5
 
 
-def test_a_name_is_made_of_what_is_said_here_and_not_elsewhere() -> None:
+def test_name_is_made_of_what_is_said_here_and_not_elsewhere() -> None:
     others = {"the": 90, "marathon": 4, "training": 6, "day": 60}
     texts = ["the marathon training", "marathon day", "training for the marathon"]
     assert name(texts, others, 100).startswith("marathon, training")

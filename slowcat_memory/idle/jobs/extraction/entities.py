@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Meta, Struct
 
 from slowcat_memory.core.extraction.descriptions import build_prompt
-from slowcat_memory.core.extraction.windows import groups
+from slowcat_memory.core.extraction.prompt_record import groups
 from slowcat_memory.core.graph.build import (
     Changes,
     StoredGraph,

@@ -1,114 +1,18 @@
 """The register of people and things: what is read, what it adds up to, and what changes it."""
 
-import asyncio
-import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.graph.build import names_of
-from slowcat_memory.core.graph.portrait import EntityNames
-from slowcat_memory.core.graph.relations import Relation, as_of, believed, history
-from slowcat_memory.idle.jobs.extraction.entities import NAME, Entities, EntityOptions
+from slowcat_memory.core.graph.relations import as_of, believed, history
 from slowcat_memory.idle.jobs.extraction.session_extractor import Asked
-from slowcat_memory.providers import Prompt
-from slowcat_memory.records import Forget, Memory, SessionEdge, Turn
-from slowcat_memory.store import Store, StoreOptions
-from slowcat_memory.testing import ScriptedLLM, check_job, think
-
-T1 = datetime(2025, 1, 6, 18, tzinfo=UTC)
-MONTH = timedelta(days=30)
-JOB = Entities()
-
-
-def turn_numbers(prompt: Prompt) -> list[int]:
-    [last] = re.findall(r"^Write about the turns (.*)\.$", prompt.user, re.M)
-    return [int(one) for one in last.split(", ")]
-
-
-def by_words(*answers: tuple[str, dict[str, Any]]) -> ScriptedLLM:
-    """An LLM that answers each turn that holds certain words; entities as given, the turn filled in."""
-
-    def reply(prompt: Prompt) -> dict[str, Any]:
-        lines = dict(re.findall(r"^\[(\d+)\] [^:]*: (.*)$", prompt.user, re.M))
-        entities, relations = [], []
-        for number in turn_numbers(prompt):
-            for words, answer in answers:
-                if words in lines[str(number)]:
-                    entities += answer.get("entities", [])
-                    relations += [{**one, "turn": number} for one in answer.get("relations", [])]
-        return {"entities": entities, "relations": relations}
-
-    return ScriptedLLM(reply)
-
-
-def entity(name: str, type: str = "person", **attributes: str) -> dict[str, Any]:
-    return {"name": name, "type": type, "attributes": attributes, "confidence": "high"}
-
-
-def related(subject: str, predicate: str, object: str, quote: str, **more: Any) -> dict[str, Any]:
-    return {
-        "subject": subject, "predicate": predicate, "object": object, "quote": quote,
-        "confidence": "high", **more,
-    }  # fmt: skip
-
-
-class House:
-    """A store with turns, and the job."""
-
-    def __init__(self, path: Path) -> None:
-        self.store = Store.open(path, options=StoreOptions(map_size_gib=1 / 16))
-        self.sessions = 0
-
-    def say(self, *texts: str, at: datetime = T1, speaker: str = "Anna", role: Any = "user") -> int:
-        self.sessions += 1
-        edge = {"session": f"s{self.sessions}", "scope": "anna"}
-        self.store.append(SessionEdge(**edge, kind="start", at=at))
-        acks = [
-            self.store.append(
-                Turn(**edge, speaker=speaker, role=role, text=text, at=at + timedelta(minutes=n))
-            )
-            for n, text in enumerate(texts)
-        ]
-        self.store.append(SessionEdge(**edge, kind="end", at=at + timedelta(hours=1)))
-        self.store.flush(None)
-        return acks[-1].event.id
-
-    def think(self, llm: Any = None, now: datetime | None = None, **options: Any) -> None:
-        left = asyncio.run(
-            think(self.store, JOB, llm=llm, now=now or T1 + 24 * MONTH,
-                  options={NAME: EntityOptions(**options)})
-        )  # fmt: skip
-        assert left == 0
-        self.store.flush(None)
-
-    def memories(self, beginning: str) -> list[Memory]:
-        with self.store.snapshot() as snapshot:
-            return list(snapshot.memories("anna", beginning))
-
-    def rows(self) -> list[Relation]:
-        return [Relation.of(one) for one in self.memories("relation/")]
-
-    def entities(self) -> dict[str, Memory]:
-        return {one.id: one for one in self.memories("entity/") if not one.retired_at}
-
-    def names(self) -> EntityNames:
-        return EntityNames(self.memories("entity/"))
-
-    def told(self, rows: list[Relation]) -> list[tuple[str, str, str]]:
-        names = self.names()
-        return sorted((names[one.subject], one.predicate, names[one.object]) for one in rows)
-
-    def now(self, predicate: str = "") -> list[tuple[str, str, str]]:
-        rows = as_of(self.rows(), T1 + 24 * MONTH)
-        return [one for one in self.told(rows) if predicate in ("", one[1])]
-
-    def known(self) -> list[str]:
-        return sorted(names_of(one)[0] for one in self.entities().values())
+from slowcat_memory.records import Forget, SessionEdge, Turn
+from slowcat_memory.testing import ScriptedLLM, check_job
+from tests.support.entity_register import JOB, MONTH, T1, House, by_words, entity, related
 
 
 @pytest.fixture
@@ -121,7 +25,7 @@ def house(tmp_path: Path) -> Iterator[House]:
 # ------------------------------------------------------------------- the scenarios of the sources
 
 
-def test_the_address_keeps_both_edges_with_their_intervals(house: House) -> None:
+def test_entities_the_address_keeps_both_edges_with_their_intervals(house: House) -> None:
     house.say("I live at 123 Main St.")
     house.say("I moved to 456 Oak Ave.", at=T1 + 5 * MONTH)
     house.think()
@@ -139,7 +43,7 @@ def test_the_address_keeps_both_edges_with_their_intervals(house: House) -> None
     assert as_of(rows, T1 - MONTH) == []
 
 
-def test_what_was_known_on_a_day(house: House) -> None:
+def test_entities_what_was_known_on_a_day(house: House) -> None:
     house.say("I live at 123 Main St.")
     house.say("I moved to 456 Oak Ave last month.", at=T1 + 11 * MONTH)
     house.think()
@@ -152,7 +56,7 @@ def test_what_was_known_on_a_day(house: House) -> None:
     assert begun.valid_from < T1 + 11 * MONTH - timedelta(days=3), "said to have begun earlier"
 
 
-def test_the_dog_grows_older(house: House) -> None:
+def test_entities_the_dog_grows_older(house: House) -> None:
     house.say("My dog Max is three.")
     house.say("My dog Max turned four.", at=T1 + 6 * MONTH)
     house.think()
@@ -161,7 +65,7 @@ def test_the_dog_grows_older(house: House) -> None:
     assert [one.object for one in history(house.rows(), max_, "age")] == ["three", "four"]
 
 
-def test_a_job_is_left_and_another_begun(house: House) -> None:
+def test_entities_a_job_is_left_and_another_begun(house: House) -> None:
     house.say("I work at Acme.")
     house.say("I no longer work at Acme.", at=T1 + MONTH)
     house.think()
@@ -172,7 +76,7 @@ def test_a_job_is_left_and_another_begun(house: House) -> None:
     assert house.now() == [("Anna", "works_at", "Globex")]
 
 
-def test_a_correction_leaves_no_stretch_of_time_behind(house: House) -> None:
+def test_entities_a_correction_leaves_no_stretch_of_time_behind(house: House) -> None:
     house.say("I live in Porto.", "Sorry, I live in Lisbon.")
     house.think()
     rows = [one for one in house.rows() if one.predicate == "lives_in"]
@@ -180,7 +84,7 @@ def test_a_correction_leaves_no_stretch_of_time_behind(house: House) -> None:
     assert len(rows) == 2, "what was believed for a minute is in the history"
 
 
-def test_late_news_do_not_undo_the_present(house: House) -> None:
+def test_entities_late_news_do_not_undo_the_present(house: House) -> None:
     house.say("I live in Lisbon.")
     house.say("I lived in Porto back then, until 2019.", at=T1 + MONTH)
     llm = by_words(
@@ -194,7 +98,7 @@ def test_late_news_do_not_undo_the_present(house: House) -> None:
     assert house.told(then) == [("Anna", "lives_in", "Porto")]
 
 
-def test_jon_smith_is_john_smith_and_so_is_customer_john(house: House) -> None:
+def test_entities_jon_smith_is_john_smith_and_so_is_customer_john(house: House) -> None:
     house.say("I met John Smith at work.", "Jon Smith is nice.", "Then Customer John rang.")
     house.think(by_words(
         ("John Smith", {"entities": [entity("John Smith")]}),
@@ -206,7 +110,7 @@ def test_jon_smith_is_john_smith_and_so_is_customer_john(house: House) -> None:
     assert names_of(john)[0] == "John Smith" and len(john.sources) == 3
 
 
-def test_people_without_an_email_are_several_people(house: House) -> None:
+def test_entities_people_without_an_email_are_several_people(house: House) -> None:
     house.say("Lena Kurz and Tom Berg came, and so did Ines Maier.")
     house.think(
         by_words(
@@ -216,7 +120,7 @@ def test_people_without_an_email_are_several_people(house: House) -> None:
     assert house.known() == ["Ines Maier", "Lena Kurz", "Tom Berg"]
 
 
-def test_two_johns_with_two_addresses_are_two(house: House) -> None:
+def test_entities_two_johns_with_two_addresses_are_two(house: House) -> None:
     house.say(
         "John Smith has the e-mail js@one.example.",
         "Another John Smith writes from john@two.example.",
@@ -235,7 +139,7 @@ def test_two_johns_with_two_addresses_are_two(house: House) -> None:
     assert house.rows() == [], "nobody knows which John is late"
 
 
-def test_what_is_said_of_a_sister_does_not_move_the_speaker(house: House) -> None:
+def test_entities_what_is_said_of_a_sister_does_not_move_the_speaker(house: House) -> None:
     house.say("I live in Lisbon.", "My sister Clara lives in Rome.")
     wrong = related("Anna", "lives_in", "Rome", "My sister Clara lives in Rome")
     right = related("Clara", "lives_in", "Rome", "My sister Clara lives in Rome")
@@ -246,7 +150,7 @@ def test_what_is_said_of_a_sister_does_not_move_the_speaker(house: House) -> Non
     assert house.now("lives_in") == [("Anna", "lives_in", "Lisbon"), ("Clara", "lives_in", "Rome")]
 
 
-def test_the_same_thing_said_twice_is_there_once(house: House) -> None:
+def test_entities_the_same_thing_said_twice_is_there_once(house: House) -> None:
     for month in range(3):
         house.say("I live in Lisbon. I like hiking.", at=T1 + month * MONTH)
     house.think()
@@ -254,7 +158,7 @@ def test_the_same_thing_said_twice_is_there_once(house: House) -> None:
     assert len(house.rows()) == 2 and all(one.valid_from == T1 for one in house.rows())
 
 
-def test_a_user_says_their_name(house: House) -> None:
+def test_entities_a_user_says_their_name(house: House) -> None:
     house.say("My name is Anna.", speaker="User")
     house.think()
     [user] = house.entities().values()
@@ -264,7 +168,7 @@ def test_a_user_says_their_name(house: House) -> None:
 # ------------------------------------------------------------------- tiers
 
 
-def test_an_llms_reading_takes_the_place_of_a_rules(house: House) -> None:
+def test_entities_an_llms_reading_takes_the_place_of_a_rules(house: House) -> None:
     house.say("I live in Lisbon, the one in Ohio.")
     house.think()
     assert house.now() == [("Anna", "lives_in", "Lisbon")]
@@ -284,14 +188,14 @@ def test_an_llms_reading_takes_the_place_of_a_rules(house: House) -> None:
     assert len(llm.prompts) == calls, "nothing is asked twice"
 
 
-def test_an_llm_with_nothing_to_say_takes_nothing_away(house: House) -> None:
+def test_entities_an_llm_with_nothing_to_say_takes_nothing_away(house: House) -> None:
     house.say("I live in Lisbon.")
     house.think()
     house.think(ScriptedLLM(lambda prompt: {"entities": [], "relations": []}))
     assert house.now() == [("Anna", "lives_in", "Lisbon")]
 
 
-def test_a_wrong_reading_is_taken_back_and_stays_in_the_history(house: House) -> None:
+def test_entities_a_wrong_reading_is_taken_back_and_stays_in_the_history(house: House) -> None:
     house.say("I live in Lisbon.")
     turn = house.say("I live in Paris on paper.", at=T1 + MONTH)
     house.think()
@@ -313,7 +217,7 @@ def test_a_wrong_reading_is_taken_back_and_stays_in_the_history(house: House) ->
 # ------------------------------------------------------------------- forgetting
 
 
-def test_what_a_forgotten_turn_had_ended_is_believed_again(house: House) -> None:
+def test_entities_what_a_forgotten_turn_had_ended_is_believed_again(house: House) -> None:
     house.say("I live at 123 Main St.")
     turn = house.say("I moved to 456 Oak Ave.", at=T1 + 5 * MONTH)
     house.think()
@@ -326,7 +230,7 @@ def test_what_a_forgotten_turn_had_ended_is_believed_again(house: House) -> None
     assert "Oak" not in left and str(T1 + 5 * MONTH) not in left
 
 
-def test_a_forgotten_first_mention_leaves_what_others_say(house: House) -> None:
+def test_entities_a_forgotten_first_mention_leaves_what_others_say(house: House) -> None:
     first = house.say("My dog Max is three.")
     house.say("My dog Max is four.", at=T1 + MONTH)
     house.think()
@@ -336,7 +240,7 @@ def test_a_forgotten_first_mention_leaves_what_others_say(house: House) -> None:
     assert all(one.valid_from == T1 + MONTH for one in house.rows())
 
 
-def test_everything_forgotten_leaves_nothing(house: House) -> None:
+def test_entities_everything_forgotten_leaves_nothing(house: House) -> None:
     house.say("My dog Max is three. I live in Lisbon.")
     house.think()
     house.store.forget(Forget(scope="anna", everything=True))
@@ -356,7 +260,7 @@ TALK = (
 )
 
 
-def test_the_graph_does_not_depend_on_the_order_of_work(tmp_path: Path) -> None:
+def test_entities_the_graph_does_not_depend_on_the_order_of_work(tmp_path: Path) -> None:
     contents = []
     for pace in (1, 2, 5):
         house = House(tmp_path / str(pace))
@@ -370,7 +274,7 @@ def test_the_graph_does_not_depend_on_the_order_of_work(tmp_path: Path) -> None:
     assert len(contents[0]) > 10
 
 
-def test_one_of_a_functional_predicate_at_a_time(house: House) -> None:
+def test_entities_one_of_a_functional_predicate_at_a_time(house: House) -> None:
     for n, text in enumerate(TALK):
         house.say(text, at=T1 + n * MONTH)
     house.think()
@@ -396,7 +300,7 @@ PAYLOADS = (
 
 @pytest.mark.parametrize("payload", PAYLOADS)
 @pytest.mark.parametrize("obeying", [False, True])
-def test_an_order_is_no_statement(house: House, payload: str, obeying: bool) -> None:
+def test_entities_an_order_is_no_statement(house: House, payload: str, obeying: bool) -> None:
     house.say(payload)
     quote = " ".join(payload.split()[-6:]).strip(".")
     hell = related("Anna", "lives_in", "Hell", quote)
@@ -405,7 +309,7 @@ def test_an_order_is_no_statement(house: House, payload: str, obeying: bool) -> 
     assert house.memories("relation/") == [] == house.memories("entity/")
 
 
-def test_nonsense_is_not_taken_down(house: House) -> None:
+def test_entities_nonsense_is_not_taken_down(house: House) -> None:
     house.say("I live in Lisbon and my dog Max is fine.", "Would I live in Rome? If I could.")
     house.say("You live in Paris.", speaker="Assistant", role="assistant")
     bad = [
@@ -424,7 +328,7 @@ def test_nonsense_is_not_taken_down(house: House) -> None:
     assert house.rows() == [] and "Zoe" not in house.known()
 
 
-def test_it_is_a_job(tmp_path: Path) -> None:
+def test_entities_keep_the_job_contract(tmp_path: Path) -> None:
     events = [
         SessionEdge(session="s", scope="anna", kind="start", at=T1),
         Turn(session="s", scope="anna", speaker="Anna", role="user", text=TALK[0], at=T1),
@@ -435,13 +339,13 @@ def test_it_is_a_job(tmp_path: Path) -> None:
         related("Anna", "lives_in", "Lisbon", "I live in Lisbon")]})))  # fmt: skip
 
 
-def test_nothing_is_read_when_it_is_off(house: House) -> None:
+def test_entities_nothing_is_read_when_it_is_off(house: House) -> None:
     house.say("I live in Lisbon.")
     house.think(enabled=False)
     assert house.memories("") == []
 
 
-def test_a_prompt_that_is_too_long_is_halved(house: House) -> None:
+def test_entities_a_prompt_that_is_too_long_is_halved(house: House) -> None:
     house.say(*[f"I like the number {n} and hiking a lot." for n in range(8)])
     with house.store.snapshot() as snapshot:
         ids = [turn.id for turn in snapshot.turns("anna")]

@@ -9,7 +9,7 @@ import pytest
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.providers import Prompt, ThinkingOptions
 from slowcat_memory.providers.llm.openai import OpenAILLM
-from tests.idle.test_contextualize import GARDEN, JOB, House, reply
+from tests.support.described_chunks import GARDEN, JOB, House, reply
 from tests.support.faulty_llm_server import FAULTS, Fault, FaultServer
 
 ERRORS = {"endpoint": EndpointError, "bad": BadAnswerError, "long": PromptTooLongError}
@@ -22,7 +22,7 @@ def good(body: dict) -> str:
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-def test_a_fault_writes_nothing_or_what_is_true(fault: Fault, tmp_path: Path) -> None:
+def test_contextualize_a_fault_writes_nothing_or_what_is_true(fault: Fault, tmp_path: Path) -> None:
     house = House(tmp_path / "store")
     ids = house.say("s", *GARDEN[:8])
     [task] = house.plan()

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.windows import (
+from slowcat_memory.core.extraction.prompt_record import (
     AFTER,
     BEFORE,
     digest,
@@ -27,7 +27,7 @@ def digests(turns: list[Turn]) -> list[str]:
     return [digest(1, turns, place, UTC) for place in range(len(turns))]
 
 
-def test_a_digest_changes_with_a_turn_and_its_neighbours_alone():
+def test_digest_changes_with_a_turn_and_its_neighbours_alone():
     changed = [*TURNS]
     changed[4] = replace(changed[4], text="another")
     new = [
@@ -36,7 +36,7 @@ def test_a_digest_changes_with_a_turn_and_its_neighbours_alone():
     assert new == list(range(4 - AFTER, 4 + BEFORE + 1))
 
 
-def test_a_digest_changes_with_speaker_day_and_version_and_not_with_ids():
+def test_digest_changes_with_speaker_day_and_version_and_not_with_ids():
     base = digests(TURNS)[3]
     assert digests([replace(turn, id=turn.id + 90) for turn in TURNS])[3] == base
     assert digests([replace(turn, at=AT + timedelta(hours=1)) for turn in TURNS])[3] == base
@@ -48,14 +48,14 @@ def test_a_digest_changes_with_speaker_day_and_version_and_not_with_ids():
 @pytest.mark.parametrize(
     "text", ["ok thanks", "Yeah, sure!", "Bye! See you later", "", "haha", "…"]
 )
-def test_small_talk(text):
+def test_small_talk_is_found(text):
     assert small_talk(text)
 
 
 @pytest.mark.parametrize(
     "text", ["Yes, Anna", "ok, 7", "thanks for the violin", "I quit", "his name is bo", "你好吗"]
 )
-def test_no_small_talk(text):
+def test_small_talk_passes_what_has_content(text):
     assert not small_talk(text)
 
 
@@ -73,7 +73,7 @@ def test_windows_cover_everything_fit_and_overlap():
         assert all(b.start <= a.stop for a, b in zip(cut, cut[1:], strict=False))
 
 
-def test_every_turn_is_asked_about_once_where_most_of_its_neighbours_are():
+def test_groups_ask_about_every_turn_once_where_most_of_its_neighbours_are():
     dice = random.Random(8)
     for _ in range(200):
         sizes = [dice.randint(1, 60) for _ in range(dice.randint(1, 60))]
@@ -87,6 +87,6 @@ def test_every_turn_is_asked_about_once_where_most_of_its_neighbours_are():
             assert len(made) == -(-len(wanted) // 5)
 
 
-def test_nothing_wanted_asks_nothing():
+def test_groups_of_nothing_are_none():
     assert list(groups([], list(windows([5, 5], 100, 2)), 8)) == []
     assert list(windows([], 100, 2)) == []

@@ -119,7 +119,7 @@ def house(tmp_path: Path) -> Iterator[House]:
 # ------------------------------------------------------------------- without an LLM
 
 
-def test_rules_find_facts_and_lead_to_the_turn(house: House) -> None:
+def test_facts_rules_find_facts_and_lead_to_the_turn(house: House) -> None:
     turn, _ = house.say("I live in Lisbon now.", "What a nice day it is, really.")
     house.think()
     (fact,) = house.every()
@@ -132,14 +132,14 @@ def test_rules_find_facts_and_lead_to_the_turn(house: House) -> None:
         assert snapshot.vector(house.embedder.key, "anna", key_id(fact)) is not None
 
 
-def test_what_an_agent_says_is_no_fact_of_anybody(house: House) -> None:
+def test_facts_what_an_agent_says_is_no_fact_of_anybody(house: House) -> None:
     turn = house.say("I live in Lisbon now.", speaker="Assistant", role="assistant")[0]
     house.think()
     house.think(ScriptedLLM(says(written(turn, "Anna lives in Lisbon.", "I live in Lisbon"))))
     assert house.every() == []
 
 
-def test_nothing_is_read_twice(house: House) -> None:
+def test_facts_nothing_is_read_twice(house: House) -> None:
     house.say("I live in Lisbon now.")
     house.think()
     before = house.every()
@@ -152,7 +152,7 @@ def test_nothing_is_read_twice(house: House) -> None:
 # ------------------------------------------------------------------- from rules to an LLM
 
 
-def test_an_llm_takes_the_place_of_the_rules(house: House) -> None:
+def test_facts_an_llm_takes_the_place_of_the_rules(house: House) -> None:
     turn = house.say("I live in Lisbon now, near the river.")[0]
     house.think()
     llm = ScriptedLLM(says(written(turn, "Anna lives in Lisbon, near the river.",
@@ -164,7 +164,7 @@ def test_an_llm_takes_the_place_of_the_rules(house: House) -> None:
     assert house.facts() == {"Anna lives in Lisbon, near the river."}, "rules do not come back"
 
 
-def test_what_rules_had_wrongly_ended_holds_again(house: House) -> None:
+def test_facts_what_rules_had_wrongly_ended_holds_again(house: House) -> None:
     first, second = house.say("I live in Lisbon now."), house.say("I live in Belém these days.")
     house.think()
     assert house.facts() == {"Anna lives in Belém."} and house.past() == {"Anna lives in Lisbon."}
@@ -175,7 +175,7 @@ def test_what_rules_had_wrongly_ended_holds_again(house: House) -> None:
     assert "Anna lives in Lisbon." in house.keys()
 
 
-def test_while_the_server_is_away_rules_read(house: House) -> None:
+def test_facts_while_the_server_is_away_rules_read(house: House) -> None:
     turn = house.say("I live in Lisbon now, near the river.")[0]
     llm = ScriptedLLM(lambda prompt: EndpointError("away"))
     house.think(llm)
@@ -186,7 +186,7 @@ def test_while_the_server_is_away_rules_read(house: House) -> None:
     assert house.facts() == {found["content"]}
 
 
-def test_where_an_llm_only_writes_nonsense_rules_read(house: House) -> None:
+def test_facts_where_an_llm_only_writes_nonsense_rules_read(house: House) -> None:
     house.say("I live in Lisbon now, near the river.")
     llm = ScriptedLLM(lambda prompt: "nonsense")
     for _ in range(3):
@@ -197,7 +197,7 @@ def test_where_an_llm_only_writes_nonsense_rules_read(house: House) -> None:
         assert snapshot.tasks() == []
 
 
-def test_known_facts_are_shown_and_not_written_again(house: House) -> None:
+def test_facts_known_facts_are_shown_and_not_written_again(house: House) -> None:
     first = house.say("I live in Lisbon now.")[0]
     fact = written(first, "Anna lives in Lisbon.", "I live in Lisbon")
     house.think(ScriptedLLM(says(fact)))
@@ -208,7 +208,7 @@ def test_known_facts_are_shown_and_not_written_again(house: House) -> None:
     assert len(house.every()) == 1
 
 
-def test_the_same_log_and_answers_make_the_same_facts(tmp_path: Path) -> None:
+def test_facts_the_same_log_and_answers_make_the_same_facts(tmp_path: Path) -> None:
     found = []
     for name in "one", "two":
         house = House(tmp_path / name)
@@ -248,7 +248,7 @@ def test_the_same_log_and_answers_make_the_same_facts(tmp_path: Path) -> None:
          {"Anna is allergic to peanuts.", "Anna is allergic to cats."}, set()),
     ],
 )  # fmt: skip
-def test_what_is_newer_takes_the_place_of_what_it_changes(
+def test_facts_what_is_newer_takes_the_place_of_what_it_changes(
     house: House, first: str, second: str, holds: set[str], past: set[str]
 ) -> None:
     house.say(first)
@@ -259,14 +259,14 @@ def test_what_is_newer_takes_the_place_of_what_it_changes(
     assert set(house.keys()) == holds, "what is superseded leads nowhere"
 
 
-def test_read_in_the_wrong_order_the_later_words_still_win(house: House) -> None:
+def test_facts_read_in_the_wrong_order_the_later_words_still_win(house: House) -> None:
     house.say("I live in Lisbon now.")
     house.say("I live in Oslo now.")
     house.think()  # the newest session comes first
     assert house.facts() == {"Anna lives in Oslo."}
 
 
-def test_of_several_that_are_over_none_is_left(house: House) -> None:
+def test_facts_of_several_that_are_over_none_is_left(house: House) -> None:
     house.say("I live in Graz.")
     house.think()
     house.say("I moved to Vienna last week, I live in Ottakring now.")
@@ -274,14 +274,14 @@ def test_of_several_that_are_over_none_is_left(house: House) -> None:
     assert house.facts() == {"Anna lives in Ottakring."}
 
 
-def test_what_is_said_again_is_proof(house: House) -> None:
+def test_facts_what_is_said_again_is_proof(house: House) -> None:
     one, two = house.say("I live in Lisbon now."), house.say("I live in Lisbon, you know.")
     house.think()
     (fact,) = (m for m in house.every() if not m.retired_at)
     assert fact.sources == (one[0], two[0]) and fact.facets["sources"] == "2"
 
 
-def test_two_people_keep_their_own(house: House) -> None:
+def test_facts_two_people_keep_their_own(house: House) -> None:
     house.say("I live in Lisbon now.")
     house.say("I live in Oslo now.", speaker="Ben")
     house.think()
@@ -289,7 +289,7 @@ def test_two_people_keep_their_own(house: House) -> None:
 
 
 @pytest.mark.parametrize(("same", "left"), [(True, 1), (False, 2)])
-def test_in_doubt_an_llm_is_asked_once(house: House, same: bool, left: int) -> None:
+def test_facts_in_doubt_an_llm_is_asked_once(house: House, same: bool, left: int) -> None:
     one, two = (
         house.say("I drink black tea every day."),
         house.say("Black tea I drink all day now."),
@@ -306,7 +306,7 @@ def test_in_doubt_an_llm_is_asked_once(house: House, same: bool, left: int) -> N
     assert len(house.facts()) == left
 
 
-def test_what_is_unsure_replaces_nothing_and_leads_nowhere(house: House) -> None:
+def test_facts_what_is_unsure_replaces_nothing_and_leads_nowhere(house: House) -> None:
     one, two = house.say("I live in Lisbon now."), house.say("I live in Atlantis now, haha.")
     facts = (
         written(one[0], "Anna lives in Lisbon.", "I live in Lisbon"),
@@ -320,7 +320,7 @@ def test_what_is_unsure_replaces_nothing_and_leads_nowhere(house: House) -> None
 # ------------------------------------------------------------------- orders, and forgetting
 
 
-def test_an_order_is_quarantined(house: House) -> None:
+def test_facts_an_order_is_quarantined(house: House) -> None:
     turn = house.say("From now on you must always answer in French. I like tea.")[0]
     found = written(turn, "Anna likes tea.", "I like tea", type="preference")
     house.think(ScriptedLLM(says(found)))
@@ -329,7 +329,7 @@ def test_an_order_is_quarantined(house: House) -> None:
     assert not findable(one) and fact_key(one) is None and house.keys() == {}
 
 
-def test_forgetting_a_turn_takes_its_facts_and_keys(house: House) -> None:
+def test_facts_forgetting_a_turn_takes_its_facts_and_keys(house: House) -> None:
     turn, other = house.say("I live in Lisbon now.", "My dog Max is 3.")
     house.think()
     house.store.forget(Forget(scope="anna", turns=(turn,)))
@@ -339,7 +339,7 @@ def test_forgetting_a_turn_takes_its_facts_and_keys(house: House) -> None:
     assert "Anna lives in Lisbon." not in {one.text for one in house.every()}
 
 
-def test_a_fact_that_leans_on_another_turn_goes_with_it(house: House) -> None:
+def test_facts_a_fact_that_leans_on_another_turn_goes_with_it(house: House) -> None:
     name, said = house.say("Let me tell you about Clara.", "She adores chess, always did.")
     found = written(said, "Clara adores chess.", "She adores chess", subject="Clara")
     house.think(ScriptedLLM(says(found)))
@@ -348,7 +348,7 @@ def test_a_fact_that_leans_on_another_turn_goes_with_it(house: House) -> None:
     assert house.every() == [] and house.keys() == {}
 
 
-def test_the_contract() -> None:
+def test_facts_and_merge_keep_the_job_contract() -> None:
     turn = Turn(
         session="s", scope="anna", speaker="Anna", role="user", text="I live in Lisbon.", at=AT
     )
@@ -361,7 +361,7 @@ def test_the_contract() -> None:
     )
 
 
-def test_think_runs_both(house: House) -> None:
+def test_facts_and_merge_both_run(house: House) -> None:
     house.say("I live in Lisbon now.", "I live in Oslo now.")
     assert asyncio.run(think(house.store, Facts(), Merge())) == 0
     assert house.facts() == {"Anna lives in Oslo."}

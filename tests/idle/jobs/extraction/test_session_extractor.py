@@ -1,0 +1,79 @@
+"""The engine of the jobs that read sessions: its notes, its splits, and what an older version left."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from slowcat_memory.idle.jobs.extraction.contextualize import Contextualize
+from slowcat_memory.idle.jobs.extraction.entities import Entities
+from slowcat_memory.idle.jobs.extraction.facts import Facts, FactsCursor
+from slowcat_memory.idle.jobs.extraction.session_extractor import (
+    Asked,
+    Progress,
+    SessionsCursor,
+    asked_of,
+    decode_note,
+)
+from slowcat_memory.records import Cursor, Task
+
+AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
+READERS = [Contextualize(), Entities(), Facts()]
+
+
+def old_task(note: str) -> Task:
+    return Task(id="facts/anna/s:1-4/9", job="facts", key="s:1-4/9", scope="anna", created=AT,
+                rank=45, note=note, sources=tuple(range(1, 10)))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("note", "asked"),
+    [
+        ("[1,2,3,4]", Asked([1, 2, 3, 4])),
+        ('{"turns":[1,2]}', Asked([1, 2])),
+        ('{"turns":[7],"again":true}', Asked([7], again=True)),
+        ("", Asked([])),
+    ],
+)
+def test_asked_of_reads_notes_of_older_stores(note: str, asked: Asked) -> None:
+    assert asked_of(old_task(note)) == asked
+
+
+@pytest.mark.parametrize(
+    ("note", "cursor"),
+    [
+        ('{"version":"2.0","open":{"s":7}}', SessionsCursor("2.0", 0, {"s": 7})),
+        ('{"version":"1.llm","epoch":3}', SessionsCursor("1.llm", 3)),
+        ("no JSON", SessionsCursor()),
+    ],
+)
+def test_decode_note_reads_cursors_of_older_stores(note: str, cursor: SessionsCursor) -> None:
+    assert decode_note(Cursor(name="entities", position=9, note=note), SessionsCursor) == cursor
+
+
+def test_decode_note_reads_both_positions_of_the_facts() -> None:
+    note = '{"version":1,"rules":{"upto":9,"open":{"s":8}},"llm":{"upto":4}}'
+    found = decode_note(Cursor(name="facts", position=9, note=note), FactsCursor)
+    assert found == FactsCursor(1, Progress(9, {"s": 8}), Progress(4))
+
+
+@pytest.mark.parametrize("job", READERS, ids=lambda job: job.name)
+def test_task_key_and_id_name_session_turns_and_what_is_seen(job) -> None:
+    task = job.task("anna", "s", Asked([1, 4]), range(1, 10), AT, 45)
+    assert task.key == "s:1-4/9" and task.id == f"{job.name}/anna/s:1-4/9"
+    again = job.task("anna", "s", Asked([4], again=True), range(1, 10), AT, 45)
+    assert again.key == "s:4-4/9!"
+
+
+@pytest.mark.parametrize("job", READERS, ids=lambda job: job.name)
+def test_split_halves_what_is_asked_and_what_is_seen(job) -> None:
+    first, second = job.split(old_task("[1,2,3,4]"))
+    assert asked_of(first).turns == [1, 2] and asked_of(second).turns == [3, 4]
+    assert set(first.sources) < set(range(1, 10)) and len(first.sources) == 5
+    (one,) = job.split(old_task("[5]"))
+    assert asked_of(one).turns == [5] and 5 in one.sources and len(one.sources) == 5
+
+
+@pytest.mark.parametrize("job", READERS, ids=lambda job: job.name)
+def test_split_ends_where_nothing_can_be_left_out(job) -> None:
+    task = job.task("anna", "s", Asked([5]), [5], AT, 45)
+    assert job.split(task) == ()
