@@ -32,8 +32,8 @@ class GateOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Which turns are looked up.
 
     Attributes:
-        enabled: Skip recall for "okay", thanks, laughter and pure commands, and look up what follows
-            a greeting without it. Off: every turn is looked up as it was said.
+        enabled: Skip recall for "okay", thanks, laughter and pure commands, and look up what
+            follows a greeting without it. Off: every turn is looked up as it was said.
     """
 
     enabled: bool = True

@@ -1,7 +1,7 @@
 """Recall ahead of the turn: begun on interim transcripts, reconciled with the final one.
 
-Interim transcripts come while the user speaks. Some of them begin a recall: all of it, on a thread of
-its own, with the same query that the turn would make. A newer one replaces the one before, which
+Interim transcripts come while the user speaks. Some of them begin a recall: all of it, on a thread
+of its own, with the same query that the turn would make. A newer one replaces the one before, which
 stops at its next step. When the turn comes, it takes the newest: with the same words, the recall is
 used, done or under way; with nearly the same, its vector is used, which is most of the work; else
 nothing is.
@@ -64,7 +64,7 @@ class Attempt(Struct, frozen=True, eq=False):
         return done and self.running.exception() is None
 
     def _nothing_changed(self, query: Query) -> bool:
-        """Compare all but the words. A memory that is excluded since, but unknown here, changes nothing."""
+        """Compare all but the words; ids that are excluded since count if the index has them."""
         own = self.query
         return (
             all(n.version == v for n, v in zip(self.namespaces, self.versions, strict=True))
@@ -153,7 +153,7 @@ class Prefetch:
             self._again = self._later(pause, self._go)
 
     def take(self) -> Attempt | None:
-        """Return the newest recall, running or done, and forget it: the next words are another turn."""
+        """Return the newest recall, running or done, and forget it: what follows is a new turn."""
         attempt, self._attempt = self._attempt, None
         self.drop()
         return attempt
