@@ -48,6 +48,7 @@ class Progress:
 
     def __init__(self) -> None:
         """Start with nothing."""
+        self.searcher: Searcher | None = None  # the one that ``lexical`` belongs to
         self.parsed: ParsedQuery | None = None
         self.lexical: Lexical | None = None
         self.encoded: Encoded | None = None
@@ -61,6 +62,7 @@ class _Search(Struct, frozen=True):
 
     Attributes:
         namespace: Where to look.
+        searcher: Its index when the search began.
         query: What to look for.
         parsed: The query, parsed.
         lexical: The best by words.
@@ -69,6 +71,7 @@ class _Search(Struct, frozen=True):
     """
 
     namespace: Namespace
+    searcher: Searcher
     query: Query
     parsed: ParsedQuery
     lexical: Lexical
@@ -130,7 +133,7 @@ class Pipeline:
         watch, progress = _Stopwatch(), progress or Progress()
         if progress.abandoned:
             return Recollection()
-        searcher = namespace.searcher
+        searcher = progress.searcher = namespace.searcher  # one for all steps: sealing replaces it
         parsed = progress.parsed = self.parse(query, searcher)
         lexical = progress.lexical = searcher.lexical(parsed.words, also=parsed.also)
         watch.lap("lexical")
@@ -145,7 +148,7 @@ class Pipeline:
         if encoded is not None and not encoded.vector.any():
             encoded = None  # a zero vector points nowhere: words say more
         turned = self._turned(searcher, encoded, query.dialogue, embed)
-        search = _Search(namespace, query, parsed, lexical, encoded, turned)
+        search = _Search(namespace, searcher, query, parsed, lexical, encoded, turned)
         exclude = self._excluded(namespace, query)
 
         found = _propose(search, exclude)
@@ -189,12 +192,12 @@ class Pipeline:
         """
         watch = _Stopwatch()
         progress.abandoned = True
-        searcher = namespace.searcher
+        searcher = progress.searcher or namespace.searcher
         parsed, lexical = self.parse(query, searcher), progress.lexical
         stage: Stage = "lexical" if lexical is not None else "tail"
         lexical = lexical or searcher.lexical(parsed.words, also=parsed.also, sealed=False)
         watch.lap("lexical")
-        search = _Search(namespace, query, parsed, lexical)
+        search = _Search(namespace, searcher, query, parsed, lexical)
         scored = self._score(search, _propose(search, self._excluded(namespace, query)), watch)
         at_hand = self._choose(search, scored.ordered(self._floor(query)), namespace.recent)
         watch.lap("fetch")
@@ -280,7 +283,8 @@ class Pipeline:
 
     def _score(self, search: "_Search", found: Candidates, watch: "_Stopwatch") -> RankingTrace:
         """Score candidates, and the best again by their tokens where the query has some."""
-        searcher, tokens = search.namespace.searcher, search.encoded and search.encoded.tokens
+        searcher = search.searcher
+        tokens = search.encoded.tokens if search.encoded else None
         ceiling, now = search.lexical.ceiling, search.query.now
         trace = self._scorer.score(searcher, found, search.parsed, ceiling, now)
         watch.lap("fuse")
@@ -341,14 +345,12 @@ class Pipeline:
 def _propose(search: _Search, exclude: frozenset[str]) -> Candidates:
     own = search.encoded.vector if search.encoded else None
     cosines_with = None if search.turned is own else own
-    return search.namespace.searcher.candidates(
-        search.lexical, search.turned, exclude, cosines_with
-    )
+    return search.searcher.candidates(search.lexical, search.turned, exclude, cosines_with)
 
 
 def _evidence(search: _Search, trace: RankingTrace) -> AnswerEvidence:
     """Return what speaks for any memory answering the query."""
-    searcher, names = search.namespace.searcher, names_in(search.parsed.words)
+    searcher, names = search.searcher, names_in(search.parsed.words)
     unseen = [name for name in names if not searcher.knows(name)]
     return AnswerEvidence(
         coverage=float(trace.coverage.max(initial=0.0)),

@@ -226,3 +226,17 @@ def test_choose_what_stands_in_the_context_hides_nothing_else() -> None:
     mind = Mind(memory("echo", echo), *SAID)
     assert mind.ids(echo, keep_share=0.9) == ["echo"]
     assert mind.ids(echo, keep_share=0.9, exclude_words=frozenset({fingerprint(echo)})) == ["dog"]
+
+
+def test_run_keeps_to_one_searcher_when_sealing_replaces_it() -> None:
+    mind, other = Mind(), Mind(memory("new", "My dog is called Rex"))
+
+    def embed_while_sealing(text: str) -> np.ndarray:
+        mind.namespace.searcher = other.searcher
+        return EMBEDDER.encode_query(text)
+
+    mind.embedding.query = embed_while_sealing
+    progress = Progress()
+    assert mind.run(query("What is my dog called?"), progress).hits[0].memory.id == "dog"
+    late = mind.settle(query("What is my dog called?"), progress)
+    assert late.stage == "lexical" and late.hits[0].memory.id == "dog"
