@@ -192,8 +192,9 @@ class Pipeline:
         """
         watch = _Stopwatch()
         progress.abandoned = True
+        lexical = progress.lexical  # read before its searcher, which is set before it
         searcher = progress.searcher or namespace.searcher
-        parsed, lexical = self.parse(query, searcher), progress.lexical
+        parsed = self.parse(query, searcher)
         stage: Stage = "lexical" if lexical is not None else "tail"
         lexical = lexical or searcher.lexical(parsed.words, also=parsed.also, sealed=False)
         watch.lap("lexical")
