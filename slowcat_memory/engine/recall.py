@@ -99,7 +99,7 @@ class Asking(Parts):
             query = ask(text)
             return None if query is None else self._retrieval.begin(query)
 
-        return Prefetch(begin, self.config.prefetch, loop.time, loop.call_later)
+        return Prefetch(begin, self.config.prefetch, loop)
 
     def encode(
         self, text: str, scope: str, dialogue: Sequence[DialogueTurn] = ()

@@ -12,10 +12,10 @@ these words, and they are dropped when the turn has come, or after ``KEEP_S``.
 Called on the event loop only; a recall runs elsewhere.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from datetime import timedelta
-from typing import Protocol
 
 from msgspec import Struct
 
@@ -99,37 +99,27 @@ def _asks(query: Query) -> bool:
     return query.need is not None and query.need.asks_at_all
 
 
-class Timer(Protocol):
-    """A call that is due later."""
-
-    def cancel(self) -> None:
-        """Do not call."""
-
-
-Begin = Callable[[str], Attempt | None]
-Later = Callable[[float, Callable[[], None]], Timer]
-
-
 class Prefetch:
     """The recall that is running for the turn that is being spoken, if any."""
 
     def __init__(
-        self, begin: Begin, options: PrefetchOptions, clock: Callable[[], float], later: Later
+        self,
+        begin: Callable[[str], Attempt | None],
+        options: PrefetchOptions,
+        loop: asyncio.AbstractEventLoop,
     ) -> None:
         """Start without a recall.
 
         Args:
             begin: Begins a recall for a turn's words; neither blocks nor waits.
             options: When to begin one.
-            clock: A monotonic clock, in seconds.
-            later: Calls a function on the event loop after so many seconds.
+            loop: The event loop that all calls come from.
         """
-        self._begin, self._options = begin, options
-        self._clock, self._later = clock, later
+        self._begin, self._options, self._loop = begin, options, loop
         self._attempt: Attempt | None = None
         self._waiting = ""  # words that came too soon after the last ones
-        self._again: Timer | None = None
-        self._end: Timer | None = None
+        self._again: asyncio.TimerHandle | None = None
+        self._end: asyncio.TimerHandle | None = None
         self._began = float("-inf")
 
     def hear(self, text: str, *, whole: bool = False) -> None:
@@ -146,11 +136,11 @@ class Prefetch:
         if not words or not whole and _count(words) < self._options.min_words:
             return
         self._waiting = text
-        pause = self._began + self._options.every_ms / 1e3 - self._clock()
+        pause = self._began + self._options.every_ms / 1e3 - self._loop.time()
         if whole or pause <= 0:
             self._go()
         elif self._again is None:
-            self._again = self._later(pause, self._go)
+            self._again = self._loop.call_later(pause, self._go)
 
     def take(self) -> Attempt | None:
         """Return the newest recall, running or done, and forget it: what follows is a new turn."""
@@ -171,9 +161,9 @@ class Prefetch:
     def _go(self) -> None:
         text = self._waiting
         self.drop()
-        self._began = self._clock()
+        self._began = self._loop.time()
         self._attempt = self._begin(text)
-        self._end = self._later(KEEP_S, self.drop)
+        self._end = self._loop.call_later(KEEP_S, self.drop)
 
     def _clear_waiting(self) -> None:
         self._waiting = ""

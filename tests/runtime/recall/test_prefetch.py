@@ -32,10 +32,10 @@ class Timers:
         self.now = 100.0
         self.due: list[tuple[float, Callable[[], None], types.SimpleNamespace]] = []
 
-    def clock(self) -> float:
+    def time(self) -> float:
         return self.now
 
-    def later(self, seconds: float, call: Callable[[], None]) -> types.SimpleNamespace:
+    def call_later(self, seconds: float, call: Callable[[], None]) -> types.SimpleNamespace:
         timer = types.SimpleNamespace()
         entry = (self.now + seconds, call, timer)
         timer.cancel = lambda: self.due.remove(entry) if entry in self.due else None
@@ -63,9 +63,7 @@ class Ear:
         self.time = Timers()
         self.begun: list[tuple[float, str]] = []
         self.attempts: list[Attempt] = []
-        self.prefetch = Prefetch(
-            self.begin, PrefetchOptions(**options), self.time.clock, self.time.later
-        )
+        self.prefetch = Prefetch(self.begin, PrefetchOptions(**options), self.time)  # type: ignore[arg-type]
 
     def begin(self, text: str) -> Attempt:
         self.begun.append((self.time.now, text))
