@@ -1,1 +1,1 @@
-"""The memory record: chunks, kinds, and when one is valid."""
+"""What is a memory? Chunks, kinds, validity."""

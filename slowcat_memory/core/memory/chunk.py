@@ -2,8 +2,8 @@
 
 A chunk is indexed by several *views*, each with a text of its own, because what is indexed matters
 more than the encoder (measured on LoCoMo, R@10): the speaker's name gives the dense view 14 points
-and the lexical one 4; a window of neighbours gives the lexical view 7, and would cost the dense view
-some.
+and the lexical one 4; a window of neighbours gives the lexical view 7, and would cost the dense
+view some.
 """
 
 from slowcat_memory.records import Memory, Turn
@@ -39,6 +39,6 @@ def chunk(turn: Turn) -> Memory:
 
 
 def indexed_text(memory: Memory) -> str:
-    """Return the text that is embedded, and that the "turn" view indexes: context, speaker, words."""
+    """Return what is embedded and indexed by the "turn" view: context, speaker, words."""
     line = f"{memory.speaker}: {memory.text}"
     return f"{memory.context}\n{line}" if memory.context else line

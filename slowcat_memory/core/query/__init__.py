@@ -1,1 +1,1 @@
-"""What a query asks for: speakers, follow-ups, overviews, and whether it needs a recall."""
+"""What does a query ask for? Gate, parsing, speakers, follow-ups, overviews."""

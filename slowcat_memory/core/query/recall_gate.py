@@ -1,12 +1,13 @@
-"""Does what somebody says need a memory, and does it ask for one?
+"""The recall gate: whether an utterance needs a memory, and whether it asks for one.
 
-"Okay, thanks", "louder", "turn off the lights" need none: looking one up would put words before the
-LLM that have nothing to do with it. What is skipped is made of known words alone, from its first
-word to its last: anything else may carry content, and is looked up.
+"Okay, thanks", "louder", "turn off the lights" need none: a recall would put words before the LLM
+that have nothing to do with it. What is skipped is made of known words alone, from its first
+word to its last: anything else may carry content, and is looked up. In a language without a table
+everything is.
 
-A question that asks for a memory of the people here ("what's my sister's name", "when did Anna
-move") is told from one about the world ("what is the capital of France"): only the first must be told
-that there is no memory of it, lest the LLM make one up.
+A question about the people here ("what's my sister's name", "when did Anna move") is told from one
+about the world ("what is the capital of France"): only the first is answered with "nothing is
+remembered", so that the LLM does not make a memory up.
 """
 
 import re
@@ -17,7 +18,7 @@ from msgspec import Struct
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.language.gate import GateWords, PhraseTable
 
-MOST_WORDS = 16  # of an utterance that is no more than fillers or a command
+MOST_WORDS = 16  # of an utterance that may be fillers or a command alone
 MOST_COURTESY = 6  # words behind a command
 MOST_CHARS = 300  # of a question, read for what it asks for
 MOST_READ = 3000  # of an utterance, from its end: questions come last
@@ -29,11 +30,11 @@ _LAUGHTER = re.compile(
 
 
 class GateOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which turns need no memory.
+    """Which turns are looked up.
 
     Attributes:
-        enabled: Skip recall for "okay", thanks, laughter and pure commands, and look up what follows
-            a greeting without it. Off: everything is looked up as it was said.
+        enabled: Skip recall for "okay", thanks, laughter and pure commands, and look up what
+            follows a greeting without it. Off: every turn is looked up as it was said.
     """
 
     enabled: bool = True
@@ -44,11 +45,11 @@ class Need(Struct, frozen=True, kw_only=True):
 
     Attributes:
         query: What to look up; "" for nothing.
-        asks: Whether it asks anything, but for advice or about the world in general.
-        asks_memory: Whether it asks for a memory of the people here, or of what was talked about.
-        asks_somebody: Whether it asks about somebody by name, and not about the world in general.
-        asks_time: Whether it asks for the time or the date, or for what depends on it ("how long
-            until my appointment").
+        asks: It asks something, other than for advice or about the world in general.
+        asks_memory: It asks about the people here, or about what was talked about.
+        asks_somebody: It asks about somebody by name, and not about the world in general.
+        asks_time: It asks for the time or the date, or for what depends on it ("how long until my
+            appointment").
     """
 
     query: str
@@ -59,19 +60,17 @@ class Need(Struct, frozen=True, kw_only=True):
 
     @property
     def asks_at_all(self) -> bool:
-        """Whether it may have to be told that nothing is remembered."""
+        """Whether the answer may be that nothing is remembered."""
         return self.asks or self.asks_memory or self.asks_somebody
 
 
 def judge(text: str, language: str = "english") -> Need:
-    """Judge an utterance.
+    """Return what an utterance needs.
 
     Args:
-        text: What was said, clean.
-        language: Whose words, as in ``language_of``.
+        text: The utterance, cleaned.
+        language: Language of the words, "english" or "german".
 
-    Returns:
-        What it needs.
     """
     table = language_of(language).gate
     found = list(_WORD.finditer(text[:MOST_CHARS]))
@@ -88,7 +87,7 @@ def judge(text: str, language: str = "english") -> Need:
 
 
 def _asked(query: str, table: GateWords) -> Need:
-    """Read what the questions of a query ask for."""
+    """Classify the questions in a query."""
     asked = [one for one in _SENTENCE.findall(query[-MOST_READ:]) if _asks(one, table)]
     lines = [_line(one, table) for one in asked]
     for_advice = [bool(table.advice.match(line)) for line in lines]
@@ -115,8 +114,8 @@ def _folded(word: str) -> str:
     return word.casefold().replace("’", "'")
 
 
-def _after(words: Sequence[str], phrases: PhraseTable, *, laughter: bool = True) -> int:
-    """Count the words at the beginning that phrases can be made of, as many as there are."""
+def _after(words: Sequence[str], phrases: Phrases, *, laughter: bool = True) -> int:
+    """Return how many words at the beginning are a sequence of known phrases, the longest."""
     ends = {0}
     for place, word in enumerate(words):
         if place > max(ends):
@@ -130,7 +129,7 @@ def _after(words: Sequence[str], phrases: PhraseTable, *, laughter: bool = True)
 
 
 def _readings(words: list[str], table: GateWords) -> set[str]:
-    """Take greeting and courtesy off in front and behind, in every way."""
+    """Return the utterance without greeting and courtesy at both ends, in every possible way."""
     words = [word for word in words if word not in table.please] or words
     first = _after(words, table.greetings)
     starts = {0, first, _after(words, table.courtesy)}
@@ -151,7 +150,7 @@ def _is_command(readings: set[str], table: GateWords) -> bool:
 
 
 def _of_devices(words: Sequence[str], table: GateWords) -> bool:
-    """Tell whether an utterance is a verb and a device, and words that go with them alone."""
+    """Return whether an utterance is a verb, a device, and only words that go with them."""
     if table.verbs.isdisjoint(words) or table.devices.isdisjoint(words):
         return False
     known = (table.verbs, table.devices, table.other)
@@ -162,12 +161,12 @@ def _asks(sentence: str, table: GateWords) -> bool:
     if sentence.rstrip().endswith(("?", "？", "؟")):
         return True
     first = [_folded(match[0]) for match in _WORD.finditer(sentence[:80])]
-    start = _after(first, table.fillers)  # "so", "oh": recognisers leave the mark out
+    start = _after(first, table.fillers)  # "so", "oh"; STT may omit the question mark
     start += _after(first[start:], table.courtesy)  # "and"
     return start < len(first) and first[start] in table.asking
 
 
 def _line(sentence: str, table: GateWords) -> str:
-    """Fold a sentence, without the fillers that it begins with."""
+    """Return a sentence in lower case, without the fillers at its beginning."""
     words = [_folded(match[0]) for match in _WORD.finditer(sentence[-MOST_CHARS:])]
     return " ".join(words[_after(words, table.fillers) :] or words)

@@ -1,4 +1,4 @@
-"""Parses a query before anything is searched: which speakers and times it names, what it follows up.
+"""Parses a query before a search: the speakers and times that it names, what it follows up.
 
 All by rules, in some tens of microseconds. In a language without rules a query is its words.
 """

@@ -1,1 +1,1 @@
-"""From scores to a ranking: fusion, priors, MaxSim, calibration, abstention."""
+"""How are candidates ranked? Fusion, priors, MaxSim, calibration, abstention."""

@@ -2,15 +2,15 @@
 
 This is another question than which memory is the likeliest (see `calibration`): whether to say that
 nothing is remembered. Being wrong costs more here: a user who is told "I do not remember" about
-their own words will not ask again. Two measures tell most: how near the nearest memory's tokens come
-(MaxSim; the words that it shares with the query, where there are no tokens), and names that were
-never said. What else was tried (cosines, how far the nearest stands out, the share of unseen words,
-lengths, the store's size) separates the fitted sets better, and carries over worse:
+their own words will not ask again. Two measures tell most: how near the nearest memory's tokens
+come (MaxSim; the words that it shares with the query, where there are no tokens), and names that
+were never said. What else was tried (cosines, how far the nearest stands out, the share of unseen
+words, lengths, the store's size) separates the fitted sets better, and carries over worse:
 docs/decisions/0018-when-nothing-is-remembered.md.
 
-A logistic regression, fitted by ``python -m benchmarks.unknown`` on RealMem and MADial: each of their
-questions asked of its own memory, and of somebody else's, where nothing answers, of all sizes from
-one session up. LoCoMo is never fitted on, and tests the fit (docs/performance.md).
+A logistic regression, fitted by ``python -m benchmarks.unknown`` on RealMem and MADial: each of
+their questions asked of its own memory, and of somebody else's, where nothing answers, of all sizes
+from one session up. LoCoMo is never fitted on, and tests the fit (docs/performance.md).
 """
 
 import math

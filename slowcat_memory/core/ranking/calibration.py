@@ -6,9 +6,9 @@ weight in words that the memory and its neighbours hold. A logistic regression m
 of them. MaxSim adds nothing to these two.
 
 Fitted by ``python -m benchmarks.calibration`` on RealMem and MADial: the six best hits of each of
-their questions, and of the same questions asked of somebody else's memory, where nothing answers. On
-LoCoMo, which was not fitted on, questions asked of the wrong conversation are told from its own with
-an area under the ROC of 0.91 (docs/performance.md).
+their questions, and of the same questions asked of somebody else's memory, where nothing answers.
+On LoCoMo, which was not fitted on, questions asked of the wrong conversation are told from its own
+with an area under the ROC of 0.91 (docs/performance.md).
 
 In a store of a few sessions the same measures mean something else: common words weigh as much as
 rare ones there, and a cosine that the best of a thousand memories reaches by chance is significant
@@ -17,8 +17,8 @@ size, fitted on all sizes at once (the unrelated questions also of one to eight 
 else's).
 
 The probability says whether a memory is about the query's subject, and little about which of two
-such memories holds the answer: that is the ranking's work. So it decides whether anything is offered
-at all (``best_of_top``), and what is offered then is decided by score.
+such memories holds the answer: that is the ranking's work. So it decides whether anything is
+offered at all (``best_of_top``), and what is offered then is decided by score.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Combines the scores of several views into one: normalisation, weighted sum, sessions, duplicates.
 
-Every view is scaled to 0..1 and then weighted. What each of them is worth was measured on three data
-sets at once (docs/performance.md, `benchmarks.ablation`); no one of them decides.
+Every view is scaled to 0..1 and then weighted. What each of them is worth was measured on three
+data sets at once (docs/performance.md, `benchmarks.ablation`); no one of them decides.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ Array = np.ndarray
 Weight = Annotated[float, Meta(ge=0, le=10)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 OF_SESSION = 3  # candidates that count for a session
-# The mean cosine of unrelated tokens over a query (MaxSim of all-MiniLM-L6-v2): the zero of that view.
+# Mean cosine of unrelated tokens over a query (MaxSim of all-MiniLM-L6-v2): zero of that view.
 UNRELATED_TOKENS = 0.2
 UNRELATED_KEY = 0.2  # a cosine of a question and a key that have little to do with each other
 VIEWS = ("dense", "tokens", "window", "turn", "session", "keys")
@@ -29,8 +29,8 @@ WITH_KEYS = ("turn", "window")  # views that have another weight where memories 
 class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Weights of the views, and what is done with the sum. Only the ratio of the weights counts.
 
-    The weights were fitted together on three data sets: change one only with a benchmark of your own
-    conversations.
+    The weights were fitted together on three data sets: change one only with a benchmark of your
+    own conversations.
 
     Attributes:
         dense: Weight of the memory's vector.
@@ -45,13 +45,14 @@ class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
             what a long turn says among other things. +6 R@10 on RealMem.
         turn_with_keys: Weight of BM25 over the turn and the words of its keys, where all candidates
             have keys.
-        window_with_keys: Weight of the window, likewise: contexts and keys say what a turn is about.
+        window_with_keys: Weight of the window, likewise: contexts and keys say what a turn is
+            about.
         session: Weight of its session: its three best candidates, by words and by vectors.
         rerank: How many memories are scored by their tokens; 0 for none, where every tenth of a
             millisecond counts. 20 find what 100 find.
         smoothing: Share of its neighbours' score that a chunk takes, where turns are short and have
-            no keys, which tell a turn from its neighbours; less of it as more of them have keys, and
-            that soon: half of the turns of a described chat have keys, small talk has none.
+            no keys, which tell a turn from its neighbours; less of it as more of them have keys,
+            and that soon: half of the turns of a described chat have keys, small talk has none.
         smooth_below_words: Mean words per chunk of a namespace below which smoothing applies:
             it helps chats of short turns and costs up to 3 points on long rounds.
         duplicate: Jaccard similarity of words from which two hits are the same; above 1 keeps all.
@@ -89,7 +90,8 @@ def keyed_share(keys: Array | None) -> float:
     """Return the share of the candidates that have a key.
 
     Args:
-        keys: Cosines of the best keys, shape (n,), NaN where a candidate has none; None for no keys.
+        keys: Cosines of the best keys, shape (n,), NaN where a candidate has none; None for no
+            keys.
     """
     return 0.0 if keys is None or not len(keys) else float(np.mean(~np.isnan(keys)))
 
@@ -103,7 +105,8 @@ def by_maximum(scores: Array) -> Array:
 def by_cosine(scores: Array, zero: float = 0.0) -> Array:
     """Scale cosines so that the best is 1.
 
-    The scale starts at a fixed point, not at the worst candidate, which depends on how many there are.
+    The scale starts at a fixed point, not at the worst candidate, which depends on how many there
+    are.
 
     Args:
         scores: Shape (n,); NaN where there is none.
@@ -253,9 +256,9 @@ def union(found: Sequence[Sequence[Hit]], limit: int, duplicate: float) -> list[
 
     A score compares the hits of one namespace and means nothing beyond it: it is scaled by the best
     of them, and words that are rare in one namespace are common in another. The probability that a
-    hit answers means the same everywhere, but says less about which of two hits holds the answer. So
-    each namespace keeps the order of its scores, and enters as a whole with the probability that it
-    answers at all.
+    hit answers means the same everywhere, but says less about which of two hits holds the answer.
+    So each namespace keeps the order of its scores, and enters as a whole with the probability that
+    it answers at all.
 
     Args:
         found: Hits by namespace, best first, after each namespace's own thresholds.

@@ -1,4 +1,4 @@
-"""Late interaction: how well the words of a query are met, one by one, by those of a document.
+"""Late interaction: how well each word of a query is matched by the words of a document.
 
 A text's one vector says what it is about; its tokens' vectors say what is in it. MaxSim (Khattab
 and Zaharia 2020, "ColBERT") takes for each token of the query the nearest token of the document,
@@ -13,7 +13,7 @@ SCALE = 127.0  # of int8: a cosine is a dot product divided by this once for eac
 
 
 def quantise(tokens: np.ndarray) -> np.ndarray:
-    """Make token vectors small.
+    """Return token vectors as int8.
 
     Args:
         tokens: Shape (n, d), unit length.
@@ -25,7 +25,7 @@ def quantise(tokens: np.ndarray) -> np.ndarray:
 
 
 def maxsim(query: np.ndarray, documents: Sequence[np.ndarray | None]) -> np.ndarray:
-    """Score documents by their tokens.
+    """Return the MaxSim score of each document.
 
     Takes 0.14 ms for 12 tokens and 50 documents of 20 tokens, and 0.45 ms when they have 110
     (d = 96, one core).

@@ -1,4 +1,4 @@
-"""Priors: what makes a memory likelier to matter: age, importance, pins, named speakers and times."""
+"""Priors: what makes a memory likelier to matter: age, importance, pins, speakers and times."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -23,10 +23,11 @@ class RankOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         half_life_days: Age in days at which the recency bonus has halved; 0 for no such bonus.
         pinned: Added for a memory that a user pinned.
         named: Added for the words of a speaker whom the query names.
-        when: Added for a memory said at the time that the query names, fading outside; and again for
-            one that mentions that time.
-        with_keys: Factor on ``recency``, ``named`` and ``when`` where memories have keys: they and the
-            contexts name people and days themselves (+0.6 R@10 on three described LoCoMo chats).
+        when: Added for a memory said at the time that the query names, fading outside; and again
+            for one that mentions that time.
+        with_keys: Factor on ``recency``, ``named`` and ``when`` where memories have keys: they and
+            the contexts name people and days themselves (+0.6 R@10 on three described LoCoMo
+            chats).
         asked: Added for a memory that was judged to answer queries of the same meaning, subtracted
             for one judged not to; 0 for neither. 0.1 and 0.3 gain 2.3 and 4.3 points on reworded
             questions (LoCoMo), 0.2 gains 3.6; a judge that guesses costs half of that.

@@ -1,1 +1,1 @@
-"""From a query to hits, in stages, under a deadline."""
+"""How is a query answered? Pipeline, deadline, prefetch, trace, and searches without an index."""

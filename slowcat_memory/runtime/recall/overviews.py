@@ -1,8 +1,8 @@
 """Summaries for a question that asks for an overview, found by the name of their period.
 
 They are in no index, so that none of them can displace a turn, or change what a word weighs. A
-period's summary needs no search: its id is its name. For the latest time, or a day that is not over,
-there are the summaries of its sessions.
+period's summary needs no search: its id is its name. For the latest time, or a day that is not
+over, there are the summaries of its sessions.
 """
 
 from collections.abc import Iterator, Sequence
@@ -72,7 +72,7 @@ class Overviews:
     def _candidates(
         self, snapshot: Snapshot, scope: str, now: datetime, past: Sequence[Interval]
     ) -> Iterator[Memory]:
-        """Yield the summaries of a time, the longest period first; without one, the latest sessions'."""
+        """Yield the summaries of a time, the longest period first; else of the latest sessions."""
         if not past:
             yield from _sessions(snapshot, scope, None)
         days = list[Memory]()

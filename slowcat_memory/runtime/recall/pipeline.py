@@ -1,11 +1,11 @@
-"""A query to the memories that answer it, in one namespace: six steps on the caller's thread.
+"""Answers a query from one namespace, in six steps on the caller's thread.
 
     parse -> lexical -> embed -> propose -> score -> choose
 
 How far the steps came is the stage of the result: ``tail`` (words, over what was indexed since the
 last seal), ``lexical`` (words, over everything), ``full`` (words and vectors). Each step leaves its
-result in a ``Progress``, so that a turn whose deadline passes while its query is embedded takes what
-there is: see ``settle``. All steps run on one thread: to hand over to another costs 32 us.
+result in a ``Progress``, so that a turn whose deadline passes while its query is embedded takes
+what there is: see ``settle``. All steps run on one thread: to hand over to another costs 32 us.
 """
 
 import math
@@ -36,6 +36,7 @@ from slowcat_memory.store import Store
 WEAK = 20  # candidates below the share of the best, for which the ledger gets that reason
 
 Fetch = Callable[[Sequence[str]], dict[str, Memory]]
+Embed = Callable[[str], Encoded | np.ndarray | None]
 
 
 class Progress:
@@ -47,12 +48,35 @@ class Progress:
 
     def __init__(self) -> None:
         """Start with nothing."""
+        self.searcher: Searcher | None = None  # the one that ``lexical`` belongs to
         self.parsed: ParsedQuery | None = None
         self.lexical: Lexical | None = None
         self.encoded: Encoded | None = None
         self.done: Recollection | None = None  # the result of ``run``
         self.settled: Recollection | None = None  # what a late turn can have without the store
         self.abandoned = False  # set by the reader: stop at the next step, the result is not wanted
+
+
+class _Search(Struct, frozen=True):
+    """A parsed query in one namespace, and its vectors.
+
+    Attributes:
+        namespace: Where to look.
+        searcher: Its index when the search began.
+        query: What to look for.
+        parsed: The query, parsed.
+        lexical: The best by words.
+        encoded: The query's vector, and its tokens' vectors.
+        turned: The vector to search with: the query's, pulled towards the dialogue.
+    """
+
+    namespace: Namespace
+    searcher: Searcher
+    query: Query
+    parsed: ParsedQuery
+    lexical: Lexical
+    encoded: Encoded | None = None
+    turned: np.ndarray | None = None
 
 
 class _Candidate(Struct, frozen=True):
@@ -109,7 +133,7 @@ class Pipeline:
         watch, progress = _Stopwatch(), progress or Progress()
         if progress.abandoned:
             return Recollection()
-        searcher = namespace.searcher
+        searcher = progress.searcher = namespace.searcher  # one for all steps: sealing replaces it
         parsed = progress.parsed = self.parse(query, searcher)
         lexical = progress.lexical = searcher.lexical(parsed.words, also=parsed.also)
         watch.lap("lexical")
@@ -124,22 +148,21 @@ class Pipeline:
         if encoded is not None and not encoded.vector.any():
             encoded = None  # a zero vector points nowhere: words say more
         turned = self._turned(searcher, encoded, query.dialogue, embed)
+        search = _Search(namespace, searcher, query, parsed, lexical, encoded, turned)
         exclude = self._excluded(namespace, query)
 
-        found = self._propose(searcher, lexical, encoded, turned, exclude)
+        found = _propose(search, exclude)
         watch.lap("dense")
-        trace = self._score(namespace, found, parsed, lexical, query, encoded, watch)
-        evidence = self._evidence(searcher, parsed, trace)
+        trace = self._score(search, found, watch)
+        evidence = _evidence(search, trace)
         asks = query.need is not None and query.need.asks_at_all
         if exclude and asks and answer_probability(evidence) < self._options.recall.unknown_below:
             # The answer may stand in the LLM's context already, and be excluded for that.
-            every = self._propose(searcher, lexical, encoded, turned, frozenset())
-            seen = self._score(namespace, every, parsed, lexical, query, encoded, _Stopwatch())
-            with_excluded = self._evidence(searcher, parsed, seen)
-            evidence = max(evidence, with_excluded, key=answer_probability)
+            every = self._score(search, _propose(search, frozenset()), _Stopwatch())
+            evidence = max(evidence, _evidence(search, every), key=answer_probability)
             watch.lap("doubt")
         trace = trace.ordered(self._floor(query))
-        hits = self._choose(trace, query, parsed, namespace.fetch)
+        hits = self._choose(search, trace, namespace.fetch)
         watch.lap("fetch")
 
         overview = self._overviews.lead(query, namespace.scope, query.limit(self._options), hits)
@@ -169,28 +192,28 @@ class Pipeline:
         """
         watch = _Stopwatch()
         progress.abandoned = True
-        searcher = namespace.searcher
-        parsed, lexical = self.parse(query, searcher), progress.lexical
+        lexical = progress.lexical  # read before its searcher, which is set before it
+        searcher = progress.searcher or namespace.searcher
+        parsed = self.parse(query, searcher)
         stage: Stage = "lexical" if lexical is not None else "tail"
         lexical = lexical or searcher.lexical(parsed.words, also=parsed.also, sealed=False)
         watch.lap("lexical")
-        found = searcher.candidates(lexical, None, self._excluded(namespace, query))
-        scored = self._scorer.score(searcher, found, parsed, lexical.ceiling, query.now)
-        floor = self._floor(query)
-        at_hand = self._choose(scored.ordered(floor), query, parsed, namespace.recent)
+        search = _Search(namespace, searcher, query, parsed, lexical)
+        scored = self._score(search, _propose(search, self._excluded(namespace, query)), watch)
+        at_hand = self._choose(search, scored.ordered(self._floor(query)), namespace.recent)
         watch.lap("fetch")
         progress.settled = Recollection(
             hits=at_hand, stage="tail", timings=watch.laps, words=lexical.weights
         )
-        trace = scored.ordered(floor)
+        trace = scored.ordered(self._floor(query))
         return Recollection(
-            hits=self._choose(trace, query, parsed, namespace.fetch),
+            hits=self._choose(search, trace, namespace.fetch),
             stage=stage,
             timings=watch.laps,
             words=lexical.weights,
             trace=trace,
             # The tail alone cannot show that nothing answers: the sealed part was not searched.
-            evidence=self._evidence(searcher, parsed, scored) if stage == "lexical" else None,
+            evidence=_evidence(search, scored) if stage == "lexical" else None,
             names_speaker=bool(parsed.named),
         )
 
@@ -226,9 +249,7 @@ class Pipeline:
 
     # ------------------------------------------------------------------- embed
 
-    def _embedder(
-        self, namespace: Namespace, *, ahead: bool
-    ) -> Callable[[str], Encoded | np.ndarray | None] | None:
+    def _embedder(self, namespace: Namespace, *, ahead: bool) -> Embed | None:
         """Return the model, if the namespace's vectors are of its space."""
         if namespace.space != self._embedding.space:
             return None
@@ -239,9 +260,9 @@ class Pipeline:
         searcher: Searcher,
         encoded: Encoded | None,
         dialogue: Sequence[DialogueTurn],
-        embed: Callable[[str], Encoded | np.ndarray | None] | None,
+        embed: Embed | None,
     ) -> np.ndarray | None:
-        """Return the query's vector, pulled towards the last two turns as far as they have vectors."""
+        """Return the query's vector, pulled towards those of the last two turns."""
         if encoded is None:
             return None
         weight = self._options.ask.dialogue
@@ -259,70 +280,37 @@ class Pipeline:
         turned = encoded.vector + weight * np.mean(found, axis=0)
         return turned / max(float(np.linalg.norm(turned)), 1e-9)
 
-    # ------------------------------------------------------------------- propose and score
+    # ------------------------------------------------------------------- score
 
-    def _propose(
-        self,
-        searcher: Searcher,
-        lexical: Lexical,
-        encoded: Encoded | None,
-        turned: np.ndarray | None,
-        exclude: frozenset[str],
-    ) -> Candidates:
-        own = encoded.vector if encoded else None
-        return searcher.candidates(lexical, turned, exclude, own if turned is not own else None)
-
-    def _score(
-        self,
-        namespace: Namespace,
-        found: Candidates,
-        parsed: ParsedQuery,
-        lexical: Lexical,
-        query: Query,
-        encoded: Encoded | None,
-        watch: "_Stopwatch",
-    ) -> RankingTrace:
+    def _score(self, search: "_Search", found: Candidates, watch: "_Stopwatch") -> RankingTrace:
         """Score candidates, and the best again by their tokens where the query has some."""
-        searcher = namespace.searcher
-        trace = self._scorer.score(searcher, found, parsed, lexical.ceiling, query.now)
+        searcher = search.searcher
+        tokens = search.encoded.tokens if search.encoded else None
+        ceiling, now = search.lexical.ceiling, search.query.now
+        trace = self._scorer.score(searcher, found, search.parsed, ceiling, now)
         watch.lap("fuse")
-        if encoded is None or encoded.tokens is None:
+        if tokens is None:
             return trace
         best = self._scorer.to_rerank(trace)
         if len(best) and (space := self._embedding.token_key):
             ids = [found.ids[n] for n in best.tolist()]
             with self._store.snapshot() as snapshot:
-                tokens = snapshot.tokens(space, namespace.scope, ids)
-            similarity = maxsim(encoded.tokens, tokens)
-            trace = self._scorer.rerank(searcher, trace, best, similarity)
+                vectors = snapshot.tokens(space, search.namespace.scope, ids)
+            trace = self._scorer.rerank(searcher, trace, best, maxsim(tokens, vectors))
         watch.lap("tokens")
         return trace
 
-    def _evidence(
-        self, searcher: Searcher, parsed: ParsedQuery, trace: RankingTrace
-    ) -> AnswerEvidence:
-        """Return what speaks for any memory answering the query."""
-        names = names_in(parsed.words)
-        unseen = [name for name in names if not searcher.knows(name)]
-        return AnswerEvidence(
-            coverage=float(trace.coverage.max(initial=0.0)),
-            max_similarity=trace.max_similarity,
-            unseen_names=len(unseen) / max(1, len(names)),
-            memories=len(searcher),
-        )
-
     # ------------------------------------------------------------------- choose
 
-    def _choose(
-        self, trace: RankingTrace, query: Query, parsed: ParsedQuery, fetch: Fetch
-    ) -> list[Hit]:
+    def _choose(self, search: "_Search", trace: RankingTrace, fetch: Fetch) -> list[Hit]:
         """Return the hits: candidates that exist, are valid, strong enough and not said yet.
 
         Records are fetched page by page, two pages at most and one more for each text that is
         excluded. Why a candidate was left out goes to ``trace.reasons``.
         """
         ids, scores, reasons = trace.candidates.ids, trace.scores, trace.reasons
-        limit, options = query.limit(self._options), self._options
+        query, options = search.query, self._options
+        limit = query.limit(options)
         share = options.recall.keep_share if query.keep_share is None else query.keep_share
         least = -math.inf  # set by the best usable candidate: what is visible already hides nothing
         usable, kept = list[_Candidate](), list[int]()
@@ -335,7 +323,7 @@ class Pipeline:
                 memory = memories.get(ids[n])
                 if memory is None:
                     reasons[ids[n]] = LeftOutReason.DELETED
-                elif reason := _rejection(memory, query, parsed):
+                elif reason := _rejection(memory, query, search.parsed):
                     reasons[ids[n]] = reason
                 else:
                     if not usable and share > 0:
@@ -355,6 +343,24 @@ class Pipeline:
         return [trace.hit(usable[place].position, usable[place].memory) for place in kept]
 
 
+def _propose(search: _Search, exclude: frozenset[str]) -> Candidates:
+    own = search.encoded.vector if search.encoded else None
+    cosines_with = None if search.turned is own else own
+    return search.searcher.candidates(search.lexical, search.turned, exclude, cosines_with)
+
+
+def _evidence(search: _Search, trace: RankingTrace) -> AnswerEvidence:
+    """Return what speaks for any memory answering the query."""
+    searcher, names = search.searcher, names_in(search.parsed.words)
+    unseen = [name for name in names if not searcher.knows(name)]
+    return AnswerEvidence(
+        coverage=float(trace.coverage.max(initial=0.0)),
+        max_similarity=trace.max_similarity,
+        unseen_names=len(unseen) / max(1, len(names)),
+        memories=len(searcher),
+    )
+
+
 def _rejection(memory: Memory, query: Query, parsed: ParsedQuery) -> LeftOutReason | None:
     """Return why a memory cannot be offered, whatever its score; None when it can."""
     if not holds(memory, query.now, parsed.times):
@@ -364,9 +370,7 @@ def _rejection(memory: Memory, query: Query, parsed: ParsedQuery) -> LeftOutReas
     return None
 
 
-def _encoded(
-    embed: Callable[[str], Encoded | np.ndarray | None] | None, text: str
-) -> Encoded | None:
+def _encoded(embed: Embed | None, text: str) -> Encoded | None:
     value = embed(text) if embed else None
     return None if value is None else Encoded.of(value)
 

@@ -1,7 +1,7 @@
 """Recall ahead of the turn: begun on interim transcripts, reconciled with the final one.
 
-Interim transcripts come while the user speaks. Some of them begin a recall: all of it, on a thread of
-its own, with the same query that the turn would make. A newer one replaces the one before, which
+Interim transcripts come while the user speaks. Some of them begin a recall: all of it, on a thread
+of its own, with the same query that the turn would make. A newer one replaces the one before, which
 stops at its next step. When the turn comes, it takes the newest: with the same words, the recall is
 used, done or under way; with nearly the same, its vector is used, which is most of the work; else
 nothing is.
@@ -12,10 +12,10 @@ these words, and they are dropped when the turn has come, or after ``KEEP_S``.
 Called on the event loop only; a recall runs elsewhere.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from datetime import timedelta
-from typing import Protocol
 
 from msgspec import Struct
 
@@ -64,7 +64,7 @@ class Attempt(Struct, frozen=True, eq=False):
         return done and self.running.exception() is None
 
     def _nothing_changed(self, query: Query) -> bool:
-        """Compare all but the words. A memory that is excluded since, but unknown here, changes nothing."""
+        """Compare all but the words; ids that are excluded since count if the index has them."""
         own = self.query
         return (
             all(n.version == v for n, v in zip(self.namespaces, self.versions, strict=True))
@@ -99,37 +99,27 @@ def _asks(query: Query) -> bool:
     return query.need is not None and query.need.asks_at_all
 
 
-class Timer(Protocol):
-    """A call that is due later."""
-
-    def cancel(self) -> None:
-        """Do not call."""
-
-
-Begin = Callable[[str], Attempt | None]
-Later = Callable[[float, Callable[[], None]], Timer]
-
-
 class Prefetch:
     """The recall that is running for the turn that is being spoken, if any."""
 
     def __init__(
-        self, begin: Begin, options: PrefetchOptions, clock: Callable[[], float], later: Later
+        self,
+        begin: Callable[[str], Attempt | None],
+        options: PrefetchOptions,
+        loop: asyncio.AbstractEventLoop,
     ) -> None:
         """Start without a recall.
 
         Args:
             begin: Begins a recall for a turn's words; neither blocks nor waits.
             options: When to begin one.
-            clock: A monotonic clock, in seconds.
-            later: Calls a function on the event loop after so many seconds.
+            loop: The event loop that all calls come from.
         """
-        self._begin, self._options = begin, options
-        self._clock, self._later = clock, later
+        self._begin, self._options, self._loop = begin, options, loop
         self._attempt: Attempt | None = None
         self._waiting = ""  # words that came too soon after the last ones
-        self._again: Timer | None = None
-        self._end: Timer | None = None
+        self._again: asyncio.TimerHandle | None = None
+        self._end: asyncio.TimerHandle | None = None
         self._began = float("-inf")
 
     def hear(self, text: str, *, whole: bool = False) -> None:
@@ -146,14 +136,14 @@ class Prefetch:
         if not words or not whole and _count(words) < self._options.min_words:
             return
         self._waiting = text
-        pause = self._began + self._options.every_ms / 1e3 - self._clock()
+        pause = self._began + self._options.every_ms / 1e3 - self._loop.time()
         if whole or pause <= 0:
             self._go()
         elif self._again is None:
-            self._again = self._later(pause, self._go)
+            self._again = self._loop.call_later(pause, self._go)
 
     def take(self) -> Attempt | None:
-        """Return the newest recall, running or done, and forget it: the next words are another turn."""
+        """Return the newest recall, running or done, and forget it: what follows is a new turn."""
         attempt, self._attempt = self._attempt, None
         self.drop()
         return attempt
@@ -171,9 +161,9 @@ class Prefetch:
     def _go(self) -> None:
         text = self._waiting
         self.drop()
-        self._began = self._clock()
+        self._began = self._loop.time()
         self._attempt = self._begin(text)
-        self._end = self._later(KEEP_S, self.drop)
+        self._end = self._loop.call_later(KEEP_S, self.drop)
 
     def _clear_waiting(self) -> None:
         self._waiting = ""

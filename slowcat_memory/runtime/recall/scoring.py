@@ -1,7 +1,7 @@
 """Scores the candidates of one query: views fused, priors added, the best compared by their tokens.
 
-What it returns is also the retrieval trace: why a memory was left out is worked out from it when the
-ledger's row is written, after the waiting turn has gone on.
+What it returns is also the retrieval trace: why a memory was left out is worked out from it when
+the ledger's row is written, after the waiting turn has gone on.
 """
 
 import math

@@ -149,7 +149,7 @@ class Retrieval:
         return self._pipeline.encode(self._namespaces.get(query.scope), query)
 
     def pack(self, found: Recollection, now: datetime) -> Packed:
-        """Write the block for the LLM, inside its budget; long memories are cut to what was asked."""
+        """Return the block for the LLM, in its budget; long memories are cut to what was asked."""
         return pack(
             found.hits,
             now,

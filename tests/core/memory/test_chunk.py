@@ -20,18 +20,18 @@ TURN = Turn(
 
 
 @given(st.integers(1, 2**63))
-def test_a_chunk_names_its_turn(turn: int) -> None:
+def test_chunk_a_chunk_names_its_turn(turn: int) -> None:
     assert turn_of(chunk_id(turn)) == turn
 
 
 @pytest.mark.parametrize(
     "other", ["", "note/7", "chunk", "chunk/", "chunk/x", "chunk/-1", "chunk/²"]
 )
-def test_nothing_else_names_a_turn(other: str) -> None:
+def test_chunk_nothing_else_names_a_turn(other: str) -> None:
     assert turn_of(other) == 0
 
 
-def test_a_chunk_is_the_speakers_own_words() -> None:
+def test_chunk_a_chunk_is_the_speakers_own_words() -> None:
     made = chunk(TURN)
     assert (made.id, made.text, made.speaker, made.scope) == ("chunk/7", TURN.text, "Anna", "anna")
     assert made.valid_from == TURN.at and made.sources == (7,)
@@ -40,7 +40,7 @@ def test_a_chunk_is_the_speakers_own_words() -> None:
     assert (agents.role, agents.trust) == ("assistant", "agent")
 
 
-def test_it_is_indexed_with_its_speaker_and_its_context() -> None:
+def test_chunk_it_is_indexed_with_its_speaker_and_its_context() -> None:
     made = chunk(TURN)
     assert indexed_text(made) == "Anna: My dog is called Max."
     assert (

@@ -18,7 +18,7 @@ def asked(start: datetime, end: datetime) -> tuple[Interval, ...]:
     return (Interval(start=start, end=end, words="then"),)
 
 
-def test_what_is_over_is_offered_only_for_its_own_time() -> None:
+def test_holds_what_is_over_is_offered_only_for_its_own_time() -> None:
     assert not holds(ROME, NOW)
     assert holds(ROME, NOW, asked(NOW - 2 * YEAR, NOW - 1.9 * YEAR))
     assert not holds(ROME, NOW, asked(NOW - 0.5 * YEAR, NOW))
@@ -26,7 +26,7 @@ def test_what_is_over_is_offered_only_for_its_own_time() -> None:
     assert holds(ROME, NOW - 1.5 * YEAR)  # asked as of then
 
 
-def test_what_was_superseded_is_never_offered() -> None:
+def test_holds_what_was_superseded_is_never_offered() -> None:
     gone = replace(ROME, valid_to=None, retired_at=NOW)
     assert not holds(gone, NOW) and not holds(gone, NOW, asked(NOW - 2 * YEAR, NOW))
     assert holds(replace(ROME, valid_to=None), NOW)

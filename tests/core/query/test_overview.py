@@ -51,12 +51,12 @@ NO = (
 
 
 @pytest.mark.parametrize("text", YES)
-def test_an_overview_is_asked_for(text):
+def test_asks_overview_an_overview_is_asked_for(text):
     assert asks_overview(text)
 
 
 @pytest.mark.parametrize("text", NO)
-def test_a_thing_is_asked_for(text):
+def test_asks_overview_a_thing_is_asked_for(text):
     assert not asks_overview(text)
 
 
@@ -70,7 +70,7 @@ def test_a_thing_is_asked_for(text):
     ],
 )
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "Pacific/Honolulu"])
-def test_a_time_has_names(text, first, zone):
+def test_names_of_a_time(text, first, zone):
     there = ZoneInfo(zone)
     told = list(names(times(text, NOW, there), NOW, there))
     assert told[0] == first and len(set(told)) == len(told)

@@ -21,7 +21,7 @@ def slowly(query: np.ndarray, document: np.ndarray | None) -> float:
 
 
 @given(lengths, st.integers(0, 5), st.integers(0, 9))
-def test_it_is_the_mean_of_the_best_cosines(
+def test_maxsim_it_is_the_mean_of_the_best_cosines(
     counts: list[int | None], words: int, seed: int
 ) -> None:
     random = np.random.default_rng(seed)
@@ -33,13 +33,13 @@ def test_it_is_the_mean_of_the_best_cosines(
 
 
 @given(st.integers(1, 9), st.integers(0, 9))
-def test_a_text_meets_itself_in_any_order(count: int, seed: int) -> None:
+def test_maxsim_a_text_meets_itself_in_any_order(count: int, seed: int) -> None:
     tokens = units(np.random.default_rng(seed), count)
     (score,) = maxsim(tokens, [quantise(tokens[::-1])])
     assert abs(score - 1) < 0.02
 
 
-def test_small_numbers_cost_little() -> None:
+def test_maxsim_small_numbers_cost_little() -> None:
     tokens = units(np.random.default_rng(1), 200)
     kept = quantise(tokens)
     assert kept.dtype == np.int8 and np.abs(kept / 127 - tokens).max() <= 0.5 / 127 + 1e-6

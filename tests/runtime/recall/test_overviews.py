@@ -53,19 +53,19 @@ def ids(engine, text, **given):
         ("worüber haben wir gesprochen?", "summary/session/s20"),
     ],
 )
-def test_an_overview_begins_with_the_summary_of_its_time(engine, text, first):
+def test_overviews_an_overview_begins_with_the_summary_of_its_time(engine, text, first):
     found = ids(engine, text)
     assert found[0] == first and len(set(found)) == len(found)
     assert sum(id.startswith("summary/") for id in found) <= 4
 
 
 @pytest.mark.parametrize("text", ["what is my dog called", "Max the dog", "what did the vet say"])
-def test_no_summary_comes_with_any_other_question(engine, text):
+def test_overviews_no_summary_comes_with_any_other_question(engine, text):
     found = ids(engine, text)
     assert found and not any(id.startswith("summary/") for id in found)
 
 
-def test_what_is_excluded_stays_away_and_other_scopes_have_nothing(engine):
+def test_overviews_what_is_excluded_stays_away_and_other_scopes_have_nothing(engine):
     week = "summary/week/2026-W20"
     text = "what did we talk about last week?"
     assert week not in ids(engine, text, exclude=frozenset({week}))

@@ -1,27 +1,16 @@
 """Recall ahead of the speaker: when it begins, what of it a turn takes, and that nothing stays."""
 
-import asyncio
-import gc
-import threading
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
 
-from slowcat_memory.core.query.understand import DialogueTurn
-from slowcat_memory.core.text.normalize import fingerprint
-from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.providers import Encoded
-from slowcat_memory.records import Forget, Turn
 from slowcat_memory.runtime.recall.pipeline import Progress
 from slowcat_memory.runtime.recall.prefetch import KEEP_S, Attempt, Prefetch, overlap
-from slowcat_memory.runtime.recall.query import PrefetchOptions, Query, Recollection
-from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from slowcat_memory.runtime.recall.query import PrefetchOptions, Query
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
 SAID = (
@@ -43,10 +32,10 @@ class Timers:
         self.now = 100.0
         self.due: list[tuple[float, Callable[[], None], types.SimpleNamespace]] = []
 
-    def clock(self) -> float:
+    def time(self) -> float:
         return self.now
 
-    def later(self, seconds: float, call: Callable[[], None]) -> types.SimpleNamespace:
+    def call_later(self, seconds: float, call: Callable[[], None]) -> types.SimpleNamespace:
         timer = types.SimpleNamespace()
         entry = (self.now + seconds, call, timer)
         timer.cancel = lambda: self.due.remove(entry) if entry in self.due else None
@@ -74,9 +63,7 @@ class Ear:
         self.time = Timers()
         self.begun: list[tuple[float, str]] = []
         self.attempts: list[Attempt] = []
-        self.prefetch = Prefetch(
-            self.begin, PrefetchOptions(**options), self.time.clock, self.time.later
-        )
+        self.prefetch = Prefetch(self.begin, PrefetchOptions(**options), self.time)  # type: ignore[arg-type]
 
     def begin(self, text: str) -> Attempt:
         self.begun.append((self.time.now, text))
@@ -88,7 +75,7 @@ class Ear:
         return [text for _, text in self.begun]
 
 
-def test_too_few_words_begin_nothing_unless_they_are_all() -> None:
+def test_prefetch_too_few_words_begin_nothing_unless_they_are_all() -> None:
     ear = Ear()
     for text in ("", "what", "what is"):
         ear.prefetch.hear(text)
@@ -99,7 +86,7 @@ def test_too_few_words_begin_nothing_unless_they_are_all() -> None:
     assert ear.texts == ["what is my", "stop it"]
 
 
-def test_a_script_without_spaces_has_words_all_the_same() -> None:
+def test_prefetch_a_script_without_spaces_has_words_all_the_same() -> None:
     ear = Ear()
     ear.prefetch.hear("我的")
     assert ear.texts == []
@@ -108,7 +95,7 @@ def test_a_script_without_spaces_has_words_all_the_same() -> None:
 
 
 @pytest.mark.parametrize("step_ms", [10, 49, 75, 150, 300])
-def test_interims_begin_a_recall_no_more_often_than_they_may(step_ms: int) -> None:
+def test_prefetch_interims_begin_a_recall_no_more_often_than_they_may(step_ms: int) -> None:
     ear, words = Ear(), [f"word{n}" for n in range(3, 60)]
     for count in range(3, len(words)):
         ear.prefetch.hear(" ".join(words[:count]))
@@ -120,7 +107,7 @@ def test_interims_begin_a_recall_no_more_often_than_they_may(step_ms: int) -> No
     assert len(times) >= 0.9 * 54 * min(1, step_ms / 150)
 
 
-def test_a_transcript_that_stays_waits_for_nobody() -> None:
+def test_prefetch_a_transcript_that_stays_waits_for_nobody() -> None:
     ear = Ear()
     ear.prefetch.hear("what is my")
     ear.prefetch.hear("what is my dog")
@@ -129,7 +116,7 @@ def test_a_transcript_that_stays_waits_for_nobody() -> None:
     assert ear.texts == ["what is my", "What is my dog called?"]
 
 
-def test_the_same_words_begin_nothing_again() -> None:
+def test_prefetch_the_same_words_begin_nothing_again() -> None:
     ear = Ear()
     ear.prefetch.hear(ASKED)
     ear.time.advance(1)
@@ -137,7 +124,7 @@ def test_the_same_words_begin_nothing_again() -> None:
     assert ear.texts == [ASKED] and not ear.attempts[0].progress[0].abandoned
 
 
-def test_words_that_are_taken_back_begin_nothing_later() -> None:
+def test_prefetch_words_that_are_taken_back_begin_nothing_later() -> None:
     ear = Ear()
     ear.prefetch.hear(ASKED)
     ear.prefetch.hear(f"{ASKED} again")
@@ -146,7 +133,7 @@ def test_words_that_are_taken_back_begin_nothing_later() -> None:
     assert ear.texts == [ASKED]
 
 
-def test_a_newer_recall_stops_the_one_before() -> None:
+def test_prefetch_a_newer_recall_stops_the_one_before() -> None:
     ear = Ear()
     ear.prefetch.hear("what is my dog")
     ear.time.advance(0.2)
@@ -157,7 +144,7 @@ def test_a_newer_recall_stops_the_one_before() -> None:
     assert not second.progress[0].abandoned
 
 
-def test_what_was_taken_is_gone_and_nothing_of_it_begins_again() -> None:
+def test_prefetch_what_was_taken_is_gone_and_nothing_of_it_begins_again() -> None:
     ear = Ear()
     ear.prefetch.hear("what is my dog")
     ear.prefetch.hear(ASKED)  # waits for its time
@@ -166,7 +153,7 @@ def test_what_was_taken_is_gone_and_nothing_of_it_begins_again() -> None:
     assert len(ear.begun) == 1 and ear.prefetch.take() is None and ear.time.due == []
 
 
-def test_a_turn_that_never_comes_is_dropped() -> None:
+def test_prefetch_a_turn_that_never_comes_is_dropped() -> None:
     ear = Ear()
     ear.prefetch.hear(ASKED)
     ear.time.advance(KEEP_S - 1)
@@ -187,343 +174,3 @@ def test_a_turn_that_never_comes_is_dropped() -> None:
 )
 def test_overlap(one: str, other: str, share: float) -> None:
     assert overlap(one, other) == overlap(other, one) == pytest.approx(share)
-
-
-# ---------------------------------------------------------------- what a turn takes
-
-
-class Counted(HashEmbedder):
-    """Notes what it embeds; stops there while its gate is closed."""
-
-    def __init__(self) -> None:
-        super().__init__(512)
-        self.asked: list[str] = []
-        self.reached, self.gate = threading.Event(), threading.Event()
-        self.gate.set()
-
-    def encode_query(self, text: str) -> np.ndarray:
-        if threading.current_thread().name.startswith(("slowcat-ahead", "slowcat-recall")):
-            self.asked.append(text)
-            self.reached.set()
-            assert self.gate.wait(20)
-        return super().encode_query(text)
-
-
-class Scene:
-    """An engine with something in it, and what was recalled ahead."""
-
-    def __init__(self, path: Path) -> None:
-        self.embedder, self.clock = Counted(), FixedClock(NOW)
-        config = memory_config(path, recall={"floor": 0.0, "keep_share": 0.0})
-        self.engine = MemoryEngine(config, clock=self.clock, embedder=self.embedder)
-        self.engine.prepare("anna")
-        for days, text in enumerate(SAID, start=1):
-            self.say(text, NOW - timedelta(days=days))
-        self.embedder.asked.clear()
-        self.how: dict = {}
-
-    def say(self, text: str, at: datetime = NOW) -> str:
-        turn = Turn(session=f"s{at}", scope="anna", speaker="Anna", role="user", text=text, at=at)
-        ack = self.engine.append(turn)
-        self.engine.drain()
-        return f"turn/{ack.event.id}"
-
-    def ask(self, text: str) -> Query:
-        how = {"exclude_words": frozenset({fingerprint(text)}), **self.how}
-        return self.engine.turn_recall.query(text, "anna", **how)
-
-    def encode(self, text: str, dialogue: Sequence[Said] = ()) -> Encoded | None:
-        query = self.engine.turn_recall.query(text, "anna", dialogue=dialogue)
-        return self.engine.wiring.retrieval.encode(query)
-
-    def heard(self, text: str) -> Prefetch:
-        """What is at hand when nobody has had to wait; on an event loop."""
-        prefetch = self.engine.prefetch(self.ask)
-        prefetch.hear(text, whole=True)
-        self.engine.wiring.indexer.ahead.submit(lambda: None).result(20)
-        return prefetch
-
-    async def recall(self, text: str, prefetch: Prefetch | None = None, **more) -> Recollection:
-        how = {"exclude_words": frozenset({fingerprint(text)}), **self.how, **more}
-        return await self.engine.recall(text, "anna", prefetch=prefetch, **how)
-
-    def counts(self) -> dict[str, int]:
-        counts = self.engine.metrics.counts()
-        return {
-            name.removeprefix("prefetch_"): count
-            for name, count in counts.items()
-            if name.startswith("prefetch_") and name != "prefetch_begun"
-        }
-
-
-@pytest.fixture
-def scene(tmp_path: Path) -> Iterator[Scene]:
-    made = Scene(tmp_path / "memory")
-    yield made
-    made.embedder.gate.set()
-    made.engine.close()
-
-
-def at_once(coroutine) -> Recollection:
-    """Run what must not wait for anything."""
-    try:
-        coroutine.send(None)
-    except StopIteration as end:
-        return end.value
-    raise AssertionError("it waits")
-
-
-def texts(found: Recollection) -> list[str]:
-    return [hit.memory.text for hit in found.hits]
-
-
-def test_the_same_words_stand_and_nobody_waits(scene: Scene) -> None:
-    async def scenario() -> None:
-        plain = await scene.recall(ASKED)
-        scene.embedder.asked.clear()
-        ahead = scene.heard(ASKED)
-        assert scene.embedder.asked == [ASKED]  # not out of the cache
-        found = at_once(scene.recall("What is my dog called?", ahead))
-        assert found.hits == plain.hits and found.stage == plain.stage == "full"
-        assert texts(found)[0] == SAID[0]
-        assert scene.embedder.asked == [ASKED]
-
-    asyncio.run(scenario())
-    assert scene.counts() == {"stood": 1}
-
-
-def test_of_nearly_the_same_words_the_vector_stands(scene: Scene) -> None:
-    async def scenario() -> None:
-        ahead, final = scene.heard("what is my dog cold again"), "what is my dog called again"
-        scene.embedder.asked.clear()
-        found = await scene.recall(final, ahead)
-        assert scene.embedder.asked == [] and "embed" not in found.timings
-        assert "call" in found.words and "cold" not in found.words  # searched for by its own words
-        vector = HashEmbedder.encode_query(scene.embedder, "what is my dog cold again")
-        assert found.hits == (await scene.recall(final, vector=vector)).hits
-
-    asyncio.run(scenario())
-    assert scene.counts() == {"vector": 1}
-
-
-def test_other_words_are_asked_anew(scene: Scene) -> None:
-    async def scenario() -> None:
-        ahead = scene.heard("what is my brother doing")
-        scene.embedder.asked.clear()
-        found = await scene.recall(ASKED, ahead)
-        assert scene.embedder.asked == [ASKED]
-        assert found.hits == (await scene.recall(ASKED)).hits
-
-    asyncio.run(scenario())
-    assert scene.counts() == {"redone": 1}
-
-
-def test_without_anything_ahead_a_turn_is_as_ever(scene: Scene) -> None:
-    async def scenario() -> None:
-        found = await scene.recall(ASKED, scene.engine.prefetch(scene.ask))
-        assert texts(found)[0] == SAID[0]
-
-    asyncio.run(scenario())
-    assert scene.counts() == {}
-
-
-def test_what_is_forgotten_between_the_two_does_not_appear(scene: Scene) -> None:
-    async def scenario() -> None:
-        ahead, again = scene.heard(ASKED), scene.heard(ASKED)
-        assert texts(at_once(scene.recall(ASKED, again)))[0] == SAID[0]  # the negative control
-        gone = await asyncio.to_thread(scene.engine.forget, Forget(turns=(first(scene),)))
-        assert gone.memories
-        assert SAID[0] not in texts(await scene.recall(ASKED, ahead))
-
-    asyncio.run(scenario())
-
-
-def first(scene: Scene) -> int:
-    scene.engine.store.flush(None)
-    with scene.engine.store.snapshot() as snapshot:
-        return next(turn.id for turn in snapshot.turns("anna") if turn.text == SAID[0])
-
-
-def test_what_is_noted_or_pinned_between_the_two_counts(scene: Scene) -> None:
-    async def scenario() -> None:
-        ahead = scene.heard(ASKED)
-        note = "My dog is called Rex now"
-        await asyncio.to_thread(scene.engine.remember, note, "anna")
-        assert note in texts(await scene.recall(ASKED, ahead))
-
-    asyncio.run(scenario())
-    assert scene.counts() == {"vector": 1}
-
-
-def test_what_is_said_between_the_two_does_not_count(scene: Scene) -> None:
-    async def scenario() -> None:
-        ahead = scene.heard(ASKED)
-        scene.say("and now for something else")
-        at_once(scene.recall(ASKED, ahead))
-
-    asyncio.run(scenario())
-
-
-def test_what_has_become_visible_between_the_two_is_not_offered(scene: Scene) -> None:
-    async def scenario() -> None:
-        seen = {fingerprint(ASKED), fingerprint(SAID[0])}
-        found = await scene.recall(ASKED, scene.heard(ASKED), exclude_words=frozenset(seen))
-        assert SAID[0] not in texts(found)
-        elsewhere = frozenset({fingerprint(ASKED), fingerprint("good day")})
-        at_once(scene.recall(ASKED, scene.heard(ASKED), exclude_words=elsewhere))
-        memory = next(
-            hit.memory.id for hit in (await scene.recall(ASKED)).hits if hit.memory.text == SAID[0]
-        )
-        found = await scene.recall(ASKED, scene.heard(ASKED), exclude=frozenset({memory}))
-        assert SAID[0] not in texts(found)
-        own = frozenset({"a turn of now, not yet to be found"})
-        at_once(scene.recall(ASKED, scene.heard(ASKED), exclude=own))
-
-    asyncio.run(scenario())
-
-
-def test_a_follow_up_is_asked_with_the_dialogue_it_leans_on(scene: Scene) -> None:
-    talk = (DialogueTurn("Tell me about my brother Moritz", NOW), DialogueTurn("What of him?", NOW))
-    other = (DialogueTurn("Tell me about Lisbon in May", NOW), DialogueTurn("What of it?", NOW))
-    leaning = "and what about him?"
-
-    async def scenario() -> None:
-        scene.how = {"dialogue": talk}
-        ahead = scene.heard(leaning)
-        assert scene.embedder.asked[0].endswith("Moritz")
-        assert texts(at_once(scene.recall(leaning, ahead)))[0] == SAID[2]
-        ahead = scene.heard(leaning)
-        scene.embedder.asked.clear()
-        await scene.recall(leaning, ahead, dialogue=other)
-        assert "Lisbon" in scene.embedder.asked[0]  # not even the vector stands
-
-    asyncio.run(scenario())
-    assert scene.counts() == {"stood": 1, "redone": 1}
-    encoded = scene.encode(leaning, talk)
-    bare = scene.encode(leaning)
-    assert encoded is not None and bare is not None
-    assert not np.allclose(encoded.vector, bare.vector)
-
-
-def test_words_heard_long_ago_are_asked_anew(scene: Scene) -> None:
-    async def scenario() -> None:
-        ahead = scene.heard(ASKED)
-        scene.clock.advance(KEEP_S)
-        await scene.recall(ASKED, ahead)
-
-    asyncio.run(scenario())
-    assert scene.counts() == {"vector": 1}
-
-
-def test_a_recall_under_way_is_waited_for(scene: Scene) -> None:
-    async def scenario() -> None:
-        ahead = scene.engine.prefetch(scene.ask)
-        scene.embedder.gate.clear()
-        ahead.hear(ASKED)
-        await asyncio.to_thread(scene.embedder.reached.wait, 20)
-        waiting = asyncio.create_task(scene.recall(ASKED, ahead))
-        await asyncio.sleep(0)
-        assert not waiting.done()
-        scene.embedder.gate.set()
-        found = await waiting
-        assert found.stage == "full" and texts(found)[0] == SAID[0]
-        assert scene.embedder.asked == [ASKED]
-
-    asyncio.run(scenario())
-    assert scene.counts() == {"stood": 1}
-
-
-def test_a_recall_that_waits_behind_another_is_not_waited_for(scene: Scene) -> None:
-    async def scenario() -> None:
-        ahead = scene.engine.prefetch(scene.ask)
-        stuck = threading.Event()
-        scene.engine.wiring.indexer.ahead.submit(stuck.wait, 20)
-        ahead.hear(ASKED)
-        found = await scene.recall(ASKED, ahead)
-        assert found.stage == "full" and texts(found)[0] == SAID[0]
-        stuck.set()
-
-    asyncio.run(scenario())
-    assert scene.counts() == {"redone": 1}
-
-
-def test_a_recall_that_fails_is_done_anew(scene: Scene, monkeypatch) -> None:
-    async def scenario() -> None:
-        monkeypatch.setattr(scene.engine.wiring.retrieval, "_ahead", lambda *_: 1 / 0)
-        assert texts(await scene.recall(ASKED, scene.heard(ASKED)))[0] == SAID[0]
-
-    asyncio.run(scenario())
-
-
-def test_a_turn_cut_off_while_it_waits_stops_what_was_begun(scene: Scene) -> None:
-    async def scenario() -> None:
-        ahead = scene.engine.prefetch(scene.ask)
-        scene.embedder.gate.clear()
-        ahead.hear(ASKED)
-        await asyncio.to_thread(scene.embedder.reached.wait, 20)
-        attempt = ahead._attempt
-        waiting = asyncio.create_task(scene.recall(ASKED, ahead))
-        await asyncio.sleep(0)
-        waiting.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await waiting
-        assert attempt is not None and attempt.progress[0].abandoned
-        assert ahead.take() is None
-
-    asyncio.run(scenario())
-
-
-def test_an_unloaded_scope_begins_nothing(scene: Scene) -> None:
-    unloaded = replace(scene.ask(ASKED), scope="ben")
-    assert scene.engine._retrieval.begin(unloaded) is None
-
-
-# ---------------------------------------------------------------- nothing stays
-
-
-# From these, everything could be reached, this test included.
-LEAVES = (type, types.ModuleType, types.FrameType, asyncio.AbstractEventLoop, str, bytes)
-
-
-def holds(root: object, mark: str) -> bool:
-    """Whether a text with a mark can be reached from an object."""
-    seen, waiting = {id(root)}, [root]
-    while waiting:
-        found = waiting.pop()
-        if isinstance(found, str) and mark in found:
-            return True
-        if isinstance(found, types.FunctionType):
-            more = list(found.__closure__ or ())
-        elif isinstance(found, LEAVES):
-            more = []
-        else:
-            more = gc.get_referents(found)
-        waiting += [one for one in more if id(one) not in seen]
-        seen |= {id(one) for one in more}
-    return False
-
-
-@pytest.mark.parametrize("said", [False, True])
-def test_words_that_were_only_heard_are_kept_nowhere(scene: Scene, said: bool) -> None:
-    mark = "zanzibar"
-
-    async def scenario() -> None:
-        ahead = scene.engine.prefetch(scene.ask)
-        ahead.hear(f"my secret is {mark} and more")
-        assert holds(ahead, mark)  # while it may still be said
-        scene.engine.wiring.indexer.ahead.submit(lambda: None).result(20)
-        await scene.recall(ASKED, ahead)
-        if said:  # the negative control: what a turn asked is in the cache of vectors
-            await scene.recall(f"my secret is {mark} and more")
-        scene.embedder.asked.clear()
-        scene.engine.drain()
-        gc.collect()
-        assert holds(scene.engine, mark) == said
-        assert ahead._attempt is None and not holds([ahead._waiting, ahead._again], mark)
-        assert mark not in str(scene.engine.stats())
-
-    asyncio.run(scenario())
-    scene.engine.store.flush(None)
-    scene.engine.close()
-    files = [file for file in scene.engine.config.folder.rglob("*") if file.is_file()]
-    assert files and not any(mark.encode() in file.read_bytes() for file in files)

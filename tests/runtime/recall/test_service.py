@@ -120,7 +120,7 @@ def check(retrieval: Retrieval) -> None:
     assert first["which race was in November 2025"] == TALK[6][2]
 
 
-def test_whom_and_when_count_sealed_and_loaded_anew(
+def test_retrieval_whom_and_when_count_sealed_and_loaded_anew(
     folder: Path, embedder: HashEmbedder | None, engine: MemoryEngine
 ) -> None:
     fresh = answers(engine)
@@ -135,7 +135,7 @@ def test_whom_and_when_count_sealed_and_loaded_anew(
     again.close()
 
 
-def test_neither_counts_when_nothing_is_read_out_of_a_query(engine: MemoryEngine) -> None:
+def test_retrieval_neither_counts_when_nothing_is_read_out_of_a_query(engine: MemoryEngine) -> None:
     deaf = replace(LOUD, ask=AskOptions(names=False, times=False, follow_up=False, dialogue=0.0))
     silent = replace(deaf, rank=replace(LOUD.rank, named=0.0, when=0.0))
     for text in QUESTIONS:
@@ -145,7 +145,7 @@ def test_neither_counts_when_nothing_is_read_out_of_a_query(engine: MemoryEngine
         assert one == other
 
 
-def test_the_stage_is_full_with_vectors(
+def test_retrieval_the_stage_is_full_with_vectors(
     engine: MemoryEngine, embedder: HashEmbedder | None
 ) -> None:
     found = engine.wiring.retrieval_of(LOUD).search(asked("who brews beer"))
@@ -161,14 +161,14 @@ def test_the_stage_is_full_with_vectors(
     )
 
 
-def test_a_follow_up_is_answered_by_what_was_talked_about(engine: MemoryEngine) -> None:
+def test_retrieval_a_follow_up_is_answered_by_what_was_talked_about(engine: MemoryEngine) -> None:
     talk = (DialogueTurn("Tell me about my brother Moritz", NOW), DialogueTurn("What of him?", NOW))
     retrieval = engine.retrieval(LOUD)
     assert said(retrieval, "and what about him?", dialogue=talk)[0] == TALK[4][2]
     assert "moritz" not in retrieval.search(asked("and what about him?")).words
 
 
-def test_a_query_embedded_ahead_finds_the_same(
+def test_retrieval_a_query_embedded_ahead_finds_the_same(
     engine: MemoryEngine, embedder: HashEmbedder | None
 ) -> None:
     retrieval = engine.wiring.retrieval_of(LOUD)
@@ -179,15 +179,15 @@ def test_a_query_embedded_ahead_finds_the_same(
         assert now.hits == then.hits
 
 
-def test_a_turn_that_waits_gets_the_same_and_is_counted(engine: MemoryEngine) -> None:
-    retrieval = engine.wiring.retrieval_of(LOUD)
+def test_retrieval_a_turn_that_waits_gets_the_same_and_is_counted(engine: MemoryEngine) -> None:
+    retrieval = engine.retrieval(LOUD)
     found = asyncio.run(retrieval.recall(asked("who brews beer")))
     assert found.hits == retrieval.search(asked("who brews beer")).hits
     assert engine.metrics.counts()[f"recall_{found.stage}"] == 1
 
 
-def test_the_floor_and_the_share_of_the_best_are_the_querys(engine: MemoryEngine) -> None:
-    retrieval = engine.wiring.retrieval_of(LOUD)
+def test_retrieval_the_floor_and_the_share_of_the_best_are_the_querys(engine: MemoryEngine) -> None:
+    retrieval = engine.retrieval(LOUD)
     every = retrieval.search(asked("who brews beer at the lake", k=9)).hits
     likeliest = max(hit.probability for hit in every)
     for floor, kept in ((likeliest - 0.01, every), (likeliest + 0.01, [])):
@@ -196,6 +196,6 @@ def test_the_floor_and_the_share_of_the_best_are_the_querys(engine: MemoryEngine
     assert share == [hit for hit in every if hit.score >= 0.9 * every[0].score - 1e-4]
 
 
-def test_what_is_no_scope_is_refused(engine: MemoryEngine) -> None:
+def test_retrieval_what_is_no_scope_is_refused(engine: MemoryEngine) -> None:
     with pytest.raises(ConfigError):
         asyncio.run(engine.wiring.retrieval_of(LOUD).recall(asked("beer", scope="no/scope at all")))

@@ -1,0 +1,366 @@
+"""What a turn takes of a recall that was begun ahead, and that nothing else of it stays."""
+
+import asyncio
+import gc
+import threading
+import types
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from slowcat_memory.core.query.understand import DialogueTurn
+from slowcat_memory.core.text.normalize import fingerprint
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.records import Forget, Turn
+from slowcat_memory.runtime.recall.prefetch import KEEP_S, Prefetch
+from slowcat_memory.runtime.recall.query import Query, Recollection
+from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+
+NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
+SAID = (
+    "My dog is called Max",
+    "We flew to Lisbon in May",
+    "My brother Moritz brews beer",
+    "I drink green tea every morning",
+)
+ASKED = "what is my dog called"
+
+
+# ---------------------------------------------------------------- what a turn takes
+
+
+class Counted(HashEmbedder):
+    """Notes what it embeds; stops there while its gate is closed."""
+
+    def __init__(self) -> None:
+        super().__init__(512)
+        self.asked: list[str] = []
+        self.reached, self.gate = threading.Event(), threading.Event()
+        self.gate.set()
+
+    def encode_query(self, text: str) -> np.ndarray:
+        if threading.current_thread().name.startswith(("slowcat-ahead", "slowcat-recall")):
+            self.asked.append(text)
+            self.reached.set()
+            assert self.gate.wait(20)
+        return super().encode_query(text)
+
+
+class Scene:
+    """An engine with something in it, and what was recalled ahead."""
+
+    def __init__(self, path: Path) -> None:
+        self.embedder, self.clock = Counted(), FixedClock(NOW)
+        config = memory_config(path, recall={"floor": 0.0, "keep_share": 0.0})
+        self.engine = MemoryEngine(config, clock=self.clock, embedder=self.embedder)
+        self.engine.prepare("anna")
+        for days, text in enumerate(SAID, start=1):
+            self.say(text, NOW - timedelta(days=days))
+        self.embedder.asked.clear()
+        self.how: dict = {}
+
+    def say(self, text: str, at: datetime = NOW) -> str:
+        turn = Turn(session=f"s{at}", scope="anna", speaker="Anna", role="user", text=text, at=at)
+        ack = self.engine.append(turn)
+        self.engine.drain()
+        return f"turn/{ack.event.id}"
+
+    def ask(self, text: str) -> Query:
+        how = {"exclude_words": frozenset({fingerprint(text)}), **self.how}
+        return self.engine.query(text, "anna", **how)
+
+    def heard(self, text: str) -> Prefetch:
+        """What is at hand when nobody has had to wait; on an event loop."""
+        prefetch = self.engine.prefetch(self.ask)
+        prefetch.hear(text, whole=True)
+        self.engine._indexer.ahead.submit(lambda: None).result(20)
+        return prefetch
+
+    async def recall(self, text: str, prefetch: Prefetch | None = None, **more) -> Recollection:
+        how = {"exclude_words": frozenset({fingerprint(text)}), **self.how, **more}
+        return await self.engine.recall(text, "anna", prefetch=prefetch, **how)
+
+    def counts(self) -> dict[str, int]:
+        counts = self.engine.metrics.counts()
+        return {
+            name.removeprefix("prefetch_"): count
+            for name, count in counts.items()
+            if name.startswith("prefetch_") and name != "prefetch_begun"
+        }
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Iterator[Scene]:
+    made = Scene(tmp_path / "memory")
+    yield made
+    made.embedder.gate.set()
+    made.engine.close()
+
+
+def at_once(coroutine) -> Recollection:
+    """Run what must not wait for anything."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+    raise AssertionError("it waits")
+
+
+def texts(found: Recollection) -> list[str]:
+    return [hit.memory.text for hit in found.hits]
+
+
+def test_recall_the_same_words_stand_and_nobody_waits(scene: Scene) -> None:
+    async def scenario() -> None:
+        plain = await scene.recall(ASKED)
+        scene.embedder.asked.clear()
+        ahead = scene.heard(ASKED)
+        assert scene.embedder.asked == [ASKED]  # not out of the cache
+        found = at_once(scene.recall("What is my dog called?", ahead))
+        assert found.hits == plain.hits and found.stage == plain.stage == "full"
+        assert texts(found)[0] == SAID[0]
+        assert scene.embedder.asked == [ASKED]
+
+    asyncio.run(scenario())
+    assert scene.counts() == {"stood": 1}
+
+
+def test_recall_of_nearly_the_same_words_the_vector_stands(scene: Scene) -> None:
+    async def scenario() -> None:
+        ahead, final = scene.heard("what is my dog cold again"), "what is my dog called again"
+        scene.embedder.asked.clear()
+        found = await scene.recall(final, ahead)
+        assert scene.embedder.asked == [] and "embed" not in found.timings
+        assert "call" in found.words and "cold" not in found.words  # searched for by its own words
+        vector = HashEmbedder.encode_query(scene.embedder, "what is my dog cold again")
+        assert found.hits == (await scene.recall(final, vector=vector)).hits
+
+    asyncio.run(scenario())
+    assert scene.counts() == {"vector": 1}
+
+
+def test_recall_other_words_are_asked_anew(scene: Scene) -> None:
+    async def scenario() -> None:
+        ahead = scene.heard("what is my brother doing")
+        scene.embedder.asked.clear()
+        found = await scene.recall(ASKED, ahead)
+        assert scene.embedder.asked == [ASKED]
+        assert found.hits == (await scene.recall(ASKED)).hits
+
+    asyncio.run(scenario())
+    assert scene.counts() == {"redone": 1}
+
+
+def test_recall_without_anything_ahead_a_turn_is_as_ever(scene: Scene) -> None:
+    async def scenario() -> None:
+        found = await scene.recall(ASKED, scene.engine.prefetch(scene.ask))
+        assert texts(found)[0] == SAID[0]
+
+    asyncio.run(scenario())
+    assert scene.counts() == {}
+
+
+def test_recall_what_is_forgotten_between_the_two_does_not_appear(scene: Scene) -> None:
+    async def scenario() -> None:
+        ahead, again = scene.heard(ASKED), scene.heard(ASKED)
+        assert texts(at_once(scene.recall(ASKED, again)))[0] == SAID[0]  # the negative control
+        gone = await asyncio.to_thread(scene.engine.forget, Forget(turns=(first(scene),)))
+        assert gone.memories
+        assert SAID[0] not in texts(await scene.recall(ASKED, ahead))
+
+    asyncio.run(scenario())
+
+
+def first(scene: Scene) -> int:
+    scene.engine.store.flush(None)
+    with scene.engine.store.snapshot() as snapshot:
+        return next(turn.id for turn in snapshot.turns("anna") if turn.text == SAID[0])
+
+
+def test_recall_what_is_noted_or_pinned_between_the_two_counts(scene: Scene) -> None:
+    async def scenario() -> None:
+        ahead = scene.heard(ASKED)
+        note = "My dog is called Rex now"
+        await asyncio.to_thread(scene.engine.remember, note, "anna")
+        assert note in texts(await scene.recall(ASKED, ahead))
+
+    asyncio.run(scenario())
+    assert scene.counts() == {"vector": 1}
+
+
+def test_recall_what_is_said_between_the_two_does_not_count(scene: Scene) -> None:
+    async def scenario() -> None:
+        ahead = scene.heard(ASKED)
+        scene.say("and now for something else")
+        at_once(scene.recall(ASKED, ahead))
+
+    asyncio.run(scenario())
+
+
+def test_recall_what_has_become_visible_between_the_two_is_not_offered(scene: Scene) -> None:
+    async def scenario() -> None:
+        seen = {fingerprint(ASKED), fingerprint(SAID[0])}
+        found = await scene.recall(ASKED, scene.heard(ASKED), exclude_words=frozenset(seen))
+        assert SAID[0] not in texts(found)
+        elsewhere = frozenset({fingerprint(ASKED), fingerprint("good day")})
+        at_once(scene.recall(ASKED, scene.heard(ASKED), exclude_words=elsewhere))
+        memory = next(
+            hit.memory.id for hit in (await scene.recall(ASKED)).hits if hit.memory.text == SAID[0]
+        )
+        found = await scene.recall(ASKED, scene.heard(ASKED), exclude=frozenset({memory}))
+        assert SAID[0] not in texts(found)
+        own = frozenset({"a turn of now, not yet to be found"})
+        at_once(scene.recall(ASKED, scene.heard(ASKED), exclude=own))
+
+    asyncio.run(scenario())
+
+
+def test_recall_a_follow_up_is_asked_with_the_dialogue_it_leans_on(scene: Scene) -> None:
+    talk = (DialogueTurn("Tell me about my brother Moritz", NOW), DialogueTurn("What of him?", NOW))
+    other = (DialogueTurn("Tell me about Lisbon in May", NOW), DialogueTurn("What of it?", NOW))
+    leaning = "and what about him?"
+
+    async def scenario() -> None:
+        scene.how = {"dialogue": talk}
+        ahead = scene.heard(leaning)
+        assert scene.embedder.asked[0].endswith("Moritz")
+        assert texts(at_once(scene.recall(leaning, ahead)))[0] == SAID[2]
+        ahead = scene.heard(leaning)
+        scene.embedder.asked.clear()
+        await scene.recall(leaning, ahead, dialogue=other)
+        assert "Lisbon" in scene.embedder.asked[0]  # not even the vector stands
+
+    asyncio.run(scenario())
+    assert scene.counts() == {"stood": 1, "redone": 1}
+    encoded = scene.engine.encode(leaning, "anna", talk)
+    bare = scene.engine.encode(leaning, "anna")
+    assert encoded is not None and bare is not None
+    assert not np.allclose(encoded.vector, bare.vector)
+
+
+def test_recall_words_heard_long_ago_are_asked_anew(scene: Scene) -> None:
+    async def scenario() -> None:
+        ahead = scene.heard(ASKED)
+        scene.clock.advance(KEEP_S)
+        await scene.recall(ASKED, ahead)
+
+    asyncio.run(scenario())
+    assert scene.counts() == {"vector": 1}
+
+
+def test_recall_a_recall_under_way_is_waited_for(scene: Scene) -> None:
+    async def scenario() -> None:
+        ahead = scene.engine.prefetch(scene.ask)
+        scene.embedder.gate.clear()
+        ahead.hear(ASKED)
+        await asyncio.to_thread(scene.embedder.reached.wait, 20)
+        waiting = asyncio.create_task(scene.recall(ASKED, ahead))
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        scene.embedder.gate.set()
+        found = await waiting
+        assert found.stage == "full" and texts(found)[0] == SAID[0]
+        assert scene.embedder.asked == [ASKED]
+
+    asyncio.run(scenario())
+    assert scene.counts() == {"stood": 1}
+
+
+def test_recall_a_recall_that_waits_behind_another_is_not_waited_for(scene: Scene) -> None:
+    async def scenario() -> None:
+        ahead = scene.engine.prefetch(scene.ask)
+        stuck = threading.Event()
+        scene.engine._indexer.ahead.submit(stuck.wait, 20)
+        ahead.hear(ASKED)
+        found = await scene.recall(ASKED, ahead)
+        assert found.stage == "full" and texts(found)[0] == SAID[0]
+        stuck.set()
+
+    asyncio.run(scenario())
+    assert scene.counts() == {"redone": 1}
+
+
+def test_recall_a_recall_that_fails_is_done_anew(scene: Scene, monkeypatch) -> None:
+    async def scenario() -> None:
+        monkeypatch.setattr(scene.engine._retrieval, "_ahead", lambda *_: 1 / 0)
+        assert texts(await scene.recall(ASKED, scene.heard(ASKED)))[0] == SAID[0]
+
+    asyncio.run(scenario())
+
+
+def test_recall_a_turn_cut_off_while_it_waits_stops_what_was_begun(scene: Scene) -> None:
+    async def scenario() -> None:
+        ahead = scene.engine.prefetch(scene.ask)
+        scene.embedder.gate.clear()
+        ahead.hear(ASKED)
+        await asyncio.to_thread(scene.embedder.reached.wait, 20)
+        attempt = ahead._attempt
+        waiting = asyncio.create_task(scene.recall(ASKED, ahead))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        assert attempt is not None and attempt.progress[0].abandoned
+        assert ahead.take() is None
+
+    asyncio.run(scenario())
+
+
+def test_recall_an_unloaded_scope_begins_nothing(scene: Scene) -> None:
+    unloaded = replace(scene.ask(ASKED), scope="ben")
+    assert scene.engine._retrieval.begin(unloaded) is None
+
+
+# ---------------------------------------------------------------- nothing stays
+
+
+# From these, everything could be reached, this test included.
+LEAVES = (type, types.ModuleType, types.FrameType, asyncio.AbstractEventLoop, str, bytes)
+
+
+def holds(root: object, mark: str) -> bool:
+    """Whether a text with a mark can be reached from an object."""
+    seen, waiting = {id(root)}, [root]
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, str) and mark in found:
+            return True
+        if isinstance(found, types.FunctionType):
+            more = list(found.__closure__ or ())
+        elif isinstance(found, LEAVES):
+            more = []
+        else:
+            more = gc.get_referents(found)
+        waiting += [one for one in more if id(one) not in seen]
+        seen |= {id(one) for one in more}
+    return False
+
+
+@pytest.mark.parametrize("said", [False, True])
+def test_recall_words_that_were_only_heard_are_kept_nowhere(scene: Scene, said: bool) -> None:
+    mark = "zanzibar"
+
+    async def scenario() -> None:
+        ahead = scene.engine.prefetch(scene.ask)
+        ahead.hear(f"my secret is {mark} and more")
+        assert holds(ahead, mark)  # while it may still be said
+        scene.engine._indexer.ahead.submit(lambda: None).result(20)
+        await scene.recall(ASKED, ahead)
+        if said:  # the negative control: what a turn asked is in the cache of vectors
+            await scene.recall(f"my secret is {mark} and more")
+        scene.embedder.asked.clear()
+        scene.engine.drain()
+        gc.collect()
+        assert holds(scene.engine, mark) == said
+        assert ahead._attempt is None and not holds([ahead._waiting, ahead._again], mark)
+        assert mark not in str(scene.engine.stats())
+
+    asyncio.run(scenario())
+    scene.engine.store.flush(None)
+    scene.engine.close()
+    files = [file for file in scene.engine.config.folder.rglob("*") if file.is_file()]
+    assert files and not any(mark.encode() in file.read_bytes() for file in files)
