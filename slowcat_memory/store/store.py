@@ -40,7 +40,7 @@ from slowcat_memory.store.disk.folder import FreeSpace
 from slowcat_memory.store.disk.locks import mark_stopped
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions, utc_now
-from slowcat_memory.store.rows import bookkeeping, forget
+from slowcat_memory.store.rows import bookkeeping, forget, forget_select
 from slowcat_memory.store.rows.apply import append_events, apply_batch
 from slowcat_memory.store.snapshot import Snapshot
 from slowcat_memory.store.writer.tier_mover import TierMover
@@ -223,7 +223,7 @@ class Store:
             StoreError: It could not be deleted; nothing is gone.
         """
         requests = (what,) if isinstance(what, Forget) else tuple(what)
-        forget.check(requests)
+        forget_select.check(requests)
         return self._checked_writer().call(partial(self._forget, requests, erase))
 
     def covered(self, what: Forget | Sequence[Forget]) -> Forgotten:
@@ -234,10 +234,10 @@ class Store:
             StoreError: It cannot be read.
         """
         requests = (what,) if isinstance(what, Forget) else tuple(what)
-        forget.check(requests)
+        forget_select.check(requests)
         self._check_open()
         with self._env.reading() as (txn, handles):
-            return forget.select(requests, Transaction(txn, handles)).result()
+            return forget_select.select(requests, Transaction(txn, handles)).result()
 
     def _forget(self, requests: Sequence[Forget], erase: bool) -> Forgotten:
         gone = transact(self._env, partial(forget.forget, requests))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError
 from slowcat_memory.records import Cursor
 from slowcat_memory.store import Store, StoreOptions
-from slowcat_memory.store.rows.sessions import fold
+from slowcat_memory.store.rows.bookkeeping import fold_session
 from tests.harness.samples import at, edge, memory, turn
 
 
@@ -110,7 +110,7 @@ def test_sessions_a_session_is_the_fold_of_its_events(kinds):
     row, turns = None, 0
     for n, kind in enumerate(kinds, 1):
         turns += kind == "turn"
-        row = fold(row, turn(n, id=n) if kind == "turn" else edge(kind, id=n))
+        row = fold_session(row, turn(n, id=n) if kind == "turn" else edge(kind, id=n))
     ends = [kind for kind in kinds if kind in ("start", "end", "resume")]
     assert row.turns == turns
     assert (row.ended is not None) == (bool(ends) and ends[-1] == "end")

@@ -26,7 +26,7 @@ from slowcat_memory.records import (
     WriteBatch,
 )
 from slowcat_memory.store import Store, StoreOptions
-from slowcat_memory.store.rows.sessions import fold
+from slowcat_memory.store.rows.bookkeeping import fold_session
 from tests.harness.samples import at, edge, memory, token, turn
 
 SMALL = StoreOptions(map_size_gib=1 / 16)
@@ -343,7 +343,7 @@ def check_rest(store, events, gone):
     assert by_scope == [event.id for event in here]
     folded = {}
     for event in here:
-        folded[event.session] = fold(folded.get(event.session), event)
+        folded[event.session] = fold_session(folded.get(event.session), event)
     assert rows == folded
     assert not any(set(fact.sources) & gone for fact in facts.values())
     check_thoughts(store, events, gone)
