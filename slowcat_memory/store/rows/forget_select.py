@@ -168,12 +168,14 @@ class _Selector:
         )
 
 
-def check(requests: Sequence[Forget]) -> None:
-    """Raise ``ValueError`` for a request without a condition, or for no request at all."""
+def checked(what: Forget | Sequence[Forget]) -> tuple[Forget, ...]:
+    """Return the requests; ``ValueError`` for one without a condition, or when there is none."""
+    requests = (what,) if isinstance(what, Forget) else tuple(what)
     if not requests or Forget() in requests:
         raise ValueError("say what to forget: no condition is given")
     if any(request == Forget(scope=request.scope) for request in requests):
         raise ValueError("to forget a whole namespace, give everything=True too")
+    return requests
 
 
 def select(requests: Sequence[Forget], tx: Transaction) -> Deletion:
