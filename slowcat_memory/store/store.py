@@ -387,8 +387,6 @@ class Store:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    # ------------------------------------------------------------------- guards
-
     def _check_open(self) -> None:
         if self._closed or self._pid != os.getpid():
             message = f"the store at {self.path} is closed, or was opened before a fork"
