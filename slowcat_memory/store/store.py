@@ -40,7 +40,7 @@ from slowcat_memory.store.disk.folder import FreeSpace
 from slowcat_memory.store.disk.locks import mark_stopped
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions, utc_now
-from slowcat_memory.store.rows import bookkeeping, forget
+from slowcat_memory.store.rows import bookkeeping, forget, forget_select
 from slowcat_memory.store.rows.apply import append_events, apply_batch
 from slowcat_memory.store.snapshot import Snapshot
 from slowcat_memory.store.writer.tier_mover import TierMover
@@ -134,13 +134,8 @@ class Store:
     def append(self, event: Event, *, quiet: bool = False) -> Ack:
         """Append an event to the log. Never waits: numbered now, saved by the writer thread.
 
-        Args:
-            event: A turn or session edge; its id is given here.
-            quiet: Let the writer sleep until ``wake_writer``: waking a thread costs more than the
-                rest.
-
-        Returns:
-            The receipt, with the numbered event.
+        With ``quiet`` the writer sleeps until ``wake_writer``: waking a thread costs more than the
+        rest. The receipt has the numbered event.
         """
         self._checked_writer()
         return self._queue.add_events(
@@ -181,11 +176,7 @@ class Store:
         return self._write_derived(partial(bookkeeping.write_ledger, entry))
 
     def publish(self, manifest: Manifest) -> Ack:
-        """Write the manifest of a sealed index.
-
-        Returns:
-            The receipt; it fails when something was forgotten since the index was begun.
-        """
+        """Write the manifest of a sealed index; fails if anything was forgotten since it began."""
         return self._write(partial(bookkeeping.publish, manifest))
 
     def unpublish(self, scope: str) -> Ack:
@@ -215,29 +206,19 @@ class Store:
             what: What to forget.
             erase: Erase at once; else call ``erase`` soon.
 
-        Returns:
-            What is gone, and whether its bytes are.
-
         Raises:
             ValueError: A request has no condition, or there is none.
             StoreError: It could not be deleted; nothing is gone.
         """
-        requests = (what,) if isinstance(what, Forget) else tuple(what)
-        forget.check(requests)
+        requests = forget_select.checked(what)
         return self._checked_writer().call(partial(self._forget, requests, erase))
 
     def covered(self, what: Forget | Sequence[Forget]) -> Forgotten:
-        """Return what ``forget`` would delete of what is on disk; changes nothing.
-
-        Raises:
-            ValueError: A request has no condition, or there is none.
-            StoreError: It cannot be read.
-        """
-        requests = (what,) if isinstance(what, Forget) else tuple(what)
-        forget.check(requests)
+        """Return what ``forget`` would delete of what is on disk; changes nothing."""
+        requests = forget_select.checked(what)
         self._check_open()
         with self._env.reading() as (txn, handles):
-            return forget.select(requests, Transaction(txn, handles)).result()
+            return forget_select.select(requests, Transaction(txn, handles)).result()
 
     def _forget(self, requests: Sequence[Forget], erase: bool) -> Forgotten:
         gone = transact(self._env, partial(forget.forget, requests))
@@ -255,9 +236,6 @@ class Store:
         Returns:
             False when a reader or the disk prevented it; it is then tried at the next forget and
             at the next open.
-
-        Raises:
-            StoreError: The store is closed, or this is a forked child.
         """
         return self._checked_writer().call(partial(copy.erase_if_due, self._env))
 
@@ -293,13 +271,9 @@ class Store:
     # ------------------------------------------------------------------- care
 
     def flush(self, timeout: float | None = None) -> bool:
-        """Wait until everything written before is on disk. Not on the event loop.
+        """Wait until everything written before is on disk; False when it is not in time.
 
-        Args:
-            timeout: Seconds; None waits as long as it takes.
-
-        Returns:
-            False when it is not on disk in time.
+        Not on the event loop. ``timeout`` is in seconds; None waits as long as it takes.
         """
         if self.readonly or self._closed:
             return not self.unsaved()
@@ -345,9 +319,6 @@ class Store:
 
         Returns:
             False when nothing was to be gained, or a reader prevented it.
-
-        Raises:
-            StoreError: The store is closed or readonly, or the disk refuses; the file is as before.
         """
         return self._checked_writer().call(partial(copy.shrink, self._env))
 
@@ -369,11 +340,7 @@ class Store:
     def health(self, root: Callable[[str], Path]) -> Health:
         """Return the state of the store. Reads every row: seconds, for a large one.
 
-        Args:
-            root: Namespace to the folder with the generations of its index.
-
-        Raises:
-            StoreError: It cannot be read.
+        ``root`` maps a namespace to the folder with the generations of its index.
         """
         self._check_open()
         unclean = self.opened.unclean_stop
@@ -382,11 +349,7 @@ class Store:
     def repair(self) -> dict[str, int]:
         """Delete derived rows that belong to nothing or do not read back; waits for it.
 
-        Returns:
-            How many were deleted, by table.
-
-        Raises:
-            StoreError: The store is closed or readonly, or the disk refuses.
+        Returns how many were deleted, by table.
         """
         return self._checked_writer().call(partial(transact, self._env, health.repair))
 
@@ -423,8 +386,6 @@ class Store:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
-
-    # ------------------------------------------------------------------- guards
 
     def _check_open(self) -> None:
         if self._closed or self._pid != os.getpid():

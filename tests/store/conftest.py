@@ -1,10 +1,7 @@
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2]))  # for tests.harness
 
 from slowcat_memory.store import Store, StoreOptions
 

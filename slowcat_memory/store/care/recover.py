@@ -59,7 +59,7 @@ from slowcat_memory.store.disk.tables import (
 )
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from slowcat_memory.store.options import OpenReport
-from slowcat_memory.store.rows.sessions import fold
+from slowcat_memory.store.rows.bookkeeping import fold_session
 from slowcat_memory.store.writer.tier_view import CURSOR
 
 SALVAGED = (
@@ -248,7 +248,9 @@ def _rebuild(tx: Transaction, now: datetime) -> tuple[int, tuple[int, ...]]:
         scoped = keys.scoped_id_key(event.scope, event.id)
         tx.put("log_by_scope", scoped, codec.seal(scoped))
         session = keys.name_key(event.session)
-        tx.write_record("sessions", session, fold(tx.read(Session, "sessions", session), event))
+        tx.write_record(
+            "sessions", session, fold_session(tx.read(Session, "sessions", session), event)
+        )
     _rebuild_meta(tx, max([last, *lost]), now)
     return events, tuple(lost)
 

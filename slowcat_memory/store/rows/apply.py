@@ -30,7 +30,6 @@ from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.tables import EMBEDDERS, NEXT_ID
 from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.rows import bookkeeping
-from slowcat_memory.store.rows.sessions import fold, track_unended
 from slowcat_memory.store.rows.subjects import (
     any_forgotten,
     drop_vectors,
@@ -54,9 +53,9 @@ def append_events(events: Sequence[Event], cursor: Cursor | None, tx: Transactio
         tx.put("log_by_scope", scoped, codec.seal(scoped))
         session = keys.name_key(event.session)
         before = tx.read(Session, "sessions", session)
-        after = fold(before, event)
+        after = bookkeeping.fold_session(before, event)
         tx.write_record("sessions", session, after)
-        track_unended(before, after, event.session, tx)
+        bookkeeping.track_unended(before, after, event.session, tx)
     if events:
         tx.set_meta(NEXT_ID, max(tx.meta(NEXT_ID, 1), events[-1].id + 1))
     bookkeeping.move_cursor(cursor, tx)

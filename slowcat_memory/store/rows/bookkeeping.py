@@ -1,4 +1,4 @@
-"""Rows about other rows: cursors, tasks, runs, the ledger, numbered changes, manifests."""
+"""Rows about other rows: sessions, cursors, tasks, runs, the ledger, changes, manifests."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -6,13 +6,72 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from slowcat_memory.errors import StoreError
-from slowcat_memory.records import Cursor, LedgerEntry, Manifest, Run, Task, Vector, WriteBatch
+from slowcat_memory.records import (
+    Cursor,
+    Event,
+    LedgerEntry,
+    Manifest,
+    Run,
+    Session,
+    Task,
+    Turn,
+    Vector,
+    WriteBatch,
+)
 from slowcat_memory.store.disk import keys
-from slowcat_memory.store.disk.tables import EPOCH, LAST_CHANGE, LAST_RUN
+from slowcat_memory.store.disk.tables import EPOCH, LAST_CHANGE, LAST_RUN, NEXT_ID, UNENDED
 from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.rows.subjects import any_forgotten, names_forgotten
 
 LATEST = 2**64 - 1
+
+
+# ------------------------------------------------------------------- sessions
+
+
+def fold_session(row: Session | None, event: Event) -> Session:
+    """Return a session's row after its next event in log order; ``row`` is None before the first.
+
+    So forgetting some events and folding the rest gives the row that there would be without them.
+    """
+    if row is None:
+        row = Session(id=event.session, scope=event.scope, started=event.at, last=event.at)
+    if isinstance(event, Turn):
+        return _with_turn(row, event)
+    if event.kind == "end":
+        return replace(row, ended=event.at, reason=event.reason)
+    return replace(row, ended=None, reason="")
+
+
+def _with_turn(row: Session, turn: Turn) -> Session:
+    return replace(
+        row,
+        last=turn.at,
+        turns=row.turns + 1,
+        first_turn=row.first_turn or turn.id,
+        last_turn=turn.id,
+    )
+
+
+def track_unended(before: Session | None, after: Session | None, id: str, tx: Transaction) -> None:
+    """Update the list of sessions that have not ended, so that nobody need read every session.
+
+    Args:
+        before: The session's row until now, None when there was none.
+        after: Its row from now on, None when it is gone.
+        id: The session.
+        tx: Takes the change; a store of a version without the list never gets one.
+    """
+    was, is_now = (row is not None and row.ended is None for row in (before, after))
+    if was == is_now:
+        return
+    known = tx.meta(UNENDED, [] if tx.meta(NEXT_ID, 1) == 1 else None)
+    if known is not None:
+        others = [session for session in known if session != id]
+        tx.set_meta(UNENDED, [*others, id] if is_now else others)
+
+
+# ------------------------------------------------------------------- cursors
 
 
 def move_cursor(cursor: Cursor | None, tx: Transaction) -> None:

@@ -30,7 +30,7 @@ from slowcat_memory.store.blocks.reader import BlockCache, BlockReader
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.tables import NEXT_ID, TABLES, NamedBy, Table
 from slowcat_memory.store.disk.transaction import Transaction, transact
-from slowcat_memory.store.rows import forget
+from slowcat_memory.store.rows import forget, forget_select
 from tests.harness.samples import at, edge, memory, token, turn
 from tests.support.dictionary_blocks import pack_with_dictionary
 
@@ -168,7 +168,7 @@ def test_every_table_declares_how_its_rows_name_their_sources() -> None:
             assert ways == {NamedBy.NOTHING} and table.reason, table.name
         else:
             assert ways <= {*forget.TESTS, *forget.RULES}, table.name
-            assert table.name in forget.RECORDS or not ways & {*forget.TESTS}, table.name
+            assert table.name in forget_select.RECORDS or not ways & {*forget.TESTS}, table.name
     assert {*forget.TESTS}.isdisjoint(forget.RULES)
     assert {*forget.TESTS, *forget.RULES, NamedBy.NOTHING} == set(NamedBy)
 

@@ -16,7 +16,7 @@ from slowcat_memory.store import Store
 from slowcat_memory.store.disk import folder
 from tests.harness.samples import turn
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 OTHER = """
 import sys
@@ -51,24 +51,24 @@ def say(path, what):
     return said.strip()
 
 
-def test_a_second_writer_is_told_who_holds_it(store, path):
+def test_lock_a_second_writer_is_told_who_holds_it(store, path):
     said = say(path, "write")
     assert said.startswith(f"{os.getpid()} ")
     assert sys.argv[0] in said
 
 
-def test_a_second_writer_in_this_process_too(store, path):
+def test_lock_a_second_writer_in_this_process_too(store, path):
     with pytest.raises(StoreBusyError) as caught:
         Store.open(path)
     assert caught.value.pid == os.getpid()
 
 
-def test_one_process_shares_one_store(store, path):
+def test_lock_one_process_shares_one_store(store, path):
     with pytest.raises(StoreBusyError, match="already open"):
         Store.open(path, readonly=True)
 
 
-def test_another_process_holds_it_until_it_is_killed(path, open_store):
+def test_lock_another_process_holds_it_until_it_is_killed(path, open_store):
     with other(path, "hold") as holder:
         assert holder.stdout.readline() == "holding\n"
         with pytest.raises(StoreBusyError) as caught:
@@ -84,7 +84,7 @@ def test_another_process_holds_it_until_it_is_killed(path, open_store):
     assert store.append(turn(2)).id == 2
 
 
-def test_reading_beside_a_writer(store, path):
+def test_lock_reading_beside_a_writer(store, path):
     for n in range(1, 4):
         store.append(turn(n))
     assert store.flush(5)
@@ -93,7 +93,7 @@ def test_reading_beside_a_writer(store, path):
     assert say(path, "read") == "[1, 2, 3, 4]"
 
 
-def test_reading_without_a_writer_makes_nothing(open_store, path):
+def test_lock_reading_without_a_writer_makes_nothing(open_store, path):
     with pytest.raises(StoreError, match="no store"):
         open_store(readonly=True)
     assert not path.exists()
@@ -109,7 +109,7 @@ def test_reading_without_a_writer_makes_nothing(open_store, path):
     assert {file.name: file.stat().st_mtime_ns for file in path.iterdir()} == before
 
 
-def test_a_reader_from_before_the_first_writer_follows_it(open_store, path):
+def test_lock_a_reader_from_before_the_first_writer_follows_it(open_store, path):
     open_store().close()
     (path / "lock.mdb").unlink()
     code = OTHER.replace('if what == "read":', 'if what == "wait":').replace(
@@ -127,7 +127,7 @@ def test_a_reader_from_before_the_first_writer_follows_it(open_store, path):
     assert said == "[1]\n"
 
 
-def test_a_forked_child_finds_it_closed_and_leaves_the_parents_alone(store, path):
+def test_fork_a_forked_child_finds_it_closed_and_leaves_the_parents_alone(store, path):
     store.append(turn(1)).wait()
     child = os.fork()
     if child == 0:
@@ -149,7 +149,7 @@ def test_a_forked_child_finds_it_closed_and_leaves_the_parents_alone(store, path
 # ------------------------------------------------------------------- the folder
 
 
-def test_only_the_owner_may_look(path, open_store):
+def test_folder_only_the_owner_may_look(path, open_store):
     old = os.umask(0)
     try:
         store = open_store()
@@ -165,13 +165,13 @@ def test_only_the_owner_may_look(path, open_store):
     assert stat.S_IMODE(backup.parent.stat().st_mode) == 0o700
 
 
-def test_a_lax_folder_is_tightened(path, open_store):
+def test_folder_a_lax_folder_is_tightened(path, open_store):
     path.mkdir(mode=0o755)
     open_store()
     assert stat.S_IMODE(path.stat().st_mode) == 0o700
 
 
-def test_somebody_elses_folder_is_refused(path, open_store, monkeypatch):
+def test_folder_somebody_elses_folder_is_refused(path, open_store, monkeypatch):
     open_store().close()
     me = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: me + 1)
@@ -181,7 +181,7 @@ def test_somebody_elses_folder_is_refused(path, open_store, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["data.mdb", "writer.lock", "running"])
-def test_links_are_not_followed(path, open_store, tmp_path, name):
+def test_folder_links_are_not_followed(path, open_store, tmp_path, name):
     open_store().close()
     (path / name).unlink(missing_ok=True)
     (path / name).symlink_to(tmp_path / "elsewhere")
@@ -190,13 +190,13 @@ def test_links_are_not_followed(path, open_store, tmp_path, name):
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_a_file_in_its_place_is_refused(path, open_store):
+def test_folder_a_file_in_its_place_is_refused(path, open_store):
     path.write_text("no folder")
     with pytest.raises(StoreUnsafeError):
         open_store()
 
 
-def test_a_folder_that_cannot_be_written_is_refused(path, open_store, monkeypatch):
+def test_folder_a_folder_that_cannot_be_written_is_refused(path, open_store, monkeypatch):
     monkeypatch.setattr(os, "access", lambda *args: False)
     with pytest.raises(StoreUnsafeError, match="not writable"):
         open_store()
@@ -225,11 +225,13 @@ bad line
         ("/over/x", "virtiofs"),
     ],
 )
-def test_which_file_system(where, kind):
+def test_folder_which_file_system(where, kind):
     assert folder.filesystem(where, MOUNTINFO) == kind
 
 
-def test_network_file_systems_are_refused_unless_allowed(path, open_store, tmp_path, monkeypatch):
+def test_folder_network_file_systems_are_refused_unless_allowed(
+    path, open_store, tmp_path, monkeypatch
+):
     mounts = tmp_path / "mountinfo"
     mounts.write_text(f"30 22 0:30 / {tmp_path.resolve()} rw - nfs4 nas:/x rw\n")
     monkeypatch.setattr(folder, "MOUNTS", mounts)

@@ -48,7 +48,7 @@ def events(store):
         return list(snapshot.events())
 
 
-def test_a_new_store_says_so(open_store, path):
+def test_open_a_new_store_says_so(open_store, path):
     store = open_store()
     assert store.opened.created
     assert not store.opened.unclean_stop
@@ -59,7 +59,9 @@ def test_a_new_store_says_so(open_store, path):
     assert not open_store().opened.created
 
 
-def test_the_canary_goes_first_after_an_unclean_stop_only(open_store, path, tmp_path, monkeypatch):
+def test_open_the_canary_goes_first_after_an_unclean_stop_only(
+    open_store, path, tmp_path, monkeypatch
+):
     asked = []
     whole = canary_process.is_whole
     monkeypatch.setattr(canary_process, "is_whole", lambda file: asked.append(file) or whole(file))
@@ -77,7 +79,7 @@ def test_the_canary_goes_first_after_an_unclean_stop_only(open_store, path, tmp_
         assert not again.opened.unclean_stop
 
 
-def test_leftovers_of_an_interrupted_swap_are_removed(open_store, path):
+def test_open_leftovers_of_an_interrupted_swap_are_removed(open_store, path):
     open_store().close()
     (path / "new.mdb").write_bytes(b"half")
     (path / SALVAGING).mkdir()
@@ -87,7 +89,7 @@ def test_leftovers_of_an_interrupted_swap_are_removed(open_store, path):
 
 
 @pytest.mark.parametrize("tables", [False, True])
-def test_a_founding_that_was_interrupted_is_not_damage(open_store, path, tables):
+def test_open_a_founding_that_was_interrupted_is_not_damage(open_store, path, tables):
     path.mkdir(mode=0o700)
     (path / "running").touch(mode=0o600)
     if tables:
@@ -103,7 +105,7 @@ def test_a_founding_that_was_interrupted_is_not_damage(open_store, path, tables)
 
 
 @pytest.mark.parametrize("way", ["cut in half", "first page", "a turn's text", "a tree page"])
-def test_a_damaged_store_is_moved_aside_and_what_reads_is_carried_over(
+def test_recover_a_damaged_store_is_moved_aside_and_what_reads_is_carried_over(
     open_store, path, tmp_path, way
 ):
     store = open_store()
@@ -156,7 +158,7 @@ def shortest(upto: int) -> int:
     return min(range(10, upto), key=lambda n: len(samples.text(n)))
 
 
-def test_a_backup_that_holds_more_is_restored(open_store, path, tmp_path):
+def test_recover_a_backup_that_holds_more_is_restored(open_store, path, tmp_path):
     store = open_store()
     fill(store)
     backup = store.backup()
@@ -170,7 +172,7 @@ def test_a_backup_that_holds_more_is_restored(open_store, path, tmp_path):
 
 
 @pytest.mark.parametrize("body", [b"", b"\0" * 10_000, os.urandom(30_000)])
-def test_a_file_that_is_no_store_gives_an_empty_store(open_store, path, body):
+def test_open_a_file_that_is_no_store_gives_an_empty_store(open_store, path, body):
     open_store().close()
     (path / "data.mdb").write_bytes(body)
     store = open_store()
@@ -179,7 +181,7 @@ def test_a_file_that_is_no_store_gives_an_empty_store(open_store, path, body):
     store.append(turn(1)).wait(5)
 
 
-def test_random_damage_never_keeps_the_agent_from_starting(open_store, path, tmp_path):
+def test_recover_random_damage_never_keeps_the_agent_from_starting(open_store, path, tmp_path):
     seed = random.randrange(1 << 30)
     print("seed", seed)
     rng = random.Random(seed)
@@ -196,7 +198,7 @@ def test_random_damage_never_keeps_the_agent_from_starting(open_store, path, tmp
             store.append(turn(1)).wait(5)
 
 
-def test_reading_a_damaged_store_that_nobody_holds_is_an_error(open_store, path, tmp_path):
+def test_open_reading_a_damaged_store_that_nobody_holds_is_an_error(open_store, path, tmp_path):
     store = open_store()
     fill(store)
     killed = leave(store, path, tmp_path / "killed")
@@ -207,7 +209,7 @@ def test_reading_a_damaged_store_that_nobody_holds_is_an_error(open_store, path,
         Store.open(killed, readonly=True)
 
 
-def test_without_a_canary_nothing_is_accused(open_store, path, tmp_path, monkeypatch):
+def test_open_without_a_canary_nothing_is_accused(open_store, path, tmp_path, monkeypatch):
     store = open_store()
     fill(store)
     killed = leave(store, path, tmp_path / "killed")
@@ -224,7 +226,7 @@ def set_schema(store, version):
     store._writer.call(lambda: transact(store._env, lambda tx: tx.set_meta(schema.SCHEMA, version)))
 
 
-def test_a_newer_store_is_refused_and_left_as_it_is(open_store, path):
+def test_open_a_newer_store_is_refused_and_left_as_it_is(open_store, path):
     store = open_store()
     fill(store)
     set_schema(store, schema.SCHEMA_VERSION + 1)
@@ -237,7 +239,7 @@ def test_a_newer_store_is_refused_and_left_as_it_is(open_store, path):
     assert not (path / "running").exists()
 
 
-def test_a_newer_envelope_is_not_taken_for_damage(open_store, path, tmp_path):
+def test_open_a_newer_envelope_is_not_taken_for_damage(open_store, path, tmp_path):
     store = open_store()
     newer = bytearray(codec.encode_meta(b"schema", 9))
     newer[0] = 2
@@ -301,7 +303,7 @@ def test_backups_are_read_before_they_get_their_name(store, path, tmp_path, monk
         assert events(restored) == events(store)
 
 
-def test_only_the_latest_backups_are_kept(open_store):
+def test_backup_only_the_latest_backups_are_kept(open_store):
     from slowcat_memory.store import StoreOptions
 
     store = open_store(options=StoreOptions(map_size_gib=0.0625, backups_keep=2))
@@ -309,7 +311,7 @@ def test_only_the_latest_backups_are_kept(open_store):
     assert [file.exists() for file in made] == [False, True, True]
 
 
-def test_a_machine_that_cannot_map_the_file_does_not_accuse_it(open_store, path, tmp_path):
+def test_open_a_machine_that_cannot_map_the_file_does_not_accuse_it(open_store, path, tmp_path):
     store = open_store()
     fill(store)
     killed = leave(store, path, tmp_path / "killed")

@@ -26,7 +26,7 @@ from slowcat_memory.records import (
     WriteBatch,
 )
 from slowcat_memory.store import Store, StoreOptions
-from slowcat_memory.store.rows.sessions import fold
+from slowcat_memory.store.rows.bookkeeping import fold_session
 from tests.harness.samples import at, edge, memory, token, turn
 
 SMALL = StoreOptions(map_size_gib=1 / 16)
@@ -48,7 +48,7 @@ def vectors(*ids):
     return tuple(Vector(scope="anna", memory=id, values=values) for id in ids)
 
 
-def test_a_turn_takes_everything_with_it(store, path):
+def test_forget_a_turn_takes_everything_with_it(store, path):
     for n in range(1, 6):
         store.append(turn(n))
     made = (
@@ -104,7 +104,7 @@ def test_a_turn_takes_everything_with_it(store, path):
     assert {n for n, _ in residue(path, 1, 3, 4, 5)} == {1, 3, 4, 5}
 
 
-def test_ids_of_forgotten_turns_are_not_given_again(open_store):
+def test_forget_ids_of_forgotten_turns_are_not_given_again(open_store):
     store = open_store()
     for n in (1, 2, 3):
         store.append(turn(n))
@@ -130,7 +130,7 @@ def test_ids_of_forgotten_turns_are_not_given_again(open_store):
         (Forget(turns=(99,)), {1, 2, 3, 4, 5}),
     ],
 )
-def test_all_conditions_must_hold(store, what, left):
+def test_forget_all_conditions_must_hold(store, what, left):
     said = [("anna", "s1", "anna"), ("bob", "s1", "anna"), ("anna", "s1", "anna"),
             ("bob", "s2", "pool"), ("anna", "s2", "anna")]  # fmt: skip
     for n, (speaker, session, scope) in enumerate(said, 1):
@@ -143,7 +143,7 @@ def test_all_conditions_must_hold(store, what, left):
         assert snapshot.forget_epoch() == (len(left) < 5)
 
 
-def test_memories_by_name_and_without_sources(store):
+def test_forget_memories_by_name_and_without_sources(store):
     store.append(turn(1)).wait()
     made = (
         memory("fact/a", speaker="anna"),
@@ -160,7 +160,7 @@ def test_memories_by_name_and_without_sources(store):
     assert set(gone.memories) == left
 
 
-def test_a_session_without_turns_goes_with_its_edges(store):
+def test_forget_a_session_without_turns_goes_with_its_edges(store):
     store.append(edge("start"))
     store.append(turn(1))
     store.append(edge("end"))
@@ -174,7 +174,7 @@ def test_a_session_without_turns_goes_with_its_edges(store):
 
 
 @pytest.mark.parametrize("what", [Forget(), Forget(scope="anna")])
-def test_nothing_in_particular_is_refused(store, what):
+def test_forget_nothing_in_particular_is_refused(store, what):
     with pytest.raises(ValueError, match="forget"):
         store.forget(what)
 
@@ -185,7 +185,7 @@ def test_forgetting_covers_what_still_waits(store):
     assert len(store.forget(Forget(everything=True)).turns) == 300
 
 
-def test_hidden_first_erased_later(open_store, path):
+def test_forget_hidden_first_erased_later(open_store, path):
     store = open_store()
     store.append(turn(1))
     store.append(turn(2))
@@ -200,7 +200,7 @@ def test_hidden_first_erased_later(open_store, path):
     assert residue(path, 1) == []
 
 
-def test_what_was_not_erased_is_erased_at_the_next_open(open_store, path):
+def test_forget_what_was_not_erased_is_erased_at_the_next_open(open_store, path):
     store = open_store()
     store.append(turn(1))
     store.forget(Forget(turns=(1,)), erase=False)
@@ -210,7 +210,7 @@ def test_what_was_not_erased_is_erased_at_the_next_open(open_store, path):
     assert residue(path, 1) == []
 
 
-def test_a_reader_that_stays_puts_off_the_erasure(store, monkeypatch):
+def test_forget_a_reader_that_stays_puts_off_the_erasure(store, monkeypatch):
     monkeypatch.setattr("slowcat_memory.store.care.copy.READER_TIMEOUT_S", 0.05)
     store.append(turn(1)).wait()
     with store.snapshot() as snapshot:
@@ -221,7 +221,7 @@ def test_a_reader_that_stays_puts_off_the_erasure(store, monkeypatch):
     assert store.erase()
 
 
-def test_a_reading_process_follows_the_swap(store, path):
+def test_forget_a_reading_process_follows_the_swap(store, path):
     code = f"""
 import sys
 from pathlib import Path
@@ -234,7 +234,7 @@ with Store.open(Path({str(path)!r}), readonly=True) as store:
     store.append(turn(1))
     store.append(turn(2)).wait()
     reader = subprocess.Popen(
-        [sys.executable, "-c", code], stdin=-1, stdout=-1, text=True, cwd=Path(__file__).parents[2]
+        [sys.executable, "-c", code], stdin=-1, stdout=-1, text=True, cwd=Path(__file__).parents[3]
     )
 
     def ask():
@@ -252,7 +252,7 @@ with Store.open(Path({str(path)!r}), readonly=True) as store:
         assert snapshot.last_id() == 6
 
 
-def test_from_the_writer_thread_it_is_refused_and_not_waited_for(store):
+def test_forget_from_the_writer_thread_it_is_refused_and_not_waited_for(store):
     said = []
 
     def forget(_):
@@ -275,7 +275,9 @@ def test_from_the_writer_thread_it_is_refused_and_not_waited_for(store):
 
 @settings(max_examples=25, deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(5, 40))
-def test_after_any_forgetting_the_rest_is_as_if_it_had_never_been(rng: random.Random, n: int):
+def test_forget_after_any_forgetting_the_rest_is_as_if_it_had_never_been(
+    rng: random.Random, n: int
+):
     with TemporaryDirectory() as folder:
         path = Path(folder) / "store"
         with Store.open(path, options=SMALL) as store:
@@ -341,7 +343,7 @@ def check_rest(store, events, gone):
     assert by_scope == [event.id for event in here]
     folded = {}
     for event in here:
-        folded[event.session] = fold(folded.get(event.session), event)
+        folded[event.session] = fold_session(folded.get(event.session), event)
     assert rows == folded
     assert not any(set(fact.sources) & gone for fact in facts.values())
     check_thoughts(store, events, gone)

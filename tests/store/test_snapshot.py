@@ -12,7 +12,7 @@ from slowcat_memory.store.disk.transaction import transact
 from tests.harness.samples import memory, turn
 
 
-def test_a_snapshot_does_not_change_while_others_write(store):
+def test_snapshot_a_snapshot_does_not_change_while_others_write(store):
     store.append(turn(1)).wait()
     with store.snapshot() as snapshot:
         events = snapshot.events()
@@ -24,7 +24,7 @@ def test_a_snapshot_does_not_change_while_others_write(store):
         assert snapshot.last_id() == 2
 
 
-def test_readers_see_whole_exchanges_while_the_map_grows(open_store):
+def test_snapshot_readers_see_whole_exchanges_while_the_map_grows(open_store):
     store = open_store(options=StoreOptions(map_size_gib=1 / 4096))  # 256 KiB: grows often
     stop, wrong, reads = threading.Event(), [], []
 
@@ -58,7 +58,7 @@ def test_readers_see_whole_exchanges_while_the_map_grows(open_store):
         assert snapshot.counts()["log"] == 400
 
 
-def test_one_damaged_record_is_left_out_and_named(store):
+def test_snapshot_one_damaged_record_is_left_out_and_named(store):
     for n in range(1, 6):
         store.append(turn(n))
     store.apply("j", WriteBatch(memories=(memory("fact/1"), memory("fact/2")))).wait()
@@ -79,7 +79,7 @@ def test_one_damaged_record_is_left_out_and_named(store):
     }
 
 
-def test_a_snapshot_within_a_snapshot_while_the_gate_closes(store):
+def test_snapshot_a_snapshot_within_a_snapshot_while_the_gate_closes(store):
     store.append(turn(1)).wait()
     gate = store._env._gate
     closing = threading.Event()
@@ -99,7 +99,7 @@ def test_a_snapshot_within_a_snapshot_while_the_gate_closes(store):
     assert not closer.is_alive()
 
 
-def test_the_gate_keeps_new_readers_out_until_it_opens():
+def test_reader_gate_the_gate_keeps_new_readers_out_until_it_opens():
     gate, entered = ReaderGate(), threading.Event()
 
     def enter():
@@ -115,7 +115,7 @@ def test_the_gate_keeps_new_readers_out_until_it_opens():
     reader.join()
 
 
-def test_using_a_snapshot_after_its_block_is_an_error(store):
+def test_snapshot_using_a_snapshot_after_its_block_is_an_error(store):
     store.append(turn(1)).wait()
     with store.snapshot() as snapshot:
         pass
@@ -126,7 +126,7 @@ def test_using_a_snapshot_after_its_block_is_an_error(store):
         snapshot.last_id()
 
 
-def test_pages_given_back_come_back_right_while_others_write(store):
+def test_snapshot_pages_given_back_come_back_right_while_others_write(store):
     said = "x" * 900
     for n in range(1, 200):
         store.append(turn(n, text=f"{n} {said}"))
@@ -140,7 +140,7 @@ def test_pages_given_back_come_back_right_while_others_write(store):
         ]
 
 
-def test_a_snapshot_that_has_ended_holds_no_readers_slot(store):
+def test_snapshot_a_snapshot_that_has_ended_holds_no_readers_slot(store):
     store.append(turn(1)).wait()
     used = []
     gc.disable()  # nothing but the end of the block gives a slot back

@@ -17,7 +17,7 @@ from slowcat_memory.store.rows import apply
 from slowcat_memory.store.writer import writer
 from tests.harness.samples import memory, turn
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 class Disk:
@@ -44,7 +44,7 @@ def disk(monkeypatch):
     return Disk(monkeypatch)
 
 
-def test_a_full_disk_keeps_everything_waiting_and_is_told_once(open_store, disk):
+def test_writer_a_full_disk_keeps_everything_waiting_and_is_told_once(open_store, disk):
     told = []
     store = open_store(on_trouble=told.append, metrics=Metrics())
     store.append(turn(1)).wait()
@@ -70,7 +70,7 @@ def test_a_full_disk_keeps_everything_waiting_and_is_told_once(open_store, disk)
     assert len(told) == 2, "a new spell is told anew"
 
 
-def test_a_forgetting_is_not_kept_waiting_by_a_full_disk(open_store, disk):
+def test_writer_a_forgetting_is_not_kept_waiting_by_a_full_disk(open_store, disk):
     store = open_store()
     store.append(turn(1)).wait()
     disk.full = True
@@ -84,7 +84,7 @@ def test_a_forgetting_is_not_kept_waiting_by_a_full_disk(open_store, disk):
         assert snapshot.last_id() == 2
 
 
-def test_closing_ends_the_wait_and_says_what_is_lost(open_store, disk, caplog):
+def test_writer_closing_ends_the_wait_and_says_what_is_lost(open_store, disk, caplog):
     store = open_store()
     disk.full = True
     ack = store.append(turn(1))
@@ -99,7 +99,7 @@ def test_closing_ends_the_wait_and_says_what_is_lost(open_store, disk, caplog):
         assert snapshot.last_id() == 0
 
 
-def test_a_handler_that_fails_does_not_stop_the_writer(open_store, disk):
+def test_writer_a_handler_that_fails_does_not_stop_the_writer(open_store, disk):
     def fail(error):
         raise RuntimeError
 
@@ -111,7 +111,7 @@ def test_a_handler_that_fails_does_not_stop_the_writer(open_store, disk):
     ack.wait(5)
 
 
-def test_an_environment_that_lmdb_gave_up_on_is_opened_anew(open_store, monkeypatch):
+def test_writer_an_environment_that_lmdb_gave_up_on_is_opened_anew(open_store, monkeypatch):
     monkeypatch.setattr(writer, "FIRST_PAUSE_S", 0.02)
     told, broken = [], [False]
     begin = environment.Environment.begin_write
@@ -136,7 +136,7 @@ def test_an_environment_that_lmdb_gave_up_on_is_opened_anew(open_store, monkeypa
         assert snapshot.last_id() == 1
 
 
-def test_a_disk_that_refuses_the_founding_is_named(open_store, disk):
+def test_writer_a_disk_that_refuses_the_founding_is_named(open_store, disk):
     disk.full = True
     with pytest.raises(StoreFullError):
         open_store()
@@ -144,7 +144,7 @@ def test_a_disk_that_refuses_the_founding_is_named(open_store, disk):
     assert open_store().append(turn(1)).id == 1
 
 
-def test_a_swap_that_could_not_open_the_new_file_heals(open_store, monkeypatch):
+def test_writer_a_swap_that_could_not_open_the_new_file_heals(open_store, monkeypatch):
     monkeypatch.setattr(writer, "FIRST_PAUSE_S", 0.02)
     store = open_store()
     store.append(turn(1))
@@ -166,7 +166,7 @@ def test_a_swap_that_could_not_open_the_new_file_heals(open_store, monkeypatch):
     assert store.erase()
 
 
-def test_a_nearly_full_disk_refuses_derived_work_only(open_store, monkeypatch):
+def test_store_a_nearly_full_disk_refuses_derived_work_only(open_store, monkeypatch):
     store = open_store(options=StoreOptions(map_size_gib=0.0625, min_free_mb=1 << 40))
     with pytest.raises(StoreFullError, match="nearly full"):
         store.apply("j", WriteBatch(memories=(memory(),)))
@@ -174,7 +174,7 @@ def test_a_nearly_full_disk_refuses_derived_work_only(open_store, monkeypatch):
     monkeypatch.setattr(folder, "CHECK_FREE_EVERY_S", 0.0)
 
 
-def test_what_lmdb_refuses_for_good_fails_alone(store, monkeypatch):
+def test_writer_what_lmdb_refuses_for_good_fails_alone(store, monkeypatch):
     put = apply.append_events
 
     def append(events, cursor, tx):
@@ -223,7 +223,7 @@ print(json.dumps([was_refused, unsaved > 0, readable, saved, whole, told]))
 """
 
 
-def test_a_disk_that_really_refuses(path):
+def test_writer_a_disk_that_really_refuses(path):
     command = [sys.executable, "-c", REALLY_FULL, str(path)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60)
     assert done.returncode == 0, done.stderr

@@ -48,7 +48,7 @@ def backup(store: Store, tmp_path: Path) -> Path:
     return store.backup(tmp_path / "kept.mdb")
 
 
-def test_a_restored_backup_is_what_was_backed_up(store, backup, path):
+def test_restore_a_restored_backup_is_what_was_backed_up(store, backup, path):
     fill(store, 15, since=11)
     store.close()
     told = []
@@ -67,7 +67,7 @@ def test_a_restored_backup_is_what_was_backed_up(store, backup, path):
     assert residue(done.aside, 12) == {12}
 
 
-def test_what_was_forgotten_since_stays_forgotten(store, backup, path):
+def test_restore_what_was_forgotten_since_stays_forgotten(store, backup, path):
     store.forget(Forget(turns=(3,)))
     store.forget(Forget(memories=("fact/5",)))
     store.forget(Forget(speaker="anna", since=at(6.5), until=at(7.5)))  # turn 7
@@ -93,7 +93,7 @@ def test_what_was_forgotten_since_stays_forgotten(store, backup, path):
                 assert snapshot.memory("anna", "fact/x") is None
 
 
-def test_a_note_without_sources_stays_forgotten_unless_it_is_kept_again(
+def test_restore_a_note_without_sources_stays_forgotten_unless_it_is_kept_again(
     store, backup, path, tmp_path
 ):
     store.forget(Forget(scope="anna", everything=True))
@@ -110,7 +110,7 @@ def test_a_note_without_sources_stays_forgotten_unless_it_is_kept_again(
         assert snapshot.memory("anna", "note/1")
 
 
-def test_what_was_ordered_to_be_forgotten_is_not_brought_back(store, backup, path):
+def test_restore_what_was_ordered_to_be_forgotten_is_not_brought_back(store, backup, path):
     order = CommandEntry(
         id=1, scope="anna", kind="forget", at=at(), turns=(4,), hidden=("chunk/4", "fact/4"),
         due=at() + timedelta(days=1),
@@ -122,7 +122,7 @@ def test_what_was_ordered_to_be_forgotten_is_not_brought_back(store, backup, pat
     assert residue(path, 4) == set(), "nor does the file that was put aside hold it"
 
 
-def test_the_next_forgetting_takes_the_file_that_was_put_aside(store, backup, path):
+def test_restore_the_next_forgetting_takes_the_file_that_was_put_aside(store, backup, path):
     fill(store, 12, since=11)
     store.close()
     put_back(path, backup)
@@ -132,20 +132,20 @@ def test_the_next_forgetting_takes_the_file_that_was_put_aside(store, backup, pa
     assert residue(path, 1, 12) == set()
 
 
-def test_it_may_be_told_to_keep_nothing(store, backup, path):
+def test_restore_it_may_be_told_to_keep_nothing(store, backup, path):
     store.append(turn(11)).wait()
     store.close()
     assert put_back(path, backup, keep=False).aside is None
     assert residue(path, 11) == set()
 
 
-def test_into_an_empty_folder(store, backup, tmp_path):
+def test_restore_into_an_empty_folder(store, backup, tmp_path):
     done = put_back(tmp_path / "new", backup)
     assert (done.events, done.aside) == (10, None)
     assert len(turns(tmp_path / "new")) == 10
 
 
-def test_a_copy_of_the_folder_is_a_backup_too(store, backup, path, tmp_path):
+def test_restore_a_copy_of_the_folder_is_a_backup_too(store, backup, path, tmp_path):
     store.close()
     assert put_back(tmp_path / "new", path).events == 10
 
@@ -153,7 +153,7 @@ def test_a_copy_of_the_folder_is_a_backup_too(store, backup, path, tmp_path):
 # ------------------------------------------------------------------- refused
 
 
-def test_a_backup_of_another_memory_is_taken_only_on_purpose(store, backup, tmp_path):
+def test_restore_a_backup_of_another_memory_is_taken_only_on_purpose(store, backup, tmp_path):
     with Store.open(tmp_path / "other", options=SMALL) as other:
         other.append(turn(1, text=token(77)))
         other.append(turn(2))
@@ -166,7 +166,7 @@ def test_a_backup_of_another_memory_is_taken_only_on_purpose(store, backup, tmp_
 
 
 @pytest.mark.parametrize("spoil", ["cut", "garbage", "missing", "itself"])
-def test_what_is_no_backup_is_refused_and_nothing_changes(store, backup, path, spoil):
+def test_restore_what_is_no_backup_is_refused_and_nothing_changes(store, backup, path, spoil):
     store.close()
     before = turns(path)
     if spoil == "cut":
@@ -181,9 +181,9 @@ def test_what_is_no_backup_is_refused_and_nothing_changes(store, backup, path, s
     assert turns(path) == before
 
 
-def test_not_while_another_process_writes(backup, path):
+def test_restore_not_while_another_process_writes(backup, path):
     code = f"from slowcat_memory.store import restore; from pathlib import Path\nrestore(Path({str(path)!r}), Path({str(backup)!r}))"
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root)
     assert "StoreBusyError" in done.stderr and "is open for writing in process" in done.stderr
     with pytest.raises(StoreBusyError):
@@ -193,7 +193,7 @@ def test_not_while_another_process_writes(backup, path):
 # ------------------------------------------------------------------- while others write
 
 
-def test_a_backup_is_made_by_another_reader_while_turns_come_in(store, path, tmp_path):
+def test_backup_a_backup_is_made_by_another_reader_while_turns_come_in(store, path, tmp_path):
     fill(store, 30)
     stop = threading.Event()
 
@@ -212,7 +212,7 @@ with Store.open(Path({str(path)!r}), readonly=True) as store:
     for n in range(5):
         store.backup(Path({str(tmp_path)!r}) / f"b{{n}}.mdb")
 """
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root)
     stop.set()
     talking.join()
@@ -226,7 +226,7 @@ with Store.open(Path({str(path)!r}), readonly=True) as store:
 # ------------------------------------------------------------------- killed in the middle
 
 
-def test_a_kill_leaves_the_old_store_or_the_new_one(store, backup, path):
+def test_restore_a_kill_leaves_the_old_store_or_the_new_one(store, backup, path):
     fill(store, 14, since=11)
     store.forget(Forget(turns=(3, 12)))
     store.close()

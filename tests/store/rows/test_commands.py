@@ -23,7 +23,7 @@ def commands(store: Store, scope: str = "", n: int | None = None) -> list[Comman
         return snapshot.commands(scope, n)
 
 
-def test_an_order_is_written_with_what_it_changes(store):
+def test_commands_an_order_is_written_with_what_it_changes(store):
     put(store, entry(1, made=("fact/1",)), memory("fact/1"))
     put(store, entry(2, scope="ben", due=at()))
     put(store, entry(1, made=("fact/1",), state="undone"))
@@ -34,14 +34,14 @@ def test_an_order_is_written_with_what_it_changes(store):
         assert snapshot.memory("anna", "fact/1")
 
 
-def test_an_order_that_cannot_be_written_changes_nothing(store):
+def test_commands_an_order_that_cannot_be_written_changes_nothing(store):
     with pytest.raises(Exception, match="a record of"):
         put(store, entry(1, kind="x" * (5 << 20)), memory("fact/1"))
     with store.snapshot() as snapshot:
         assert snapshot.memory("anna", "fact/1") is None
 
 
-def test_forgetting_takes_out_of_orders_what_is_gone(store):
+def test_commands_forgetting_takes_out_of_orders_what_is_gone(store):
     for n in (1, 2, 3):
         store.append(turn(n))
     put(store, entry(1, turn=3, hidden=("chunk/1", "chunk/2"), turns=(1, 2)))
@@ -55,7 +55,7 @@ def test_forgetting_takes_out_of_orders_what_is_gone(store):
     assert commands(store)[-1] == entry(1, state="erased")
 
 
-def test_forgetting_a_whole_namespace_takes_its_orders(store):
+def test_commands_forgetting_a_whole_namespace_takes_its_orders(store):
     for n, scope in ((1, "anna"), (2, "ben")):
         store.append(turn(n, scope=scope))
         put(store, entry(n, scope=scope, turn=n))
@@ -63,7 +63,7 @@ def test_forgetting_a_whole_namespace_takes_its_orders(store):
     assert [e.id for e in commands(store)] == [2]
 
 
-def test_a_store_of_schema_2_is_taken_over(open_store, path):
+def test_commands_a_store_of_schema_2_is_taken_over(open_store, path):
     store = open_store()
     store.append(turn(1)).wait()
     store._writer.call(lambda: transact(store._env, lambda e: e.set_meta("schema", 2)))
@@ -83,14 +83,14 @@ def test_a_store_of_schema_2_is_taken_over(open_store, path):
     assert [f.name[-12:] for f in (path / "backups").iterdir()] == ["-schema2.mdb"]
 
 
-def test_an_aside_is_kept_as_one(store):
+def test_commands_an_aside_is_kept_as_one(store):
     store.append(turn(1, aside=True)).wait()
     with store.snapshot() as snapshot:
         (said,) = snapshot.turns()
     assert isinstance(said, Turn) and said.aside
 
 
-def test_orders_survive_a_salvage(open_store, path):
+def test_commands_orders_survive_a_salvage(open_store, path):
     store = open_store()
     for n in range(1, 40):
         store.append(turn(n))

@@ -41,7 +41,7 @@ def contents(store):
         return memories, [(v.memory, v.draft, v.values.tolist()) for v in sum(vectors, [])]
 
 
-def test_a_batch_is_one_transaction_and_may_be_repeated(store):
+def test_apply_a_batch_is_one_transaction_and_may_be_repeated(store):
     batch = WriteBatch(
         memories=(memory("fact/1"), memory("fact/2")),
         vectors=(vector("fact/1"), vector("fact/2", draft=True)),
@@ -62,7 +62,7 @@ def test_a_batch_is_one_transaction_and_may_be_repeated(store):
         assert snapshot.counts()["memories"] == 2
 
 
-def test_a_drop_takes_vectors_by_every_embedder_and_a_put_wins_over_it(store):
+def test_apply_a_drop_takes_vectors_by_every_embedder_and_a_put_wins_over_it(store):
     for embedder in ("e", "f"):
         both = (vector("fact/1"), vector("fact/2"))
         made = (memory("fact/1"), memory("fact/2"))
@@ -75,7 +75,7 @@ def test_a_drop_takes_vectors_by_every_embedder_and_a_put_wins_over_it(store):
         assert snapshot.counts()["vectors"] == 0
 
 
-def test_a_vector_without_its_memory_is_left_out(store):
+def test_apply_a_vector_without_its_memory_is_left_out(store):
     store.append(turn(1)).wait()
     given = (vector("fact/1"), vector("chunk/1"), vector("chunk/2"))
     store.apply("j", WriteBatch(vectors=given, embedder="e")).wait()
@@ -88,7 +88,7 @@ def tokens(memory="fact/1", count=3, draft=False):
     return TokenVectors(scope="anna", memory=memory, values=values, draft=draft)
 
 
-def test_token_vectors_have_a_space_beside_the_vectors(store):
+def test_apply_token_vectors_have_a_space_beside_the_vectors(store):
     store.append(turn(1)).wait()
     given = (tokens("fact/1"), tokens("fact/2", 0, draft=True), tokens("gone"), tokens("chunk/1"))
     batch = WriteBatch(
@@ -115,14 +115,14 @@ def test_token_vectors_have_a_space_beside_the_vectors(store):
         assert snapshot.tokens("e~0/2", "anna", ["fact/1"]) == [None]
 
 
-def test_vectors_want_their_embedders_key(store):
+def test_apply_vectors_want_their_embedders_key(store):
     store.append(turn(1))
     ack = store.apply("j", WriteBatch(vectors=(vector("chunk/1"),)))
     with pytest.raises(StoreError, match="embedder"):
         ack.wait()
 
 
-def test_what_is_forgotten_does_not_come_back(store):
+def test_apply_what_is_forgotten_does_not_come_back(store):
     for n in (1, 2):
         store.append(turn(n))
     store.apply("j", WriteBatch(memories=(memory("fact/named"),))).wait()
@@ -144,7 +144,7 @@ def test_what_is_forgotten_does_not_come_back(store):
         assert [offer.memory for offer in snapshot.ledger(2).offers] == ["fact/2"]
 
 
-def test_the_ledger_is_a_ring(open_store):
+def test_ledger_the_ledger_is_a_ring(open_store):
     store = open_store(options=StoreOptions(map_size_gib=0.0625, ledger_keep=10, batch_limit=7))
     for n in range(1, 40):
         store.write_ledger(entry(n, "fact/1"))
@@ -156,7 +156,7 @@ def test_the_ledger_is_a_ring(open_store):
         assert snapshot.counts()["ledger"] == 10
 
 
-def test_manifests(store):
+def test_publish_manifests(store):
     store.append(turn(1))
     store.publish(manifest()).wait()
     with store.snapshot() as snapshot:
@@ -167,7 +167,7 @@ def test_manifests(store):
         assert snapshot.manifest("anna") is None
 
 
-def test_an_index_from_before_a_forgetting_is_not_published(store):
+def test_publish_an_index_from_before_a_forgetting_is_not_published(store):
     store.append(turn(1))
     store.append(turn(1, scope="bob"))
     store.publish(manifest())

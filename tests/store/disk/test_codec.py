@@ -37,19 +37,19 @@ edges = st.builds(
 
 
 @given(st.one_of(turns, edges))
-def test_events_come_back(event):
+def test_codec_events_come_back(event):
     key = keys.id_key(event.id)
     assert codec.decode(Event, key, codec.encode(key, event)) == event
 
 
 @given(numbers, numbers)
-def test_id_keys_sort_like_ids(a, b):
+def test_keys_id_keys_sort_like_ids(a, b):
     assert (keys.id_key(a) < keys.id_key(b)) == (a < b)
     assert keys.id_of(keys.id_key(a)) == a
 
 
 @given(words, words, words)
-def test_scoped_keys_keep_namespaces_apart(a, b, name):
+def test_keys_scoped_keys_keep_namespaces_apart(a, b, name):
     scope, rest = keys.split_scope(keys.scoped_key(a, name))
     assert (scope, rest.decode()) == (a, name)
     if a != b:
@@ -57,7 +57,7 @@ def test_scoped_keys_keep_namespaces_apart(a, b, name):
 
 
 @given(st.lists(st.floats(-1, 1, width=16), min_size=1, max_size=400), st.booleans(), words)
-def test_vectors_come_back_at_half_precision(values, draft, scope):
+def test_codec_vectors_come_back_at_half_precision(values, draft, scope):
     vector = Vector(scope=scope, memory="m", values=np.array(values, np.float32), draft=draft)
     key = keys.vector_key("e", scope, "m")
     back = codec.decode_vector(key, codec.encode_vector(key, vector))
@@ -67,7 +67,7 @@ def test_vectors_come_back_at_half_precision(values, draft, scope):
 
 
 @given(st.integers(0, 300), st.integers(1, 128), st.booleans(), st.integers(0, 9))
-def test_token_vectors_come_back_as_they_were(count, dim, draft, seed):
+def test_codec_token_vectors_come_back_as_they_were(count, dim, draft, seed):
     values = np.random.default_rng(seed).integers(-127, 128, (count, dim)).astype(np.int8)
     key = keys.vector_key("e~0/8", "anna", "m")
     sealed = codec.encode_tokens(
@@ -79,7 +79,7 @@ def test_token_vectors_come_back_as_they_were(count, dim, draft, seed):
 
 
 @pytest.mark.parametrize("body", [b"", b"\0\2", b"\0\2\0odd", b"\0\0\0xx"])
-def test_what_are_no_token_vectors_is_noticed(body):
+def test_codec_what_are_no_token_vectors_is_noticed(body):
     with pytest.raises(StoreDamagedError):
         codec.decode_tokens(b"key", codec.seal(b"key", body))
     with pytest.raises(StoreDamagedError):
@@ -87,7 +87,7 @@ def test_what_are_no_token_vectors_is_noticed(body):
 
 
 @given(st.binary(max_size=3000), st.data())
-def test_any_flipped_bit_is_noticed(body, data):
+def test_codec_any_flipped_bit_is_noticed(body, data):
     key = b"key"
     sealed = bytearray(codec.seal(key, body))
     bit = data.draw(st.integers(0, len(sealed) * 8 - 1))
@@ -101,17 +101,17 @@ def test_any_flipped_bit_is_noticed(body, data):
 
 
 @given(st.binary(max_size=200))
-def test_noise_is_damage_and_nothing_else(noise):
+def test_codec_noise_is_damage_and_nothing_else(noise):
     with pytest.raises(StoreDamagedError):
         codec.decode(Event, b"key", noise)
 
 
-def test_a_record_under_another_key_is_damage():
+def test_codec_a_record_under_another_key_is_damage():
     with pytest.raises(StoreDamagedError):
         codec.unseal(b"b", codec.seal(b"a", b"body"))
 
 
-def test_long_texts_are_compressed_only_when_it_pays():
+def test_codec_long_texts_are_compressed_only_when_it_pays():
     assert codec.seal(b"k", b"a" * 5000)[1] == codec.LZ4
     assert len(codec.seal(b"k", b"a" * 5000)) < 200
     noise = np.random.default_rng(1).bytes(5000)
@@ -119,7 +119,7 @@ def test_long_texts_are_compressed_only_when_it_pays():
     assert codec.unseal(b"k", codec.seal(b"k", noise)) == noise
 
 
-def test_a_bomb_is_refused_before_it_goes_off():
+def test_codec_a_bomb_is_refused_before_it_goes_off():
     body = lz4.block.compress(b"\0" * (codec.MAX_BODY + 1))
     import zlib
 

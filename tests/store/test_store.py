@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError
 from slowcat_memory.records import Cursor
 from slowcat_memory.store import Store, StoreOptions
-from slowcat_memory.store.rows.sessions import fold
+from slowcat_memory.store.rows.bookkeeping import fold_session
 from tests.harness.samples import at, edge, memory, turn
 
 
-def test_ids_count_from_one_and_receipts_say_when_it_is_on_disk(store):
+def test_store_ids_count_from_one_and_receipts_say_when_it_is_on_disk(store):
     acks = [store.append(turn(n)) for n in range(1, 6)]
     assert [ack.id for ack in acks] == [1, 2, 3, 4, 5]
     acks[-1].wait(5)
@@ -24,7 +24,7 @@ def test_ids_count_from_one_and_receipts_say_when_it_is_on_disk(store):
         assert snapshot.last_id() == 5
 
 
-def test_many_threads_get_different_ids_in_one_order(store):
+def test_store_many_threads_get_different_ids_in_one_order(store):
     acks = []
 
     def append():
@@ -39,7 +39,7 @@ def test_many_threads_get_different_ids_in_one_order(store):
     assert sorted(ack.id for ack in acks) == list(range(1, 801))
 
 
-def test_events_of_a_namespace(store):
+def test_store_events_of_a_namespace(store):
     for n in range(1, 9):
         store.append(turn(n, scope="anna" if n % 2 else "bob", session=f"s{n % 2}"))
     store.append(edge("end", scope="ann", session="s3")).wait()
@@ -53,7 +53,7 @@ def test_events_of_a_namespace(store):
         assert snapshot.turn(99) is None
 
 
-def test_append_all_is_one_transaction_with_its_cursor(store):
+def test_store_append_all_is_one_transaction_with_its_cursor(store):
     given = [turn(1), turn(2, role="assistant", reply_to=-1), turn(3)]
     acks = store.append_all(given, Cursor(name="import", position=3, note="f"))
     assert acks[0].future is acks[2].future
@@ -64,7 +64,7 @@ def test_append_all_is_one_transaction_with_its_cursor(store):
         assert snapshot.cursor("other") is None
 
 
-def test_a_poisoned_write_fails_alone(store):
+def test_store_a_poisoned_write_fails_alone(store):
     good = store.append(turn(1))
     bad = store.append(turn(2, scope="a\0b"))
     half = store.append_all([turn(3), turn(4, text="\ud800")])
@@ -79,7 +79,7 @@ def test_a_poisoned_write_fails_alone(store):
     assert store.unsaved() == 0
 
 
-def test_ids_go_on_after_reopening(open_store):
+def test_store_ids_go_on_after_reopening(open_store):
     store = open_store()
     store.append(turn(1))
     store.append(turn(2))
@@ -106,17 +106,17 @@ def test_sessions_follow_their_events(store):
 
 
 @given(st.lists(st.sampled_from(["start", "end", "resume", "turn"]), min_size=1, max_size=12))
-def test_a_session_is_the_fold_of_its_events(kinds):
+def test_sessions_a_session_is_the_fold_of_its_events(kinds):
     row, turns = None, 0
     for n, kind in enumerate(kinds, 1):
         turns += kind == "turn"
-        row = fold(row, turn(n, id=n) if kind == "turn" else edge(kind, id=n))
+        row = fold_session(row, turn(n, id=n) if kind == "turn" else edge(kind, id=n))
     ends = [kind for kind in kinds if kind in ("start", "end", "resume")]
     assert row.turns == turns
     assert (row.ended is not None) == (bool(ends) and ends[-1] == "end")
 
 
-def test_cancelling_the_awaiting_task_harms_nobody(store):
+def test_store_cancelling_the_awaiting_task_harms_nobody(store):
     async def main():
         acks = [store.append(turn(n)) for n in range(400)]
         tasks = [asyncio.ensure_future(asyncio.wrap_future(ack.future)) for ack in acks]
@@ -134,7 +134,7 @@ def test_cancelling_the_awaiting_task_harms_nobody(store):
         assert snapshot.counts()["log"] == 400
 
 
-def test_append_is_quick_on_the_callers_thread(store):
+def test_store_append_is_quick_on_the_callers_thread(store):
     took = []
     for _ in range(2000):
         event = turn(1)
@@ -145,7 +145,7 @@ def test_append_is_quick_on_the_callers_thread(store):
     assert store.flush(20)
 
 
-def test_derived_work_gives_way_then_events_are_refused(open_store, monkeypatch):
+def test_write_queue_derived_work_gives_way_then_events_are_refused(open_store, monkeypatch):
     store = open_store(options=StoreOptions(map_size_gib=0.0625, queue_limit=5))
     held = threading.Event()
     busy = threading.Event()
@@ -181,7 +181,7 @@ def _batch():
     return WriteBatch(memories=(memory(),))
 
 
-def test_close_saves_what_waits_and_is_final(open_store):
+def test_store_close_saves_what_waits_and_is_final(open_store):
     store = open_store()
     acks = [store.append(turn(n)) for n in range(500)]
     store.close()
@@ -195,7 +195,7 @@ def test_close_saves_what_waits_and_is_final(open_store):
         assert snapshot.counts()["log"] == 500
 
 
-def test_a_store_is_a_context(path):
+def test_store_a_store_is_a_context(path):
     with Store.open(path) as store:
         store.append(turn(1))
     assert not (path / "running").exists()

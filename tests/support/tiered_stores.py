@@ -1,0 +1,87 @@
+"""A store whose events are moved through tiny tiers, and looks at where they are."""
+
+from pathlib import Path
+
+from slowcat_memory.core.retention.tiering import TierOptions
+from slowcat_memory.store import StoreOptions
+from slowcat_memory.store.blocks import block as blocks
+from slowcat_memory.store.blocks.block import Dictionary
+from slowcat_memory.store.blocks.reader import BlockCache, BlockReader, decode_location
+from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk.transaction import transact
+from tests.harness.samples import token, turn
+
+SMALL = StoreOptions(map_size_gib=1 / 16)
+TIERS = TierOptions(warm=20, block_exchanges=4, block_bytes=1_000_000)
+
+
+def say(store, count, *, session=lambda n: f"s{n // 30}", **fields):
+    made = []
+    for n in range(1, count + 1):
+        made.append(store.append(turn(n, session=session(n), **fields)).event)
+    store.flush()
+    return made
+
+
+def age(store, hot=10, **given):
+    return store.age("anna", hot=hot, options=given.pop("options", TIERS), **given)
+
+
+def events(store, **given):
+    with store.snapshot() as snapshot:
+        return list(snapshot.events(**given))
+
+
+def rows(store, table):
+    with store._env.reading() as (txn, handles):
+        return {keys.id_of(key): value for key, value in txn.cursor(handles[table])}
+
+
+def every_block(store):
+    """Each block's ids, and its texts, by number."""
+    with store._env.reading() as (txn, handles):
+        reader = BlockReader(lambda table, key: txn.get(key, db=handles[table]), BlockCache())
+        return {
+            number: reader.block(number)
+            for table in blocks.TABLES
+            for number in (keys.id_of(key) for key, _ in txn.cursor(handles[table]))
+        }
+
+
+def dictionaries(store):
+    return [
+        codec.decode(Dictionary, keys.id_key(n), value)
+        for n, value in rows(store, "dictionaries").items()
+    ]
+
+
+def check_places(store):
+    """Every event is in exactly one place."""
+    lies_in = {id: number for number, block in every_block(store).items() for id in block.ids}
+    held = sum(len(block.ids) for block in every_block(store).values())
+    assert held == len(lies_in), "an event is in two blocks"
+    said = {id: decode_location(keys.id_key(id), row) for id, row in rows(store, "places").items()}
+    assert said == lies_in
+    assert not said.keys() & rows(store, "log").keys()
+
+
+def traces(store, path: Path, *numbers: int) -> list:
+    """Which turns' words are anywhere: in files, in unpacked blocks, in dictionaries."""
+    locations = {file.name: file.read_bytes() for file in path.rglob("*") if file.is_file()}
+    locations |= {f"block {n}": block.plain for n, block in every_block(store).items()}
+    locations |= {f"dictionary {d.number}": d.data for d in dictionaries(store)}
+    wanted = [(number, token(number).encode()) for number in numbers]
+    return [(number, name) for name, body in locations.items() for number, word in wanted if word in body]  # fmt: skip
+
+
+def spoil(store, table, number):
+    """Flip one bit in a row, in a transaction of its own."""
+    key = keys.id_key(number)
+    value = bytearray(rows(store, table)[number])
+    value[len(value) // 2] ^= 1
+    store._writer.call(lambda: transact(store._env, lambda e: e.put(table, key, bytes(value))))
+    store._cache.clear()
+
+
+def block_of(store, id):
+    return next(n for n, block in every_block(store).items() if id in block.ids)
