@@ -191,13 +191,13 @@ class MemoryEngine(Saying, Keeping, Asking, Searching, Looking, Knowing):
     def close(self) -> None:
         """Save what waits, and close. Takes a few seconds at most; may be called twice."""
         self._thinking.stop()
-        self._residence.stop()
+        self._page_cache.stop()
         self._indexer.close()
         self.store.close()
 
     def rest(self) -> None:
         """Give back what is mapped of files if it is too much, as after a while without recalls."""
-        self._residence.trim()
+        self._page_cache.trim()
 
     def drain(self) -> None:
         """Wait until what was said so far is indexed and embedded. Blocks; the store need not be."""

@@ -12,7 +12,7 @@ from slowcat_memory.runtime.commands.undo_log import Hiding
 from slowcat_memory.runtime.conversation.audience import guest_scope
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer
-from slowcat_memory.runtime.namespaces.page_cache import Residence
+from slowcat_memory.runtime.namespaces.page_cache import PageCache
 from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.runtime.namespaces.vectors import DocumentVectors
 from slowcat_memory.runtime.recall.service import Retrieval, RetrievalOptions
@@ -51,7 +51,7 @@ class Parts:
         self._namespaces = self._namespaces_of(self.store)
         self._vectors = DocumentVectors(self._embedding, self._namespaces, self.store)
         self._indexer = Indexer(self._namespaces, self._vectors, self.metrics)
-        self._residence = Residence(
+        self._page_cache = PageCache(
             config.memory.mapped_mb,
             config.memory.mapped_after_s,
             (arrays.release_pages, self.store.release),
@@ -99,7 +99,7 @@ class Parts:
             self._indexer,
             store,
             self.metrics,
-            self._residence,
+            self._page_cache,
             self.zone,
             options,
         )

@@ -1,12 +1,11 @@
-"""What was judged moves recall, through store, index and scoring; learned weights are read at load."""
+"""What was judged moves recall, through store, index and scoring."""
 
 from pathlib import Path
 
 import pytest
 
-from slowcat_memory.core.feedback.tuning import Tuning, tuning_name
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Cursor, Key, Turn, Vector, WriteBatch
+from slowcat_memory.records import Key, Turn, Vector, WriteBatch
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
 SAID = ("the red boat lies at the pier", "the red boat was sold to Bertil", "cats sleep a lot")
@@ -54,21 +53,3 @@ def test_judgements_move_scores_by_no_more_than_they_may(tmp_path: Path) -> None
     assert next(iter(moved)) == second
     assert moved[second] - plain[second] == pytest.approx(0.2, abs=0.02)
     assert moved[first] - plain[first] == pytest.approx(-0.1, abs=0.02)
-
-
-def test_learned_weights_are_read_at_load(tmp_path: Path) -> None:
-    plain = ranking(tmp_path, {})
-    note = Tuning(weights={"dense": 0.48, "window": 0.11}, queries=60).note()
-    engine = MemoryEngine(memory_config(tmp_path), embedder=HashEmbedder(), clock=FixedClock())
-    row = Cursor(name=tuning_name("anna"), position=1, note=note)
-    engine.store.apply("test", WriteBatch(cursor=row)).wait()
-    engine.close()
-    engine = MemoryEngine(memory_config(tmp_path), embedder=HashEmbedder(), clock=FixedClock())
-    try:
-        found = {hit.memory.id: hit.score for hit in engine.search(QUERY, "anna", 3).hits}
-        engine.unlearn("anna")
-        again = {hit.memory.id: hit.score for hit in engine.search(QUERY, "anna", 3).hits}
-    finally:
-        engine.close()
-    assert found.keys() == plain.keys() and found != plain
-    assert again == plain

@@ -12,7 +12,7 @@ from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import IndexOptions, Searcher
 from slowcat_memory.records import Memory
 from slowcat_memory.runtime.namespaces.documents import Reading, document
-from slowcat_memory.runtime.namespaces.embed_breaker import Embed
+from slowcat_memory.runtime.namespaces.embedding import Embed
 from slowcat_memory.runtime.recall.query import Query
 from slowcat_memory.runtime.recall.stages import Recall
 from slowcat_memory.testing import HashEmbedder

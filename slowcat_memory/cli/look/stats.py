@@ -71,15 +71,15 @@ def collect(engine: "MemoryEngine") -> dict[str, Any]:
 def _scope(snapshot: "Snapshot", scope: str, embedder: str) -> dict[str, Any]:
     from msgspec import to_builtins
 
+    from slowcat_memory.core.feedback.tuning import Tuning, tuning_name
     from slowcat_memory.core.memory.kinds import findable
-    from slowcat_memory.runtime.namespaces.namespace import tuning
 
     sessions = snapshot.sessions(scope)
     derived = (m for m in snapshot.memories(scope) if findable(m))
     notes = [m for m in derived if not m.id.startswith("chunk/")]
     made = snapshot.vectors(embedder, scope) if embedder else ()
     vectors = [v.draft for v in made if "?" not in v.memory]  # not those of keys
-    manifest = snapshot.manifest(scope)
+    manifest, row = snapshot.manifest(scope), snapshot.cursor(tuning_name(scope))
     return {
         "turns": sum(session.turns for session in sessions),
         "sessions": len(sessions),
@@ -91,7 +91,7 @@ def _scope(snapshot: "Snapshot", scope: str, embedder: str) -> dict[str, Any]:
         "drafts": sum(vectors),
         "sealed": manifest.documents if manifest else 0,
         "judged": sum(key.kind == "asked" for key in snapshot.keys(scope)),
-        "learned": to_builtins(tuning(snapshot, scope)),
+        "learned": to_builtins(Tuning.read(row.note) if row else Tuning()),
     }
 
 

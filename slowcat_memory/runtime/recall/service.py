@@ -25,10 +25,9 @@ from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.index import Searcher
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded
-from slowcat_memory.runtime.namespaces.embed_breaker import Embed
-from slowcat_memory.runtime.namespaces.embedding import Embedding
+from slowcat_memory.runtime.namespaces.embedding import Embed, Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer
-from slowcat_memory.runtime.namespaces.page_cache import Residence
+from slowcat_memory.runtime.namespaces.page_cache import PageCache
 from slowcat_memory.runtime.namespaces.registry import Namespaces, check_scope
 from slowcat_memory.runtime.recall.overviews import Overviews
 from slowcat_memory.runtime.recall.prefetch import Attempt, Prefetch, PrefetchOptions, overlap
@@ -73,7 +72,7 @@ class Retrieval:
         indexer: Indexer,
         store: Store,
         metrics: Metrics,
-        residence: Residence,
+        page_cache: PageCache,
         zone: tzinfo,
         options: RetrievalOptions,
     ) -> None:
@@ -85,12 +84,12 @@ class Retrieval:
             indexer: Its talking worker runs the queries, behind the turns that came before.
             store: Where the vectors of tokens are.
             metrics: Where stages are counted.
-            residence: Told about each recall.
+            page_cache: Told about each recall.
             zone: The user's time zone.
             options: How to recall.
         """
         self._namespaces, self._embedding, self._indexer = namespaces, embedding, indexer
-        self._store, self._metrics, self._residence = store, metrics, residence
+        self._store, self._metrics, self._page_cache = store, metrics, page_cache
         self._zone, self._options = zone, options
         self._overviews = Overviews(store, zone, options.language)
 
@@ -351,7 +350,7 @@ class Retrieval:
             found = self._recall(query.scope, embed).run(query, progress)
             return self._overviews.add(query, found)
         finally:
-            self._residence.recalled()
+            self._page_cache.recalled()
 
     def encode(self, query: Query) -> Encoded | None:
         """Embed a query ahead of its recall, on the thread of the caller.
@@ -376,11 +375,11 @@ class Retrieval:
             self._understand,
             (embed or self._embedding.query) if same_space else None,
             self._tokens if self._embedding.token_key else None,
-            namespace.tuning.apply(self._options.fuse),
+            self._options.fuse,
             self._options.rank,
             self._options.ask.dialogue,
             lambda _, ids: namespace.recent(ids),
-            namespace.links() if self._options.links.hop else None,
+            None,
             self._options.links,
         )
 

@@ -25,7 +25,7 @@ from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.index import Lexical, Searcher
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Hit, Memory
-from slowcat_memory.runtime.namespaces.embed_breaker import Embed
+from slowcat_memory.runtime.namespaces.embedding import Embed
 from slowcat_memory.runtime.recall.query import Query, Recollection, Stage
 from slowcat_memory.runtime.recall.scoring import FetchTokens, Scored, Scoring
 from slowcat_memory.runtime.recall.weighed import DUPLICATE, GONE, HEARD, OVER, SHARE, Weighed

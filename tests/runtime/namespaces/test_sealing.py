@@ -5,17 +5,14 @@ from pathlib import Path
 import pytest
 
 from slowcat_memory.errors import IndexDamagedError
-from slowcat_memory.runtime.namespaces import seal_child
-from tests.runtime.namespaces.test_namespace import (
+from slowcat_memory.runtime.namespaces import sealing
+from tests.support.namespace_scene import (
     Scene,
     answers,
     check_alike,
     from_scratch,
     note,
-    scene,
 )
-
-__all__ = ["scene"]
 
 
 @pytest.fixture
@@ -24,11 +21,9 @@ def child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
     folder = tmp_path / "programs"
     folder.mkdir()
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), *sys.path]))
-    program = (
-        f"{request.param}\nfrom slowcat_memory.runtime.namespaces.seal_child import main\nmain()"
-    )
+    program = f"{request.param}\nfrom slowcat_memory.runtime.namespaces.sealing import main\nmain()"
     (folder / "program.py").write_text(program)
-    monkeypatch.setattr(seal_child, "CHILD", "program")
+    monkeypatch.setattr(sealing, "CHILD", "program")
 
 
 SMALL_DISK = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))"
@@ -47,7 +42,7 @@ def test_a_build_that_dies_leaves_the_old_index_and_nothing_else(
 ) -> None:
     scene.talk()
     with monkeypatch.context() as before:
-        before.setattr(seal_child, "CHILD", seal_child.__name__)
+        before.setattr(sealing, "CHILD", sealing.__name__)
         scene.namespace.reseal()
     kept = list(scene.root.iterdir())
     scene.talk(10, start=20)

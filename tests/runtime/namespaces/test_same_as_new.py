@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.memory.chunk import chunk_id, spoken
 from slowcat_memory.records import Context, Forget, Key, Memory, Vector, WriteBatch
-from tests.runtime.namespaces.test_namespace import (
+from tests.support.namespace_scene import (
     EMBEDDER,
     Scene,
     check_alike,
@@ -81,7 +81,7 @@ class Life(Scene):
 
     def write(self, memory_id: str, batch: WriteBatch) -> None:
         self.store.apply("test", batch).wait()
-        self.namespace.describe([memory_id])
+        self.namespace.refresh([memory_id])
 
     # -------------------------------------------------------------- what may happen
 
