@@ -1,10 +1,15 @@
+import hashlib
+import json
 import os
 import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from slowcat_memory.errors import IndexDamagedError
+from slowcat_memory.index.files.header import FORMAT, HEADER
+from slowcat_memory.records import IndexFile
 from slowcat_memory.runtime.namespaces import sealing
 from tests.support.namespace_scene import (
     Scene,
@@ -79,3 +84,53 @@ def test_a_stopped_namespace_builds_no_more(scene: Scene) -> None:
     with pytest.raises(IndexDamagedError, match="stopped"):
         scene.namespace.reseal()
     assert list(scene.root.iterdir()) == []
+
+
+# ------------------------------------------------------------------- other formats
+
+
+def rewrite_header(scene: Scene, **changes: object) -> None:
+    """Make the sealed index one that another version wrote, and vouch for it."""
+    with scene.store.snapshot() as snapshot:
+        manifest = snapshot.manifest("anna")
+    assert manifest is not None
+    path = scene.root / manifest.generation / HEADER
+    path.write_bytes(json.dumps(json.loads(path.read_bytes()) | changes).encode())
+    hashed = hashlib.sha256(path.read_bytes()).hexdigest()
+    files = tuple(
+        IndexFile(HEADER, path.stat().st_size, hashed) if file.name == HEADER else file
+        for file in manifest.files
+    )
+    scene.store.publish(replace(manifest, files=files)).wait()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"format": 4, "views": {"window": 9.0, "turn": 3.0, "grams": 30.0}},
+        {"format": FORMAT + 1},
+        {"format": FORMAT, "unknown": 1},
+        {"format": FORMAT, "views": {"window": 9.0}},
+    ],
+    ids=["older", "newer", "strange", "lacking a view"],
+)
+def test_index_of_another_format_is_rebuilt_from_the_store(scene: Scene, changes: dict) -> None:
+    scene.talk(6)
+    scene.namespace.reseal()
+    expected = answers(scene.namespace)
+    rewrite_header(scene, **changes)
+    loaded = scene.load()
+    assert loaded.searcher.sealed_count == 0 and len(loaded.searcher) == 6
+    check_alike(expected, loaded)
+    assert loaded.seal_due()
+    loaded.reseal()
+    assert not loaded.seal_due() and loaded.searcher.sealed_count == 6
+    check_alike(expected, loaded, scene.load())
+    assert scene.load().searcher.sealed_count == 6
+
+
+def test_index_with_an_untouched_header_is_used(scene: Scene) -> None:
+    scene.talk(6)
+    scene.namespace.reseal()
+    rewrite_header(scene, format=FORMAT)
+    assert scene.load().searcher.sealed_count == 6
