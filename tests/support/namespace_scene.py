@@ -1,16 +1,18 @@
 """A store and a namespace over it, and the check that two namespaces answer alike."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.records import Memory, Turn, Vector, WriteBatch
+from slowcat_memory.runtime.namespaces import sealing
 from slowcat_memory.runtime.namespaces.documents import Space
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.store import Store
@@ -172,3 +174,15 @@ def from_scratch(scene: Scene) -> Namespace:
 def note(id_: str, text: str, **more: object) -> Memory:
     facts = {"kind": "note", "scope": "anna", "speaker": "Anna", "valid_from": FixedClock()()}
     return Memory(id=id_, text=text, **{**facts, **more})  # type: ignore[arg-type]
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, work: Callable[[], object]) -> None:
+    """Let something happen after the index was built, before it is swapped in."""
+    build = sealing.seal
+
+    def slow(*args: object) -> object:
+        built = build(*args)  # type: ignore[arg-type]
+        work()
+        return built
+
+    monkeypatch.setattr(sealing, "seal", slow)

@@ -31,7 +31,9 @@ def moody(clock: FixedClock) -> Moody:
     return Moody(clock)
 
 
-def test_a_failing_embedder_costs_the_vectors_only(moody: Moody, clock: FixedClock) -> None:
+def test_guarded_embed_a_failing_embedder_costs_the_vectors_only(
+    moody: Moody, clock: FixedClock
+) -> None:
     problems: list[str] = []
     mind = Mind(embed=GuardedEmbed(moody, clock, problems.append))
     moody.raises = MemoryError()
@@ -42,7 +44,9 @@ def test_a_failing_embedder_costs_the_vectors_only(moody: Moody, clock: FixedClo
     assert problems == ["MemoryError"]
 
 
-def test_three_failures_in_a_row_open_it_for_a_minute(moody: Moody, clock: FixedClock) -> None:
+def test_guarded_embed_three_failures_in_a_row_open_it_for_a_minute(
+    moody: Moody, clock: FixedClock
+) -> None:
     problems: list[str] = []
     breaker = GuardedEmbed(moody, clock, problems.append)
     moody.raises = RuntimeError("no")
@@ -63,7 +67,9 @@ def test_three_failures_in_a_row_open_it_for_a_minute(moody: Moody, clock: Fixed
     assert moody.asked == 8
 
 
-def test_failures_that_are_not_in_a_row_do_not_open_it(moody: Moody, clock: FixedClock) -> None:
+def test_guarded_embed_failures_that_are_not_in_a_row_do_not_open_it(
+    moody: Moody, clock: FixedClock
+) -> None:
     breaker = GuardedEmbed(moody, clock, lambda _: None)
     for _ in range(5):
         for moody.raises in (OSError(), OSError(), None):
@@ -71,7 +77,9 @@ def test_failures_that_are_not_in_a_row_do_not_open_it(moody: Moody, clock: Fixe
     assert moody.asked == 15
 
 
-def test_a_late_vector_is_taken_but_counts_as_a_failure(moody: Moody, clock: FixedClock) -> None:
+def test_guarded_embed_a_late_vector_is_taken_but_counts_as_a_failure(
+    moody: Moody, clock: FixedClock
+) -> None:
     problems: list[str] = []
     breaker = GuardedEmbed(moody, clock, problems.append)
     moody.takes = 1.0
@@ -79,7 +87,9 @@ def test_a_late_vector_is_taken_but_counts_as_a_failure(moody: Moody, clock: Fix
     assert moody.asked == 3 and problems == ["late"] * 3
 
 
-def test_a_vector_and_what_is_embedded_already_come_out_alike(clock: FixedClock) -> None:
+def test_guarded_embed_a_vector_and_what_is_embedded_already_come_out_alike(
+    clock: FixedClock,
+) -> None:
     vector = EMBEDDER.encode_query("my dog")
     for told in (vector, Encoded(vector)):
         encoded = GuardedEmbed(lambda _, told=told: told, clock, print)("my dog")
@@ -89,7 +99,7 @@ def test_a_vector_and_what_is_embedded_already_come_out_alike(clock: FixedClock)
     assert whole is not None and whole.tokens is not None and len(whole.tokens) == 2
 
 
-def test_no_model_is_no_failure(clock: FixedClock) -> None:
+def test_guarded_embed_no_model_is_no_failure(clock: FixedClock) -> None:
     problems: list[str] = []
     breaker = GuardedEmbed(lambda _: None, clock, problems.append)
     assert [breaker("x") for _ in range(5)] == [None] * 5 and problems == []

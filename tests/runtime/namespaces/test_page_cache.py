@@ -25,7 +25,7 @@ class Worker:
 
 
 @pytest.mark.parametrize(("mapped", "released"), [(99.0, 0), (100.0, 0), (101.0, 1)])
-def test_pages_are_given_back_when_they_are_too_many(mapped, released):
+def test_page_cache_pages_are_given_back_when_they_are_too_many(mapped, released):
     done, worker = [], Worker()
     cache = PageCache(100, 0, [lambda: done.append(1)], worker.later, lambda: mapped)
     cache.recalled()
@@ -34,7 +34,7 @@ def test_pages_are_given_back_when_they_are_too_many(mapped, released):
     assert len(done) == released
 
 
-def test_recalls_in_a_row_ask_once():
+def test_page_cache_recalls_in_a_row_ask_once():
     worker = Worker()
     cache = PageCache(1, 0, [], worker.later)
     for _ in range(5):
@@ -46,7 +46,7 @@ def test_recalls_in_a_row_ask_once():
 
 
 @pytest.mark.parametrize("most", [0, 1])
-def test_in_between_recalls_nothing_is_given_back(most):
+def test_page_cache_in_between_recalls_nothing_is_given_back(most):
     worker = Worker()
     cache = PageCache(most, 1000 if most else 0, [], worker.later)
     cache.recalled()

@@ -2,11 +2,13 @@ import hashlib
 import json
 import os
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
+from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index.files.header import FORMAT, HEADER
 from slowcat_memory.records import IndexFile
@@ -16,7 +18,9 @@ from tests.support.namespace_scene import (
     answers,
     check_alike,
     from_scratch,
+    meanwhile,
     note,
+    stalled,
 )
 
 
@@ -42,7 +46,7 @@ HALF_WAY = (
 @pytest.mark.parametrize(
     ("child", "why"), [(SMALL_DISK, "File too large"), (HALF_WAY, "-9")], indirect=["child"]
 )
-def test_a_build_that_dies_leaves_the_old_index_and_nothing_else(
+def test_sealing_a_build_that_dies_leaves_the_old_index_and_nothing_else(
     scene: Scene, child: None, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scene.talk()
@@ -59,7 +63,7 @@ def test_a_build_that_dies_leaves_the_old_index_and_nothing_else(
     assert scene.load().searcher.sealed_count == 20
 
 
-def test_the_child_makes_what_the_log_makes(scene: Scene) -> None:
+def test_sealing_the_child_makes_what_the_log_makes(scene: Scene) -> None:
     scene.talk(25)
     for n in (3, 12, 1):
         scene.put(note(f"note/{n}", f"word{n} max"))
@@ -68,7 +72,7 @@ def test_the_child_makes_what_the_log_makes(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1])
-def test_next_to_nothing_can_be_sealed(scene: Scene, count: int) -> None:
+def test_sealing_next_to_nothing_can_be_sealed(scene: Scene, count: int) -> None:
     scene.talk(count)
     scene.namespace.reseal()
     loaded = scene.load()
@@ -78,7 +82,7 @@ def test_next_to_nothing_can_be_sealed(scene: Scene, count: int) -> None:
     check_alike(scene.namespace, scene.load(), from_scratch(scene))
 
 
-def test_a_stopped_namespace_builds_no_more(scene: Scene) -> None:
+def test_sealing_a_stopped_namespace_builds_no_more(scene: Scene) -> None:
     scene.talk(3)
     scene.namespace.stop()
     with pytest.raises(IndexDamagedError, match="stopped"):
@@ -134,3 +138,77 @@ def test_index_with_an_untouched_header_is_used(scene: Scene) -> None:
     scene.namespace.reseal()
     rewrite_header(scene, format=FORMAT)
     assert scene.load().searcher.sealed_count == 6
+
+
+def test_sealing_what_is_said_while_the_index_is_built_is_in_it(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene.talk()
+    meanwhile(monkeypatch, lambda: scene.talk(15, start=20))
+    scene.namespace.reseal()
+    assert scene.namespace.searcher.sealed_count == 20
+    assert len(scene.namespace.searcher) == 35
+    check_alike(from_scratch(scene), scene.namespace, scene.load())
+
+
+def test_sealing_people_may_talk_all_the_time(scene: Scene) -> None:
+    said, stop = scene.talk(10), threading.Event()
+
+    def talk() -> None:
+        while not stop.wait(0.002):
+            said.extend(scene.talk(1, start=len(said)))
+
+    talker = threading.Thread(target=talk)
+    talker.start()
+    scene.namespace.reseal()
+    scene.namespace.reseal()
+    stop.set()
+    talker.join()
+    assert len(scene.namespace.searcher) == len(said)
+    check_alike(from_scratch(scene), scene.namespace, scene.load())
+
+
+def test_sealing_nothing_is_kept_for_a_seal_that_nobody_makes(scene: Scene) -> None:
+    scene.talk(3)
+    assert scene.namespace._index._journal is None
+    scene.namespace.reseal()
+    assert scene.namespace._index._journal is None
+
+
+def test_sealing_an_index_is_due_when_the_tail_has_grown(scene: Scene) -> None:
+    scene.namespace = scene.load(seal_at=3, seal_share=0.5)
+    due = []
+    for n in range(5):
+        scene.talk(1, start=n)
+        due.append(scene.namespace.seal_due())
+    assert due == [False, False, False, True, True]
+    scene.namespace.reseal()
+    assert not scene.namespace.seal_due()
+
+
+def test_sealing_it_is_not_rebuilt_while_turns_wait_to_be_saved(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sealing, "FLUSH_S", 0.05)
+    with stalled(scene.store):
+        turn = scene.say("max", embed=False)
+        with pytest.raises(IndexDamagedError, match="wait to be saved"):
+            scene.namespace.reseal()
+        assert chunk_id(turn.id) in scene.namespace.searcher
+    assert list(scene.root.glob("*")) == []
+
+
+def test_sealing_a_failed_build_leaves_the_present_index(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene.talk(5)
+    before = answers(scene.namespace)
+
+    def fail(*_: object) -> None:
+        raise IndexDamagedError("building an index failed")
+
+    monkeypatch.setattr(sealing, "seal", fail)
+    with pytest.raises(IndexDamagedError):
+        scene.namespace.reseal()
+    check_alike(before, scene.namespace)
+    assert scene.namespace._index._journal is None
