@@ -30,7 +30,7 @@ from slowcat_memory.providers import (
     token_key_of,
 )
 from slowcat_memory.records import Event, TokenVectors, Turn, Vector, WriteBatch
-from slowcat_memory.runtime.namespaces import seal_child
+from slowcat_memory.runtime.namespaces import sealing
 from slowcat_memory.runtime.namespaces.registry import index_root
 from slowcat_memory.store import Store
 
@@ -82,7 +82,7 @@ def _build(config: Config, size: int, tail: int) -> None:
             made = joined(fresh, mixtures(seed, len(turns) - need, chance))
             store.apply("made", batch(embedder, turns, made)).wait(None)
         store.flush(None)
-        order = seal_child.Order(
+        order = sealing.Order(
             store=str(store.path),
             scope=corpus.SCOPE,
             embedder=embedder.key,
@@ -91,7 +91,7 @@ def _build(config: Config, size: int, tail: int) -> None:
             options=config.index,
         )
         root = index_root(store.path, corpus.SCOPE)
-        store.publish(seal_child.seal(Build(), root, order)).wait(None)
+        store.publish(sealing.seal(Build(), root, order)).wait(None)
     engine = MemoryEngine(config)
     try:
         engine.prepare(corpus.SCOPE)

@@ -2,7 +2,8 @@
 
 import re
 import threading
-from collections.abc import Iterable, Iterator, Set
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence, Set
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +12,12 @@ from slowcat_memory.core.text.normalize import Tokenizer, digest
 from slowcat_memory.core.text.phonetics import Heard
 from slowcat_memory.core.text.rare_words import MOST_CHARS
 from slowcat_memory.index.candidates import Candidates, CandidateSelector
-from slowcat_memory.index.files.document import KEY_VIEWS, Document, split_key_id
+from slowcat_memory.index.files.document import KEY_VIEWS, Document, Pointer, split_key_id
 from slowcat_memory.index.files.header import read_header
 from slowcat_memory.index.lexical import scorer
 from slowcat_memory.index.lexical.name_lexicon import NameLexicon
 from slowcat_memory.index.lexical.term_lookup import Lexical, TermLookup
-from slowcat_memory.index.lexical.view_set import LexicalViews
+from slowcat_memory.index.lexical.view_set import DocumentTerms, LexicalViews
 from slowcat_memory.index.neighbours import Neighbours
 from slowcat_memory.index.options import IndexOptions
 from slowcat_memory.index.table import Table
@@ -135,38 +136,93 @@ class Searcher:
                 the two. A known id with the same text keeps its vector, else it loses it;
                 each of its keys likewise.
         """
-        terms, hashed = self.words.count(document), digest(document.text)
+        terms = self.words.count(document)
         with self._lock:
             number = self.table.find(document.id)
-            if number >= 0 and self.table.digest[number] == hashed:
-                self.table.update(number, document)
-                if not self.words.has_keys(number, terms):
-                    number = self._neighbours.promote_to_tail(number)
-                    self.words.set_keys(number, terms)
-                self._put_keys(number, document)
-                return
-            if number >= 0:
-                number = self._neighbours.promote_to_tail(number)  # holds its keys until then
-                before, after = self._neighbours.detach(number)
-            else:
-                before, after = self._neighbours.make_room(
-                    self.table.find(document.before), self.table.find(document.after)
-                )
-            self.names.add(document.text, document.speaker)
-            added = self.table.append(document, hashed)
-            self.words.add(added, terms)
-            if number >= 0:
-                for keys in self.keys.values():
-                    keys.renumber(number, added)
-            self._put_keys(added, document)
-            if (neighbour := before if before >= 0 else after) >= 0:
-                self.table.session[added] = self.table.session[neighbour]
-            self._neighbours.link(before, added)
-            self._neighbours.link(added, after)
+            number, changed = self._set_text(number, document, terms)
+            if not changed and not self.words.has_keys(number, terms):
+                number = self._neighbours.promote_to_tail(number)
+                self.words.set_keys(number, terms.keys)
+            for name, keys in self.keys.items():
+                keys.put(number, document.pointers(name))
 
-    def _put_keys(self, number: int, document: Document) -> None:
-        for name, keys in self.keys.items():
-            keys.put(number, document.pointers(name))
+    def update(self, document: Document) -> None:
+        """Change a document but keep its keys and its place; an unknown id is ignored."""
+        terms = self.words.count(document)
+        with self._lock:
+            number = self.table.find(document.id)
+            if number >= 0:
+                keys = self.words.terms(number).keys
+                self._set_text(number, document, terms._replace(keys=keys))
+
+    def _set_text(self, number: int, document: Document, terms: DocumentTerms) -> tuple[int, bool]:
+        """Add a document, or replace document ``number``; its keys and their vectors follow it.
+
+        Returns:
+            Its number from now on, and whether its text is new.
+        """
+        hashed = digest(document.text)
+        if number >= 0 and self.table.digest[number] == hashed:
+            self.table.update(number, document)
+            return number, False
+        if number >= 0:
+            number = self._neighbours.promote_to_tail(number)  # its keys stay at this number
+            before, after = self._neighbours.detach(number)
+        else:
+            before, after = self._neighbours.make_room(
+                self.table.find(document.before), self.table.find(document.after)
+            )
+        self.names.add(document.text, document.speaker)
+        added = self.table.append(document, hashed)
+        self.words.add(added, terms)
+        if number >= 0:
+            for keys in self.keys.values():
+                keys.renumber(number, added)
+        if (neighbour := before if before >= 0 else after) >= 0:
+            self.table.session[added] = self.table.session[neighbour]
+        self._neighbours.link(before, added)
+        self._neighbours.link(added, after)
+        return added, True
+
+    def can_add_keys(self, memory_id: str, pointers: Sequence[Pointer]) -> bool:
+        """Return whether keys are new to a document, or known with the same text.
+
+        The terms of a key that is replaced are not known one by one: that needs ``add``.
+        """
+        with self._lock:
+            number = self.table.find(memory_id)
+            return number >= 0 and self._new_keys(number, pointers) is not None
+
+    def _new_keys(self, number: int, pointers: Sequence[Pointer]) -> list[Pointer] | None:
+        """Return the keys that a document does not have; None where one would be replaced."""
+        new = []
+        for pointer in pointers:
+            known = {name: keys.find(number, pointer.name) for name, keys in self.keys.items()}
+            key = known.pop(pointer.view)
+            if any(other >= 0 for other in known.values()):
+                return None
+            if key < 0:
+                new.append(pointer)
+            elif self.keys[pointer.view].digest(key) != digest(pointer.text):
+                return None
+        return new
+
+    def add_keys(self, memory_id: str, pointers: Sequence[Pointer]) -> None:
+        """Add keys to a document, besides those it has; see ``can_add_keys``.
+
+        An unknown document is ignored, and so are keys that would replace others: the index holds a
+        newer state then.
+        """
+        with self._lock:
+            number = self.table.find(memory_id)
+            new = self._new_keys(number, pointers) if number >= 0 else None
+            if new is None:
+                return
+            if terms := self.words.count_keys(new):
+                number = self._neighbours.promote_to_tail(number)
+                self.words.set_keys(number, terms + Counter(self.words.terms(number).keys))
+            for pointer in pointers:
+                self.keys[pointer.view].add(number, pointer)
 
     def remove(self, memory_id: str) -> bool:
         """Remove a document and its keys from every view and from its neighbours' windows.
@@ -197,6 +253,20 @@ class Searcher:
         with self._lock:
             dense, number = self._find_vector(memory_id)
             return number >= 0 and number in dense
+
+    def incomplete(self, memory_ids: Iterable[str]) -> list[str]:
+        """Return those of some documents that lack a vector, their own or that of a key."""
+        with self._lock:
+            known = ((id_, self.table.find(id_)) for id_ in memory_ids)
+            return [
+                id_
+                for id_, number in known
+                if number >= 0
+                and (
+                    number not in self.dense
+                    or any(keys.lacks_vector(number) for keys in self.keys.values())
+                )
+            ]
 
     def missing_vectors(self) -> list[str]:
         """Return the ids of the living documents that have no vector, in order."""

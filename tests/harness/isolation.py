@@ -221,7 +221,7 @@ def shared_cache() -> Iterator[None]:
 @contextmanager
 def post_filter() -> Iterator[None]:
     """One index for all, and what is not one's own is taken out of what is found."""
-    take = Indexer._take
+    take = Indexer._index_turns
 
     def to_all(self: Any, turns: Any) -> None:
         take(self, turns)
@@ -230,7 +230,7 @@ def post_filter() -> Iterator[None]:
                 if chunk(turn).id not in namespace.searcher:
                     namespace.searcher.add(document(chunk(turn), namespace._reading))
 
-    with mock.patch.object(Indexer, "_take", to_all):
+    with mock.patch.object(Indexer, "_index_turns", to_all):
         yield
 
 

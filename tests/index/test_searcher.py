@@ -1,24 +1,17 @@
-import tempfile
 import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from slowcat_memory.index import Document, IndexOptions, Searcher
-from slowcat_memory.index.build.builder import number_sessions
-from slowcat_memory.index.files.arrays import Column
-from slowcat_memory.index.files.ids import Ids
 from slowcat_memory.testing import HashEmbedder
 from tests.support.index_oracle import (
     OPTIONS,
     TOKENS,
     Oracle,
     check_columns,
-    check_equal,
     counts_of,
     scores_of,
     seal,
@@ -58,13 +51,13 @@ def window(made: Searcher, id_: str) -> str:
 # ------------------------------------------------------------------- what is said is found
 
 
-def test_a_document_is_found_the_moment_it_is_added() -> None:
+def test_searcher_a_document_is_found_the_moment_it_is_added() -> None:
     made = searcher(doc("1", "my dog is called max"))
     assert found(made, "max") == ["1"]
     assert len(made) == 1 and "1" in made and made.tail_count == 1
 
 
-def test_nothing_is_found_in_an_empty_index(tmp_path: Path) -> None:
+def test_searcher_nothing_is_found_in_an_empty_index(tmp_path: Path) -> None:
     for made in (Searcher(TOKENS, OPTIONS, 32), seal(Oracle(), tmp_path / "sealed")):
         vector = EMBEDDER.encode_query("max") if made.dense.dim else None
         candidates = made.candidates(made.lexical("max"), vector)
@@ -75,25 +68,25 @@ def test_nothing_is_found_in_an_empty_index(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("query", ["", " ", "!?", "the of and", "neverheard"])
-def test_a_query_without_known_words_finds_nothing(query: str) -> None:
+def test_searcher_a_query_without_known_words_finds_nothing(query: str) -> None:
     made = searcher(doc("1", "my dog is called max"))
     assert found(made, query) == []
     assert made.candidates(made.lexical(query)).ids == []
 
 
-def test_more_are_asked_for_than_there_are() -> None:
+def test_searcher_more_are_asked_for_than_there_are() -> None:
     made = searcher(*line("1", "2", "3"), dim=32, options=IndexOptions(candidates=1000))
     candidates = made.candidates(made.lexical("2"), EMBEDDER.encode_query("2"))
     assert sorted(candidates.ids) == ["1", "2", "3"]
 
 
-def test_a_document_without_words_is_kept_but_not_found() -> None:
+def test_searcher_a_document_without_words_is_kept_but_not_found() -> None:
     made = searcher(doc("1", "..."), doc("2", "max", before="1"))
     assert len(made) == 2 and found(made, "max") == ["2"]
     assert sorted(found(made, "max", "window")) == ["1", "2"]
 
 
-def test_removing_takes_it_out_at_once() -> None:
+def test_searcher_removing_takes_it_out_at_once() -> None:
     made = searcher(doc("1", "max"), doc("2", "max"), dim=32)
     assert made.remove("1") and not made.remove("1")
     assert found(made, "max") == ["2"] and "1" not in made
@@ -103,7 +96,9 @@ def test_removing_takes_it_out_at_once() -> None:
 # ------------------------------------------------------------------- the same again
 
 
-def test_the_same_text_again_keeps_its_vector_and_takes_the_new_priors(tmp_path: Path) -> None:
+def test_searcher_the_same_text_again_keeps_its_vector_and_takes_the_new_priors(
+    tmp_path: Path,
+) -> None:
     oracle = Oracle()
     oracle.add(doc("1", "max"))
     for made in (
@@ -118,14 +113,14 @@ def test_the_same_text_again_keeps_its_vector_and_takes_the_new_priors(tmp_path:
         assert candidates.importance[0] == pytest.approx(0.9)
 
 
-def test_another_text_loses_the_vector() -> None:
+def test_searcher_another_text_loses_the_vector() -> None:
     made = searcher(doc("1", "max"), dim=32)
     made.add(doc("1", "moritz"))
     assert not made.has_vector("1") and found(made, "max") == []
     assert found(made, "moritz") == ["1"] and len(made) == 1
 
 
-def test_priors_may_change_and_strangers_are_passed_over() -> None:
+def test_searcher_priors_may_change_and_strangers_are_passed_over() -> None:
     made = searcher(doc("1", "max"), dim=32)
     made.add(replace(doc("1", "max"), importance=0.2, pinned=True))
     made.put_vector("stranger", EMBEDDER.encode_query("max"))
@@ -134,7 +129,7 @@ def test_priors_may_change_and_strangers_are_passed_over() -> None:
     assert candidates.importance.tolist() == pytest.approx([0.2])
 
 
-def test_a_document_without_a_vector_has_no_cosine() -> None:
+def test_searcher_a_document_without_a_vector_has_no_cosine() -> None:
     made = searcher(doc("1", "max"), dim=32)
     made.add(doc("2", "max"))
     candidates = made.candidates(made.lexical("max"), EMBEDDER.encode_query("max"))
@@ -142,14 +137,14 @@ def test_a_document_without_a_vector_has_no_cosine() -> None:
     assert cosines["1"] == pytest.approx(1.0) and np.isnan(cosines["2"])
 
 
-def test_without_any_vector_there_is_no_dense_view() -> None:
+def test_searcher_without_any_vector_there_is_no_dense_view() -> None:
     made = Searcher(TOKENS, OPTIONS, 32)
     made.add(doc("1", "max"))
     candidates = made.candidates(made.lexical("max"), EMBEDDER.encode_query("max"))
     assert set(candidates.views) == {"turn", "window"}
 
 
-def test_the_mean_length_is_that_of_the_living() -> None:
+def test_searcher_the_mean_length_is_that_of_the_living() -> None:
     made = searcher(doc("1", words=10), doc("2", words=20), doc("3", words=60))
     made.remove("3")
     assert made.mean_words == 15.0
@@ -160,66 +155,10 @@ def test_the_mean_length_is_that_of_the_living() -> None:
 # ------------------------------------------------------------------- neighbours
 
 
-def test_a_window_holds_the_words_of_three() -> None:
-    made = searcher(*line("e", "f", "g", "h"))
-    assert [window(made, id_) for id_ in "efgh"] == ["e f", "e f g", "f g h", "g h"]
-
-
-def test_neighbours_close_up_when_one_goes() -> None:
-    made = searcher(*line("e", "f", "g", "h"))
-    made.remove("f")
-    assert [window(made, id_) for id_ in "egh"] == ["e g", "e g h", "g h"]
-
-
-def test_one_may_come_between_two() -> None:
-    made = searcher(*line("e", "f"), doc("x", before="e"))
-    assert [window(made, id_) for id_ in "exf"] == ["e x", "e f x", "f x"]
-
-
-def test_a_new_text_enters_its_neighbours_windows() -> None:
-    made = searcher(*line("e", "f", "g"))
-    made.add(doc("f", "new"))
-    assert [window(made, id_) for id_ in "efg"] == ["e new", "e g new", "g new"]
-
-
-def test_neighbours_in_the_sealed_part_follow(tmp_path: Path) -> None:
-    oracle = Oracle()
-    for document in line("e", "f", "g", "h"):
-        oracle.add(document)
-    vectors = {id_: EMBEDDER.encode_query(id_) for id_ in "efgh"}
-    made = seal(oracle, tmp_path / "sealed", vectors)
-    made.remove("f")
-    made.add(doc("k", before="h"))
-    assert [window(made, id_) for id_ in "eghk"] == ["e g", "e g h", "g h k", "h k"]
-    oracle.remove("f")
-    oracle.add(doc("k", before="h"))
-    check_equal(made, oracle, "e h k")
-    for id_ in "egh":  # what was lifted out of the sealed part kept its vector
-        cosine = made.dense.cosines(vectors[id_], np.array([dict(made.items())[id_]]))
-        assert cosine == pytest.approx(1.0, abs=2e-3)
-
-
-def test_candidates_know_their_neighbours() -> None:
-    made = searcher(*line(*"efghjklno"), options=IndexOptions(candidates=3))
-    candidates = made.candidates(made.lexical("h"))
-    assert set(candidates.ids) == {"g", "h", "j"}  # by the window view; "h" by the turn view too
-    assert max(candidates.before) >= 0 and max(candidates.after) >= 0
-    for place, id_ in enumerate(candidates.ids):
-        for column, step in ((candidates.before, -1), (candidates.after, 1)):
-            there = candidates.ids[column[place]] if column[place] >= 0 else None
-            neighbour = "efghjklno"["efghjklno".index(id_) + step]
-            assert there == (neighbour if neighbour in candidates.ids else None)
-
-
-def test_who_names_an_unknown_neighbour_has_none() -> None:
-    made = searcher(doc("e", before="gone"))
-    assert window(made, "e") == "e"
-
-
 # ------------------------------------------------------------------- who, when, in which session
 
 
-def test_candidates_know_their_sessions_speakers_and_times() -> None:
+def test_searcher_candidates_know_their_sessions_speakers_and_times() -> None:
     made = searcher(
         doc("1", "max", speaker="Anna", about=(10.0, 20.0)),
         doc("2", "max", before="1", speaker="Ben"),
@@ -239,7 +178,7 @@ def test_candidates_know_their_sessions_speakers_and_times() -> None:
     assert about["1"] == (10.0, 20.0) and np.isnan([about[id_] for id_ in "234"]).all()
 
 
-def test_speakers_are_asked_for_by_name_and_strangers_passed_over() -> None:
+def test_searcher_speakers_are_asked_for_by_name_and_strangers_passed_over() -> None:
     made = searcher(doc("1", speaker="Anna"), doc("2", speaker="Ben"))
     found = made.candidates(made.lexical("2"))
     assert made.speaker_numbers(["Ben", "Carl"]) == found.speaker.tolist()
@@ -260,7 +199,9 @@ def history(made: Searcher, oracle: Oracle) -> None:
         made.remove(gone), oracle.remove(gone)
 
 
-def test_sessions_and_speakers_survive_seal_lifting_removal_and_replacement(tmp_path: Path) -> None:
+def test_searcher_sessions_and_speakers_survive_seal_lifting_removal_and_replacement(
+    tmp_path: Path,
+) -> None:
     oracle = Oracle()
     for n, document in enumerate((*line(*"efgh"), *line(*"lmn"))):
         oracle.add(replace(document, speaker=("Anna", "Ben")[n % 2], about=(n, n + 1.0)))
@@ -276,7 +217,7 @@ def test_sessions_and_speakers_survive_seal_lifting_removal_and_replacement(tmp_
     assert set(again.speakers) == {"Anna", "Ben", "Carl"}
 
 
-def test_a_session_that_lost_its_first_is_not_taken_for_another(tmp_path: Path) -> None:
+def test_searcher_a_session_that_lost_its_first_is_not_taken_for_another(tmp_path: Path) -> None:
     oracle = Oracle()
     for document in line(*"efg"):
         oracle.add(document)
@@ -291,17 +232,7 @@ def test_a_session_that_lost_its_first_is_not_taken_for_another(tmp_path: Path) 
         }
 
 
-def test_long_sessions_are_numbered_by_their_first() -> None:
-    chain = np.arange(-1, 9_999, dtype=np.int32)
-    assert not number_sessions(chain).any()
-    chain[5_000] = -1
-    assert number_sessions(chain).tolist() == [0] * 5_000 + [5_000] * 5_000
-    backwards = np.array([1, 2, 3, -1], np.int32)  # who named a neighbour that came later
-    assert number_sessions(backwards).tolist() == [3] * 4
-    assert number_sessions(np.zeros(0, np.int32)).tolist() == []
-
-
-def test_the_same_text_again_takes_the_new_times() -> None:
+def test_searcher_the_same_text_again_takes_the_new_times() -> None:
     made = searcher(doc("1", "max", speaker="Anna", about=(1.0, 2.0)))
     made.add(doc("1", "max", speaker="Ben", about=(3.0, 4.0)))
     found = made.candidates(made.lexical("max"))
@@ -311,7 +242,7 @@ def test_the_same_text_again_takes_the_new_times() -> None:
     assert np.isnan(made.candidates(made.lexical("max")).about_from[0])
 
 
-def test_a_documents_vector_is_told_wherever_it_is(tmp_path: Path) -> None:
+def test_searcher_a_documents_vector_is_told_wherever_it_is(tmp_path: Path) -> None:
     oracle = Oracle()
     for document in line(*"efgh"):
         oracle.add(document)
@@ -336,7 +267,7 @@ def test_a_documents_vector_is_told_wherever_it_is(tmp_path: Path) -> None:
 # ------------------------------------------------------------------- while it changes
 
 
-def test_what_came_after_the_first_stage_is_not_proposed() -> None:
+def test_searcher_what_came_after_the_first_stage_is_not_proposed() -> None:
     made = searcher(doc("1", "max"), dim=32)
     lexical = made.lexical("max")
     for document in (doc("2", "max"), doc("1", "moritz")):
@@ -345,7 +276,7 @@ def test_what_came_after_the_first_stage_is_not_proposed() -> None:
     assert made.candidates(lexical, EMBEDDER.encode_query("max")).ids == []
 
 
-def test_searching_beside_a_writer_never_fails() -> None:
+def test_searcher_searching_beside_a_writer_never_fails() -> None:
     made, stop, trouble = Searcher(TOKENS, OPTIONS, 32), threading.Event(), []
 
     def search() -> None:
@@ -376,7 +307,7 @@ def test_searching_beside_a_writer_never_fails() -> None:
     assert trouble == []
 
 
-def test_the_tail_alone_answers_without_the_sealed_part(tmp_path: Path) -> None:
+def test_searcher_the_tail_alone_answers_without_the_sealed_part(tmp_path: Path) -> None:
     oracle = Oracle()
     oracle.add(doc("old", "max"))
     made = seal(oracle, tmp_path / "sealed")
@@ -387,7 +318,7 @@ def test_the_tail_alone_answers_without_the_sealed_part(tmp_path: Path) -> None:
     assert made.candidates(made.lexical("max", sealed=False)).ids == ["new"]
 
 
-def test_another_query_in_between_changes_nothing(tmp_path: Path) -> None:
+def test_searcher_another_query_in_between_changes_nothing(tmp_path: Path) -> None:
     oracle = Oracle()
     for document in line(*"efgh"):
         oracle.add(document)
@@ -402,35 +333,6 @@ def test_another_query_in_between_changes_nothing(tmp_path: Path) -> None:
         assert np.array_equal(later.views[view], alone.views[view])
 
 
-def test_ten_thousand_words_are_a_query() -> None:
+def test_searcher_ten_thousand_words_are_a_query() -> None:
     made = searcher(*line("e", "f", "g"))
     assert found(made, "f " + " ".join(f"x{n}" for n in range(10_000))) == ["f"]
-
-
-@given(st.lists(st.integers(-1000, 1000)))
-def test_a_column_holds_what_was_appended(values: list[int]) -> None:
-    column = Column(np.int32, np.array(values[:3], np.int32))
-    for value in values[3:]:
-        column.append(value)
-    assert [column[n] for n in range(len(column))] == values
-    assert column.take(np.arange(len(values))).tolist() == values
-    for n in range(len(values)):
-        column[n] = n
-    assert column.take(np.arange(0, len(values), 2)).tolist() == list(range(0, len(values), 2))
-
-
-@settings(deadline=None)  # it writes files
-@given(st.sets(st.integers(1, 2**62)), st.sets(st.text("abc/-1", min_size=1)))
-def test_ids_are_found_by_name_and_by_number(turns: set[int], names: set[str]) -> None:
-    others = sorted(name for name in names if not name.startswith("chunk/"))
-    with tempfile.TemporaryDirectory() as folder:
-        Ids.write(np.array(sorted(turns), np.int64), others, Path(folder))
-        made = Ids(Path(folder))
-        names_in_order = [f"chunk/{turn}" for turn in sorted(turns)] + others
-        for late in ("chunk/7", "note/é"):
-            if late not in names_in_order:
-                assert made.append(late) == len(names_in_order)
-                names_in_order.append(late)
-        assert [made[n] for n in range(len(made))] == names_in_order
-        assert [made.find(name) for name in names_in_order] == list(range(len(made)))
-        assert [made.find(name) for name in ("chunk/007", "chunk/", "", "zzz")] == [-1] * 4

@@ -63,6 +63,7 @@ def collect(engine: "MemoryEngine") -> dict[str, Any]:
 
 def _scope(snapshot: "Snapshot", scope: str, embedder: str) -> dict[str, Any]:
 
+    from slowcat_memory.core.feedback.tuning import Tuning, tuning_name
     from slowcat_memory.core.memory.kinds import findable
 
     sessions = snapshot.sessions(scope)
@@ -70,7 +71,7 @@ def _scope(snapshot: "Snapshot", scope: str, embedder: str) -> dict[str, Any]:
     notes = [m for m in derived if not m.id.startswith("chunk/")]
     made = snapshot.vectors(embedder, scope) if embedder else ()
     vectors = [v.draft for v in made if "?" not in v.memory]  # not those of keys
-    manifest = snapshot.manifest(scope)
+    manifest, row = snapshot.manifest(scope), snapshot.cursor(tuning_name(scope))
     return {
         "turns": sum(session.turns for session in sessions),
         "sessions": len(sessions),

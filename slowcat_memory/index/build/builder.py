@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from slowcat_memory.core.text.normalize import Tokenizer, digest
-from slowcat_memory.index.files.document import KEY_VIEWS, NO_TIME, Document, split_key_id
+from slowcat_memory.core.text.digest import digest
+from slowcat_memory.core.text.normalize import Tokenizer
+from slowcat_memory.index.files.document import KEY_VIEWS, NO_TIME, Document, key_text, split_key_id
 from slowcat_memory.index.files.header import COLUMNS, FORMAT, Header, write_header
 from slowcat_memory.index.files.ids import Ids, chunk_of
 from slowcat_memory.index.lexical import scorer
@@ -76,7 +77,7 @@ class Builder:
         for name, value in row.items():
             columns[name].append(value)
         self._names.add(document.text, document.speaker)
-        key_tokens = self._tokenizer(document.key_text) if self._with_keys else ()
+        key_tokens = self._tokenizer(key_text(document.keys)) if self._with_keys else ()
         self._counting.add(self._tokenizer(document.text), key_tokens)
         for name, writer in self._keys.items():
             writer.add(number, document.pointers(name))

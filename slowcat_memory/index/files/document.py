@@ -1,5 +1,7 @@
 """A document: what the index holds of a memory, with the keys that point to it."""
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 NO_TIME = (float("nan"), float("nan"))
@@ -35,6 +37,11 @@ class Pointer(Struct, frozen=True):
         return ASKED if self.kind == "asked" else KEYS
 
 
+def key_text(keys: Sequence[Pointer]) -> str:
+    """Return the texts of keys for the lexical views; those of judged queries do not count."""
+    return "\n".join(key.text for key in keys if key.view == KEYS)
+
+
 class Document(Struct, frozen=True, kw_only=True):
     """What the index holds of a memory.
 
@@ -67,8 +74,3 @@ class Document(Struct, frozen=True, kw_only=True):
     def pointers(self, view: str) -> list[Pointer]:
         """Return the keys of one of ``KEY_VIEWS``."""
         return [key for key in self.keys if key.view == view]
-
-    @property
-    def key_text(self) -> str:
-        """The texts of its keys, for the lexical views; those of judged queries do not count."""
-        return "\n".join(pointer.text for pointer in self.pointers(KEYS))

@@ -5,7 +5,7 @@ never changes: it is tombstoned, and copied to the tail first where it must chan
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index.files.arrays import open_array
-from slowcat_memory.index.files.document import Document
+from slowcat_memory.index.files.document import Document, Pointer, key_text
 from slowcat_memory.index.files.header import Header
 from slowcat_memory.index.lexical.bm25 import LexicalView
 from slowcat_memory.index.lexical.forward_index import NONE, ForwardIndex
@@ -64,11 +64,14 @@ class LexicalViews:
 
     def count(self, document: Document) -> DocumentTerms:
         """Count a document's terms."""
-        key_text = document.key_text if self._with_keys else ""
         return DocumentTerms(
-            Counter(self._tokenizer(document.text)),
-            Counter(self._tokenizer(key_text)) if key_text else NONE,
+            Counter(self._tokenizer(document.text)), self.count_keys(document.keys) or NONE
         )
+
+    def count_keys(self, keys: Sequence[Pointer]) -> Counter[str]:
+        """Count the terms of a document's keys; none where no view counts them."""
+        text = key_text(keys) if self._with_keys else ""
+        return Counter(self._tokenizer(text) if text else ())
 
     def terms(self, number: int) -> DocumentTerms:
         """Return a document's terms, as ``count`` did."""
@@ -86,13 +89,13 @@ class LexicalViews:
         """Return whether the terms of a document's keys are those of ``terms`` already."""
         return self.forward.keys(number) == terms.keys
 
-    def set_keys(self, number: int, terms: DocumentTerms) -> None:
+    def set_keys(self, number: int, terms: Counts) -> None:
         """Replace the terms of a tail document's keys."""
         for view in self.chosen:
             if view.keys:
                 self.views[view.name].change(number, self.forward.keys(number), -1)
-                self.views[view.name].change(number, terms.keys)
-        self.forward.set_keys(number, terms.keys)
+                self.views[view.name].change(number, terms)
+        self.forward.set_keys(number, terms)
 
     def remove(self, number: int) -> None:
         """Remove a tail document, which has no neighbours any more, from every view."""

@@ -151,6 +151,18 @@ class KeyView:
         for pointer in wanted.values():
             self._append(target, pointer.name, pointer.weight, digest(pointer.text))
 
+    def add(self, target: int, pointer: Pointer) -> None:
+        """Add a key to a document; one that it has already takes the new weight only."""
+        number = self.find(target, pointer.name)
+        if number >= 0:
+            self._weights[number] = pointer.weight
+        else:
+            self._append(target, pointer.name, pointer.weight, digest(pointer.text))
+
+    def lacks_vector(self, target: int) -> bool:
+        """Return whether a key of a document has no vector."""
+        return any(number not in self.dense for number in self.of_document(target).values())
+
     def remove(self, target: int) -> None:
         """Remove a document's keys."""
         for number in self.of_document(target).values():

@@ -1,1 +1,1 @@
-"""One index per namespace, kept equal to the log."""
+"""How each namespace's index is loaded, kept equal to the log, embedded and sealed."""

@@ -1,24 +1,39 @@
-"""What an index is told of a memory: its line in its context, its times, and the keys to it."""
+"""What an index is told of a memory: its line in its context, its times, its keys and vectors."""
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import tzinfo
 
-from msgspec import Struct
+import numpy as np
+from msgspec import Struct, field
 
 from slowcat_memory.core.memory.chunk import chunk, chunk_id, indexed_text, turn_of
 from slowcat_memory.core.memory.kinds import findable
+from slowcat_memory.core.text.digest import digest
 from slowcat_memory.core.time.expressions import WhenOptions, mentions
 from slowcat_memory.index import Document, Pointer, Searcher
-from slowcat_memory.records import Key, Memory
+from slowcat_memory.records import Key, Memory, Turn, Vector, WriteBatch
 from slowcat_memory.store import Snapshot
 
 
+class Space(Struct, frozen=True):
+    """The vector space in use: vectors of different spaces are never compared.
+
+    Attributes:
+        key: The embedder's key, "" when there is none.
+        dim: Its dimension, 0 when there is none.
+    """
+
+    key: str = ""
+    dim: int = 0
+
+
 class Reading(Struct, frozen=True):
-    """How a memory's own words for time are read.
+    """How the time expressions of a memory are read.
 
     Attributes:
         zone: The user's time zone.
-        language: Whose words.
+        language: The language of the expressions.
     """
 
     zone: tzinfo
@@ -26,40 +41,36 @@ class Reading(Struct, frozen=True):
 
 
 class Place(Struct, frozen=True):
-    """Where in its session a chunk was said. What is retired is not in an index: neighbours close up.
+    """Where a chunk stands in its session. Retired chunks are not indexed: neighbours close up.
 
     Attributes:
-        before: Ids of the chunks said before it, the latest first, up to one that is there.
-        after: Id of the first chunk said after it that is there; only where none before it is.
+        before: Ids of the chunks before it, the latest first, up to one that is indexed.
+        after: Id of the first indexed chunk after it; only where none before it is indexed.
     """
 
     before: tuple[str, ...] = ()
     after: str = ""
 
 
-def place_of(memory_id: str, snapshot: Snapshot, there: Searcher) -> Place:
-    """Find where a chunk goes in an index.
-
-    Args:
-        memory_id: Any memory's id.
-        snapshot: The store.
-        there: The index.
-
-    Returns:
-        The place; an empty one for what is no chunk.
-    """
+def place_of(memory_id: str, snapshot: Snapshot, searcher: Searcher) -> Place:
+    """Return where a chunk goes in an index; an empty place for what is no chunk."""
     turn = snapshot.turn(turn_of(memory_id)) if turn_of(memory_id) else None
     if turn is None:
         return Place()
     before, at = list[str](), turn.id
     while at := snapshot.turn_before(turn.scope, turn.session, at):
         before.append(chunk_id(at))
-        if before[-1] in there:
+        if before[-1] in searcher:
             return Place(tuple(before))
     session = snapshot.session(turn.session)
     later = snapshot.turns(turn.scope, turn.id, session.last_turn if session else turn.id)
-    after = (chunk_id(said.id) for said in later if said.session == turn.session)
-    return Place(tuple(before), next((id_ for id_ in after if id_ in there), ""))
+    after = (chunk_id(other.id) for other in later if other.session == turn.session)
+    return Place(tuple(before), next((id_ for id_ in after if id_ in searcher), ""))
+
+
+def pointers(keys: Iterable[Key]) -> tuple[Pointer, ...]:
+    """Return keys as the index takes them."""
+    return tuple(Pointer(key.id.rpartition("?")[2], key.kind, key.text, key.weight) for key in keys)
 
 
 def document(
@@ -69,17 +80,14 @@ def document(
     keys: Iterable[Key] = (),
     after: str = "",
 ) -> Document:
-    """Say what the index keeps of a memory.
+    """Return what the index holds of a memory.
 
     Args:
         memory: The memory, its context included.
-        reading: Of its words for time.
-        before: Id of the memory said just before it in the same session.
+        reading: How its time expressions are read.
+        before: Id of the previous memory of the same session.
         keys: All that point to it.
         after: As in ``Document``.
-
-    Returns:
-        The document.
     """
     when = WhenOptions(language=reading.language)
     about = mentions(memory.text, memory.valid_from, reading.zone, when)[:1]
@@ -94,66 +102,148 @@ def document(
         words=len(memory.text.split()),
         speaker=memory.speaker,
         about=(about[0].start.timestamp(), about[0].end.timestamp()) if about else None,
-        keys=tuple(
-            Pointer(key.id.rpartition("?")[2], key.kind, key.text, key.weight) for key in keys
-        ),
+        keys=pointers(keys),
     )
 
 
-def stored(
+def stored_document(
     snapshot: Snapshot, memory: Memory, reading: Reading, before: str = "", *, keys: bool = True
 ) -> Document:
-    """Say what the index keeps of a memory, with all that the store knows about it.
+    """Return what the index holds of a memory, with the context and keys that the store has.
 
-    Args:
-        snapshot: The store.
-        memory: The memory as it is kept, or a chunk.
-        reading: Of its words for time.
-        before: As in ``document``.
-        keys: False where the namespace is known to have none: it saves a look for each memory.
-
-    Returns:
-        The document.
+    ``keys`` is False where the namespace is known to have none: it saves a lookup per memory.
     """
     found = snapshot.keys(memory.scope, memory.id) if keys else ()
     return document(snapshot.in_context(memory), reading, before, found)
 
 
-def any_keys(snapshot: Snapshot, scope: str) -> bool:
-    """Tell whether a namespace has any keys.
-
-    Args:
-        snapshot: The store.
-        scope: The namespace.
-
-    Returns:
-        Whether it has.
-    """
+def has_keys(snapshot: Snapshot, scope: str) -> bool:
+    """Return whether a namespace has any keys."""
     return next(iter(snapshot.keys(scope)), None) is not None
 
 
-def inventory(snapshot: Snapshot, scope: str, reading: Reading) -> Iterator[Document]:
-    """Walk what a namespace's index holds: first the chunks as they were said, then the rest.
+def stored_vectors(
+    snapshot: Snapshot, space: Space, memory: Memory, keys: Sequence[Key]
+) -> Iterator[tuple[str, int, np.ndarray]]:
+    """Yield the stored vectors of a memory and its keys: id, digest of the text, values."""
+    texts = {memory.id: spoken(memory), **{key.id: key.text for key in keys}}
+    for id_, text in texts.items() if space.dim else ():
+        if (vector := snapshot.vector(space.key, memory.scope, id_)) is not None:
+            yield id_, digest(text), vector.values
 
-    Args:
-        snapshot: The store.
-        scope: The namespace.
-        reading: Of the words for time.
 
-    Yields:
-        Documents.
-    """
-    latest, keys = dict[str, str](), any_keys(snapshot, scope)
+def indexable(memory: Memory) -> bool:
+    """Return whether an index holds a memory: not a retired one, nor one of an unfindable kind."""
+    return memory.retired_at is None and findable(memory)
+
+
+def index_memory(
+    searcher: Searcher,
+    memory: Memory,
+    keys: Sequence[Key],
+    reading: Reading,
+    place: Place = Place(),
+) -> None:
+    """Bring the whole state of a stored memory into an index: with all its keys, or out of it."""
+    if not indexable(memory):
+        searcher.remove(memory.id)
+        return
+    # Resolved only now: a journal may repeat this on a searcher that holds more.
+    before = next((id_ for id_ in place.before if id_ in searcher), "")
+    searcher.add(document(memory, reading, before, keys, place.after))
+
+
+def all_documents(snapshot: Snapshot, scope: str, reading: Reading) -> Iterator[Document]:
+    """Yield what a namespace's index holds: first the chunks in order, then the rest by id."""
+    latest, keys = dict[str, str](), has_keys(snapshot, scope)
     for turn in snapshot.turns(scope):
         if turn.aside:
             continue
         memory = snapshot.memory(scope, chunk_id(turn.id)) or chunk(turn)
         if not memory.retired_at:
-            yield stored(snapshot, memory, reading, latest.get(turn.session, ""), keys=keys)
+            before = latest.get(turn.session, "")
+            yield stored_document(snapshot, memory, reading, before, keys=keys)
             latest[turn.session] = memory.id
     for memory in snapshot.memories(scope):
-        if memory.retired_at or not findable(memory):
+        if not indexable(memory):
             continue
-        said = snapshot.turn(turn_of(memory.id)) if turn_of(memory.id) else None
-        if said is None or said.scope != scope:
-            yield stored(snapshot, memory, reading, keys=keys)
+        turn_behind = snapshot.turn(turn_of(memory.id)) if turn_of(memory.id) else None
+        if turn_behind is None or turn_behind.scope != scope:
+            yield stored_document(snapshot, memory, reading, keys=keys)
+
+
+class LastChunks:
+    """The last chunk of each session: what the session's next turn follows."""
+
+    def __init__(self) -> None:
+        """Start without any session."""
+        self._last: dict[str, str] = {}
+
+    def known(self, session: str, searcher: Searcher) -> str:
+        """Return a session's last chunk, "" where the store must be asked for it."""
+        last = self._last.get(session, "")
+        return last if last in searcher else ""
+
+    def before(self, turn: Turn, searcher: Searcher, snapshot: Snapshot) -> str:
+        """Return the indexed chunk that a turn follows, "" for none."""
+        if last := self.known(turn.session, searcher):
+            return last
+        at = turn.id
+        while at := snapshot.turn_before(turn.scope, turn.session, at):
+            if chunk_id(at) in searcher:
+                return chunk_id(at)
+        return ""
+
+    def record(self, turn: Turn) -> None:
+        """Note a turn as its session's last one."""
+        self._last[turn.session] = chunk_id(turn.id)
+
+    def forget(self, memory_ids: set[str]) -> None:
+        """Drop chunks that were forgotten."""
+        self._last = {s: last for s, last in self._last.items() if last not in memory_ids}
+
+
+class ScopeBatch(Struct, frozen=True):
+    """The part of a ``WriteBatch`` that changes one namespace's index, by memory id.
+
+    Attributes:
+        memories: Records that were put, without their contexts.
+        contexts: Texts of contexts that were put, "" for one that was removed.
+        keys: Keys that were put.
+        key_drops: Memories that lost keys.
+        drops: Derived records that were removed, with everything about them.
+        vectors: Vectors that were put, of memories and of keys.
+        embedder: Key of the embedder that made them.
+    """
+
+    embedder: str = ""
+    memories: dict[str, Memory] = field(default_factory=dict)
+    contexts: dict[str, str] = field(default_factory=dict)
+    keys: dict[str, list[Key]] = field(default_factory=lambda: defaultdict(list))
+    key_drops: set[str] = field(default_factory=set)
+    drops: list[str] = field(default_factory=list)
+    vectors: list[Vector] = field(default_factory=list)
+
+    @property
+    def changed(self) -> list[str]:
+        """Ids of all memories that change, but for those that were dropped."""
+        every = (*self.memories, *self.contexts, *self.keys, *sorted(self.key_drops))
+        return list(dict.fromkeys(every))
+
+
+def split_by_scope(batch: WriteBatch) -> dict[str, ScopeBatch]:
+    """Divide a batch by namespace; those whose index it leaves alone are missing."""
+    parts: dict[str, ScopeBatch] = defaultdict(lambda: ScopeBatch(batch.embedder))
+    for scope, memory_id in batch.drop:
+        parts[scope].drops.append(memory_id)
+    for memory in batch.memories:
+        parts[memory.scope].memories[memory.id] = memory
+    for context in batch.contexts:
+        parts[context.scope].contexts[context.memory] = context.text
+    for key in batch.keys:
+        parts[key.scope].keys[key.memory].append(key)
+    for scope, key_id in batch.drop_keys:
+        parts[scope].key_drops.add(key_id.rpartition("?")[0])
+    for vector in batch.vectors:
+        parts[vector.scope].vectors.append(vector)
+    return dict(parts)

@@ -1,7 +1,7 @@
 """The embedding model, in whatever state it is: missing, to be exported, or ready.
 
-Queries are embedded while a turn waits, behind a cache and a breaker. Until a model is at hand
-there are no vectors, and recall is by words.
+Queries are embedded while a turn waits, behind a cache and a circuit breaker. Until a model is
+available there are no vectors, and recall is by words.
 """
 
 import functools
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, cast
 
+import numpy as np
 from loguru import logger
 
 from slowcat_memory import providers
@@ -22,12 +23,63 @@ from slowcat_memory.providers import (
     TokenEmbedder,
     token_key_of,
 )
-from slowcat_memory.runtime.namespaces.embed_breaker import Breaker
-from slowcat_memory.runtime.namespaces.namespace import Space
+from slowcat_memory.providers.breaker import CircuitBreaker
+from slowcat_memory.runtime.namespaces.documents import Space
+
+Embed = Callable[[str], Encoded | np.ndarray | None]
+"""Turns a query into a unit vector, with or without its tokens; None where it cannot."""
+
+FAILURES, OPEN_S = 3, 60.0  # failures in a row that open the breaker, and for how long
+LATE_S = 0.5  # an answer as slow as this holds up the recalls behind it: it counts as a failure
+
+
+class GuardedEmbed:
+    """Embeds queries, and returns None instead of raising: at worst a turn has no vectors.
+
+    Failures in a row, or answers as late as ``LATE_S``, open a circuit breaker: for a while every
+    answer is None at once. Then the next query is tried again.
+    """
+
+    def __init__(
+        self, embed: Embed, clock: Callable[[], datetime], on_failure: Callable[[str], None]
+    ) -> None:
+        """Start with a closed breaker.
+
+        Args:
+            embed: May raise.
+            clock: The time.
+            on_failure: Called with one word for what went wrong, each time.
+        """
+        self._embed, self._on_failure = embed, on_failure
+        self._seconds = lambda: clock().timestamp()
+        self._breaker = CircuitBreaker(
+            failures=FAILURES, first_wait_s=OPEN_S, growth=1.0, clock=self._seconds
+        )
+
+    def __call__(self, text: str) -> Encoded | None:
+        """Return a query's vector, with its tokens where the embedder makes them; or None."""
+        if not self._breaker.allows():
+            return None
+        began = self._seconds()
+        try:
+            value = self._embed(text)
+            encoded = None if value is None else Encoded.of(value)
+        except Exception as error:  # whatever a model or an endpoint raises
+            self._fail(type(error).__name__)
+            return None
+        if self._seconds() - began < LATE_S:
+            self._breaker.succeeded()
+        else:
+            self._fail("late")
+        return encoded
+
+    def _fail(self, problem: str) -> None:
+        self._breaker.failed()
+        self._on_failure(problem)
 
 
 class Embedding:
-    """The configured model, in whatever state it is."""
+    """The configured model."""
 
     def __init__(
         self,
@@ -37,7 +89,7 @@ class Embedding:
         metrics: Metrics,
         given: QueryEmbedder | None = None,
     ) -> None:
-        """Open the model if it is at hand.
+        """Open the model if it is available.
 
         Args:
             options: Which model.
@@ -54,8 +106,8 @@ class Embedding:
         self._metrics, self._given = metrics, given
         self.embedder: QueryEmbedder | None = None
         self._cached: Any = None  # from a query to ``Encoded``, behind a cache
-        self.query: Breaker | None = None
-        self.passing: Breaker | None = None  # the same without the cache: it keeps no words
+        self.query: GuardedEmbed | None = None
+        self.passing: GuardedEmbed | None = None  # without the cache: it keeps no words
         self.report = EmbedderReport(state="none", source="not opened")
         self.open()
 
@@ -75,7 +127,7 @@ class Embedding:
         return self.report.state == "needs export"
 
     def open(self) -> None:
-        """Open the model if it is at hand, and say in ``report`` what was found."""
+        """Open the model if it is available, and set ``report``."""
         embedder = self._given
         if embedder is not None:
             self.report = EmbedderReport(
@@ -87,17 +139,16 @@ class Embedding:
             self.embedder = embedder
             encode = self._encoder(embedder)
             self._cached = functools.lru_cache(self._cache_size)(encode)
-            self.query = Breaker(self._cached, self._clock, self._failed)
-            self.passing = Breaker(encode, self._clock, self._failed)
+            self.query = GuardedEmbed(self._cached, self._clock, self._failed)
+            self.passing = GuardedEmbed(encode, self._clock, self._failed)
 
     def _encoder(self, embedder: QueryEmbedder) -> Callable[[str], Encoded]:
-        """Return what embeds a query, with its tokens when they are wanted and told."""
         if self.token_key:
             return cast(TokenEmbedder, embedder).encode_query_tokens
         return lambda text: Encoded(embedder.encode_query(text))
 
     def export(self) -> None:
-        """Make the model ready. Blocks for some seconds, in a child process.
+        """Export the model and open it. Blocks for some seconds, in a child process.
 
         Raises:
             ProviderError: It could not be exported.
@@ -118,15 +169,15 @@ class Embedding:
         """Open the embedder of exact vectors.
 
         Returns:
-            The embedder, whose ``close`` is the caller's, or None; and what was found.
+            The embedder, which the caller closes, or None; and what was found.
         """
         if self._given is not None:
-            return _Given(self._given), self.report
+            return _GivenDocuments(self._given), self.report
         return providers.open_document_embedder(self._options)
 
 
-class _Given:
-    """A given query embedder in the place of a document embedder; its owner closes it."""
+class _GivenDocuments:
+    """A given query embedder used for documents; its owner closes it."""
 
     def __init__(self, embedder: QueryEmbedder) -> None:
         self.name, self.key, self.dim = embedder.name, embedder.key, embedder.dim
@@ -140,4 +191,4 @@ class _Given:
         return self._embedder.encode_tokens(texts)
 
     def close(self) -> None:
-        """Leave it to its owner."""
+        """Do nothing: the owner closes it."""

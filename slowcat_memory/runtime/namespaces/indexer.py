@@ -1,9 +1,9 @@
-"""What was logged becomes findable, in order, on threads of its own.
+"""Makes logged turns and stored memories findable, in order, on threads of its own.
 
-Two workers. Recall and every change of an index run on the first, so that a turn is findable by
-whatever is asked after it. Embedding of new turns and rebuilding run on the second, so that they
-never stand in the way of a recall. Two more only recall: one ahead of a turn, one for a turn that
-is out of time and cannot wait for the first.
+Two workers. Recall and every change of an index run on the first (``talk``), so that a turn is
+findable by every query that comes after it. Embedding of new turns and rebuilding run on the second
+(``back``), so that they never delay a recall. Two more only recall: one ahead of a turn (``ahead``),
+one for a turn that is out of time and cannot wait for the first (``late``).
 """
 
 import threading
@@ -14,19 +14,20 @@ from typing import Any
 
 from loguru import logger
 
-from slowcat_memory.core.memory.chunk import chunk, chunk_id
+from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.core.memory.kinds import findable
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Memory, Turn, WriteBatch
+from slowcat_memory.runtime.namespaces.documents import ScopeBatch, split_by_scope
 from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.runtime.namespaces.vectors import DocumentVectors
 from slowcat_memory.store import Ack
 
-CLOSE_S = 2.0  # how long each worker may finish what it has at the end
+CLOSE_S = 2.0  # how long each worker may finish its work at the end
 
 
 class Indexer:
-    """Takes turns and memories into the indexes."""
+    """Passes turns and memories on to the indexes."""
 
     def __init__(self, namespaces: Namespaces, vectors: DocumentVectors, metrics: Metrics) -> None:
         """Start the workers.
@@ -45,11 +46,13 @@ class Indexer:
         self.ahead = ThreadPoolExecutor(1, "slowcat-ahead")
         self.late = ThreadPoolExecutor(1, "slowcat-late")
 
+    # ---------------------------------------------------------------- turns
+
     def add(self, acks: Sequence[Ack], *, draft: bool) -> None:
-        """Take turns that are to be made findable by ``release``. Neither blocks nor waits.
+        """Queue turns, to be made findable by ``release``. Neither blocks nor waits.
 
         Args:
-            acks: Of events; those of turns count, but for a guest's.
+            acks: Of events; those of turns count, except a guest's.
             draft: Whether to embed them soon; False when bulk embedding follows.
         """
         self._waiting.extend(
@@ -61,141 +64,118 @@ class Indexer:
         )
 
     def release(self, but: frozenset[str] = frozenset()) -> None:
-        """Make turns findable by whatever is asked from now on.
+        """Make queued turns findable by every query from now on.
 
-        A turn waits here until its own recall has been handed to the worker, which it would only
-        distort. A question matches itself best: its copy would set the scale for every other
-        memory, lend its words to its neighbours' windows, and be embedded while its recall waits.
+        A turn is held back until its own recall has been handed to the worker. Indexed, it would
+        match itself best, set the scale for every other memory, add its terms to its neighbours'
+        windows, and be embedded while its recall waits.
 
         Args:
-            but: Ids of chunks to hold on to: those that the recall at hand excludes.
+            but: Ids of chunks to hold back: those that the recall at hand excludes.
         """
         ready = []
         while self._waiting and chunk_id(self._waiting[0][0].id) not in but:
             ready.append(self._waiting.popleft())
         if ready:
-            self.talk.submit(self._guarded, self._take, ready)
+            self.talk.submit(self._guarded, self._index_turns, ready)
 
-    def put(self, memory: Memory) -> None:
-        """Take a stored memory into its index, after the turns that came before. Blocks.
-
-        Args:
-            memory: The memory.
-        """
-        self.release()
-        self.talk.submit(self._take_memory, memory).result()
-
-    def take(self, batch: WriteBatch) -> None:
-        """Take what was made in idle time into the indexes that are loaded. Blocks.
-
-        Args:
-            batch: As it was stored.
-        """
-        self.release()
-        self.talk.submit(self._take_batch, batch).result()
-
-    def put_description(self, scope: str, memory_ids: Sequence[str]) -> None:
-        """Take in what was stored about memories: contexts and keys, and the vectors of both. Blocks.
-
-        What has no vector yet gets a draft.
-
-        Args:
-            scope: Their namespace.
-            memory_ids: Their ids.
-        """
-        self.release()
-        self.talk.submit(self._take_description, scope, memory_ids).result()
-
-    def _take_description(self, scope: str, memory_ids: Sequence[str]) -> None:
-        self._namespaces.get(scope).describe(memory_ids)
-        self.later(self._vectors.draft, scope, list(memory_ids))
-
-    def _take(self, turns: list[tuple[Turn, Ack, bool]]) -> None:
+    def _index_turns(self, turns: list[tuple[Turn, Ack, bool]]) -> None:
         for turn, ack, draft in turns:
-            namespace = self._namespaces.get(turn.scope)
-            if chunk(turn).id not in namespace.searcher:  # the load may have read it already
+            namespace, memory_id = self._namespaces.get(turn.scope), chunk_id(turn.id)
+            if memory_id not in namespace.searcher:  # loading may have read it already
                 namespace.add_turn(turn, ack)
             if draft:
-                self.later(self._vectors.draft, turn.scope, [chunk_id(turn.id)])
+                self.later(self._vectors.draft, turn.scope, [memory_id])
 
-    def _take_memory(self, memory: Memory) -> None:
+    # ---------------------------------------------------------------- memories
+
+    def put(self, memory: Memory) -> None:
+        """Index a stored memory, after the turns that came before. Blocks."""
+        self.release()
+        self.talk.submit(self._index_memory, memory).result()
+
+    def _index_memory(self, memory: Memory) -> None:
         self._namespaces.get(memory.scope).put_memory(memory)
         if findable(memory):
             self.later(self._vectors.draft, memory.scope, [memory.id])
 
-    def _take_batch(self, batch: WriteBatch) -> None:
-        """Take a batch into the loaded indexes; one that is loaded later reads it from the store."""
-        described = {(context.scope, context.memory): None for context in batch.contexts}
-        described |= {(key.scope, key.memory): None for key in batch.keys}
-        described |= {(scope, id_.rpartition("?")[0]): None for scope, id_ in batch.drop_keys}
-        for scope in {scope for scope, _ in batch.drop if scope in self._namespaces}:
-            self._namespaces.get(scope).drop([id_ for at, id_ in batch.drop if at == scope])
-        described |= dict.fromkeys(batch.drop)
-        for memory in batch.memories:
-            described.pop((memory.scope, memory.id), None)
-            if memory.scope in self._namespaces:
-                self._take_memory(memory)
-        for scope in {scope for scope, _ in described if scope in self._namespaces}:
-            self._take_description(scope, [id_ for at, id_ in described if at == scope])
+    def take(self, batch: WriteBatch) -> None:
+        """Index what a stored batch holds, in the namespaces that are loaded. Blocks."""
+        self.release()
+        self.talk.submit(self._index_batch, batch).result()
+
+    def _index_batch(self, batch: WriteBatch) -> None:
+        """Index a batch; a namespace that is loaded later reads it from the store."""
+        for scope, part in split_by_scope(batch).items():
+            if scope in self._namespaces:
+                self._index_part(scope, part)
+
+    def _index_part(self, scope: str, part: ScopeBatch) -> None:
+        namespace = self._namespaces.get(scope)
+        namespace.apply(part)
+        if unembedded := namespace.searcher.incomplete([*part.changed, *part.drops]):
+            self.later(self._vectors.draft, scope, unembedded)
+
+    def put_description(self, scope: str, memory_ids: Sequence[str]) -> None:
+        """Read memories from the store again: contexts and keys, and the vectors of both. Blocks.
+
+        Those without a vector are embedded soon.
+        """
+        self.release()
+        self.talk.submit(self._refresh, scope, memory_ids).result()
+
+    def _refresh(self, scope: str, memory_ids: Sequence[str]) -> None:
+        self._namespaces.get(scope).refresh(memory_ids)
+        self.later(self._vectors.draft, scope, list(memory_ids))
 
     def reload(self, scope: str) -> None:
-        """Make a namespace anew from the store, behind the turns that it still takes. Blocks.
-
-        Args:
-            scope: The scope.
+        """Load a namespace again from the store, after all turns queued before. Blocks.
 
         Raises:
             StoreError: Turns wait to be saved: they would be missing.
         """
         self.talk.submit(self._namespaces.reload, scope).result()
 
-    def later(self, work: Callable[..., object], *arguments: Any) -> Future[None] | None:
-        """Run slow work on the second worker; what it raises is logged, never shown to a turn.
+    # ---------------------------------------------------------------- workers
 
-        Args:
-            work: The work.
-            *arguments: Its arguments.
+    def later(self, work: Callable[..., object], *arguments: Any) -> Future[None] | None:
+        """Run slow work on the second worker; its exceptions are logged.
 
         Returns:
-            Its end; None when the workers are closing.
+            The running work; None when the workers are closing.
         """
         if self.closing.is_set():
             return None
         return self.back.submit(self._guarded, work, *arguments)
 
     def soon(self, work: Callable[..., None], *arguments: Any) -> None:
-        """Run quick work on the first worker, behind the recall at hand; see ``later``.
-
-        Args:
-            work: The work.
-            *arguments: Its arguments.
-        """
+        """Run quick work on the first worker, after the recall at hand; see ``later``."""
         if not self.closing.is_set():
             self.talk.submit(self._guarded, work, *arguments)
 
     def _guarded(self, work: Callable[..., object], *arguments: Any) -> None:
         try:
             work(*arguments)
-        except Exception as error:  # a worker thread has nobody to raise to
+        except Exception as error:  # a worker thread has no caller to raise to
             if not self.closing.is_set():
                 self._metrics.count("background_failures")
                 logger.warning(f"memory: {work.__name__.strip('_')} failed: {type(error).__name__}")
 
     def catch_up(self) -> None:
-        """Wait until what was said so far is findable by its words. Blocks."""
+        """Wait until everything logged so far is findable by its words. Blocks."""
         self.release()
         self.talk.submit(lambda: None).result()
 
     def drain(self) -> None:
-        """Wait until what was said so far is indexed and embedded. Blocks."""
+        """Wait until everything logged so far is indexed and embedded. Blocks."""
         self.release()
         for pool in (self.talk, self.back):  # in this order: the first one feeds the second
             pool.submit(lambda: None).result()
 
     def close(self) -> None:
-        """Finish what was said, and stop. Takes a few seconds at most; may be called twice."""
+        """Finish what is queued, and stop. Takes a few seconds at most; may be called twice."""
         if not self.closing.is_set():
-            # Talk first and before closing begins: the last turns are embedded too.
+            # Indexing first and before closing begins: the last turns are embedded too.
             self.release()
             wait((self.talk.submit(lambda: None),), CLOSE_S)
             self.closing.set()

@@ -1,4 +1,4 @@
-"""The namespaces in use, each loaded when it is first needed."""
+"""The namespaces in use, each loaded on first use."""
 
 import hashlib
 import re
@@ -10,7 +10,8 @@ from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import ConfigError, StoreError
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.index.build import generation
-from slowcat_memory.runtime.namespaces.namespace import Namespace, Space
+from slowcat_memory.runtime.namespaces.documents import Space
+from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.store import Store
 
 SCOPE = re.compile(r"[a-z0-9_-]{1,64}")
@@ -18,7 +19,7 @@ FLUSH_S = 10.0
 
 
 class Namespaces:
-    """Loads scopes, and keeps them. Safe to use from several threads."""
+    """Loads namespaces and keeps them. Safe to use from several threads."""
 
     def __init__(
         self,
@@ -36,10 +37,10 @@ class Namespaces:
             store: Where the log is.
             tokenizer: For documents and queries.
             options: The index's options.
-            hot_cache_size: Latest memories that each keeps in memory.
-            space: Tells the vector space in use.
+            hot_cache_size: How many of the latest memories each keeps in memory.
+            space: Returns the vector space in use.
             zone: The user's time zone, "" for this machine's.
-            guest: The scope of which nothing is ever indexed, "" for none.
+            guest: The guests' scope, which is never indexed; "" for none.
         """
         self._guest = guest
         self._store, self._tokenizer, self._options = store, tokenizer, options
@@ -48,14 +49,7 @@ class Namespaces:
         self._loading = threading.Lock()
 
     def is_guests(self, scope: str) -> bool:
-        """Tell whether nothing of a scope is indexed.
-
-        Args:
-            scope: The scope.
-
-        Returns:
-            True for the guests'.
-        """
+        """Return whether a scope is the guests', which is never indexed."""
         return bool(self._guest) and scope == self._guest
 
     def __contains__(self, scope: str) -> bool:
@@ -67,14 +61,8 @@ class Namespaces:
     def get(self, scope: str) -> Namespace:
         """Return a scope's namespace; blocks while it is loaded.
 
-        Args:
-            scope: The scope.
-
-        Returns:
-            Its namespace.
-
         Raises:
-            ConfigError: That is not a scope's name, or it is the guests'.
+            ConfigError: The scope's name is invalid, or it is the guests'.
         """
         namespace = self._loaded.get(scope)
         if namespace is None:
@@ -84,15 +72,12 @@ class Namespaces:
         return namespace
 
     def stop(self) -> None:
-        """End the builds that run, and begin no other one."""
+        """Kill running builds, and start no other."""
         for namespace in self:
             namespace.stop()
 
     def reload(self, scope: str) -> None:
-        """Make a namespace anew from the store. To be called where turns are added.
-
-        Args:
-            scope: The scope; nothing happens when it is not loaded.
+        """Load a namespace again if it is loaded. Must be called on the thread that adds turns.
 
         Raises:
             StoreError: Turns wait to be saved: they would be missing.
@@ -100,29 +85,22 @@ class Namespaces:
         if scope not in self._loaded:
             return
         if not self._store.flush(FLUSH_S):
-            raise StoreError("an index is not loaded anew while turns wait to be saved")
+            raise StoreError("an index is not loaded again while turns wait to be saved")
         loaded = self._load(scope)
-        loaded.local_only()  # read while nobody waits
+        loaded.local_only()  # read now: no recall waits for it
         self._loaded[scope] = loaded
 
     def forget(self, scope: str, memory_ids: Iterable[str]) -> None:
-        """Take memories out of a scope's index, and its sealed files, which hold words, off the disk.
-
-        Args:
-            scope: The scope.
-            memory_ids: Ids of the memories.
-        """
+        """Remove memories from a scope's index, and delete its sealed files, which hold words."""
         if namespace := self._loaded.get(scope):
             namespace.forget(list(memory_ids))
-        generation.sweep(self._root(scope))  # no manifest names them any more
+        generation.sweep(self._root(scope))  # no manifest names them now
 
     def _load(self, scope: str) -> Namespace:
         if self.is_guests(scope):
             raise ConfigError(
-                f"{scope!r} is the guests' scope, of which nothing is indexed",
-                hint="What guests said today: `slowcat-memory show --last 20 --scope "
-                + scope
-                + "`",
+                f"{scope!r} is the guests' scope, which is not indexed",
+                hint=f"To see what guests said: `slowcat-memory show --last 20 --scope {scope}`",
             )
         return Namespace(
             scope,
@@ -140,33 +118,19 @@ class Namespaces:
 
 
 def index_root(store: Path, scope: str) -> Path:
-    """Tell where a scope's sealed index is.
-
-    Args:
-        store: The store's folder.
-        scope: The scope.
-
-    Returns:
-        Its folder.
-    """
+    """Return the folder of a scope's sealed index, below the store's folder."""
     return store / "index" / hashlib.blake2b(scope.encode(), digest_size=8).hexdigest()
 
 
 def check_scope(scope: str) -> str:
-    """Refuse what cannot name a scope.
-
-    Args:
-        scope: The name.
-
-    Returns:
-        The same.
+    """Return a scope's name unchanged if it is valid.
 
     Raises:
-        ConfigError: It cannot.
+        ConfigError: It is not.
     """
     if not SCOPE.fullmatch(scope):
         raise ConfigError(
             f"{scope!r} cannot name a scope",
-            hint="Take 1 to 64 of: a-z, 0-9, '_' and '-'",
+            hint="Use 1 to 64 of: a-z, 0-9, '_' and '-'",
         )
     return scope

@@ -1,8 +1,8 @@
-"""Vectors of what was said: drafts just after, exact ones when there is time.
+"""Vectors of memories: drafts at once, exact ones when there is time.
 
 A *draft* is made by the query embedder (int8), milliseconds after the turn; the document embedder
-(fp32, a child process) replaces it. Both live in one space. With a model that tells them, the
-vectors of the single tokens are made and kept together with the vector.
+(fp32, a child process) replaces it. Both are in one space. With a model that returns them, the
+vectors of the single tokens are made and stored together with the vector.
 """
 
 import threading
@@ -23,24 +23,24 @@ from slowcat_memory.providers import (
     token_key_of,
 )
 from slowcat_memory.records import Key, Memory, TokenVectors, Vector, WriteBatch
+from slowcat_memory.runtime.namespaces.documents import Space
 from slowcat_memory.runtime.namespaces.embedding import Embedding
-from slowcat_memory.runtime.namespaces.namespace import Space
 from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.store import Store
 
-DRAFTS = 16  # texts embedded between two looks at whether to stop
-EXACT = 64  # texts embedded between two words about progress, and written together
-GENTLE = 16  # the same while somebody may begin to speak: a third of a second in the child process
+DRAFTS = 16  # texts embedded between two checks for a stop
+EXACT = 64  # texts embedded between two reports of progress, and written together
+GENTLE = 16  # the same while a user may start to speak: a third of a second in the child process
 Told = Callable[[str, int, int], None]
-"""Told what is being done, how much is done, and of how much."""
+"""Progress callback: what is being done, how many are done, of how many."""
 Stop = Callable[[], bool]
 
 
 class Passage(Struct, frozen=True):
-    """A text that is embedded: a memory's line in its context, or a key.
+    """A text to embed: a memory's line in its context, or a key.
 
     Attributes:
-        id: The memory's or the key's.
+        id: The memory's id, or the key's.
         text: The text.
         owner: The memory that a key points to, "" for a memory.
     """
@@ -51,12 +51,12 @@ class Passage(Struct, frozen=True):
 
     @property
     def tokens(self) -> bool:
-        """Whether its tokens are wanted too: a key points at a memory, whose own tokens count."""
+        """Whether its tokens are embedded too: for a key, the tokens of its memory count."""
         return not self.owner
 
 
-class Made(Struct, frozen=True):
-    """A passage, embedded."""
+class EmbeddedPassage(Struct, frozen=True):
+    """An embedded passage."""
 
     passage: Passage
     vector: np.ndarray
@@ -64,27 +64,14 @@ class Made(Struct, frozen=True):
 
 
 class DocumentVectors:
-    """Makes vectors of memories, keeps them, and puts them into the indexes."""
+    """Embeds memories and keys, stores the vectors, and puts them into the indexes."""
 
     def __init__(self, embedding: Embedding, namespaces: Namespaces, store: Store) -> None:
-        """Wire the parts.
-
-        Args:
-            embedding: The model.
-            namespaces: Where vectors are searched.
-            store: Where they are kept.
-        """
+        """Wire the parts."""
         self._embedding, self._namespaces, self._store = embedding, namespaces, store
 
     def encode(self, texts: Sequence[str]) -> Embedded:
-        """Embed texts as drafts are embedded. Blocks, 2 ms a text.
-
-        Args:
-            texts: The texts.
-
-        Returns:
-            Their vectors; empty without a model.
-        """
+        """Embed texts with the query model. Blocks, 2 ms a text. Empty without a model."""
         embedder = self._embedding.embedder
         if embedder is None:
             return Embedded(np.zeros((0, 0), np.float32), [])
@@ -93,28 +80,25 @@ class DocumentVectors:
         return Embedded(embedder.encode(texts), [])
 
     def draft(self, scope: str, memory_ids: Sequence[str]) -> None:
-        """Embed those memories, and keys to them, that have no vector, with the query model.
-
-        Args:
-            scope: Their namespace.
-            memory_ids: The memories' ids.
-        """
+        """Embed those memories, and keys to them, that have no vector, with the query model."""
         embedder, namespace = self._embedding.embedder, self._namespaces.get(scope)
         if embedder is None or namespace.space.key != embedder.key:
             return
         with self._store.snapshot() as snapshot:
             keys = [key for id_ in memory_ids for key in snapshot.keys(scope, id_)]
-        every = [*self._lines(scope, memory_ids), *map(_key, keys)]
+        every = [*self._passages(scope, memory_ids), *map(_passage_of_key, keys)]
         wanted = [one for one in every if not namespace.searcher.has_vector(one.id)]
         if wanted:
-            self._keep(scope, namespace.space, self._made(embedder, wanted), draft=True)
+            self._store_vectors(
+                scope, namespace.space, self._embed_passages(embedder, wanted), draft=True
+            )
 
     def draft_missing(self, scope: str, stop: threading.Event) -> None:
         """Embed everything in a namespace that has no vector, with the query model.
 
         Args:
             scope: The namespace.
-            stop: Set when this is to stop between two small batches.
+            stop: Once set, this stops after the current small batch.
         """
         if self._embedding.embedder is None:
             return
@@ -128,13 +112,9 @@ class DocumentVectors:
             self.draft(scope, missing[start : start + DRAFTS])
 
     def due(self, scope: str) -> bool:
-        """Tell whether anything lacks an exact vector, and could have one. Reads the namespace.
+        """Return whether ``embed`` would make any vector. Reads the namespace.
 
-        Args:
-            scope: The namespace.
-
-        Returns:
-            Whether ``embed`` would make any; False when documents cannot be embedded here.
+        False when documents cannot be embedded here.
         """
         if self._embedding.embedder is None:
             return False
@@ -143,7 +123,7 @@ class DocumentVectors:
             return False
         try:
             same = opened.key == self._namespaces.get(scope).space.key
-            return same and bool(self._inexact(scope, self._token_key(opened)))
+            return same and bool(self._without_exact(scope, self._token_key(opened)))
         finally:
             opened.close()
 
@@ -156,16 +136,16 @@ class DocumentVectors:
     ) -> None:
         """Replace drafts by exact vectors, and make the missing ones. Blocks, for minutes.
 
-        A vector that lacks those of its tokens counts as missing.
+        A vector without its token vectors counts as missing.
 
         Args:
             scope: The namespace.
-            told: Told about the progress.
-            embedder: Whose owner closes it; None opens one for this call, which costs seconds.
-            stop: Asked between two slices, which are small then; True ends it.
+            told: Called with the progress.
+            embedder: Closed by its owner; None opens one for this call, which takes seconds.
+            stop: Called between two slices, which are small then; True ends it.
 
         Raises:
-            ProviderError: The document embedder failed; what it finished is kept.
+            ProviderError: The document embedder failed; the vectors it finished are stored.
         """
         if self._embedding.embedder is None:
             return
@@ -189,27 +169,29 @@ class DocumentVectors:
                 f"documents would be embedded as {embedder.key}, not {space.key}",
                 hint="The model has changed; start again, and it is exported anew",
             )
-        missing = self._inexact(scope, self._token_key(embedder))
+        missing = self._without_exact(scope, self._token_key(embedder))
         size = GENTLE if stop else EXACT
         for start in range(0, len(missing), size):
             if stop and stop():
                 break
             told("embed", start, len(missing))
-            made = self._made(embedder, missing[start : start + size])
-            self._keep(scope, space, made, draft=False)
+            made = self._embed_passages(embedder, missing[start : start + size])
+            self._store_vectors(scope, space, made, draft=False)
         else:
             told("embed", len(missing), len(missing))
         self._store.flush(None)
 
     def _token_key(self, embedder: Embedder) -> str:
-        """Return the key of the token vectors that are wanted and that the embedder makes."""
+        """Return the key of the token vectors in use, "" where the embedder does not make them."""
         wanted = self._embedding.token_key
         return wanted if token_key_of(embedder) == wanted else ""
 
-    def _made(self, embedder: Embedder, passages: Sequence[Passage]) -> list[Made]:
-        """Embed texts, with their tokens where these are wanted."""
+    def _embed_passages(
+        self, embedder: Embedder, passages: Sequence[Passage]
+    ) -> list[EmbeddedPassage]:
+        """Embed passages, with their tokens where these are used."""
         tokens = bool(self._token_key(embedder))
-        made: list[Made] = []
+        made: list[EmbeddedPassage] = []
         for whole in (True, False):
             part = [one for one in passages if (tokens and one.tokens) is whole]
             if not part:
@@ -217,29 +199,31 @@ class DocumentVectors:
             texts = [one.text for one in part]
             if whole:
                 found = cast(TokenEmbedder, embedder).encode_tokens(texts)
-                made += map(Made, part, found.vectors, found.tokens)
+                made += map(EmbeddedPassage, part, found.vectors, found.tokens)
             else:
-                made += map(Made, part, embedder.encode(texts))
+                made += map(EmbeddedPassage, part, embedder.encode(texts))
         return made
 
-    def _inexact(self, scope: str, token_key: str) -> list[Passage]:
-        """List what has no exact vector, or whose tokens have none."""
+    def _without_exact(self, scope: str, token_key: str) -> list[Passage]:
+        """Return what has no exact vector, or whose tokens have none."""
         key = self._namespaces.get(scope).space.key
         with self._store.snapshot() as snapshot:
             done = {vector.memory for vector in snapshot.vectors(key, scope) if not vector.draft}
-            pointing = [_key(one) for one in snapshot.keys(scope) if one.id not in done]
+            pointing = [_passage_of_key(one) for one in snapshot.keys(scope) if one.id not in done]
             if token_key:
                 done &= snapshot.has_tokens(token_key, scope, drafts=False)
             notes = [m for m in snapshot.memories(scope) if not m.retired_at]
             chunks = (chunk(turn) for turn in snapshot.turns(scope) if not turn.aside)
             every = {memory.id: memory for memory in (*chunks, *notes)}
             lines = (snapshot.in_context(m) for id_, m in every.items() if id_ not in done)
-            return [*map(_line, lines), *pointing]
+            return [*map(_passage_of, lines), *pointing]
 
-    def _keep(self, scope: str, space: Space, made: Sequence[Made], *, draft: bool) -> None:
-        """Keep vectors, but those of a text that has changed since it was read."""
-        namespace = self._namespaces.get(scope)  # it may have been loaded anew meanwhile
-        if draft:  # exact by now
+    def _store_vectors(
+        self, scope: str, space: Space, made: Sequence[EmbeddedPassage], *, draft: bool
+    ) -> None:
+        """Store vectors; the store drops those of a text that has changed since it was read."""
+        namespace = self._namespaces.get(scope)  # it may have been reloaded meanwhile
+        if draft:  # some may have an exact one by now
             made = [one for one in made if not namespace.searcher.has_vector(one.passage.id)]
         digests = {one.passage.id: digest(one.passage.text) for one in made}
         vectors = tuple(
@@ -263,19 +247,19 @@ class DocumentVectors:
             for vector in vectors:
                 namespace.put_vector(vector.memory, vector.values, vector.of)
 
-    def _lines(self, scope: str, memory_ids: Sequence[str]) -> list[Passage]:
-        """Read memories as they are stored; what is not in the store yet, as it is at hand."""
+    def _passages(self, scope: str, memory_ids: Sequence[str]) -> list[Passage]:
+        """Read memories from the store; those not stored yet from the latest in memory."""
         found = self._namespaces.get(scope).recent(memory_ids)
         with self._store.snapshot() as snapshot:
             for id_ in memory_ids:
                 if memory := snapshot.read(scope, id_):
                     found[id_] = memory
-        return [_line(found[id_]) for id_ in memory_ids if id_ in found]
+        return [_passage_of(found[id_]) for id_ in memory_ids if id_ in found]
 
 
-def _line(memory: Memory) -> Passage:
-    return Passage(memory.id, indexed_text(memory))
+def _passage_of(memory: Memory) -> Passage:
+    return Passage(memory.id, spoken(memory))
 
 
-def _key(key: Key) -> Passage:
+def _passage_of_key(key: Key) -> Passage:
     return Passage(key.id, key.text, key.memory)

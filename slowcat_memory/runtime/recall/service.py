@@ -26,7 +26,7 @@ from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer
-from slowcat_memory.runtime.namespaces.page_cache import Residence
+from slowcat_memory.runtime.namespaces.page_cache import PageCache
 from slowcat_memory.runtime.namespaces.registry import Namespaces, check_scope
 from slowcat_memory.runtime.recall.pipeline import Pipeline, Progress
 from slowcat_memory.runtime.recall.prefetch import Attempt, Prefetch, overlap
@@ -44,7 +44,7 @@ class Retrieval:
         indexer: Indexer,
         store: Store,
         metrics: Metrics,
-        residence: Residence,
+        page_cache: PageCache,
         zone: tzinfo,
         tokenizer: Tokenizer,
         options: RetrievalOptions,

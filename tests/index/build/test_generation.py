@@ -66,7 +66,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Manifest]:
     return root, published(root, oracle())
 
 
-def test_what_was_sealed_answers_like_an_index_from_scratch(
+def test_generation_what_was_sealed_answers_like_an_index_from_scratch(
     index: tuple[Path, Manifest],
 ) -> None:
     made = Searcher(TOKENS, OPTIONS, EMBEDDER.dim, checked(*index))
@@ -78,13 +78,15 @@ def test_what_was_sealed_answers_like_an_index_from_scratch(
     assert best == "chunk/3"
 
 
-def test_vectors_of_another_space_are_left_out(index: tuple[Path, Manifest]) -> None:
+def test_generation_vectors_of_another_space_are_left_out(index: tuple[Path, Manifest]) -> None:
     made = Searcher(TOKENS, OPTIONS, EMBEDDER.dim, checked(*index), sealed_vectors=False)
     assert len(made.dense) == 0
     check_equal(made, oracle(), "dog")
 
 
-def test_nobody_else_can_read_it_and_nothing_is_left_over(index: tuple[Path, Manifest]) -> None:
+def test_generation_nobody_else_can_read_it_and_nothing_is_left_over(
+    index: tuple[Path, Manifest],
+) -> None:
     root, manifest = index
     assert [entry.name for entry in root.iterdir()] == [manifest.generation]
     for path in (root, *root.rglob("*")):
@@ -104,7 +106,7 @@ def test_nobody_else_can_read_it_and_nothing_is_left_over(index: tuple[Path, Man
     ],
     ids=["exact", "scan"],
 )
-def test_every_damaged_file_is_noticed(
+def test_generation_every_damaged_file_is_noticed(
     tmp_path: Path, options: IndexOptions, dense: list[str]
 ) -> None:
     said = oracle()
@@ -131,19 +133,19 @@ def _flipped(whole: bytes) -> bytes:
     return whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
 
 
-def test_a_missing_generation_is_noticed(index: tuple[Path, Manifest]) -> None:
+def test_generation_a_missing_generation_is_noticed(index: tuple[Path, Manifest]) -> None:
     root, manifest = index
     with pytest.raises(IndexDamagedError):
         checked(root, replace(manifest, generation="another"))
 
 
-def test_an_index_of_nothing_can_be_sealed(tmp_path: Path) -> None:
+def test_generation_an_index_of_nothing_can_be_sealed(tmp_path: Path) -> None:
     manifest = published(tmp_path, Oracle())
     made = Searcher(TOKENS, OPTIONS, EMBEDDER.dim, checked(tmp_path, manifest))
     assert len(made) == 0 and made.candidates(made.lexical("max")).ids == []
 
 
-def test_documents_without_words_can_be_sealed(tmp_path: Path) -> None:
+def test_generation_documents_without_words_can_be_sealed(tmp_path: Path) -> None:
     silent = Oracle()
     silent.add(Document(id="1", text="...", at=0.0))
     made = Searcher(TOKENS, OPTIONS, 0, checked(tmp_path, published(tmp_path, silent)))
@@ -152,7 +154,7 @@ def test_documents_without_words_can_be_sealed(tmp_path: Path) -> None:
     assert sorted(made.candidates(made.lexical("max")).ids) == ["1", "2"]
 
 
-def test_a_sweep_leaves_what_is_in_use(tmp_path: Path) -> None:
+def test_generation_a_sweep_leaves_what_is_in_use(tmp_path: Path) -> None:
     manifest = published(tmp_path, oracle())
     (tmp_path / "tmp-1234").mkdir()
     (tmp_path / "tmp-1234" / "order.msgpack").write_text("what somebody said")
@@ -182,7 +184,7 @@ def child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], st
     return write
 
 
-def test_a_failing_child_leaves_nothing_and_says_why(
+def test_generation_a_failing_child_leaves_nothing_and_says_why(
     tmp_path: Path, child: Callable[[str], str]
 ) -> None:
     program = child("raise OSError(28, 'No space left on device')")
@@ -192,7 +194,7 @@ def test_a_failing_child_leaves_nothing_and_says_why(
 
 
 @pytest.mark.parametrize("signal", ["SIGKILL", "SIGBUS"])
-def test_a_killed_child_leaves_nothing(
+def test_generation_a_killed_child_leaves_nothing(
     tmp_path: Path, child: Callable[[str], str], signal: str
 ) -> None:
     program = child(
@@ -205,7 +207,9 @@ def test_a_killed_child_leaves_nothing(
     assert list((tmp_path / "index").iterdir()) == []
 
 
-def test_a_build_can_be_stopped_from_outside(tmp_path: Path, child: Callable[[str], str]) -> None:
+def test_generation_a_build_can_be_stopped_from_outside(
+    tmp_path: Path, child: Callable[[str], str]
+) -> None:
     program = child(
         "import pathlib, sys, time\npathlib.Path(sys.argv[1], 'begun').touch()\ntime.sleep(60)"
     )
@@ -222,7 +226,7 @@ def test_a_build_can_be_stopped_from_outside(tmp_path: Path, child: Callable[[st
         build.run(root, program, [], Manifest)
 
 
-def test_a_disk_that_takes_nothing_is_told_clearly(tmp_path: Path) -> None:
+def test_generation_a_disk_that_takes_nothing_is_told_clearly(tmp_path: Path) -> None:
     (tmp_path / "index").write_text("in the way")
     with pytest.raises(IndexDamagedError, match="building an index failed: FileExistsError"):
         Build().run(tmp_path / "index", "program", [], Manifest)

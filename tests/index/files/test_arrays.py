@@ -4,8 +4,11 @@ import sys
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from slowcat_memory.index.files import arrays
+from slowcat_memory.index.files.arrays import Column
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="pages are given back on Linux only")
 
@@ -25,7 +28,7 @@ def resident_kb(path):
 @pytest.mark.parametrize("kind", ["int8", "float64", "bool", "uint64"])
 @pytest.mark.parametrize("shape", [(0,), (1,), (7,), (5, 3)])
 @pytest.mark.parametrize("private", [False, True])
-def test_an_array_reads_as_numpy_reads_it(tmp_path, kind, shape, private):
+def test_open_array_reads_as_numpy_reads_it(tmp_path, kind, shape, private):
     values = np.random.default_rng(1).integers(0, 2, shape).astype(kind)
     np.save(tmp_path / "a.npy", values)
     found = arrays.open_array(tmp_path / "a.npy", private=private)
@@ -34,7 +37,9 @@ def test_an_array_reads_as_numpy_reads_it(tmp_path, kind, shape, private):
     assert found.flags.writeable == private
 
 
-def test_what_is_written_to_a_private_array_stays_out_of_the_file_and_survives_a_release(tmp_path):
+def test_open_array_what_is_written_to_a_private_array_stays_out_of_the_file_and_survives_a_release(
+    tmp_path,
+):
     np.save(tmp_path / "a.npy", np.arange(5000))
     found = arrays.open_array(tmp_path / "a.npy", private=True)
     found[3] = -1
@@ -44,7 +49,7 @@ def test_what_is_written_to_a_private_array_stays_out_of_the_file_and_survives_a
 
 
 @pytest.mark.parametrize("cut", [0, 5, 40, 128, 1000])
-def test_a_cut_file_is_an_error_not_a_crash(tmp_path, cut):
+def test_open_array_of_a_cut_file_is_an_error_not_a_crash(tmp_path, cut):
     np.save(tmp_path / "a.npy", np.arange(5000))
     os.truncate(tmp_path / "a.npy", cut)
     with pytest.raises((ValueError, TypeError)):
@@ -52,7 +57,7 @@ def test_a_cut_file_is_an_error_not_a_crash(tmp_path, cut):
 
 
 @linux
-def test_released_pages_are_out_of_memory_and_come_back_right(tmp_path):
+def test_release_pages_released_pages_are_out_of_memory_and_come_back_right(tmp_path):
     values = np.random.default_rng(2).integers(0, 1 << 60, 1 << 19)
     np.save(tmp_path / "a.npy", values)
     found = arrays.open_array(tmp_path / "a.npy")
@@ -65,7 +70,7 @@ def test_released_pages_are_out_of_memory_and_come_back_right(tmp_path):
 
 
 @linux
-def test_a_map_ends_with_the_last_array_over_it(tmp_path):
+def test_open_array_a_map_ends_with_the_last_array_over_it(tmp_path):
     np.save(tmp_path / "a.npy", np.arange(5000))
     found = arrays.open_array(tmp_path / "a.npy")[10:20]
     arrays.release_pages()
@@ -75,3 +80,15 @@ def test_a_map_ends_with_the_last_array_over_it(tmp_path):
     arrays.release_pages()
     with open("/proc/self/maps", encoding="utf-8") as lines:
         assert str(tmp_path) not in lines.read()
+
+
+@given(st.lists(st.integers(-1000, 1000)))
+def test_column_holds_what_was_appended(values: list[int]) -> None:
+    column = Column(np.int32, np.array(values[:3], np.int32))
+    for value in values[3:]:
+        column.append(value)
+    assert [column[n] for n in range(len(column))] == values
+    assert column.take(np.arange(len(values))).tolist() == values
+    for n in range(len(values)):
+        column[n] = n
+    assert column.take(np.arange(0, len(values), 2)).tolist() == list(range(0, len(values), 2))

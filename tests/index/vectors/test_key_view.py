@@ -148,7 +148,7 @@ def check(told: Told) -> None:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(step, max_size=20), later)
-def test_any_history_of_keys_is_like_what_was_told(history: list, later: bool) -> None:
+def test_key_view_any_history_of_keys_is_like_what_was_told(history: list, later: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
         told = Told(Path(folder), later=later)
         for one in history:
@@ -165,14 +165,14 @@ def three(folder: Path) -> Told:
     return told
 
 
-def test_the_check_passes_on_three(tmp_path: Path) -> None:
+def test_key_view_the_check_passes_on_three(tmp_path: Path) -> None:
     told = three(tmp_path)
     told.do("rewrite", 1, [])  # lifts it and its neighbours, and puts it anew
     assert told.searcher.tail_count == 4
     check(told)
 
 
-def test_the_check_catches_keys_that_stayed_behind(
+def test_key_view_the_check_catches_keys_that_stayed_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = three(tmp_path)
@@ -182,22 +182,22 @@ def test_the_check_catches_keys_that_stayed_behind(
         check(told)
 
 
-def test_keys_are_put_without_touching_what_is_sealed_of_others(tmp_path: Path) -> None:
+def test_key_view_keys_are_put_without_touching_what_is_sealed_of_others(tmp_path: Path) -> None:
     told = three(tmp_path)
     told.do("point", 1, [("note", 4)])
     assert told.searcher.tail_count == 1  # it alone
     check(told)
 
 
-def test_without_keys_nothing_is_scored_by_them() -> None:
-    made = Searcher(TOKENS, IndexOptions(), EMBEDDER.dim)
+def test_key_view_without_keys_nothing_is_scored_by_them() -> None:
+    made = Searcher(TOKENS, IndexOptions(language="none"), EMBEDDER.dim)
     made.add(Document(id="1", text="w1", at=0))
     made.put_vector("1", QUERY)
     found = made.candidates(made.lexical("w1"), QUERY)
     assert set(found.views) == {"window", "turn", "dense"}
 
 
-def test_a_judged_query_is_for_or_against() -> None:
+def test_key_view_a_judged_query_is_for_or_against() -> None:
     made = Searcher(TOKENS, MANY, EMBEDDER.dim)
     for id_, weight in (("1", 1.0), ("2", -1.0), ("3", 0.5)):
         made.add(Document(id=id_, text="x", at=0, keys=(Pointer("a", "asked", "w1 w3", weight),)))

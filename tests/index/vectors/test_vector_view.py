@@ -61,7 +61,7 @@ steps = st.lists(
 
 @settings(max_examples=150, deadline=None)
 @given(st.sets(st.integers(0, 20), max_size=12), steps, st.integers(0, 99))
-def test_sealed_and_tail_answer_like_the_vectors_themselves(
+def test_vector_view_sealed_and_tail_answer_like_the_vectors_themselves(
     first: set[int], history: list, seed: int
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -78,14 +78,14 @@ def test_sealed_and_tail_answer_like_the_vectors_themselves(
         check_equal(view, vectors, unit(seed))
 
 
-def test_the_newest_vector_wins(tmp_path: Path) -> None:
+def test_vector_view_the_newest_vector_wins(tmp_path: Path) -> None:
     view = sealed(tmp_path, {3: unit(1), 4: unit(2)})
     view.put(3, unit(5))
     view.put(3, unit(6))
     check_equal(view, {3: unit(6), 4: unit(2)}, unit(6))
 
 
-def test_vectors_set_again_take_no_more_room() -> None:
+def test_vector_view_vectors_set_again_take_no_more_room() -> None:
     view = VectorView(DIM)
     for seed in range(1000):
         view.put(7, unit(seed))
@@ -93,7 +93,7 @@ def test_vectors_set_again_take_no_more_room() -> None:
     check_equal(view, {7: unit(999)}, unit(0))
 
 
-def test_all_sealed_vectors_may_go(tmp_path: Path) -> None:
+def test_vector_view_all_sealed_vectors_may_go(tmp_path: Path) -> None:
     view = sealed(tmp_path, {0: unit(1), 1: unit(2)})
     view.remove(0)
     view.remove(1)
@@ -101,7 +101,7 @@ def test_all_sealed_vectors_may_go(tmp_path: Path) -> None:
     assert all(len(part) == 0 for part in view.nearest(unit(3), 5))
 
 
-def test_an_empty_view_answers_with_nothing(tmp_path: Path) -> None:
+def test_vector_view_an_empty_view_answers_with_nothing(tmp_path: Path) -> None:
     for view in (VectorView(DIM), sealed(tmp_path, {})):
         numbers, scores = view.nearest(unit(1), 5)
         assert len(numbers) == len(scores) == len(view) == 0
@@ -109,7 +109,7 @@ def test_an_empty_view_answers_with_nothing(tmp_path: Path) -> None:
         assert view.remove(0) is None
 
 
-def test_the_sealed_part_finds_what_exact_search_finds(tmp_path: Path) -> None:
+def test_vector_view_the_sealed_part_finds_what_exact_search_finds(tmp_path: Path) -> None:
     vectors = {number: unit(number, 384) for number in range(2000)}
     view, query = sealed(tmp_path, vectors, 384), unit(9999, 384)
     matrix = np.stack(list(vectors.values()))
@@ -121,7 +121,7 @@ def test_the_sealed_part_finds_what_exact_search_finds(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 255, 256, 257, 600])
-def test_the_tail_grows(count: int) -> None:
+def test_vector_view_the_tail_grows(count: int) -> None:
     view, vectors = VectorView(DIM), {number * 3: unit(number) for number in range(count)}
     for number, vector in vectors.items():
         view.put(number, vector)
@@ -146,7 +146,7 @@ def many(count: int, seed: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_finds_what_exact_search_finds(kind: str, tmp_path: Path) -> None:
+def test_vector_view_every_kind_finds_what_exact_search_finds(kind: str, tmp_path: Path) -> None:
     rows, queries, options = many(3000, 1), many(30, 2), KINDS[kind]
     assert kind_for(len(rows), 64, options) == kind
     part = opened(tmp_path, dict(enumerate(rows)), 64, options)
@@ -170,7 +170,7 @@ def test_every_kind_finds_what_exact_search_finds(kind: str, tmp_path: Path) -> 
     assert np.isnan(view.cosines(queries[0], dead)).all()
 
 
-def test_kinds_follow_the_number_of_vectors() -> None:
+def test_vector_view_kinds_follow_the_number_of_vectors() -> None:
     exact, scan = OPTIONS.exact_to, OPTIONS.scan_to
     asked = (0, exact, exact + 1, scan, scan + 1)
     assert [kind_for(n, 384, OPTIONS) for n in asked] == ["exact", "exact", "scan", "scan", "cells"]
@@ -178,7 +178,7 @@ def test_kinds_follow_the_number_of_vectors() -> None:
     assert cells_for(1_000_000) == 2048
 
 
-def test_vectors_may_come_after_the_changes_to_them(tmp_path: Path) -> None:
+def test_vector_view_vectors_may_come_after_the_changes_to_them(tmp_path: Path) -> None:
     view = VectorView(DIM)
     view.put(1, unit(10))
     assert view.remove(2) is None

@@ -1,195 +1,52 @@
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory.chunk import chunk, chunk_id
-from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import IndexDamagedError, StoreError
-from slowcat_memory.index import IndexOptions
-from slowcat_memory.records import Context, Forget, Key, Memory, Turn, Vector, WriteBatch
-from slowcat_memory.runtime.namespaces import namespace as module
-from slowcat_memory.runtime.namespaces.namespace import Namespace, Space
-from slowcat_memory.store import Ack, Store
-from slowcat_memory.testing import FixedClock, HashEmbedder
-
-EMBEDDER = HashEmbedder(32)
-SPACE = Space(EMBEDDER.key, EMBEDDER.dim)
-QUERIES = ("max dog", "cat word3 word5", "barks word1", "nobody said this")
-
-
-class Scene:
-    """A store, and people who talk in one scope."""
-
-    def __init__(self, path: Path) -> None:
-        self.store, self.clock, self.root = Store.open(path / "store"), FixedClock(), path / "index"
-        self.namespace = self.load()
-
-    def load(self, space: Space = SPACE, scope: str = "anna", **options: object) -> Namespace:
-        """Load the scope anew, as the next start does."""
-        self.store.flush()
-        known = IndexOptions(**{"turn_view": True, **options})  # type: ignore[arg-type]
-        tokenizer = Tokenizer(known.language)
-        made = Namespace(scope, self.store, self.root, tokenizer, known, space, 5)
-        assert made.wait_vectors(30)
-        return made
-
-    def say(
-        self,
-        text: str,
-        session: str = "s",
-        *,
-        embed: bool = True,
-        scope: str = "anna",
-        speaker: str = "Anna",
-    ) -> Turn:
-        self.clock.advance(1)
-        ack = self.store.append(
-            Turn(
-                session=session,
-                scope=scope,
-                speaker=speaker,
-                role="user",
-                text=text,
-                at=self.clock(),
-            )  # fmt: skip
-        )
-        assert isinstance(ack.event, Turn)
-        if scope == "anna":
-            self.namespace.add_turn(ack.event, ack)
-            if embed:
-                self.embed(ack.event)
-        return ack.event
-
-    def embed(self, turn: Turn, values: np.ndarray | None = None) -> None:
-        values = EMBEDDER.encode_query(turn.text) if values is None else values
-        vector = Vector(scope=turn.scope, memory=chunk_id(turn.id), values=values)
-        self.store.apply("test", WriteBatch(vectors=(vector,), embedder=EMBEDDER.key))
-        self.namespace.put_vector(vector.memory, values)
-
-    def talk(self, turns: int = 20, start: int = 0) -> list[Turn]:
-        """Two sessions take turns, so that both go on after whatever comes next."""
-        return [
-            self.say(
-                f"word{n % 7} said{n} max" if n % 3 else f"word{n % 5} said{n} a cat yesterday",
-                f"s{n % 2}",
-                speaker=("Anna", "Ben", "Anna", "Carl")[n % 4],
-            )
-            for n in range(start, start + turns)
-        ]
-
-    def put(self, memory: Memory) -> None:
-        self.store.apply("test", WriteBatch(memories=(memory,))).wait()
-        self.namespace.put_memory(memory)
-
-
-@pytest.fixture
-def scene(tmp_path: Path) -> Iterator[Scene]:
-    made = Scene(tmp_path)
-    yield made
-    made.store.close()
-
-
-def answers(namespace: Namespace) -> dict[str, dict[str, tuple]]:
-    """Everything that a search could tell apart, by query and memory id."""
-    searcher, told = namespace.searcher, {}
-    shared: dict[int, list[str]] = {}
-    for memory_id, number in searcher.items():
-        shared.setdefault(int(searcher.table.session[number]), []).append(memory_id)
-    every_id = sorted(memory_id for ids in shared.values() for memory_id in ids)
-    session = {i: every_id.index(min(ids)) for ids in shared.values() for i in ids}
-    speakers = sorted(
-        {searcher.speakers[int(searcher.table.speaker[n])] for _, n in searcher.items()}
-    )
-    for query in QUERIES:
-        lexical = searcher.lexical(query)
-        ids, numbers = zip(*searcher.items(), strict=True) if len(searcher) else ((), ())
-        every = np.array(numbers, np.int64)
-        scores = searcher.scores(lexical, every)
-        cosines = searcher.dense.cosines(EMBEDDER.encode_query(query), every)
-        best = searcher.keys["keys"].best_cosines(EMBEDDER.encode_query(query), every)
-        told[query] = {
-            memory_id: (
-                float(scores["window"][place]),
-                float(cosines[place]),
-                float(scores["turn"][place]),
-                float(best[place]),
-                float(searcher.table.at[numbers[place]]),
-                round(float(searcher.table.importance[numbers[place]]), 4),
-                bool(searcher.table.pinned[numbers[place]]),
-                session[memory_id],
-                speakers.index(searcher.speakers[int(searcher.table.speaker[numbers[place]])]),
-                *(float(column[numbers[place]]) for column in searcher.table.about),
-            )
-            for place, memory_id in enumerate(ids)
-        }
-    return told
-
-
-def check_alike(*told: Namespace | dict[str, dict[str, tuple]]) -> None:
-    """Several namespaces answer the same; fp16 may cost a cosine its third digit."""
-    first, *others = (answers(one) if isinstance(one, Namespace) else one for one in told)
-    for other in others:
-        for query in QUERIES:
-            assert other[query].keys() == first[query].keys()
-            rows = (
-                np.array(list(first[query].values())),
-                np.array([other[query][memory_id] for memory_id in first[query]]),
-            )
-            assert np.allclose(*rows, rtol=1e-5, atol=3e-3, equal_nan=True), query
-
-
-def words_on_disk(folder: Path) -> bytes:
-    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
-
-
-@contextmanager
-def stalled(store: Store) -> Iterator[None]:
-    """The disk takes nothing while this lasts."""
-    reached, go_on = threading.Event(), threading.Event()
-
-    def block() -> None:
-        reached.set()
-        go_on.wait(30)
-
-    writer = store._checked_writer()
-    thread = threading.Thread(target=writer.call, args=(block,))
-    thread.start()
-    assert reached.wait(10)
-    try:
-        yield
-    finally:
-        go_on.set()
-        thread.join()
-
+from slowcat_memory.index.build import generation
+from slowcat_memory.records import Context, Forget, Key, Turn, Vector, WriteBatch
+from slowcat_memory.runtime.namespaces.documents import Space
+from slowcat_memory.store import Ack
+from slowcat_memory.testing import HashEmbedder
+from tests.support.namespace_scene import (
+    EMBEDDER,
+    QUERIES,
+    Scene,
+    answers,
+    check_alike,
+    from_scratch,
+    meanwhile,
+    note,
+    stalled,
+    words_on_disk,
+)
 
 # ------------------------------------------------------------------- kept equal to the log
 
 
-def test_a_turn_is_found_at_once(scene: Scene) -> None:
+def test_namespace_a_turn_is_found_at_once(scene: Scene) -> None:
     turn = scene.say("My dog is called Max")
     assert answers(scene.namespace)["max dog"][chunk_id(turn.id)][0] > 0
     assert scene.namespace.fetch([chunk_id(turn.id)]) == {chunk_id(turn.id): chunk(turn)}
 
 
-def test_answers_tell_sessions_speakers_and_times_apart(scene: Scene) -> None:
+def test_namespace_answers_tell_sessions_speakers_and_times_apart(scene: Scene) -> None:
     scene.talk()
     told = list(answers(scene.namespace)[QUERIES[0]].values())
     assert len({row[7] for row in told}) == 2 and len({row[8] for row in told}) == 3
     assert 0 < sum(np.isnan(row[9]) for row in told) < 20
 
 
-def test_loaded_anew_it_is_the_same(scene: Scene) -> None:
+def test_namespace_loaded_anew_it_is_the_same(scene: Scene) -> None:
     scene.talk()
     scene.put(note("note/1", "Anna loves every cat", pinned=True))
     check_alike(scene.load(), scene.namespace)
 
 
-def test_sealed_it_is_the_same_and_goes_on_the_same(scene: Scene) -> None:
+def test_namespace_sealed_it_is_the_same_and_goes_on_the_same(scene: Scene) -> None:
     scene.talk()
     scene.put(note("note/1", "Anna loves every cat"))
     before = answers(scene.namespace)
@@ -203,22 +60,7 @@ def test_sealed_it_is_the_same_and_goes_on_the_same(scene: Scene) -> None:
     check_alike(from_scratch(scene), reloaded, scene.namespace)
 
 
-def from_scratch(scene: Scene) -> Namespace:
-    whole, scene.root = scene.root, scene.root.parent / "none"
-    try:
-        made = scene.load()
-    finally:
-        scene.root = whole
-    assert made.searcher.sealed_count == 0
-    return made
-
-
-def note(id_: str, text: str, **more: object) -> Memory:
-    facts = {"kind": "note", "scope": "anna", "speaker": "Anna", "valid_from": FixedClock()()}
-    return Memory(id=id_, text=text, **{**facts, **more})  # type: ignore[arg-type]
-
-
-def test_a_session_that_goes_on_after_the_seal_keeps_its_neighbours(scene: Scene) -> None:
+def test_namespace_a_session_that_goes_on_after_the_seal_keeps_its_neighbours(scene: Scene) -> None:
     scene.say("My dog is called Max")
     scene.namespace.reseal()
     answer = scene.say("He barks")
@@ -226,7 +68,7 @@ def test_a_session_that_goes_on_after_the_seal_keeps_its_neighbours(scene: Scene
         assert answers(loaded)["max dog"][chunk_id(answer.id)][0] > 0  # its window holds Max
 
 
-def test_another_scope_is_another_memory(scene: Scene) -> None:
+def test_namespace_another_scope_is_another_memory(scene: Scene) -> None:
     own, other = scene.say("max"), scene.say("max", "t", scope="berta")
     for loaded in (scene.namespace, scene.load()):
         assert set(answers(loaded)["max dog"]) == {chunk_id(own.id)}
@@ -236,7 +78,7 @@ def test_another_scope_is_another_memory(scene: Scene) -> None:
 # ------------------------------------------------------------------- memories
 
 
-def test_a_pin_survives_sealing_and_loading(scene: Scene) -> None:
+def test_namespace_a_pin_survives_sealing_and_loading(scene: Scene) -> None:
     turns = scene.talk(4)
     scene.put(replace(chunk(turns[1]), pinned=True, importance=0.9))
     for loaded in (scene.namespace, scene.load()):
@@ -250,7 +92,7 @@ def test_a_pin_survives_sealing_and_loading(scene: Scene) -> None:
         assert answers(loaded)["max dog"][chunk_id(turns[1].id)][5:7] == (0.5, False)
 
 
-def test_a_pin_while_the_index_is_built_is_not_lost(
+def test_namespace_a_pin_while_the_index_is_built_is_not_lost(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     turns = scene.talk(4)
@@ -259,7 +101,7 @@ def test_a_pin_while_the_index_is_built_is_not_lost(
     assert answers(scene.namespace)["max dog"][chunk_id(turns[1].id)][6]
 
 
-def test_a_context_is_indexed_with_its_turn(scene: Scene) -> None:
+def test_namespace_a_context_is_indexed_with_its_turn(scene: Scene) -> None:
     turns = scene.talk(4)
     about = Context(scope="anna", memory=chunk_id(turns[1].id), text="About a veterinarian")
     scene.store.apply("test", WriteBatch(contexts=(about,))).wait()
@@ -289,10 +131,12 @@ def described(scene: Scene, turn: Turn, n: int) -> None:
         embedder=EMBEDDER.key,
     )
     scene.store.apply("test", batch).wait()
-    scene.namespace.describe([memory])
+    scene.namespace.refresh([memory])
 
 
-def test_described_step_by_step_it_is_the_same_as_loaded_and_as_sealed(scene: Scene) -> None:
+def test_namespace_described_step_by_step_it_is_the_same_as_loaded_and_as_sealed(
+    scene: Scene,
+) -> None:
     turns = scene.talk(12)
     for n in (1, 4, 5):
         described(scene, turns[n], n)
@@ -305,11 +149,11 @@ def test_described_step_by_step_it_is_the_same_as_loaded_and_as_sealed(scene: Sc
         described(scene, turns[n], n + 1)
     gone = f"{chunk_id(turns[4].id)}?q4"
     scene.store.apply("test", WriteBatch(drop_keys=(("anna", gone),))).wait()
-    scene.namespace.describe([chunk_id(turns[4].id)])
+    scene.namespace.refresh([chunk_id(turns[4].id)])
     check_alike(from_scratch(scene), scene.load(), scene.namespace)
 
 
-def test_what_is_described_while_the_index_is_built_is_in_it(
+def test_namespace_what_is_described_while_the_index_is_built_is_in_it(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     turns = scene.talk(6)
@@ -319,14 +163,14 @@ def test_what_is_described_while_the_index_is_built_is_in_it(
     check_alike(from_scratch(scene), scene.namespace, scene.load())
 
 
-def test_keys_go_with_what_is_forgotten(scene: Scene) -> None:
+def test_namespace_keys_go_with_what_is_forgotten(scene: Scene) -> None:
     turns = scene.talk(6)
     described(scene, turns[2], 2)
     scene.namespace.forget([chunk_id(turns[2].id)])
     assert not len(scene.namespace.searcher.keys["keys"])
 
 
-def test_what_is_retired_is_not_found_again(scene: Scene) -> None:
+def test_namespace_what_is_retired_is_not_found_again(scene: Scene) -> None:
     turns = scene.talk(6)
     scene.put(note("note/1", "max"))
     scene.put(replace(note("note/1", "max"), retired_at=scene.clock()))
@@ -340,100 +184,13 @@ def test_what_is_retired_is_not_found_again(scene: Scene) -> None:
         check_alike(told, scene.namespace)
 
 
-def test_loading_does_not_lift_known_memories_out_of_the_sealed_part(scene: Scene) -> None:
+def test_namespace_loading_does_not_lift_known_memories_out_of_the_sealed_part(
+    scene: Scene,
+) -> None:
     for n in range(5):
         scene.put(note(f"note/{n}", f"fact number {n}"))
     scene.namespace.reseal()
     assert scene.load().searcher.tail_count == 0
-
-
-# ------------------------------------------------------------------- sealing while people talk
-
-
-def meanwhile(monkeypatch: pytest.MonkeyPatch, work: Callable[[], object]) -> None:
-    """Let something happen after the index was built, before it is swapped in."""
-    build = module.seal_child.seal
-
-    def slow(*args: object) -> object:
-        built = build(*args)  # type: ignore[arg-type]
-        work()
-        return built
-
-    monkeypatch.setattr(module.seal_child, "seal", slow)
-
-
-def test_what_is_said_while_the_index_is_built_is_in_it(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scene.talk()
-    meanwhile(monkeypatch, lambda: scene.talk(15, start=20))
-    scene.namespace.reseal()
-    assert scene.namespace.searcher.sealed_count == 20
-    assert len(scene.namespace.searcher) == 35
-    check_alike(from_scratch(scene), scene.namespace, scene.load())
-
-
-def test_people_may_talk_all_the_time(scene: Scene) -> None:
-    said, stop = scene.talk(10), threading.Event()
-
-    def talk() -> None:
-        while not stop.wait(0.002):
-            said.extend(scene.talk(1, start=len(said)))
-
-    talker = threading.Thread(target=talk)
-    talker.start()
-    scene.namespace.reseal()
-    scene.namespace.reseal()
-    stop.set()
-    talker.join()
-    assert len(scene.namespace.searcher) == len(said)
-    check_alike(from_scratch(scene), scene.namespace, scene.load())
-
-
-def test_nothing_is_kept_for_a_seal_that_nobody_makes(scene: Scene) -> None:
-    scene.talk(3)
-    assert scene.namespace._journal is None
-    scene.namespace.reseal()
-    assert scene.namespace._journal is None
-
-
-def test_an_index_is_due_when_the_tail_has_grown(scene: Scene) -> None:
-    scene.namespace = scene.load(seal_at=3, seal_share=0.5)
-    due = []
-    for n in range(5):
-        scene.talk(1, start=n)
-        due.append(scene.namespace.seal_due())
-    assert due == [False, False, False, True, True]
-    scene.namespace.reseal()
-    assert not scene.namespace.seal_due()
-
-
-def test_it_is_not_rebuilt_while_turns_wait_to_be_saved(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "FLUSH_S", 0.05)
-    with stalled(scene.store):
-        turn = scene.say("max", embed=False)
-        with pytest.raises(IndexDamagedError, match="wait to be saved"):
-            scene.namespace.reseal()
-        assert chunk_id(turn.id) in scene.namespace.searcher
-    assert list(scene.root.glob("*")) == []
-
-
-def test_a_failed_build_leaves_the_present_index(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scene.talk(5)
-    before = answers(scene.namespace)
-
-    def fail(*_: object) -> None:
-        raise IndexDamagedError("building an index failed")
-
-    monkeypatch.setattr(module.seal_child, "seal", fail)
-    with pytest.raises(IndexDamagedError):
-        scene.namespace.reseal()
-    check_alike(before, scene.namespace)
-    assert scene.namespace._journal is None
 
 
 # ------------------------------------------------------------------- forgetting
@@ -444,7 +201,7 @@ def forget(scene: Scene, turn: Turn) -> None:
     scene.namespace.forget([id_ for _, id_ in gone.memories])
 
 
-def test_what_is_forgotten_is_gone_at_once(scene: Scene) -> None:
+def test_namespace_what_is_forgotten_is_gone_at_once(scene: Scene) -> None:
     turns = scene.talk(6)
     forget(scene, turns[3])
     assert chunk_id(turns[3].id) not in answers(scene.namespace)["max dog"]
@@ -452,7 +209,7 @@ def test_what_is_forgotten_is_gone_at_once(scene: Scene) -> None:
     check_alike(scene.load(), scene.namespace)
 
 
-def test_an_index_from_before_a_forgetting_is_never_loaded(scene: Scene) -> None:
+def test_namespace_an_index_from_before_a_forgetting_is_never_loaded(scene: Scene) -> None:
     turns = scene.talk(6)
     scene.namespace.reseal()
     forget(scene, turns[3])
@@ -461,7 +218,7 @@ def test_an_index_from_before_a_forgetting_is_never_loaded(scene: Scene) -> None
     check_alike(loaded, scene.namespace)
 
 
-def test_an_index_built_during_a_forgetting_is_thrown_away(
+def test_namespace_an_index_built_during_a_forgetting_is_thrown_away(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scene.talk(6)
@@ -473,17 +230,17 @@ def test_an_index_built_during_a_forgetting_is_thrown_away(
     assert chunk_id(secret.id) not in scene.namespace.searcher
 
 
-def test_an_index_swapped_in_just_before_a_forgetting_is_not_published(
+def test_namespace_an_index_swapped_in_just_before_a_forgetting_is_not_published(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scene.talk(6)
-    secret, swap = scene.say("the secret is swordfish"), scene.namespace._swap
+    secret, swap = scene.say("the secret is swordfish"), scene.namespace._index._swap
 
     def swap_then_forget(*args: object) -> None:
         swap(*args)  # type: ignore[arg-type]
         forget(scene, secret)
 
-    monkeypatch.setattr(scene.namespace, "_swap", swap_then_forget)
+    monkeypatch.setattr(scene.namespace._index, "_swap", swap_then_forget)
     with pytest.raises(StoreError, match="built before something was forgotten"):
         scene.namespace.reseal()
     assert b"swordfish" not in words_on_disk(scene.root)
@@ -494,7 +251,7 @@ def test_an_index_swapped_in_just_before_a_forgetting_is_not_published(
 
 
 @pytest.mark.parametrize("place", [0.0, 0.5, 1.0])
-def test_damaged_files_are_not_used_and_the_log_makes_up_for_them(
+def test_namespace_damaged_files_are_not_used_and_the_log_makes_up_for_them(
     scene: Scene, place: float
 ) -> None:
     scene.talk()
@@ -513,32 +270,30 @@ def test_damaged_files_are_not_used_and_the_log_makes_up_for_them(
     assert scene.load().searcher.sealed_count == 20
 
 
-def test_files_that_are_whole_but_unreadable_are_not_used(
+def test_namespace_files_that_are_whole_but_unreadable_are_not_used(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scene.talk(3)
     scene.namespace.reseal()
-    monkeypatch.setattr(
-        module.generation, "check", lambda root, manifest, vectors: root / "nowhere"
-    )
+    monkeypatch.setattr(generation, "check", lambda root, manifest, vectors: root / "nowhere")
     assert len(scene.load().searcher) == 3
     monkeypatch.undo()
 
     def strange(*_: object, vectors: bool) -> None:
         raise RuntimeError("FAISS says this")
 
-    monkeypatch.setattr(module.generation, "check", strange)
+    monkeypatch.setattr(generation, "check", strange)
     assert len(scene.load().searcher) == 3
 
 
-def test_another_language_needs_another_index(scene: Scene) -> None:
+def test_namespace_another_language_needs_another_index(scene: Scene) -> None:
     scene.talk()
     scene.namespace.reseal()
     assert scene.load().searcher.sealed_count == 20
     assert scene.load(language="german").searcher.sealed_count == 0
 
 
-def test_vectors_of_another_space_are_never_used(scene: Scene) -> None:
+def test_namespace_vectors_of_another_space_are_never_used(scene: Scene) -> None:
     scene.talk()
     for sealed in (False, True):
         if sealed:
@@ -549,7 +304,7 @@ def test_vectors_of_another_space_are_never_used(scene: Scene) -> None:
         assert len(scene.load().searcher.dense) == 20
 
 
-def test_a_new_space_is_sealed_without_the_old_vectors(scene: Scene) -> None:
+def test_namespace_a_new_space_is_sealed_without_the_old_vectors(scene: Scene) -> None:
     turns, other = scene.talk(), HashEmbedder(16, "other")
     scene.namespace.reseal()
     scene.namespace = scene.load(Space(other.key, 16))
@@ -567,7 +322,7 @@ def test_a_new_space_is_sealed_without_the_old_vectors(scene: Scene) -> None:
 # ------------------------------------------------------------------- the hot texts
 
 
-def test_what_is_not_saved_yet_is_served_from_memory(scene: Scene) -> None:
+def test_namespace_what_is_not_saved_yet_is_served_from_memory(scene: Scene) -> None:
     with stalled(scene.store):
         turns = [scene.say(f"number{n}", embed=False) for n in range(12)]
         ids = [chunk_id(turn.id) for turn in turns]
@@ -579,7 +334,7 @@ def test_what_is_not_saved_yet_is_served_from_memory(scene: Scene) -> None:
     assert set(scene.namespace.fetch(ids)) == set(ids)
 
 
-def test_reading_beside_a_talker_never_fails(scene: Scene) -> None:
+def test_namespace_reading_beside_a_talker_never_fails(scene: Scene) -> None:
     turns, stop, trouble = scene.talk(30), threading.Event(), []
 
     def read() -> None:
@@ -599,7 +354,7 @@ def test_reading_beside_a_talker_never_fails(scene: Scene) -> None:
     assert trouble == []
 
 
-def test_what_is_saved_makes_room(scene: Scene) -> None:
+def test_namespace_what_is_saved_makes_room(scene: Scene) -> None:
     for n in range(8):
         ack: Ack = scene.store.append(scene_turn(scene, n))
         ack.wait()

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.memory.chunk import chunk_id, indexed_text
 from slowcat_memory.records import Context, Forget, Key, Memory, Vector, WriteBatch
-from tests.runtime.namespaces.test_namespace import (
+from slowcat_memory.runtime.namespaces.documents import split_by_scope
+from tests.support.namespace_scene import (
     EMBEDDER,
     Scene,
     check_alike,
@@ -24,8 +25,9 @@ WORDS = ("max", "dog", "cat", "barks", "word1", "word3", "word5", "Lena", "Porto
 class Life(Scene):
     """A scene in which anything may happen next."""
 
-    def __init__(self, path: Path, seed: int) -> None:
+    def __init__(self, path: Path, seed: int, *, batches: bool = False) -> None:
         super().__init__(path)
+        self._batches = batches  # whether the index is handed what was written, or reads it
         self.chance = random.Random(seed)
         self.turns: list[int] = []
 
@@ -81,7 +83,21 @@ class Life(Scene):
 
     def write(self, memory_id: str, batch: WriteBatch) -> None:
         self.store.apply("test", batch).wait()
-        self.namespace.describe([memory_id])
+        self._tell(batch, memory_id)
+
+    def _tell(self, batch: WriteBatch, memory_id: str) -> None:
+        if self._batches:
+            self.namespace.apply(split_by_scope(batch)["anna"])
+        else:
+            self.namespace.refresh([memory_id])
+
+    def put(self, memory: Memory) -> None:
+        batch = WriteBatch(memories=(memory,))
+        self.store.apply("test", batch).wait()
+        if self._batches:
+            self._tell(batch, memory.id)
+        else:
+            self.namespace.put_memory(memory)
 
     # -------------------------------------------------------------- what may happen
 
@@ -139,8 +155,12 @@ class Life(Scene):
     def drops(self) -> None:
         """Take a derived record away: a turn is as it was said again, a note is gone."""
         memory = self.some()
-        self.store.apply("test", WriteBatch(drop=(("anna", memory.id),))).wait()
-        self.namespace.drop([memory.id])
+        batch = WriteBatch(drop=(("anna", memory.id),))
+        self.store.apply("test", batch).wait()
+        if self._batches:
+            self._tell(batch, memory.id)
+        else:
+            self.namespace.drop([memory.id])
 
     def forgets(self) -> None:
         self.store.flush()
@@ -154,9 +174,13 @@ class Life(Scene):
         self.namespace.reseal()
 
 
-@pytest.mark.parametrize("seed", (1, 2, 3))
-def test_told_step_by_step_it_equals_one_made_anew(tmp_path: Path, seed: int) -> None:
-    life = Life(tmp_path, seed)
+@pytest.mark.parametrize(
+    ("seed", "batches"), [(1, False), (2, False), (1, True), (3, True), (4, True)]
+)
+def test_namespace_changed_step_by_step_equals_one_loaded_anew(
+    tmp_path: Path, seed: int, batches: bool
+) -> None:
+    life = Life(tmp_path, seed, batches=batches)
     try:
         for number, what in enumerate(life.live(STEPS)):
             print(what)  # shown when it fails
@@ -166,7 +190,9 @@ def test_told_step_by_step_it_equals_one_made_anew(tmp_path: Path, seed: int) ->
         life.store.close()
 
 
-def test_neighbours_close_up_around_what_is_retired_and_make_room_again(tmp_path: Path) -> None:
+def test_namespace_neighbours_close_up_around_what_is_retired_and_make_room_again(
+    tmp_path: Path,
+) -> None:
     life = Life(tmp_path, 0)
     first, second, _ = (life.say(f"word{n} max").id for n in range(3))
     try:

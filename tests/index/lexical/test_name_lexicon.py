@@ -53,7 +53,7 @@ def told(request: pytest.FixtureRequest, tmp_path: Path) -> Searcher:
         ("what about Izora's bread", [("Izora", "Isaura")]),
     ],
 )
-def test_a_misheard_name_is_found(told: Searcher, text: str, found: list) -> None:
+def test_name_lexicon_a_misheard_name_is_found(told: Searcher, text: str, found: list) -> None:
     assert meant(told, text) == found
 
 
@@ -70,18 +70,18 @@ def test_a_misheard_name_is_found(told: Searcher, text: str, found: list) -> Non
         "東京 Москва",
     ],
 )
-def test_everyday_and_known_words_are_what_they_are(told: Searcher, text: str) -> None:
+def test_name_lexicon_everyday_and_known_words_are_what_they_are(told: Searcher, text: str) -> None:
     assert meant(told, text) == []
 
 
-def test_without_the_list_of_everyday_words_they_would_be_names(
+def test_name_lexicon_without_the_list_of_everyday_words_they_would_be_names(
     told: Searcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("slowcat_memory.index.lexical.name_lexicon.is_common", lambda _: False)
     assert meant(told, "will you mark the team") == [("mark", "Marc")]
 
 
-def test_what_is_meant_weighs_less_than_what_is_said_and_both_are_searched() -> None:
+def test_name_lexicon_what_is_meant_weighs_less_than_what_is_said_and_both_are_searched() -> None:
     made = searcher(*SAID)
     plain, also = (
         made.lexical("ysaura bread"),
@@ -94,14 +94,14 @@ def test_what_is_meant_weighs_less_than_what_is_said_and_both_are_searched() -> 
     assert "chunk/1" in list(found.ids) and "chunk/2" in list(found.ids)
 
 
-def test_scores_asked_for_later_are_of_the_same_query() -> None:
+def test_name_lexicon_scores_asked_for_later_are_of_the_same_query() -> None:
     made = searcher(*SAID)
     first = made.lexical("ysaura", also=(("Isaura", 0.7),))
     made.lexical("bread")
     assert "chunk/1" in list(made.candidates(first).ids)
 
 
-def test_a_name_said_after_the_seal_counts_with_those_before(tmp_path: Path) -> None:
+def test_name_lexicon_a_name_said_after_the_seal_counts_with_those_before(tmp_path: Path) -> None:
     build(documents(*SAID), {}, 0, tmp_path, TOKENS, OPTIONS)
     made = Searcher(TOKENS, OPTIONS, sealed=tmp_path)
     made.add(Document(id="chunk/9", text="Ben: then Isaura met Ottokar.", at=0.0, speaker="Ben"))
@@ -110,14 +110,14 @@ def test_a_name_said_after_the_seal_counts_with_those_before(tmp_path: Path) -> 
     assert meant(made, "otokar") == [("otokar", "Ottokar")]
 
 
-def test_an_older_sealed_index_knows_no_names(tmp_path: Path) -> None:
+def test_name_lexicon_an_older_sealed_index_knows_no_names(tmp_path: Path) -> None:
     build(documents(*SAID), {}, 0, tmp_path, TOKENS, OPTIONS)
     (tmp_path / "names.msgpack").unlink()
     made = Searcher(TOKENS, OPTIONS, sealed=tmp_path)
     assert made.hotwords(9) == [] and meant(made, "ysaura") == []
 
 
-def test_hotwords_are_names_first() -> None:
+def test_name_lexicon_hotwords_are_names_first() -> None:
     words = searcher(*SAID, *(["Anna: the pottery oven"] * 5)).hotwords(99)
     assert [one.weight for one in words] == sorted((one.weight for one in words), reverse=True)
     assert words[0].word == "Anna" and words[0].weight == 1.0
@@ -126,7 +126,7 @@ def test_hotwords_are_names_first() -> None:
     assert {one.word: one.name for one in words}["pottery"] is False
 
 
-def test_what_is_kept_is_bounded() -> None:
+def test_name_lexicon_what_is_kept_is_bounded() -> None:
     names = NameLexicon()
 
     def unknown(words: Sequence[str]) -> list[bool]:
@@ -140,12 +140,12 @@ def test_what_is_kept_is_bounded() -> None:
     assert [one.name for one in names.sounding_like(["ysaura"], unknown)] == ["Isaura"]
 
 
-def test_endless_words_and_queries_cost_nothing(told: Searcher) -> None:
+def test_name_lexicon_endless_words_and_queries_cost_nothing(told: Searcher) -> None:
     assert meant(told, "ysaura" + "a" * 100_000) == []
     assert meant(told, "who " * 500 + "ysaura") == []
 
 
-def test_a_forgotten_lexicon_knows_nothing() -> None:
+def test_name_lexicon_a_forgotten_lexicon_knows_nothing() -> None:
     made = searcher(*SAID)
     made.names.clear()
     assert meant(made, "ysaura") == [] and made.hotwords(9) == []

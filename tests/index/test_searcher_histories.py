@@ -1,6 +1,5 @@
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,10 +11,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from slowcat_memory.index import Document, Pointer, Searcher
-from slowcat_memory.index.lexical import counting, forward_index, scorer
+from slowcat_memory.index.lexical import counting, scorer
 from slowcat_memory.index.lexical.bm25 import LexicalView
-from slowcat_memory.index.lexical.counting import Counting
-from slowcat_memory.index.lexical.forward_index import ForwardIndex, Vocabulary
 from slowcat_memory.index.lexical.postings import SealedPostings
 from slowcat_memory.index.lexical.scorer_numba import NumbaScorer
 from tests.support.index_oracle import (
@@ -117,7 +114,9 @@ def twins(tmp_path: Path) -> Twins:
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(operation, max_size=25), text)
-def test_any_history_scores_like_an_index_built_from_scratch(history: list, query: str) -> None:
+def test_searcher_any_history_scores_like_an_index_built_from_scratch(
+    history: list, query: str
+) -> None:
     with tempfile.TemporaryDirectory() as folder:
         twins = Twins(Path(folder))
         for step in history:
@@ -139,7 +138,7 @@ def told(twins: Twins, seed: int, steps: int = 120) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_long_history_is_equal_at_every_tenth_step(twins: Twins, seed: int) -> None:
+def test_searcher_a_long_history_is_equal_at_every_tenth_step(twins: Twins, seed: int) -> None:
     for step, _ in enumerate(told(twins, seed)):
         if step % 10 == 0:
             check_equal(twins.searcher, twins.oracle, "w0 w3 w5 w5")
@@ -155,12 +154,12 @@ def two_parts(twins: Twins) -> None:
         twins.do("add", "w1 w2" if n % 2 else "w0 w3 w3 w3 w4 w6 w7 w7", 0)
 
 
-def test_the_check_passes_on_two_parts(twins: Twins) -> None:
+def test_searcher_the_check_passes_on_two_parts(twins: Twins) -> None:
     two_parts(twins)
     check_equal(twins.searcher, twins.oracle, "w0 w2 w3")
 
 
-def test_the_check_catches_document_frequencies_of_one_part(
+def test_searcher_the_check_catches_document_frequencies_of_one_part(
     twins: Twins, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(SealedPostings, "frequency", lambda self, row: 0)
@@ -170,7 +169,9 @@ def test_the_check_catches_document_frequencies_of_one_part(
 
 
 @pytest.mark.parametrize("column", ["session", "speaker"])
-def test_the_check_catches_columns_that_a_lifted_document_lost(twins: Twins, column: str) -> None:
+def test_searcher_the_check_catches_columns_that_a_lifted_document_lost(
+    twins: Twins, column: str
+) -> None:
     two_parts(twins)
     check_columns(twins.searcher, twins.oracle)
     lifted = dict(twins.searcher.items())["m11"]
@@ -180,7 +181,7 @@ def test_the_check_catches_columns_that_a_lifted_document_lost(twins: Twins, col
         check_columns(twins.searcher, twins.oracle)
 
 
-def test_the_check_catches_an_average_length_of_one_part(
+def test_searcher_the_check_catches_an_average_length_of_one_part(
     twins: Twins, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     search = LexicalView.search
@@ -202,7 +203,7 @@ def test_the_check_catches_an_average_length_of_one_part(
         check_equal(twins.searcher, twins.oracle, "w0 w2 w3")
 
 
-def test_the_check_catches_dead_words_that_still_count(
+def test_searcher_the_check_catches_dead_words_that_still_count(
     twins: Twins, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tombstone = LexicalView.tombstone
@@ -215,7 +216,7 @@ def test_the_check_catches_dead_words_that_still_count(
         check_equal(twins.searcher, twins.oracle, "w0 w2 w3")
 
 
-def test_the_formula_is_that_of_bm25s(tmp_path: Path) -> None:
+def test_searcher_the_formula_is_that_of_bm25s(tmp_path: Path) -> None:
     chance = np.random.default_rng(7)
     texts = [" ".join(chance.choice(WORDS, chance.integers(1, 20))) for _ in range(60)]
     corpus, query = [TOKENS(text) for text in texts], ["w1", "w4", "w7"]
@@ -231,33 +232,7 @@ def test_the_formula_is_that_of_bm25s(tmp_path: Path) -> None:
     assert np.allclose([told[str(n)] for n in range(60)], expected, atol=1e-4)
 
 
-def test_stored_counts_are_exact(tmp_path: Path) -> None:
-    said = [
-        {"often": times, "now": 1 + times % 3, **({"then": 2} if times % 2 else {})}
-        for times in (1, 2, 3, 50, 299, 1000, 9000)
-    ]
-    said.insert(3, {})
-    counting = Counting()
-    for counts in said:
-        counting.add(list(Counter(counts).elements()))
-    counting.finish(tmp_path)
-    source = ForwardIndex(tmp_path)
-    assert [source.own(number) for number in range(len(said))] == said
-    assert source.sum_sealed([0, 4], [])[0] == Counter(said[0]) + Counter(said[4])
-
-
-def test_terms_of_equal_hash_are_told_apart(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(forward_index, "_hash", lambda term: len(term))
-    terms = ["one", "two", "six", "three", "seven", "eleven"]
-    rows = Vocabulary.write(terms, tmp_path).tolist()
-    made = Vocabulary(tmp_path)
-    assert made.rows([*terms, "ten", "nobody", ""]) == [*rows, -1, -1, -1]
-    assert [made.term(row) for row in rows] == terms
-
-
-def test_a_table_of_many_codes_has_wider_ones(
+def test_searcher_a_table_of_many_codes_has_wider_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(counting, "MOST_CODES", 3)
@@ -269,7 +244,9 @@ def test_a_table_of_many_codes_has_wider_ones(
     check_equal(made, oracle, "w1 w2")
 
 
-def test_runs_and_blocks_leave_no_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_searcher_runs_and_blocks_leave_no_trace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(counting, "BLOCK", 7)
     monkeypatch.setattr(counting, "RUN", 11)
     twins = Twins(tmp_path)
@@ -279,7 +256,7 @@ def test_runs_and_blocks_leave_no_trace(tmp_path: Path, monkeypatch: pytest.Monk
     check_equal(twins.searcher, twins.oracle, "w0 w1 w2 w7")
 
 
-def test_the_compiled_walk_scores_like_the_plain_one(tmp_path: Path) -> None:
+def test_searcher_the_compiled_walk_scores_like_the_plain_one(tmp_path: Path) -> None:
     chance, oracle = np.random.default_rng(3), Oracle()
     for n in range(400):
         words = " ".join(chance.choice(WORDS, chance.integers(0, 12), p=SKEWED))
@@ -306,7 +283,7 @@ def test_the_compiled_walk_scores_like_the_plain_one(tmp_path: Path) -> None:
             assert np.array_equal(np.sort(best[0]), np.sort(best[1]))
 
 
-def test_without_numba_the_plain_walk_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_searcher_without_numba_the_plain_walk_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "slowcat_memory.index.lexical.scorer_numba", None)
     monkeypatch.setattr(scorer, "_compiled", None)
     scorer.load_compiled()

@@ -1,0 +1,234 @@
+"""A live index, and how a sealed one is built in a child process and swapped in for it.
+
+The child (``python -m slowcat_memory.runtime.namespaces.sealing FOLDER ORDER``) reads the store
+itself: the main process hands over no text and no vector, so it neither grows with the namespace
+nor holds its interpreter's lock for it. The child ends when its parent does.
+
+While the child builds, every change is applied to the old searcher and recorded in a journal; the
+journal is then replayed on the new searcher. A change may therefore be applied twice, the second
+time to a searcher that already holds it or something newer: it must look up everything it depends on
+(neighbours, numbers) in the searcher it is given.
+"""
+
+import os
+import shutil
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from slowcat_memory.core.text.normalize import Tokenizer
+from slowcat_memory.core.time.zones import zone_of
+from slowcat_memory.errors import IndexDamagedError
+from slowcat_memory.index import Builder, IndexOptions, Searcher
+from slowcat_memory.index.build import generation
+from slowcat_memory.index.build.generation import BUILT, Build
+from slowcat_memory.records import Manifest
+from slowcat_memory.runtime.namespaces.documents import Reading, all_documents
+from slowcat_memory.runtime.namespaces.loading import IndexLoader, Loaded
+from slowcat_memory.store import Store, StoreOptions
+
+Change = Callable[[Searcher], object]
+"""One change of an index, which may be applied again to the one that replaces it."""
+
+CHILD = "slowcat_memory.runtime.namespaces.sealing"  # the module that the child process runs
+FLUSH_S = 10.0
+FEW = 16  # changes that are replayed while the lock is held
+
+
+class Order(Struct, frozen=True, kw_only=True):
+    """What the child is to build.
+
+    Attributes:
+        store: The store's folder.
+        scope: The namespace.
+        embedder: Key of the vector space in use, "" for none.
+        dim: Its dimension.
+        zone: Time zone of time expressions, "" for this machine's.
+        options: The index's options.
+    """
+
+    store: str
+    scope: str
+    embedder: str
+    dim: int
+    zone: str
+    options: IndexOptions
+
+
+class LiveIndex:
+    """A namespace's searcher, replaced by a newly sealed one from time to time.
+
+    ``lock`` is the namespace's: it is held for every change and for the swap, never while the child
+    builds. ``searcher`` may be read without it; a reader keeps the one it has got.
+    """
+
+    def __init__(
+        self, loaded: Loaded, loader: IndexLoader, store: Store, root: Path, order: Order
+    ) -> None:
+        """Start with a loaded index; its sealed vectors are opened in the background."""
+        self._loader, self._store, self._root, self._order = loader, store, root, order
+        self.lock = threading.RLock()
+        self.searcher, self.damaged = loaded.searcher, loaded.damaged
+        self._journal: list[Change] | None = None  # only while a sealed index is built
+        self._sealing = threading.Lock()  # one build at a time
+        self._build = Build()
+        self._vectors_ready = threading.Event()
+        self._vectors_ready.set()
+        if loaded.sealed is not None and order.dim:
+            self._vectors_ready.clear()
+            threading.Thread(
+                target=self._attach_vectors,
+                args=(loaded.searcher, loaded.sealed),
+                name="slowcat-open",
+                daemon=True,
+            ).start()
+
+    def _attach_vectors(self, searcher: Searcher, manifest: Manifest) -> None:
+        try:
+            if not self._loader.attach_vectors(searcher, manifest):
+                self.damaged = True
+        finally:
+            self._vectors_ready.set()
+
+    def wait_vectors(self, timeout: float | None = None) -> bool:
+        """Wait until the sealed vectors are searched too; return whether they are. Blocks."""
+        return self._vectors_ready.wait(timeout)
+
+    def change(self, change: Change) -> None:
+        """Apply a change, now and to the searcher that replaces this one if one is being built."""
+        with self.lock:
+            if self._journal is not None:
+                self._journal.append(change)
+            change(self.searcher)
+
+    def seal_due(self) -> bool:
+        """Return whether the tail has grown enough for a new sealed index, or the old is damaged."""
+        grown = self._order.options.seal_due(self.searcher.sealed_count, self.searcher.tail_count)
+        return self.damaged or grown
+
+    def stop(self) -> None:
+        """Kill a running build, and start no other."""
+        self._build.stop()
+
+    def reseal(self) -> None:
+        """Build a new sealed index and continue with it. Blocks for seconds.
+
+        Raises:
+            IndexDamagedError: The build failed; the current index continues.
+        """
+        with self._sealing:
+            with self.lock:
+                self._journal = []  # earlier changes are in the store once it is flushed
+            try:
+                self._reseal()
+            finally:
+                self._journal = None
+
+    def _reseal(self) -> None:
+        if not self._store.flush(FLUSH_S):
+            raise IndexDamagedError("the index is not rebuilt while turns wait to be saved")
+        manifest = seal(self._build, self._root, self._order)
+        try:
+            self._swap(manifest)
+            self._store.publish(manifest).wait(FLUSH_S)
+        except Exception:  # no manifest names it, and it may hold what was forgotten meanwhile
+            shutil.rmtree(self._root / manifest.generation, ignore_errors=True)
+            raise
+        self.damaged = False
+        generation.sweep(self._root, keep=manifest.generation)
+
+    def _swap(self, manifest: Manifest) -> None:
+        vectors = bool(manifest.dim) and manifest.embedder == self._order.embedder
+        searcher = self._loader.open(self._root / manifest.generation, vectors=vectors)
+        done = 0
+        while done + FEW < len(self._journal or ()):  # most of it without the lock
+            for change in (self._journal or [])[done:]:
+                change(searcher)
+                done += 1
+        searcher.warm()
+        with self.lock:
+            with self._store.snapshot() as snapshot:
+                if snapshot.forget_epoch() != manifest.forget_epoch:
+                    raise IndexDamagedError("something was forgotten while the index was built")
+            for change in (self._journal or [])[done:]:
+                change(searcher)
+            self.searcher = searcher
+            self._vectors_ready.set()
+
+
+def seal(build: Build, root: Path, order: Order) -> Manifest:
+    """Build a sealed index in a child process. Blocks, for seconds to minutes.
+
+    Args:
+        build: Lets another thread stop it.
+        root: The namespace's index folder.
+        order: What to build.
+
+    Returns:
+        Its manifest, not published yet.
+
+    Raises:
+        IndexDamagedError: The build failed.
+    """
+    name, manifest = build.run(root, CHILD, [msgspec.json.encode(order).decode()], Manifest)
+    return replace(manifest, generation=name)
+
+
+# -------------------------------------------------------------------- the child process
+
+
+def _build(folder: Path, order: Order) -> None:
+    built = folder / BUILT
+    built.mkdir(mode=0o700)
+    tokenizer = Tokenizer(order.options.language)
+    builder = Builder(built, tokenizer, order.options, order.dim)
+    reading = Reading(zone_of(order.zone), order.options.language)
+    opening = StoreOptions(allow_unsafe_fs=True)  # the parent has decided that
+    with (
+        Store.open(Path(order.store), readonly=True, options=opening) as store,
+        store.snapshot() as snapshot,
+    ):
+        upto, changes, epoch = snapshot.last_id(), snapshot.last_change(), snapshot.forget_epoch()
+        for one in all_documents(snapshot, order.scope, reading):
+            builder.add(one)
+        if order.dim:
+            for vector in snapshot.vectors(order.embedder, order.scope):
+                builder.put_vector(vector.memory, vector.values)
+    header = builder.finish()
+    generation.finish(
+        folder,
+        lambda files: Manifest(
+            scope=order.scope,
+            generation="",
+            files=files,
+            documents=header.documents,
+            embedder=order.embedder if header.embedded else "",
+            dim=order.dim if header.embedded else 0,
+            upto=upto,
+            tokenizer=tokenizer.version,
+            forget_epoch=epoch,
+            changes=changes,
+        ),
+    )
+
+
+def _end_with_parent() -> None:
+    """Exit when the pipe from the parent closes, which never writes to it."""
+    os.read(0, 1)
+    os._exit(1)
+
+
+def main() -> None:
+    """Run the child process."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    generation.lower_priority()
+    _build(Path(sys.argv[1]), msgspec.json.decode(sys.argv[2], type=Order))
+
+
+if __name__ == "__main__":
+    main()

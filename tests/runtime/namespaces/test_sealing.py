@@ -1,0 +1,214 @@
+import hashlib
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.errors import IndexDamagedError
+from slowcat_memory.index.files.header import FORMAT, HEADER
+from slowcat_memory.records import IndexFile
+from slowcat_memory.runtime.namespaces import sealing
+from tests.support.namespace_scene import (
+    Scene,
+    answers,
+    check_alike,
+    from_scratch,
+    meanwhile,
+    note,
+    stalled,
+)
+
+
+@pytest.fixture
+def child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """The child runs something before its own program."""
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), *sys.path]))
+    program = f"{request.param}\nfrom slowcat_memory.runtime.namespaces.sealing import main\nmain()"
+    (folder / "program.py").write_text(program)
+    monkeypatch.setattr(sealing, "CHILD", "program")
+
+
+SMALL_DISK = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))"
+HALF_WAY = (
+    "import os, signal\n"
+    "from slowcat_memory.index.build import builder\n"
+    "builder.write_view = lambda *_: os.kill(os.getpid(), signal.SIGKILL)"
+)
+
+
+@pytest.mark.parametrize(
+    ("child", "why"), [(SMALL_DISK, "File too large"), (HALF_WAY, "-9")], indirect=["child"]
+)
+def test_sealing_a_build_that_dies_leaves_the_old_index_and_nothing_else(
+    scene: Scene, child: None, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene.talk()
+    with monkeypatch.context() as before:
+        before.setattr(sealing, "CHILD", sealing.__name__)
+        scene.namespace.reseal()
+    kept = list(scene.root.iterdir())
+    scene.talk(10, start=20)
+    expected = answers(scene.namespace)
+    with pytest.raises(IndexDamagedError, match=why):
+        scene.namespace.reseal()
+    assert list(scene.root.iterdir()) == kept
+    check_alike(expected, scene.namespace, scene.load())
+    assert scene.load().searcher.sealed_count == 20
+
+
+def test_sealing_the_child_makes_what_the_log_makes(scene: Scene) -> None:
+    scene.talk(25)
+    for n in (3, 12, 1):
+        scene.put(note(f"note/{n}", f"word{n} max"))
+    scene.namespace.reseal()
+    check_alike(from_scratch(scene), scene.namespace, scene.load())
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_sealing_next_to_nothing_can_be_sealed(scene: Scene, count: int) -> None:
+    scene.talk(count)
+    scene.namespace.reseal()
+    loaded = scene.load()
+    assert loaded.searcher.sealed_count == len(loaded.searcher) == count
+    check_alike(scene.namespace, loaded)
+    scene.talk(2, start=count)
+    check_alike(scene.namespace, scene.load(), from_scratch(scene))
+
+
+def test_sealing_a_stopped_namespace_builds_no_more(scene: Scene) -> None:
+    scene.talk(3)
+    scene.namespace.stop()
+    with pytest.raises(IndexDamagedError, match="stopped"):
+        scene.namespace.reseal()
+    assert list(scene.root.iterdir()) == []
+
+
+# ------------------------------------------------------------------- other formats
+
+
+def rewrite_header(scene: Scene, **changes: object) -> None:
+    """Make the sealed index one that another version wrote, and vouch for it."""
+    with scene.store.snapshot() as snapshot:
+        manifest = snapshot.manifest("anna")
+    assert manifest is not None
+    path = scene.root / manifest.generation / HEADER
+    path.write_bytes(json.dumps(json.loads(path.read_bytes()) | changes).encode())
+    hashed = hashlib.sha256(path.read_bytes()).hexdigest()
+    files = tuple(
+        IndexFile(HEADER, path.stat().st_size, hashed) if file.name == HEADER else file
+        for file in manifest.files
+    )
+    scene.store.publish(replace(manifest, files=files)).wait()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"format": 4, "views": {"window": 9.0, "turn": 3.0, "grams": 30.0}},
+        {"format": FORMAT + 1},
+        {"format": FORMAT, "unknown": 1},
+        {"format": FORMAT, "views": {"window": 9.0}},
+    ],
+    ids=["older", "newer", "strange", "lacking a view"],
+)
+def test_index_of_another_format_is_rebuilt_from_the_store(scene: Scene, changes: dict) -> None:
+    scene.talk(6)
+    scene.namespace.reseal()
+    expected = answers(scene.namespace)
+    rewrite_header(scene, **changes)
+    loaded = scene.load()
+    assert loaded.searcher.sealed_count == 0 and len(loaded.searcher) == 6
+    check_alike(expected, loaded)
+    assert loaded.seal_due()
+    loaded.reseal()
+    assert not loaded.seal_due() and loaded.searcher.sealed_count == 6
+    check_alike(expected, loaded, scene.load())
+    assert scene.load().searcher.sealed_count == 6
+
+
+def test_index_with_an_untouched_header_is_used(scene: Scene) -> None:
+    scene.talk(6)
+    scene.namespace.reseal()
+    rewrite_header(scene, format=FORMAT)
+    assert scene.load().searcher.sealed_count == 6
+
+
+def test_sealing_what_is_said_while_the_index_is_built_is_in_it(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene.talk()
+    meanwhile(monkeypatch, lambda: scene.talk(15, start=20))
+    scene.namespace.reseal()
+    assert scene.namespace.searcher.sealed_count == 20
+    assert len(scene.namespace.searcher) == 35
+    check_alike(from_scratch(scene), scene.namespace, scene.load())
+
+
+def test_sealing_people_may_talk_all_the_time(scene: Scene) -> None:
+    said, stop = scene.talk(10), threading.Event()
+
+    def talk() -> None:
+        while not stop.wait(0.002):
+            said.extend(scene.talk(1, start=len(said)))
+
+    talker = threading.Thread(target=talk)
+    talker.start()
+    scene.namespace.reseal()
+    scene.namespace.reseal()
+    stop.set()
+    talker.join()
+    assert len(scene.namespace.searcher) == len(said)
+    check_alike(from_scratch(scene), scene.namespace, scene.load())
+
+
+def test_sealing_nothing_is_kept_for_a_seal_that_nobody_makes(scene: Scene) -> None:
+    scene.talk(3)
+    assert scene.namespace._index._journal is None
+    scene.namespace.reseal()
+    assert scene.namespace._index._journal is None
+
+
+def test_sealing_an_index_is_due_when_the_tail_has_grown(scene: Scene) -> None:
+    scene.namespace = scene.load(seal_at=3, seal_share=0.5)
+    due = []
+    for n in range(5):
+        scene.talk(1, start=n)
+        due.append(scene.namespace.seal_due())
+    assert due == [False, False, False, True, True]
+    scene.namespace.reseal()
+    assert not scene.namespace.seal_due()
+
+
+def test_sealing_it_is_not_rebuilt_while_turns_wait_to_be_saved(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sealing, "FLUSH_S", 0.05)
+    with stalled(scene.store):
+        turn = scene.say("max", embed=False)
+        with pytest.raises(IndexDamagedError, match="wait to be saved"):
+            scene.namespace.reseal()
+        assert chunk_id(turn.id) in scene.namespace.searcher
+    assert list(scene.root.glob("*")) == []
+
+
+def test_sealing_a_failed_build_leaves_the_present_index(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene.talk(5)
+    before = answers(scene.namespace)
+
+    def fail(*_: object) -> None:
+        raise IndexDamagedError("building an index failed")
+
+    monkeypatch.setattr(sealing, "seal", fail)
+    with pytest.raises(IndexDamagedError):
+        scene.namespace.reseal()
+    check_alike(before, scene.namespace)
+    assert scene.namespace._index._journal is None

@@ -1,0 +1,188 @@
+"""A store and a namespace over it, and the check that two namespaces answer alike."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.text.normalize import Tokenizer
+from slowcat_memory.index import IndexOptions
+from slowcat_memory.records import Memory, Turn, Vector, WriteBatch
+from slowcat_memory.runtime.namespaces import sealing
+from slowcat_memory.runtime.namespaces.documents import Space
+from slowcat_memory.runtime.namespaces.namespace import Namespace
+from slowcat_memory.store import Store
+from slowcat_memory.testing import FixedClock, HashEmbedder
+
+EMBEDDER = HashEmbedder(32)
+SPACE = Space(EMBEDDER.key, EMBEDDER.dim)
+QUERIES = ("max dog", "cat word3 word5", "barks word1", "nobody said this")
+
+
+class Scene:
+    """A store, and people who talk in one scope."""
+
+    def __init__(self, path: Path) -> None:
+        self.store, self.clock, self.root = Store.open(path / "store"), FixedClock(), path / "index"
+        self.namespace = self.load()
+
+    def load(self, space: Space = SPACE, scope: str = "anna", **options: object) -> Namespace:
+        """Load the scope anew, as the next start does."""
+        self.store.flush()
+        known = IndexOptions(**{"turn_view": True, **options})  # type: ignore[arg-type]
+        tokenizer = Tokenizer(known.language)
+        made = Namespace(scope, self.store, self.root, tokenizer, known, space, 5)
+        assert made.wait_vectors(30)
+        return made
+
+    def say(
+        self,
+        text: str,
+        session: str = "s",
+        *,
+        embed: bool = True,
+        scope: str = "anna",
+        speaker: str = "Anna",
+    ) -> Turn:
+        self.clock.advance(1)
+        ack = self.store.append(
+            Turn(
+                session=session,
+                scope=scope,
+                speaker=speaker,
+                role="user",
+                text=text,
+                at=self.clock(),
+            )  # fmt: skip
+        )
+        assert isinstance(ack.event, Turn)
+        if scope == "anna":
+            self.namespace.add_turn(ack.event, ack)
+            if embed:
+                self.embed(ack.event)
+        return ack.event
+
+    def embed(self, turn: Turn, values: np.ndarray | None = None) -> None:
+        values = EMBEDDER.encode_query(turn.text) if values is None else values
+        vector = Vector(scope=turn.scope, memory=chunk_id(turn.id), values=values)
+        self.store.apply("test", WriteBatch(vectors=(vector,), embedder=EMBEDDER.key))
+        self.namespace.put_vector(vector.memory, values)
+
+    def talk(self, turns: int = 20, start: int = 0) -> list[Turn]:
+        """Two sessions take turns, so that both go on after whatever comes next."""
+        return [
+            self.say(
+                f"word{n % 7} said{n} max" if n % 3 else f"word{n % 5} said{n} a cat yesterday",
+                f"s{n % 2}",
+                speaker=("Anna", "Ben", "Anna", "Carl")[n % 4],
+            )
+            for n in range(start, start + turns)
+        ]
+
+    def put(self, memory: Memory) -> None:
+        self.store.apply("test", WriteBatch(memories=(memory,))).wait()
+        self.namespace.put_memory(memory)
+
+
+def answers(namespace: Namespace) -> dict[str, dict[str, tuple]]:
+    """Everything that a search could tell apart, by query and memory id."""
+    searcher, told = namespace.searcher, {}
+    shared: dict[int, list[str]] = {}
+    for memory_id, number in searcher.items():
+        shared.setdefault(int(searcher.table.session[number]), []).append(memory_id)
+    every_id = sorted(memory_id for ids in shared.values() for memory_id in ids)
+    session = {i: every_id.index(min(ids)) for ids in shared.values() for i in ids}
+    speakers = sorted(
+        {searcher.speakers[int(searcher.table.speaker[n])] for _, n in searcher.items()}
+    )
+    for query in QUERIES:
+        lexical = searcher.lexical(query)
+        ids, numbers = zip(*searcher.items(), strict=True) if len(searcher) else ((), ())
+        every = np.array(numbers, np.int64)
+        scores = searcher.scores(lexical, every)
+        cosines = searcher.dense.cosines(EMBEDDER.encode_query(query), every)
+        best = searcher.keys["keys"].best_cosines(EMBEDDER.encode_query(query), every)
+        told[query] = {
+            memory_id: (
+                float(scores["window"][place]),
+                float(cosines[place]),
+                float(scores["turn"][place]),
+                float(best[place]),
+                float(searcher.table.at[numbers[place]]),
+                round(float(searcher.table.importance[numbers[place]]), 4),
+                bool(searcher.table.pinned[numbers[place]]),
+                session[memory_id],
+                speakers.index(searcher.speakers[int(searcher.table.speaker[numbers[place]])]),
+                *(float(column[numbers[place]]) for column in searcher.table.about),
+            )
+            for place, memory_id in enumerate(ids)
+        }
+    return told
+
+
+def check_alike(*told: Namespace | dict[str, dict[str, tuple]]) -> None:
+    """Several namespaces answer the same; fp16 may cost a cosine its third digit."""
+    first, *others = (answers(one) if isinstance(one, Namespace) else one for one in told)
+    for other in others:
+        for query in QUERIES:
+            assert other[query].keys() == first[query].keys()
+            rows = (
+                np.array(list(first[query].values())),
+                np.array([other[query][memory_id] for memory_id in first[query]]),
+            )
+            assert np.allclose(*rows, rtol=1e-5, atol=3e-3, equal_nan=True), query
+
+
+def words_on_disk(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+@contextmanager
+def stalled(store: Store) -> Iterator[None]:
+    """The disk takes nothing while this lasts."""
+    reached, go_on = threading.Event(), threading.Event()
+
+    def block() -> None:
+        reached.set()
+        go_on.wait(30)
+
+    writer = store._checked_writer()
+    thread = threading.Thread(target=writer.call, args=(block,))
+    thread.start()
+    assert reached.wait(10)
+    try:
+        yield
+    finally:
+        go_on.set()
+        thread.join()
+
+
+def from_scratch(scene: Scene) -> Namespace:
+    whole, scene.root = scene.root, scene.root.parent / "none"
+    try:
+        made = scene.load()
+    finally:
+        scene.root = whole
+    assert made.searcher.sealed_count == 0
+    return made
+
+
+def note(id_: str, text: str, **more: object) -> Memory:
+    facts = {"kind": "note", "scope": "anna", "speaker": "Anna", "valid_from": FixedClock()()}
+    return Memory(id=id_, text=text, **{**facts, **more})  # type: ignore[arg-type]
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, work: Callable[[], object]) -> None:
+    """Let something happen after the index was built, before it is swapped in."""
+    build = sealing.seal
+
+    def slow(*args: object) -> object:
+        built = build(*args)  # type: ignore[arg-type]
+        work()
+        return built
+
+    monkeypatch.setattr(sealing, "seal", slow)
