@@ -316,7 +316,7 @@ def knobs(options: type[Struct] = Config, path: str = "") -> Iterator[tuple[str,
         name = f"{path}.{knob.name}".lstrip(".")
         if isinstance(knob.type, type) and issubclass(knob.type, Struct):
             yield from knobs(knob.type, name)
-        else:
+        elif knob.default is not msgspec.NODEFAULT:  # a table by name, such as ``idle.jobs``
             yield name, knob.default
 
 

@@ -20,7 +20,7 @@ from slowcat_memory.errors import (
 )
 from slowcat_memory.providers import Prompt, ThinkingOptions, open_llm
 from slowcat_memory.providers.llm.openai import OpenAILLM
-from slowcat_memory.providers.llm.server_errors import meaning_of, seconds_to_wait
+from slowcat_memory.providers.llm.server_errors import classify, seconds_to_wait
 from tests.support.faulty_llm_server import FaultServer
 
 
@@ -214,7 +214,7 @@ def test_another_model_is_noticed(lines: list[str]) -> None:
         assert (before.model, after.model) == ("tiny@server:b1", "another-model@server:b1")
 
     talk(script)
-    assert any("Another LLM thinks: another-model@server:b1" in line for line in lines)
+    assert any("The LLM changed from tiny@server:b1 to another-model@server:b1" in line for line in lines)
 
 
 def test_only_this_machine_unless_allowed() -> None:
@@ -263,9 +263,9 @@ def test_without_a_server_the_log_says_how_to_have_one(lines: list[str]) -> None
         (400, "Requested tokens (9) exceed context window of 4", "too long"),
         (500, "the request exceeds the available context size", "too long"),
         (400, "Unrecognized request argument: stream_options", "counting"),
-        (400, "something about nothing", "form"),
-        (500, "1 validation error: literal_error", "form"),
-        (500, "Failed to initialize samplers", "form"),
+        (400, "something about nothing", "json mode"),
+        (500, "1 validation error: literal_error", "json mode"),
+        (500, "Failed to initialize samplers", "json mode"),
         (500, "out of memory", "away"),
         (401, "response_format", "away"),
         (429, "too many tokens per minute", "away"),
@@ -275,7 +275,7 @@ def test_without_a_server_the_log_says_how_to_have_one(lines: list[str]) -> None
     ],
 )
 def test_what_an_error_means(status: int, text: str, meaning: str) -> None:
-    assert meaning_of(status, text) == meaning
+    assert classify(status, text) == meaning
 
 
 @pytest.mark.parametrize(
