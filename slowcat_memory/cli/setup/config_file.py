@@ -101,6 +101,8 @@ def _presets() -> list[str]:
 def _knobs(options: type[Struct], fields: Any) -> Iterator[str]:
     words = describe(options)
     for knob in fields:
+        if knob.default is msgspec.NODEFAULT:  # a table by name, such as ``idle.jobs``
+            continue
         yield ""
         if knob.name in words.halves:
             yield from (f"# --- {words.halves[knob.name]}", "")

@@ -49,14 +49,12 @@ class BringUpOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """What an agent finds by itself to bring up; when it may is said in [icebreakers].
 
     Attributes:
-        enabled: Whether it looks for anything.
         most: How many of its finds may wait; more of them nag. What you push yourself comes on top.
         rest_h: Hours between what is said and asking after it, or between the end of what was dated
             and asking how it went.
         expire_days: Days after which it is no longer worth asking.
     """
 
-    enabled: bool = True
     most: int = 3
     rest_h: float = 12.0
     expire_days: float = 14.0

@@ -214,7 +214,9 @@ def test_another_model_is_noticed(lines: list[str]) -> None:
         assert (before.model, after.model) == ("tiny@server:b1", "another-model@server:b1")
 
     talk(script)
-    assert any("The LLM changed from tiny@server:b1 to another-model@server:b1" in line for line in lines)
+    assert any(
+        "The LLM changed from tiny@server:b1 to another-model@server:b1" in line for line in lines
+    )
 
 
 def test_only_this_machine_unless_allowed() -> None:

@@ -69,8 +69,6 @@ class Contextualize:
 
     def plan(self, context: JobContext) -> Plan | None:
         """Say which chunks want a description; see ``idle.job.Job``."""
-        if not context.options.enabled:
-            return None
         with context.snapshot() as snapshot:
             before = snapshot.cursor(NAME)
             version = f"{VERSION}.{snapshot.forget_epoch()}"

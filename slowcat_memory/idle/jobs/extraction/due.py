@@ -24,6 +24,7 @@ from slowcat_memory.idle.job import JobContext
 from slowcat_memory.records import Memory, Session, Task, Turn
 from slowcat_memory.store import Snapshot
 
+SESSION_REST = timedelta(seconds=300)  # of silence: then a session that has not ended is read
 NAME = "contextualize"
 LOOKED_AT = 1000  # events of the log that one plan reads: some 20 ms
 RECALLED = 500  # turns of the ledger that tell what is recalled often
@@ -37,7 +38,6 @@ class ContextualizeOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """How an LLM describes what was said.
 
     Attributes:
-        enabled: Whether it does.
         chunks: How many a call. More make the LLM read less in all; with fewer, less is lost when
             somebody speaks, and a weak model leaves fewer out.
         questions: How many questions are kept of a chunk, 0 for none.
@@ -45,17 +45,14 @@ class ContextualizeOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fie
         chunk_chars: Characters of a chunk that the LLM sees; of a longer one both ends.
         record_tokens: Most tokens of a conversation in one prompt, 0 for as many as the LLM reads.
             A small model understands a short one better.
-        rest_s: Seconds of silence after which a session that has not ended is described.
         fresh_h: Hours for which a session comes before older ones that are recalled often.
     """
 
-    enabled: bool = True
     chunks: int = 8
     questions: int = 3
     notes: int = 3
     chunk_chars: int = 800
     record_tokens: int = 0
-    rest_s: float = 300.0
     fresh_h: float = 24.0
 
 
@@ -176,8 +173,7 @@ def goes_on(session: Session, context: JobContext) -> bool:
     Returns:
         False once it has ended, or rests.
     """
-    rest = timedelta(seconds=context.options.rest_s)
-    return session.ended is None and context.now - session.last < rest
+    return session.ended is None and context.now - session.last < SESSION_REST
 
 
 # ------------------------------------------------------------------- from sessions to tasks

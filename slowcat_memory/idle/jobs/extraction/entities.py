@@ -50,13 +50,11 @@ class EntityOptions(DedupOptions, frozen=True, kw_only=True, forbid_unknown_fiel
     """How people and things are told apart, and which ones are kept.
 
     Attributes:
-        enabled: Whether the register is kept.
         types: Types of entities; a shop adds "order" and "product".
         turns: How many turns a call of the LLM. More make it read less in all; a weak model leaves
             fewer out with fewer.
         turn_chars: Characters of a turn that the LLM sees; of a longer one both ends.
         record_tokens: Most tokens of a conversation in one prompt, 0 for as many as the LLM reads.
-        rest_s: Seconds of silence after which a session that has not ended is read.
         exact: Whether equal names mean one entity.
         fuzzy: Whether spellings of one name do.
         embedding: Whether near vectors do, for what is no person.
@@ -65,12 +63,10 @@ class EntityOptions(DedupOptions, frozen=True, kw_only=True, forbid_unknown_fiel
         embedding_at: Cosine of two names from which they mean the same.
     """
 
-    enabled: bool = True
     types: tuple[str, ...] = TYPES
     turns: int = 12
     turn_chars: int = 800
     record_tokens: int = 0
-    rest_s: float = 300.0
 
 
 class _Looked(Struct, frozen=True, omit_defaults=True):
@@ -98,8 +94,6 @@ class Entities:
 
     def plan(self, context: JobContext) -> Plan | None:
         """Say which turns are to be read; see ``idle.job.Job``."""
-        if not context.options.enabled:
-            return None
         version = f"{VERSION}.{'llm' if context.llm else 'rule'}"
         with context.snapshot() as snapshot:
             before, epoch = snapshot.cursor(NAME), snapshot.forget_epoch()

@@ -66,24 +66,20 @@ class FactsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """How facts are drawn from what people say.
 
     Attributes:
-        enabled: Whether they are.
         turns: Turns of people a call of the LLM. With fewer, less is lost when somebody speaks,
             and a weak model misses less.
         known: Facts that are known already and shown to the LLM, the nearest ones; they keep it
             from writing the same again, and cost about 15 tokens each.
         turn_chars: Characters of a turn that the LLM sees; of a longer one both ends.
         record_tokens: Most tokens of a conversation in one prompt, 0 for as many as the LLM reads.
-        rest_s: Seconds of silence after which a session that has not ended is read.
         recalled: Whether a fact may be offered to a conversation in its own words. Otherwise it
             only leads to the turn that says it, whose words are offered.
     """
 
-    enabled: bool = True
     turns: int = 8
     known: int = 12
     turn_chars: int = 800
     record_tokens: int = 0
-    rest_s: float = 300.0
     recalled: bool = False
 
 
@@ -124,8 +120,6 @@ class Facts:
 
     def plan(self, context: JobContext) -> Plan | None:
         """Say which turns nobody has read yet; see ``idle.job.Job``."""
-        if not context.options.enabled:
-            return None
         due, still = list[Task](), dict[str, int]()
         with context.snapshot() as snapshot:
             before = snapshot.cursor(NAME)

@@ -27,11 +27,9 @@ class CorrectionsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Whether what people say about a reply counts.
 
     Attributes:
-        enabled: Learn from "no, I said …", and from "yes, exactly".
         kept: Judgements that are kept of a memory; the weakest and oldest go.
     """
 
-    enabled: bool = True
     kept: int = 8
 
 
@@ -46,9 +44,6 @@ class Corrections:
 
     def plan(self, context: JobContext) -> Plan | None:
         """Find the reactions behind the cursor; see ``Job``."""
-        options: CorrectionsOptions = context.options
-        if not options.enabled:
-            return None
         scopes = frozenset(context.scopes())
         with context.snapshot() as snapshot:
             cursor = snapshot.cursor(self.name)

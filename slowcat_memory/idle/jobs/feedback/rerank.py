@@ -48,12 +48,10 @@ class RerankOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Whether an LLM judges what was recalled.
 
     Attributes:
-        enabled: Judge, while nobody speaks; needs an LLM.
         kept: Judgements that are kept of a memory; the weakest and oldest go.
         newest: Turns that are looked back at when a store is judged for the first time.
     """
 
-    enabled: bool = True
     kept: int = 8
     newest: int = 2000
 
@@ -70,8 +68,6 @@ class Rerank:
     def plan(self, context: JobContext) -> Plan | None:
         """Find the queries behind the cursor for which anything was weighed; see ``Job``."""
         options: RerankOptions = context.options
-        if not options.enabled:
-            return None
         scopes = frozenset(context.scopes())
         with context.snapshot() as snapshot:
             cursor = snapshot.cursor(self.name)

@@ -72,8 +72,6 @@ class Blocks:
     def plan(self, context: JobContext) -> Plan | None:
         """Say where anything has changed; see ``idle.job.Job``."""
         options: BlocksOptions = context.options
-        if not options.enabled:
-            return None
         with context.snapshot() as snapshot:
             llm = "llm" if context.llm else ""
             mark = f"{VERSION}.{snapshot.forget_epoch()}.{llm}.{_round(snapshot, context)}"

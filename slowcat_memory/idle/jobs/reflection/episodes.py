@@ -49,8 +49,6 @@ class Episodes:
 
     def plan(self, context: JobContext) -> Plan | None:
         """Say which windows are full; see ``idle.job.Job``."""
-        if not context.options.enabled:
-            return None
         tasks, still = list[Task](), dict[str, int]()
         with context.snapshot() as snapshot:
             before = snapshot.cursor(NAME)

@@ -50,8 +50,6 @@ class BringUp:
 
     def plan(self, context: JobContext) -> Plan | None:
         """Say where anything has changed; see ``idle.job.Job``."""
-        if not context.options.enabled:
-            return None
         today = context.now.astimezone(context.zone).date()  # some expire: look daily
         with context.snapshot() as snapshot:
             mark = f"{VERSION}.{snapshot.forget_epoch()} {today}"

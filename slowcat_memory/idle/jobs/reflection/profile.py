@@ -41,12 +41,10 @@ class ProfileOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The fields that are known of the user: name, city, time zone, language, tone, goals.
 
     Attributes:
-        enabled: Whether they are kept up to date.
         proposals: Whether an LLM may propose what no rule finds; each with the statement that says
             it in so many words.
     """
 
-    enabled: bool = True
     proposals: bool = True
 
 
@@ -61,8 +59,6 @@ class Profile:
 
     def plan(self, context: JobContext) -> Plan | None:
         """Say where anything has changed; see ``idle.job.Job``."""
-        if not context.options.enabled:
-            return None
         with context.snapshot() as snapshot:
             mark = f"{VERSION}.{snapshot.forget_epoch()}.{'llm' if context.llm else ''}"
             scopes = touched(snapshot, NAME, mark, context.scopes(), "block/")

@@ -50,8 +50,6 @@ class MetaSummary:
 
     def plan(self, context: JobContext) -> Plan | None:
         """Say which parts are to be summed up in turn; see ``idle.job.Job``."""
-        if not context.options.enabled:
-            return None
         with context.snapshot() as snapshot:
             sessions, cursor = touched(snapshot, NAME, context, rested=False)
             found = list[Task]()

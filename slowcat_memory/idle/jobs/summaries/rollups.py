@@ -74,8 +74,6 @@ class Rollups:
 
     def plan(self, context: JobContext) -> Plan | None:
         """Say which days and weeks are to be summed up; see ``idle.job.Job``."""
-        if not context.options.enabled:
-            return None
         with context.snapshot() as snapshot:
             before, changed = snapshot.cursor(NAME), snapshot.last_change()
             compared, mark = _compared(before), f"{mark_of(snapshot, context)} {context.zone}"

@@ -47,8 +47,6 @@ class SessionSummary:
 
     def plan(self, context: JobContext) -> Plan | None:
         """Say which sessions are to be summed up; see ``idle.job.Job``."""
-        if not context.options.enabled:
-            return None
         with context.snapshot() as snapshot:
             sessions, cursor = touched(snapshot, NAME, context, rested=True)
             due = tuple(_task(one) for one in sessions if _due(snapshot, one, context))

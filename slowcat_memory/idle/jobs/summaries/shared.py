@@ -45,14 +45,12 @@ class SummariesOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """How conversations are summed up.
 
     Attributes:
-        enabled: Whether they are.
         domain: What the conversations are: support (10), sales (20), interview (50) or voice (5)
             set how many turns of a long one are summed up together; "" takes 20.
         window: The same as a number; 0 for that of the domain.
         meta_windows: So many of these summaries are summed up in turn.
         meta_turns: From so many turns of a session on.
         least_turns: Of a session that is summed up.
-        rest_s: Seconds of silence after which a session that has not ended is.
         heal_s: Sessions with less silence than this between them count as one conversation: the
             line broke, and they went on.
         days: Whether days are summed up.
@@ -61,13 +59,11 @@ class SummariesOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         share: And at most this share of the words that were said: 0.28 leaves out 72 %.
     """
 
-    enabled: bool = True
     domain: Domain = ""
     window: int = 0
     meta_windows: int = 5
     meta_turns: int = 100
     least_turns: int = 2
-    rest_s: float = 300.0
     heal_s: float = 600.0
     days: bool = True
     weeks: bool = True

@@ -56,14 +56,12 @@ class TopicsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """How topics are found.
 
     Attributes:
-        enabled: Whether they are.
         join_at: Cosine with a topic's centroid from which a session joins it.
         merge_at: Cosine of two centroids from which two topics become one.
         least: Sessions from which a topic is worth telling.
         most: How many topics are kept apart; beyond it the nearest two are joined.
     """
 
-    enabled: bool = True
     join_at: float = 0.45
     merge_at: float = 0.8
     least: int = 3
@@ -88,8 +86,6 @@ class Topics:
 
     def plan(self, context: JobContext) -> Plan | None:
         """Look at all anew after something was forgotten, or an LLM came; see ``idle.job.Job``."""
-        if not context.options.enabled:
-            return None
         with context.snapshot() as snapshot:
             before, mark = snapshot.cursor(NAME), mark_of(snapshot, context)
         cursor = Cursor(name=NAME, position=0, note=mark)

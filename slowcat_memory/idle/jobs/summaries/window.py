@@ -48,8 +48,6 @@ class WindowSummary:
 
     def plan(self, context: JobContext) -> Plan | None:
         """Say which parts of which sessions are to be summed up; see ``idle.job.Job``."""
-        if not context.options.enabled:
-            return None
         with context.snapshot() as snapshot:
             sessions, cursor = touched(snapshot, NAME, context, rested=False)
             due = tuple(
