@@ -19,7 +19,7 @@ from slowcat_memory.idle.jobs.feedback.rerank import (
     Grade,
     Grades,
     Rerank,
-    read,
+    grades_of,
 )
 from slowcat_memory.providers import Embedded
 from slowcat_memory.records import LedgerEntry, LeftOut, Offer, Turn, WriteBatch
@@ -154,10 +154,10 @@ def test_lines_that_are_not_there_are_a_bad_answer() -> None:
     def of(*grades: tuple[int, int]) -> Grades:
         return Grades(tuple(Grade(n, g) for n, g in grades))
 
-    assert read(of((1, 2), (2, 0), (2, 1)), 2) == {1: 2}  # two minds about a line: none
+    assert grades_of(of((1, 2), (2, 0), (2, 1)), 2) == {1: 2}  # two minds about a line: none
     for value, lines in ((of((3, 1), (1, 0)), 2), (of((1, 2)), 4), (of(), 2)):
         with pytest.raises(BadAnswerError):
-            read(value, lines)
+            grades_of(value, lines)
 
 
 @pytest.mark.parametrize("reply", ["no JSON", '{"grades": [{"line": 1, "grade": 7}]}', "{}"])
