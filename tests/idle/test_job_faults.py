@@ -18,10 +18,10 @@ from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.providers import Prompt, ThinkingOptions
 from slowcat_memory.providers.llm.openai import OpenAILLM
 from slowcat_memory.records import SessionEdge
-from tests.idle.test_asking_jobs import SAID, Talk, grading
 from tests.idle.test_contextualize import reply
 from tests.support.faulty_llm_server import FAULTS, Fault, FaultServer
 from tests.support.idle_doubles import Rig
+from tests.support.judged_queries import SAID, Talk, grading
 
 QUICK = {"first_token_s": 0.1, "between_tokens_s": 0.1, "total_s": 0.3, "connect_s": 0.3}
 UNSEEN = "silent truncation"  # of a prompt that is too short to tell: it was read all the same
