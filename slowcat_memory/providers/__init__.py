@@ -1,8 +1,9 @@
-"""HERE IS A TEXT, GIVE ME A VECTOR; here is a question to an LLM, give me a checked answer.
+"""Models: vectors for texts, and checked answers from an LLM.
 
-Useful for: the vector of a query in about two milliseconds (``open_query_embedder``), and exact
-vectors of many documents while nobody speaks (``open_document_embedder``).
-Not useful for: finding the nearest vectors (``index/``), or keeping them (``store/``).
+Useful for: the vector of a query in about two milliseconds (``open_query_embedder``), exact vectors
+of many documents in idle time (``open_document_embedder``), and an LLM whose answers are checked
+(``open_llm``).
+Not useful for: finding the nearest vectors (``index/``), or storing them (``store/``).
 
 Nothing here imports torch, transformers, or sentence-transformers: those live in child processes.
 """

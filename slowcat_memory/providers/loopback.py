@@ -1,4 +1,4 @@
-"""The rule for servers that are sent what people said: on this machine, unless told otherwise."""
+"""The rule for servers that receive memories: on this machine, unless the user allows others."""
 
 import ipaddress
 import socket
@@ -17,10 +17,10 @@ def check_loopback(url: str, allow_remote: bool = False) -> None:
 
     Args:
         url: The server's base URL.
-        allow_remote: The user's explicit leave to talk to any host; nothing is resolved then.
+        allow_remote: The user allows any host; nothing is resolved then.
 
     Raises:
-        ConfigError: It is no http or https URL.
+        ConfigError: It is not an http or https URL.
         EndpointRefusedError: Its host is not this machine; the message names the host.
         EndpointError: The host's name does not resolve.
     """
@@ -36,16 +36,10 @@ def check_loopback(url: str, allow_remote: bool = False) -> None:
 
 
 def host_and_port(url: str) -> str:
-    """Name a server without anything secret that its URL may hold.
-
-    Args:
-        url: The server's base URL.
-
-    Returns:
-        For example "127.0.0.1:1234".
+    """Return a server's name without secrets of its URL, for example "127.0.0.1:1234".
 
     Raises:
-        ConfigError: It is no http or https URL.
+        ConfigError: It is not an http or https URL.
     """
     parts = _parts(url)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
@@ -56,7 +50,7 @@ def _parts(url: str) -> SplitResult:
     hint = "It looks like http://127.0.0.1:1234/v1"
     try:
         parts = urlsplit(url)
-        parts.port  # noqa: B018  # raises when it is no number
+        parts.port  # noqa: B018  # raises if it is not a number
     except ValueError as error:
         raise ConfigError("endpoint_url is not a URL", hint=hint) from error
     if parts.scheme not in _PORTS or not parts.hostname:

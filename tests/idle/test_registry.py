@@ -54,7 +54,7 @@ def point(name: str, value: str) -> EntryPoint:
     return EntryPoint(name=name, value=value, group=GROUP)
 
 
-def test_an_entry_point_adds_a_job_and_a_broken_one_is_left_out(tmp_path, monkeypatch):
+def test_find_jobs_an_entry_point_adds_a_job_and_a_broken_one_is_left_out(tmp_path, monkeypatch):
     (tmp_path / "their_jobs.py").write_text(THEIRS)
     (tmp_path / "their_exit.py").write_text("raise SystemExit(1)\n")
     monkeypatch.syspath_prepend(tmp_path)
@@ -69,7 +69,7 @@ def test_an_entry_point_adds_a_job_and_a_broken_one_is_left_out(tmp_path, monkey
     assert "SystemExit" in found.broken["exits"] and "already" in found.broken["again"]
 
 
-def test_without_entry_points_ours_are_all():
+def test_find_jobs_without_entry_points_ours_are_all():
     assert find_jobs(()).jobs == () and find_jobs(()).broken == {}
 
 
@@ -78,7 +78,7 @@ def test_without_entry_points_ours_are_all():
     [{"name": ""}, {"name": "a/b"}, {"version": "1"}, {"needs": "money"}, {"trigger": None},
      {"Options": dict}, {"plan": None}, {"step": 3}],
 )  # fmt: skip
-def test_what_is_no_job_is_told(wrong):
+def test_find_jobs_what_is_no_job_is_told(wrong):
     job = Sound()
     assert problem_of(job) == ""
     for name, value in wrong.items():
@@ -86,11 +86,11 @@ def test_what_is_no_job_is_told(wrong):
     assert problem_of(job)
 
 
-def test_a_sound_job_keeps_the_contract():
+def test_find_jobs_a_sound_job_keeps_the_contract():
     check_job(Sound(), TURNS)
 
 
-def test_the_example_keeps_the_contract():
+def test_find_jobs_the_example_keeps_the_contract():
     spec = importlib.util.spec_from_file_location("custom_job", EXAMPLE)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -149,11 +149,11 @@ class Returns(Sound):
     [(KeepsInItself, "keeps in itself"), (OtherIds, "another id|no task's id"), (NoSources, "no sources"),
      (OtherRecords, "other records"), (Deaf, "cancelled step goes on"), (Returns, "no WriteBatch")],
 )  # fmt: skip
-def test_a_broken_contract_is_told(job, why):
+def test_find_jobs_a_broken_contract_is_told(job, why):
     with pytest.raises(AssertionError, match=why):
         check_job(job(), TURNS)
 
 
-def test_a_job_that_finds_nothing_proves_nothing():
+def test_find_jobs_a_job_that_finds_nothing_proves_nothing():
     with pytest.raises(AssertionError, match="nothing to do"):
         check_job(Sound(), [])

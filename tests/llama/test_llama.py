@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.providers import Prompt, ThinkingOptions, open_llm
-from slowcat_memory.providers.llm.json_modes import Rung
+from slowcat_memory.providers.llm.json_modes import JsonMode
 from slowcat_memory.providers.llm.openai import OpenAILLM
 
 
@@ -61,7 +61,7 @@ def test_answers_are_what_was_asked_for_or_bad(llama, calls: int) -> None:
 def test_without_a_grammar_what_is_nonsense_is_bad(llama, form) -> None:
     async def run() -> list[str]:
         llm = OpenAILLM(ThinkingOptions(url=llama.url))
-        llm._ladder.rung = lambda server: Rung(form)  # type: ignore[method-assign]
+        llm._json_modes.mode_of = lambda server: JsonMode(form)  # type: ignore[method-assign]
         outcomes = []
         for n in range(5):
             try:

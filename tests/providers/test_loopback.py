@@ -23,7 +23,7 @@ def resolving(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
         "http://[::ffff:127.0.0.1]/v1",
     ],
 )
-def test_this_machine_is_allowed(url: str) -> None:
+def test_check_loopback_this_machine_is_allowed(url: str) -> None:
     check_loopback(url)
 
 
@@ -37,14 +37,16 @@ def test_this_machine_is_allowed(url: str) -> None:
         ("http://127.0.0.1@192.0.2.7/v1", "192.0.2.7"),
     ],
 )
-def test_other_machines_are_refused_by_name(url: str, host: str) -> None:
+def test_check_loopback_other_machines_are_refused_by_name(url: str, host: str) -> None:
     with pytest.raises(EndpointRefusedError, match=host) as caught:
         check_loopback(url)
     assert "allow_remote" in caught.value.hint
     check_loopback(url, allow_remote=True)
 
 
-def test_every_address_of_a_name_must_be_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_loopback_every_address_of_a_name_must_be_ours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     resolving(monkeypatch, "127.0.0.1")
     check_loopback("http://llm.test/v1")
     resolving(monkeypatch, "127.0.0.1", "192.0.2.7")
@@ -52,7 +54,9 @@ def test_every_address_of_a_name_must_be_ours(monkeypatch: pytest.MonkeyPatch) -
         check_loopback("http://llm.test/v1")
 
 
-def test_an_unknown_name_is_an_endpoint_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_loopback_an_unknown_name_is_an_endpoint_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def fail(*_: object, **__: object) -> None:
         raise socket.gaierror
 
@@ -62,12 +66,12 @@ def test_an_unknown_name_is_an_endpoint_error(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("url", ["", "localhost:1234", "ftp://127.0.0.1", "http://", "http://a:b"])
-def test_what_is_no_url_is_a_config_error(url: str) -> None:
+def test_check_loopback_what_is_no_url_is_a_config_error(url: str) -> None:
     with pytest.raises(ConfigError):
         check_loopback(url)
 
 
-def test_secrets_in_a_url_are_not_repeated() -> None:
+def test_check_loopback_secrets_in_a_url_are_not_repeated() -> None:
     assert host_and_port("http://me:secret@127.0.0.1:99/v1?key=secret") == "127.0.0.1:99"
     assert host_and_port("https://[::1]/v1") == "[::1]:443"
     with pytest.raises(EndpointRefusedError) as caught:

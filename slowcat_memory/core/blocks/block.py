@@ -33,7 +33,6 @@ class BlocksOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """What an agent has in mind about itself and about the user.
 
     Attributes:
-        enabled: Whether jobs write it. What a person wrote stays either way.
         persona_chars: Room for who the agent is; 0 and no job writes it.
         human_chars: Room for who the user is. What matters least is left out.
         self_perception_chars: Room for how the agent sees itself: mostly what it advised.
@@ -47,7 +46,6 @@ class BlocksOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         threads: How many open matters are listed as background.
     """
 
-    enabled: bool = True
     persona_chars: int = 250
     human_chars: int = 500
     self_perception_chars: int = 300

@@ -37,7 +37,6 @@ class EpisodesOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Which moments of a conversation are kept as episodes.
 
     Attributes:
-        enabled: Whether any are.
         window: Turns of a person that one is made of, with the agent's between them.
         cooldown_turns: Turns of a person after one, before the next may begin.
         cooldown_min: Minutes after one, before the next may begin.
@@ -48,7 +47,6 @@ class EpisodesOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         words: Fewest words of the person in a window: less is no moment.
     """
 
-    enabled: bool = True
     window: int = 4
     cooldown_turns: int = 4
     cooldown_min: float = 10.0

@@ -1,1 +1,1 @@
-"""What reactions and judged queries say about earlier recalls."""
+"""Feedback: how a user's reaction to a reply is recognised, and how judged queries move ranking."""

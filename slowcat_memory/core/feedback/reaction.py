@@ -1,9 +1,8 @@
-"""How a person takes a reply: corrects it, or says that it is right. By rule, precision first.
+"""Recognises reactions to a reply: the user corrects or confirms it. By rule, precision first.
 
-"No, I meant the other Anna" right after a reply says that what was recalled for it missed. Only the
-beginning of an utterance is read, and it must be there word for word: "no idea", "no, thanks" and
-"I said hello to her" say nothing about a reply. Orders to the memory ("no, it's Anna not Hannah") are
-``core.commands``' business, and never come here.
+"No, I meant the other Anna" right after a reply means that the memories recalled for it missed. Only
+the beginning of an utterance is matched, literally: "no idea", "no, thanks" and "I said hello to her"
+say nothing about a reply. Voice commands ("no, it's Anna not Hannah") belong to ``core.commands``.
 """
 
 import re
@@ -22,11 +21,11 @@ _QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'"})
 
 
 class Reaction(Struct, frozen=True):
-    """How a reply was taken.
+    """A reaction to a reply.
 
     Attributes:
         verdict: "wrong" or "right".
-        instead: What is right, in lower case without punctuation; "" when that is not said.
+        instead: The correction, in lower case without punctuation; "" if there is none.
     """
 
     verdict: Verdict
@@ -53,15 +52,9 @@ TABLES = tuple(_compiled(one.reactions) for one in LANGUAGES)
 
 
 def reaction(text: str) -> Reaction | None:
-    """Tell how an utterance takes the reply before it.
+    """Return how an utterance reacts to the reply before it, None if it does not.
 
-    All tables are looked at: none of them holds words of another language.
-
-    Args:
-        text: What was said.
-
-    Returns:
-        How; None when it says nothing about the reply.
+    The tables of all languages are tried: none of them matches words of another language.
     """
     if text.rstrip(" \"'”“»«").endswith("?"):
         return None

@@ -1,11 +1,10 @@
-"""What was asked before: judged queries move what they were about, when the like is asked again.
+"""Relevance feedback: judged queries move the memories that they were about, for similar queries.
 
-A judged query says of one memory that it answers (above 0) or that it does not (below 0). A later
-query hears those that are near enough to have its sense, each as loud as the two are near: the index
-adds that up by memory (the view "asked"). However many speak, what they say counts as a prior of 1 at
-most (``rank.asked`` weighs it). So votes reorder candidates and do no more: they drop none, change no
-probability, and take nothing from what a person pinned. What a memory answers does not go out of
-date; but newer judgements of it take the place of older ones.
+A judged query says that a memory answers it (above 0) or does not (below 0). A later query counts
+the judgements of queries with a near vector, each weighted by how near the two are; the index sums
+them by memory (the view "asked"). The sum counts as a prior of at most 1, weighted by ``rank.asked``.
+So votes reorder candidates and no more: they drop none, change no probability, and take nothing
+from a pinned memory. A judgement does not expire, but newer ones of the same memory replace it.
 """
 
 import numpy as np
@@ -14,15 +13,15 @@ Array = np.ndarray
 
 
 def votes(summed: Array | None, pinned: Array) -> Array:
-    """Bound what judged queries say of candidates.
+    """Return the bounded votes for candidates.
 
     Args:
-        summed: Judgements of the same sense, -1 to 1 each, times how near the two queries are,
-            0 to 1, added up by candidate, shape (n,); None where nothing was ever judged.
-        pinned: Whether a person pinned it, bool, shape (n,): it loses nothing.
+        summed: Judgements (-1 to 1) of similar queries times the similarity of the two queries (0
+            to 1), summed by candidate, shape (n,); None if nothing was ever judged.
+        pinned: Whether the user pinned it, bool, shape (n,); such a memory loses nothing.
 
     Returns:
-        Shape (n,), -1 to 1; 0 for what was never judged for a query of this sense.
+        Shape (n,), -1 to 1; 0 where no similar query was judged.
     """
     if summed is None:
         return np.zeros(len(pinned))
@@ -31,15 +30,12 @@ def votes(summed: Array | None, pinned: Array) -> Array:
 
 
 def surplus(weights: Array, made: Array, kept: int) -> Array:
-    """Choose the judgements of one memory that go.
+    """Return the positions of the judgements of one memory that go: the weakest, then the oldest.
 
     Args:
         weights: Shape (k,).
-        made: In which order each was made, shape (k,); larger is later.
+        made: Order in which they were made, shape (k,); larger is later.
         kept: How many stay.
-
-    Returns:
-        Positions of those that go: the weakest first, of equals the oldest.
     """
     order = np.lexsort((made, np.abs(weights)))
     return order[: max(0, len(order) - kept)]

@@ -1,4 +1,4 @@
-"""Which namespaces have changed since a job looked last; so a job never reads those at rest."""
+"""The namespaces that changed since a job last looked, so that it skips the others."""
 
 from collections.abc import Iterable
 
@@ -7,16 +7,16 @@ from msgspec import Struct
 from slowcat_memory.records import Cursor
 from slowcat_memory.store import Snapshot
 
-FAR = 5_000  # events behind which it is cheaper to look at every namespace than to read them
+FAR = 5_000  # events; with more, looking at every namespace is cheaper than reading them
 
 
 class Seen(Struct, frozen=True):
-    """What a job knew when it looked last.
+    """How far a job has looked.
 
     Attributes:
         events: Id of the log's last event.
         changes: Number of the last change of memories and vectors.
-        mark: What else must not have changed, in the job's own words.
+        mark: Anything else that must not have changed, in the job's own format.
     """
 
     events: int
@@ -25,28 +25,12 @@ class Seen(Struct, frozen=True):
 
 
 def now_seen(snapshot: Snapshot, mark: str = "") -> Seen:
-    """Tell what there is to know now.
-
-    Args:
-        snapshot: The store.
-        mark: In the job's own words.
-
-    Returns:
-        What a cursor keeps.
-    """
+    """Return the state of the store as a job sees it now."""
     return Seen(snapshot.last_id(), snapshot.last_change(), mark)
 
 
 def cursor_of(job: str, seen: Seen) -> Cursor:
-    """Write down what a job has seen.
-
-    Args:
-        job: Whose cursor.
-        seen: What it knows.
-
-    Returns:
-        The cursor.
-    """
+    """Return the cursor that stores how far a job has looked."""
     return Cursor(name=job, position=seen.events, note=f"{seen.changes} {seen.mark}")
 
 
@@ -59,19 +43,19 @@ def touched(
     *,
     made: bool = True,
 ) -> list[str]:
-    """List the namespaces in which anything was said, made or taken away since.
+    """Return the namespaces with new turns or changed memories since a job's cursor.
 
     Args:
         snapshot: The store.
-        job: Whose cursor tells since when.
-        mark: As in ``Seen``; where it differs, every namespace counts.
-        scopes: Of these.
-        ignoring: How the ids begin of what does not count where a job made it: what this one
-            makes itself.
-        made: Whether memories and vectors count, beside what was said.
+        job: The job.
+        mark: As in ``Seen``; if it differs, every namespace counts.
+        scopes: The namespaces to look at.
+        ignoring: Prefix of the ids that this job makes itself; they count only if the user made
+            them.
+        made: Whether memories and vectors count, besides turns.
 
     Returns:
-        Those, in order; all of them before the cursor's first move.
+        Those namespaces, in order; all of them if the job has no cursor yet.
     """
     cursor = snapshot.cursor(job)
     if cursor is None or snapshot.last_id() - cursor.position > FAR:
@@ -88,7 +72,7 @@ def touched(
 
 
 def _changed(snapshot: Snapshot, scope: str, after: int, ignoring: str) -> bool:
-    """Tell whether memories or vectors changed; those before an index was published are pruned."""
+    """Return whether memories or vectors changed; publishing an index prunes older changes."""
     manifest = snapshot.manifest(scope)
     if manifest and manifest.changes > after:
         return True
@@ -99,6 +83,6 @@ def _changed(snapshot: Snapshot, scope: str, after: int, ignoring: str) -> bool:
 
 
 def _by_hand(snapshot: Snapshot, scope: str, id_: str) -> bool:
-    """Tell whether a person wrote what stands there: they may have given it back."""
+    """Return whether the user wrote a memory; they may have given it back to the job."""
     memory = snapshot.memory(scope, id_)
     return memory is not None and memory.made is None and memory.retired_at is None

@@ -1,1 +1,1 @@
-"""Here is a prompt, give me a checked answer."""
+"""LLMs: a prompt in, a checked answer out."""

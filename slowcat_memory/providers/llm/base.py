@@ -8,14 +8,14 @@ T = TypeVar("T", bound=Struct)
 
 
 class Prompt(Struct, frozen=True, kw_only=True):
-    """What an LLM is asked. Memory text in it is neutralised already (see ``core.text``).
+    """A prompt. Memory texts in it are neutralised already (``core.text``).
 
     Attributes:
-        job: Who asks, and ``version``: of its words; for the run log and for recorded answers.
-        version: See ``job``.
-        system: The instruction: the same for all prompts of a job.
-        user: What it is about. What several prompts share comes first, so that a local server
-            reads it once.
+        job: The job that asks, for the run log and for recorded answers.
+        version: Version of the job's wording.
+        system: The instruction, the same for all prompts of a job.
+        user: The content. What several prompts share comes first, so that a local server's prompt
+            cache can be used.
         max_tokens: Of the answer.
         temperature: 0 to 1.
         model: Name of the model; "" for the configured one.
@@ -31,13 +31,13 @@ class Prompt(Struct, frozen=True, kw_only=True):
 
 
 class Answer(Struct, Generic[T], frozen=True, kw_only=True):
-    """What an LLM answered.
+    """An LLM's answer.
 
     Attributes:
-        value: Of the type that was asked for, checked.
+        value: Of the requested type, checked.
         model: Fingerprint of the model that answered.
         tokens_in: Prompt tokens.
-        tokens_out: Tokens that it wrote.
+        tokens_out: Tokens of the answer.
     """
 
     value: T

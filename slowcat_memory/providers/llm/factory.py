@@ -1,28 +1,33 @@
-"""Which LLM thinks while nobody speaks, and how patient one is with it."""
+"""Options of the LLM for idle work, and the function that opens it."""
+
+from typing import Annotated
 
 from loguru import logger
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from slowcat_memory.providers.llm.breaker import CircuitBreakerLLM
 
+Seconds = Annotated[float, Meta(gt=0, le=3600)]
+
 
 class ThinkingOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The LLM that thinks while nobody speaks.
+    """The LLM that works on memories while no one is speaking.
 
     Attributes:
-        url: Base URL of an OpenAI-compatible server, up to and including "/v1"; "" thinks without
-            an LLM: indexes and tiers are kept, and no memory is put into other words.
+        url: Base URL of an OpenAI-compatible server, up to and including "/v1"; "" works without
+            an LLM: indexes and tiers are kept, and memories stay in the user's own words.
         model: Name of the model, "" for the first that the server offers.
-        allow_remote: Let memories leave this machine for ``url``.
-        context_tokens: Tokens that the model reads and writes in all; 0 asks the server, and
-            where that does not tell, prompts have 2,500 at most.
-        temperature: 0 to 1; instead of what each job asks for. Negative: what each job asks for.
-        reasoning_tokens: Tokens that the model may write before an answer, beside the answer's own;
-            1,000 or more for a model that reasons and cannot be told not to.
-        max_answer_chars: Characters of an answer, beyond which the LLM runs wild.
+        allow_remote: Allow memories to leave this machine for ``url``.
+        context_tokens: Context length of the model in tokens; 0 asks the server, and if that does
+            not know, prompts have 2,500 at most.
+        temperature: 0 to 2, in place of what each job asks for; negative (-1) keeps the job's.
+        reasoning_tokens: Tokens (0 to 100,000) that the model may write before an answer, besides
+            the answer's own; 1,000 or more for a model whose reasoning cannot be switched off.
+        max_answer_chars: Characters of an answer (100 to 1,000,000) beyond which it is rejected as
+            runaway output.
         connect_s: Seconds to connect.
-        first_token_s: Seconds until the first token, the prompt's reading included; 120 where a
-            server loads its model when it is asked.
+        first_token_s: Seconds to the first token, reading of the prompt included; 120 for a
+            server that loads its model on demand.
         between_tokens_s: Seconds between two tokens.
         total_s: Seconds for one request in all.
     """
@@ -31,25 +36,25 @@ class ThinkingOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     url: str = ""
     model: str = ""
     allow_remote: bool = False
-    context_tokens: int = 0
-    temperature: float = -1.0
-    reasoning_tokens: int = 0
-    max_answer_chars: int = 20_000
-    # Patience.
-    connect_s: float = 1.0
-    first_token_s: float = 30.0
-    between_tokens_s: float = 10.0
-    total_s: float = 120.0
+    context_tokens: Annotated[int, Meta(ge=0, le=1 << 24)] = 0
+    temperature: Annotated[float, Meta(ge=-1, le=2)] = -1.0
+    reasoning_tokens: Annotated[int, Meta(ge=0, le=100_000)] = 0
+    max_answer_chars: Annotated[int, Meta(ge=100, le=1_000_000)] = 20_000
+    # Timeouts.
+    connect_s: Seconds = 1.0
+    first_token_s: Seconds = 30.0
+    between_tokens_s: Seconds = 10.0
+    total_s: Seconds = 120.0
 
 
 def open_llm(options: ThinkingOptions) -> CircuitBreakerLLM | None:
-    """Prepare the LLM; nothing is sent yet, and the server may be away.
+    """Return the LLM; nothing is sent yet, and the server may be away.
 
     Args:
         options: Which server.
 
     Returns:
-        The LLM; None when none is named, which is said in the log.
+        The LLM; None, with a line in the log, if no URL is set.
 
     Raises:
         ConfigError: The URL is malformed.
@@ -57,7 +62,7 @@ def open_llm(options: ThinkingOptions) -> CircuitBreakerLLM | None:
     """
     if not options.url:
         logger.info(
-            "No LLM thinks about memories. To have one, start an OpenAI-compatible server on this "
+            "No LLM works on memories. To have one, start an OpenAI-compatible server on this "
             'machine and set [thinking] url = "http://127.0.0.1:1234/v1"'
         )
         return None

@@ -1,15 +1,15 @@
-"""Connections to an OpenAI-compatible server of which nothing escapes, in either direction.
+"""Sealed-off connections to an OpenAI-compatible server.
 
-Nothing of the environment reaches a request: no key, no organisation, no header, no proxy. No
-redirect is followed, nothing is tried again. What a server sends with an error is read to a bound;
-compressed replies, which have none, are refused.
+Nothing of the environment reaches a request: no key, organisation, header or proxy. Redirects are
+not followed, nothing is retried. The body of an error is read up to a limit; compressed replies,
+whose size has no limit, are refused.
 """
 
 from typing import Any
 
 import openai
 
-MAX_COMPLAINT = 64 << 10  # bytes of what a server says with an error
+MAX_ERROR_BYTES = 64 << 10  # of an error's body
 _API_KEY = "local"
 _HEADERS = {
     "host",
@@ -18,41 +18,31 @@ _HEADERS = {
     "content-type",
     "content-length",
     "authorization",
-    "x-stainless-raw-response",  # by it the client remembers that the reply is streamed
+    "x-stainless-raw-response",  # marks a streamed reply for the client
 }
 
 
 class RefusedError(Exception):
-    """A server answered with an error. Caught in this room, and never shown: it may quote texts.
+    """A server answered with an error. Caught in this package, never shown: it may quote texts.
 
     Attributes:
         status: The HTTP status; 0 when the error came in the middle of a reply.
-        text: What the server said, at most ``MAX_COMPLAINT`` bytes.
+        text: The body, at most ``MAX_ERROR_BYTES`` bytes.
         retry_after: Its ``Retry-After`` header, "" without one.
     """
 
     def __init__(self, status: int, text: str = "", retry_after: str = "") -> None:
-        """Keep what the server said.
-
-        Args:
-            status: The HTTP status, 0 in the middle of a reply.
-            text: What it said.
-            retry_after: Its ``Retry-After`` header.
-        """
         super().__init__(f"status {status}")
         self.status, self.text, self.retry_after = status, text, retry_after
 
 
 def connect(url: str, read_s: float, connect_s: float) -> openai.OpenAI:
-    """Make a client for threads.
+    """Return a client for threads; nothing is sent yet.
 
     Args:
         url: The server's base URL.
         read_s: Seconds that a read may wait.
         connect_s: Seconds that connecting may take.
-
-    Returns:
-        The client; nothing is sent yet.
     """
     http = openai.DefaultHttpxClient(
         trust_env=False,
@@ -64,7 +54,7 @@ def connect(url: str, read_s: float, connect_s: float) -> openai.OpenAI:
 
 
 def connect_async(url: str, read_s: float, connect_s: float) -> tuple[openai.AsyncOpenAI, Any]:
-    """Make a client for one event loop, whose requests raise ``RefusedError`` on any error.
+    """Return a client for one event loop whose requests raise ``RefusedError`` on any error.
 
     Args:
         url: The server's base URL.
@@ -89,7 +79,7 @@ def connect_async(url: str, read_s: float, connect_s: float) -> tuple[openai.Asy
 
 
 def _only_our_headers(request: Any) -> None:
-    """Drop what the client takes from the environment, and what it tells about the machine."""
+    """Remove headers from the environment, and those that describe this machine."""
     for name in list(request.headers):
         if name.lower() not in _HEADERS:
             del request.headers[name]
@@ -97,7 +87,7 @@ def _only_our_headers(request: Any) -> None:
 
 
 async def _refuse_errors(response: Any) -> None:
-    """Raise before the client would read an error's whole body, however long."""
+    """Raise before the client would read the whole body of an error, of any length."""
     if response.headers.get("content-encoding", "identity").lower() != "identity":
         raise RefusedError(response.status_code, "it compresses what it sends")
     if response.status_code == 200:
@@ -105,7 +95,7 @@ async def _refuse_errors(response: Any) -> None:
     body = bytearray()
     async for block in response.aiter_raw():
         body += block
-        if len(body) >= MAX_COMPLAINT:
+        if len(body) >= MAX_ERROR_BYTES:
             break
-    text = bytes(body[:MAX_COMPLAINT]).decode("utf-8", "replace")
+    text = bytes(body[:MAX_ERROR_BYTES]).decode("utf-8", "replace")
     raise RefusedError(response.status_code, text, response.headers.get("retry-after", ""))

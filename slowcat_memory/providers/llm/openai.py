@@ -1,9 +1,9 @@
-"""The LLM that idle thinking asks: any OpenAI-compatible server, of which the worst is expected.
+"""The client for LLMs behind any OpenAI-compatible server. It trusts nothing that a server sends.
 
 Every reply is streamed, since most servers stop for a client that hangs up only then, and read
-within deadlines: connecting, the first token, between two tokens, the whole. Nothing is tried
-again here but a refused way of asking (``ladder.py``) and, once, an answer that cannot be used.
-Whatever goes wrong is one of three errors, and none of them quotes a text.
+within deadlines: connecting, the first token, between two tokens, the whole. Only two things are
+retried here: a refused JSON mode (``json_modes.py``) and, once, an answer that cannot be used.
+Every failure is one of three errors, and none of them quotes a text.
 """
 
 import asyncio
@@ -29,10 +29,10 @@ from slowcat_memory.errors import (
 from slowcat_memory.providers.llm.base import Answer, Prompt
 from slowcat_memory.providers.llm.factory import ThinkingOptions
 from slowcat_memory.providers.llm.http import RefusedError, connect_async
-from slowcat_memory.providers.llm.json_modes import Ladder, Rung
+from slowcat_memory.providers.llm.json_modes import JsonMode, JsonModes
 from slowcat_memory.providers.llm.parsing import parse
-from slowcat_memory.providers.llm.server_errors import meaning_of, seconds_to_wait
-from slowcat_memory.providers.llm.server_info import Server, look
+from slowcat_memory.providers.llm.server_errors import ServerError, classify, seconds_to_wait
+from slowcat_memory.providers.llm.server_info import Server, identify
 from slowcat_memory.providers.llm.streaming import (
     MAX_EVENT,
     BrokenError,
@@ -44,30 +44,32 @@ from slowcat_memory.providers.loopback import check_loopback, host_and_port
 T = TypeVar("T", bound=Struct)
 
 UNKNOWN_CONTEXT_PROMPT = 2500  # tokens: fits into 4,096, the least that servers run with
-SHARE_OF_CONTEXT = (
-    0.6  # for the prompt; the estimate may be wrong by a third, and the answer is long
-)
+# For the prompt; the estimate may be wrong by a third, and the answer is long.
+SHARE_OF_CONTEXT = 0.6
 TRUNCATED_BELOW = 0.6  # of our estimate: a server that read less has cut the prompt
 TRUNCATION_SEEN_FROM = 256  # tokens; the estimate is too rough below
+MODE_ERRORS = (ServerError.JSON_MODE, ServerError.COUNTING)
 _DAY_S = 86_400.0
-_HARMLESS = Prompt(job="probe", version=1, system="Answer in JSON.", user="Say {}.", max_tokens=8)
+_TEST_PROMPT = Prompt(
+    job="probe", version=1, system="Answer in JSON.", user="Say {}.", max_tokens=8
+)
 
 
 class _Anything(Struct):
-    """An answer of which nothing is wanted."""
+    """An answer whose content does not matter."""
 
 
 class OpenAILLM:
-    """Asks one server, one prompt at a time. Belongs to the event loop that uses it."""
+    """Sends prompts to one server, one at a time. Belongs to the event loop that uses it."""
 
     def __init__(
         self, options: ThinkingOptions, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Prepare; nothing is sent yet.
+        """Check the URL; nothing is sent yet.
 
         Args:
-            options: Which server, and how patient to be.
-            clock: Seconds that never go back; for tests.
+            options: The server and its time limits.
+            clock: Monotonic seconds; for tests.
 
         Raises:
             ConfigError: The URL is malformed.
@@ -75,25 +77,27 @@ class OpenAILLM:
         """
         self.name = host_and_port(options.url)
         self._options, self._clock = options, clock
-        self._ladder = Ladder()
+        self._json_modes = JsonModes()
         self._server: Server | None = None
-        self._answered_by = ""
+        self._answered_by: dict[str, str] = {}  # fingerprint by wanted model
         self._client: openai.AsyncOpenAI | None = None
         self._http: Any = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._warned: float | None = None
-        with contextlib.suppress(EndpointError):  # a name that is not known may be, later
+        self._warned_at: float | None = None
+        with contextlib.suppress(
+            EndpointError
+        ):  # a host name that does not resolve may do so later
             self._check_host()
 
     @property
     def prompt_tokens(self) -> int:
-        """Tokens that a prompt may have, instruction included."""
+        """See ``LLM``."""
         context = self._context()
         return int(context * SHARE_OF_CONTEXT) if context else UNKNOWN_CONTEXT_PROMPT
 
     @property
     def remote(self) -> bool:
-        """Whether it is on another machine, or nowhere: what is local-only may not go there."""
+        """See ``LLM``. True as well if the host name does not resolve."""
         try:
             check_loopback(self._options.url)
         except (EndpointRefusedError, EndpointError):
@@ -101,33 +105,16 @@ class OpenAILLM:
         return False
 
     async def probe(self) -> bool:
-        """Ask the server what it is; cheap, and no model thinks.
-
-        Returns:
-            Whether it is there and offers a model.
-        """
+        """Return whether the server is there and offers a model. Cheap: no model runs."""
         try:
             self._check_host()
-            self._server = await look(self._get, self._options.model)
+            self._server = await identify(self._get, self._options.model)
         except (EndpointError, EndpointRefusedError):
             self._server = None
         return self._server is not None
 
     async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
-        """Ask; see ``LLM.complete``.
-
-        Args:
-            prompt: The question.
-            into: Type of the answer.
-
-        Returns:
-            The answer.
-
-        Raises:
-            EndpointError: The server is away, refuses, or took too long.
-            BadAnswerError: The answer cannot be used, after one repair.
-            PromptTooLongError: The prompt is longer than the server reads.
-        """
+        """See ``LLM.complete``."""
         try:
             self._check_host()
         except EndpointRefusedError as error:
@@ -137,7 +124,7 @@ class OpenAILLM:
             return await self._answer(prompt, into, spent)
         except BadAnswerError as error:
             logger.debug(f"{prompt.job}: the LLM's answer cannot be used: {error.message}")
-            return await self._answer(_repaired(prompt, error.message), into, spent)
+            return await self._answer(_with_fault_named(prompt, error.message), into, spent)
 
     async def close(self) -> None:
         """Close the connections; the next call opens new ones."""
@@ -149,66 +136,70 @@ class OpenAILLM:
         if not self._server and not await self.probe():
             raise self._away("cannot be reached, or offers no model")
         assert self._server
-        self._refuse_what_never_fits(prompt)
-        done = await self._climb(prompt, into, self._server)
+        self._check_fits(prompt)
+        done = await self._in_best_mode(prompt, into, self._server)
         spent[0] += done.tokens_in
         spent[1] += done.tokens_out
-        self._refuse_truncated(prompt, done)
-        model = self._fingerprint(done, self._server)
+        self._check_not_truncated(prompt, done)
+        model = self._fingerprint(done, self._server, prompt.model)
         value = parse(done.text, into)
         return Answer(value=value, model=model, tokens_in=spent[0], tokens_out=spent[1])
 
-    async def _climb(self, prompt: Prompt, into: type[T], server: Server) -> Completion:
-        """Ask in the strictest way that the server takes."""
-        key = (self._options.url, server.model, server.kind)
-        rung = self._ladder.rung(key)
+    async def _in_best_mode(self, prompt: Prompt, into: type[T], server: Server) -> Completion:
+        """Send a prompt in the strictest JSON mode that the server accepts."""
+        key = (self._options.url, prompt.model or server.model, server.kind)
+        mode = self._json_modes.mode_of(key)
         while True:
             try:
-                done = await self._send(prompt, into, server, rung)
+                done = await self._send(prompt, into, server, mode)
             except RefusedError as refused:
-                if self._is_last(rung, refused) and await self._answers(server, rung):
+                if self._is_weakest_refused(mode, refused) and await self._answers_others(
+                    server, mode, prompt.model
+                ):
                     raise BadAnswerError("the server refuses this request, and no other") from None
-                rung = self._next(rung, refused)
+                mode = self._next_mode(mode, refused)
             else:
-                self._ladder.took(key, rung)
+                self._json_modes.remember(key, mode)
                 return done
 
-    def _is_last(self, rung: Rung, refused: RefusedError) -> bool:
-        """Tell whether the server finds fault with a request in the plainest way of asking."""
-        meaning = meaning_of(refused.status, refused.text)
-        return meaning in ("form", "counting") and not rung.below(meaning == "counting")
+    def _is_weakest_refused(self, mode: JsonMode, refused: RefusedError) -> bool:
+        """Return whether the server rejects the request in the weakest mode as well."""
+        error = classify(refused.status, refused.text)
+        return error in MODE_ERRORS and not mode.weaker(error is ServerError.COUNTING)
 
-    async def _answers(self, server: Server, rung: Rung) -> bool:
-        """Tell whether the server answers a small harmless request, asked in the same way.
+    async def _answers_others(self, server: Server, mode: JsonMode, model: str) -> bool:
+        """Return whether the server answers a small harmless request in the same mode.
 
-        If it does, the refused request is at fault, not the server: it is a bad answer, of which a
-        task has only so many, and no reason to leave the server alone.
+        If it does, the rejected request is at fault, not the server: that counts as a bad answer,
+        of which a task has few tries, and does not open the circuit breaker.
         """
         try:
-            await self._send(_HARMLESS, _Anything, server, rung)
-        except BadAnswerError:  # it answered; what, is all the same
+            await self._send(replace(_TEST_PROMPT, model=model), _Anything, server, mode)
+        except BadAnswerError:  # it answered something
             return True
         except (EndpointError, RefusedError):
             return False
         return True
 
-    def _next(self, rung: Rung, refused: RefusedError) -> Rung:
-        """Step down, or raise what the refusal means."""
-        meaning = meaning_of(refused.status, refused.text)
-        if meaning == "too long":
+    def _next_mode(self, mode: JsonMode, refused: RefusedError) -> JsonMode:
+        """Return the next weaker mode, or raise what the error means."""
+        error = classify(refused.status, refused.text)
+        if error is ServerError.TOO_LONG:
             raise PromptTooLongError("the prompt is longer than the LLM reads") from None
-        if meaning == "bad answer":
+        if error is ServerError.BAD_ANSWER:
             raise BadAnswerError("the server could not read the LLM's answer") from None
-        if meaning in ("form", "counting") and (lower := rung.below(meaning == "counting")):
-            return lower
-        self._server = None  # whatever it is now, it is asked again what it is
+        if error in MODE_ERRORS and (weaker := mode.weaker(error is ServerError.COUNTING)):
+            return weaker
+        self._server = None  # it may be another one now: probe again
         wait_s = seconds_to_wait(refused.retry_after)
         what = f"answered {refused.status}" if refused.status else "broke off with an error"
-        hint = "Name a model that it has" if meaning == "unknown model" else ""
+        hint = "Name a model that it has" if error is ServerError.UNKNOWN_MODEL else ""
         raise self._away(what, hint, wait_s) from None
 
-    async def _send(self, prompt: Prompt, into: type[T], server: Server, rung: Rung) -> Completion:
-        """Send one request, and see that its connection is closed whatever happens.
+    async def _send(
+        self, prompt: Prompt, into: type[T], server: Server, mode: JsonMode
+    ) -> Completion:
+        """Send one request; its connection is closed whatever happens.
 
         Raises:
             RefusedError: The server answered with an error.
@@ -222,15 +213,15 @@ class OpenAILLM:
                 asyncio.timeout(options.total_s),
                 asyncio.timeout(options.first_token_s) as patience,
                 self._connected().chat.completions.with_streaming_response.create(
-                    model=server.model,
+                    model=prompt.model or server.model,
                     messages=[
-                        {"role": "system", "content": _sendable(rung.system(prompt.system, into))},
+                        {"role": "system", "content": _sendable(mode.system(prompt.system, into))},
                         {"role": "user", "content": _sendable(prompt.user)},
                     ],
                     max_tokens=prompt.max_tokens + options.reasoning_tokens,
                     temperature=temperature,
                     stream=True,
-                    **rung.arguments(prompt.job, into),
+                    **mode.arguments(prompt.job, into),
                 ) as reply,
             ):
                 return await read_completion(
@@ -245,19 +236,19 @@ class OpenAILLM:
             raise self._away("took too long") from None
         except BrokenError as error:
             raise self._away(str(error)) from None
-        except Exception as error:  # the client's, and those of what it is made of
+        except Exception as error:  # of the client and of the libraries below it
             if isinstance(error.__cause__, RefusedError):
                 raise error.__cause__ from None
             raise self._away(f"cannot be reached ({type(error).__name__})") from None
 
     async def _get(self, path: str) -> Any:
-        """Get JSON from the server's root, within a second or two; None when it fails."""
+        """Return JSON from a path of the server, within a second or two; None on failure."""
         parts = urlsplit(self._options.url)
         root = self._options.url.rstrip("/") if path.startswith("/v1/") else ""
         url = root + path[3:] if root else f"{parts.scheme}://{parts.netloc}{path}"
-        patience_s = 2 * self._options.connect_s
+        timeout_s = 2 * self._options.connect_s
         try:
-            async with asyncio.timeout(patience_s):
+            async with asyncio.timeout(timeout_s):
                 self._connected()
                 body = b""
                 async with self._http.stream("GET", url) as reply:
@@ -266,11 +257,11 @@ class OpenAILLM:
                         if len(body) > MAX_EVENT:
                             return None
                 return json.loads(body)
-        except Exception:  # whatever it is, the server does not tell
+        except Exception:  # any failure means that the server does not say
             return None
 
     def _connected(self) -> openai.AsyncOpenAI:
-        """Take the client, a new one in another event loop: its connections belong to one."""
+        """Return the client, a new one for another event loop: connections belong to one loop."""
         loop = asyncio.get_running_loop()
         if self._client is None or self._loop is not loop:
             total_s, connect_s = self._options.total_s, self._options.connect_s
@@ -281,12 +272,12 @@ class OpenAILLM:
     def _context(self) -> int:
         return self._options.context_tokens or (self._server.context if self._server else 0)
 
-    def _refuse_what_never_fits(self, prompt: Prompt) -> None:
+    def _check_fits(self, prompt: Prompt) -> None:
         context = self._context()
         if context and _size(prompt) > context:
             raise PromptTooLongError(f"the prompt is longer than the {context} tokens of the LLM")
 
-    def _refuse_truncated(self, prompt: Prompt, done: Completion) -> None:
+    def _check_not_truncated(self, prompt: Prompt, done: Completion) -> None:
         size = _size(prompt)
         if size >= TRUNCATION_SEEN_FROM and 0 < done.tokens_in < TRUNCATED_BELOW * size:
             raise PromptTooLongError(
@@ -294,27 +285,28 @@ class OpenAILLM:
                 hint="Give the model a longer context, or set thinking.context_tokens",
             )
 
-    def _fingerprint(self, done: Completion, server: Server) -> str:
-        """Name who answered; when that changes, the server is asked again what it is."""
-        parts = [f"{done.model or server.model}@{server.kind}", done.fingerprint]
+    def _fingerprint(self, done: Completion, server: Server, wanted: str) -> str:
+        """Return the fingerprint of the model that answered; if it changed, probe again."""
+        parts = [f"{done.model or wanted or server.model}@{server.kind}", done.fingerprint]
         name = ":".join(part for part in parts if part)[:200]
-        if self._answered_by and name != self._answered_by:
-            logger.info(f"Another LLM thinks: {name}, before it {self._answered_by}")
+        before = self._answered_by.get(wanted, name)
+        if name != before:
+            logger.info(f"The LLM changed from {before} to {name}")
             self._server = None
-        self._answered_by = name
+        self._answered_by[wanted] = name
         return name
 
     def _check_host(self) -> None:
-        """Refuse another machine, or warn once a day when it is allowed."""
+        """Refuse a server on another machine, or warn once a day if that is allowed."""
         check_loopback(self._options.url, self._options.allow_remote)
         if not self._options.allow_remote:
             return
         try:
             check_loopback(self._options.url)
-        except Exception:  # not here, or nowhere
+        except Exception:  # on another machine, or its name does not resolve
             now = self._clock()
-            if self._warned is None or now - self._warned >= _DAY_S:
-                self._warned = now
+            if self._warned_at is None or now - self._warned_at >= _DAY_S:
+                self._warned_at = now
                 logger.warning(f"Memories leave this machine for the LLM at {self.name}")
 
     def _away(self, what: str, hint: str = "", retry_after: float = 0.0) -> EndpointError:
@@ -323,8 +315,8 @@ class OpenAILLM:
         )
 
 
-def _repaired(prompt: Prompt, why: str) -> Prompt:
-    """Ask again, with the fault named; the prompt stays as it was before that, and cached."""
+def _with_fault_named(prompt: Prompt, why: str) -> Prompt:
+    """Return the prompt with the fault appended, so that its cached beginning stays the same."""
     more = (
         f"\n\nAn earlier answer could not be used: {why}. Answer again, with the JSON object only."
     )

@@ -1,8 +1,8 @@
-"""From what an LLM wrote to a checked value: tolerant of how it is wrapped, never of what it says.
+"""Parses an LLM's text into a checked value: tolerant of the wrapping, strict about the content.
 
-An answer may come in a code fence, amid prose, or after reasoning. What is taken is a whole JSON
-object that stands there as written; nothing is completed, corrected or made up. No message of an
-error quotes the answer.
+An answer may come in a code fence, amid prose, or after reasoning. Only a whole JSON object is
+accepted, as written; nothing is completed, corrected or invented. No error message quotes the
+answer.
 """
 
 import json
@@ -21,11 +21,11 @@ MAX_CHARS = 64 << 10
 MAX_DIGITS = 20
 _TAGS = "think|thinking|thought|reasoning|seed:think"
 _REASONING = re.compile(rf"<({_TAGS})\b[^<>]{{0,40}}>.*?(?:</\1>|\Z)", re.S | re.I)
-# What ends reasoning of which the server ate the beginning. No pattern here may begin with "any
-# text": it would be tried from every character on, and take minutes for an answer of 64 kB.
+# Ends reasoning whose beginning the server removed. No pattern here may begin with "any text": it
+# would be tried from every character on, and take minutes for an answer of 64 kB.
 _REASONED = re.compile(rf"</(?:{_TAGS})>|<\|channel\|>final[^<>]{{0,40}}<\|message\|>", re.I)
 _FENCE = re.compile(r"```[a-zA-Z]{0,10}\s{0,9}(?=\{)")
-_OBJECT = re.compile(r'\{\s{0,99}["}]')  # as JSON begins; other braces are prose
+_OBJECT = re.compile(r'\{\s{0,99}["}]')  # the beginning of JSON; other braces are prose
 
 
 class _RefusedError(ValueError):
@@ -33,18 +33,14 @@ class _RefusedError(ValueError):
 
 
 def parse(text: str, into: type[T]) -> T:
-    """Read an answer.
+    """Return the value in an LLM's text; lone surrogates are removed from its strings.
 
     Args:
-        text: What the LLM wrote.
-        into: What it must be, nothing more and nothing less. Give it a field that is required:
-            ``{}`` is an answer too.
-
-    Returns:
-        The value; lone surrogates are dropped from its strings.
+        text: The LLM's text.
+        into: The exact type. It needs a required field: ``{}`` is an answer too.
 
     Raises:
-        BadAnswerError: There is no such value in it; the message says why, and quotes nothing.
+        BadAnswerError: The text holds no such value; the message says why, and quotes nothing.
     """
     if len(text) > MAX_CHARS:
         raise BadAnswerError(f"it is longer than {MAX_CHARS} characters")
@@ -57,7 +53,7 @@ def parse(text: str, into: type[T]) -> T:
 
 
 def _without_reasoning(text: str) -> str:
-    """Drop what precedes the answer; an answer that begins at once may hold any tag as a string."""
+    """Remove what precedes the answer; an answer at the very beginning may hold tags as text."""
     text = text.strip()
     if text.startswith(("{", "```")):
         return text
@@ -74,7 +70,7 @@ def _object(text: str) -> dict[str, Any]:
     if not start:
         raise BadAnswerError("there is no JSON object in it")
     try:
-        # The first object or none: within one that was cut off, a smaller one may look whole.
+        # The first object only: inside one that was cut off, a smaller one may look whole.
         value, _ = _DECODER.raw_decode(text, start.start())
     except _RefusedError as error:
         raise BadAnswerError(str(error)) from None
@@ -84,7 +80,7 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def _clean(value: Any) -> Any:
-    """Drop lone surrogates, which no file and no server takes."""
+    """Remove lone surrogates, which no file and no server accepts."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "ignore").decode("utf-8")
     if isinstance(value, list):
@@ -95,7 +91,7 @@ def _clean(value: Any) -> Any:
 
 
 def _why(message: str) -> str:
-    """Say what a check found, without the words that it found."""
+    """Return why a check failed, without the text that it found."""
     what, _, where = message.partition(" - at `$")
     if "unknown field" in what:
         what = "a field that was not asked for"

@@ -1,7 +1,7 @@
-"""What an LLM was asked and answered, kept in a file, so that a run can be repeated without it.
+"""Records prompts and answers in a file, so that a run can be repeated without the LLM.
 
-JSON lines: first what the LLM was (``prompt_tokens``, since prompts are cut to it), then one line
-for every prompt, under a hash of all that makes its answer. The file holds memories.
+JSON lines: first ``prompt_tokens`` (prompts are cut to it), then one line for each prompt, under a
+hash of everything that determines its answer. The file holds memories.
 """
 
 import hashlib
@@ -32,16 +32,16 @@ _ERRORS: dict[str, type[ProviderError]] = {
 
 
 class Recorded(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One prompt and what came of it.
+    """One prompt and its answer.
 
     Attributes:
         key: See ``key_of``.
         prompt: The prompt.
-        text: The answer as JSON, "" when there was none.
+        text: The answer as JSON, "" without one.
         error: "bad answer", "prompt too long", or "".
-        model: Who answered.
+        model: Fingerprint of the model.
         tokens_in: Prompt tokens.
-        tokens_out: Tokens that it wrote.
+        tokens_out: Tokens of the answer.
     """
 
     key: str
@@ -54,28 +54,18 @@ class Recorded(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def key_of(prompt: Prompt) -> str:
-    """Name a prompt by all that makes its answer.
-
-    Args:
-        prompt: The prompt.
-
-    Returns:
-        A hash of its job, version, words and ``max_tokens``, in hex.
-    """
+    """Return a hex hash of a prompt's job, version, texts and ``max_tokens``."""
     whole = [prompt.job, prompt.version, prompt.system, prompt.user, prompt.max_tokens]
+    if prompt.model:
+        whole.append(prompt.model)
     return hashlib.blake2b(json.dumps(whole).encode(), digest_size=16).hexdigest()
 
 
 class RecordingLLM:
-    """An LLM of which every prompt and answer is written down; an absence is not."""
+    """An LLM whose prompts and answers are recorded; an absent server is not."""
 
     def __init__(self, inner: LLM, path: Path) -> None:
-        """Begin a file, in place of one that is there.
-
-        Args:
-            inner: The LLM.
-            path: The file; readable by its owner alone.
-        """
+        """Start a file, readable by its owner alone, in place of an existing one."""
         self._inner = inner
         mode = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
         self._file: IO[str] = os.fdopen(os.open(path, mode, 0o600), "w", encoding="utf-8")
@@ -83,29 +73,16 @@ class RecordingLLM:
 
     @property
     def prompt_tokens(self) -> int:
-        """Tokens that a prompt may have, instruction included."""
+        """See ``LLM``."""
         return self._inner.prompt_tokens
 
     @property
     def remote(self) -> bool:
-        """Whether it is on another machine."""
+        """See ``LLM``."""
         return is_remote(self._inner)
 
     async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
-        """Ask and write down; see ``LLM.complete``.
-
-        Args:
-            prompt: The question.
-            into: Type of the answer.
-
-        Returns:
-            The answer.
-
-        Raises:
-            EndpointError: The server is away, refuses, or took too long.
-            BadAnswerError: The answer cannot be used, after one repair.
-            PromptTooLongError: The prompt is longer than the server reads.
-        """
+        """Ask and record; see ``LLM.complete``."""
         try:
             answer = await self._inner.complete(prompt, into)
         except (BadAnswerError, PromptTooLongError) as error:
@@ -125,16 +102,12 @@ class RecordingLLM:
         return answer
 
     async def ready(self) -> bool:
-        """Tell whether the LLM can be asked.
-
-        Returns:
-            What the LLM says, True when it does not know.
-        """
+        """Return whether the LLM can be asked; True if it does not know."""
         return await self._inner.ready() if isinstance(self._inner, CircuitBreakerLLM) else True
 
     @property
     def seconds_until_probe(self) -> float:
-        """Seconds until ``ready`` is worth asking again."""
+        """See ``CircuitBreakerLLM``."""
         return getattr(self._inner, "seconds_until_probe", 0.0)
 
     def close(self) -> None:
@@ -142,7 +115,7 @@ class RecordingLLM:
         self._file.close()
 
     def _write(self, line: Recorded) -> None:
-        if not self._begun:  # only now the LLM knows how much it reads
+        if not self._begun:  # known only after the LLM was asked
             self._begun = True
             self._file.write(json.dumps({"prompt_tokens": self.prompt_tokens}) + "\n")
         self._file.write(msgspec.json.encode(line).decode() + "\n")
@@ -150,10 +123,10 @@ class RecordingLLM:
 
 
 class ReplayingLLM:
-    """Answers from a recorded file; what it says is parsed and checked as any LLM's answer is.
+    """Answers from a recorded file; its answers are parsed and checked like any LLM's.
 
     Attributes:
-        prompt_tokens: Tokens that a prompt may have: as when it was recorded.
+        prompt_tokens: As recorded.
         remote: False: the file is on this machine.
         asked: How many prompts it was asked.
         missing: How many of them are not in the file.
@@ -162,13 +135,13 @@ class ReplayingLLM:
     remote = False
 
     def __init__(self, path: Path) -> None:
-        """Read a file.
+        """Read a file of ``RecordingLLM``.
 
         Args:
-            path: What ``RecordingLLM`` wrote.
+            path: The file.
 
         Raises:
-            TranscriptError: It is no such file.
+            TranscriptError: It is not such a file.
         """
         self.prompt_tokens, self.asked, self.missing = 0, 0, 0
         self._lines: dict[str, Recorded] = {}
@@ -180,14 +153,11 @@ class ReplayingLLM:
                     raise TranscriptError(f"line {number} is no recorded prompt") from error
 
     async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
-        """Answer as was answered.
+        """Return the recorded answer.
 
         Args:
-            prompt: The question.
+            prompt: The prompt.
             into: Type of the answer.
-
-        Returns:
-            The answer.
 
         Raises:
             EndpointError: The prompt was not recorded.
@@ -212,16 +182,10 @@ class ReplayingLLM:
         )
 
     async def ready(self) -> bool:
-        """Tell whether it can be asked.
-
-        Returns:
-            True.
-        """
         return True
 
     @property
     def seconds_until_probe(self) -> float:
-        """Seconds until it can be asked."""
         return 0.0
 
     def _read(self, number: int, line: bytes) -> None:

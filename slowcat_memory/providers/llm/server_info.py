@@ -1,7 +1,6 @@
-"""Which server it is, which model, and how much that reads: asked of the server itself.
+"""Kind of server, model and context length, as the server itself reports them.
 
-Every server offers ``/v1/models``; what more there is to know lies elsewhere on each, and is a
-bonus: a server that does not tell is used without.
+Every server offers ``/v1/models``; anything more is elsewhere on each, and optional.
 """
 
 from collections.abc import Awaitable, Callable
@@ -13,9 +12,9 @@ from slowcat_memory.errors import EndpointError
 
 Kind = Literal["llama.cpp", "llama-cpp-python", "lm-studio", "ollama", "vllm", "server"]
 Get = Callable[[str], Awaitable[Any]]
-"""Gets decoded JSON from a path of the server, for example "/v1/models"; None when it fails."""
+"""Returns decoded JSON from a path of the server, for example "/v1/models"; None on failure."""
 
-# By what a server says of its models' owner.
+# By the `owned_by` of a server's models.
 _OWNERS: dict[str, Kind] = {
     "llamacpp": "llama.cpp",
     "me": "llama-cpp-python",
@@ -23,8 +22,8 @@ _OWNERS: dict[str, Kind] = {
     "library": "ollama",
     "vllm": "vllm",
 }
-# Where each tells the context that is in effect, and how to find it there.
-_ELSEWHERE: dict[Kind, tuple[tuple[str, tuple[str, ...]], ...]] = {
+# Path and keys of the context length in effect, by kind of server.
+_CONTEXT_PATHS: dict[Kind, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "llama.cpp": (
         ("/props", ("default_generation_settings", "n_ctx")),
         ("/slots", ("0", "n_ctx")),
@@ -32,18 +31,18 @@ _ELSEWHERE: dict[Kind, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "lm-studio": (("/api/v0/models", ("data", "id={model}", "loaded_context_length")),),
     "ollama": (("/api/ps", ("models", "model={model}", "context_length")),),
 }
-# Of /v1/models, one entry.
-_HERE: tuple[tuple[str, ...], ...] = (("max_model_len",), ("meta", "n_ctx"))
+# Keys of the context length in an entry of /v1/models.
+_CONTEXT_KEYS: tuple[tuple[str, ...], ...] = (("max_model_len",), ("meta", "n_ctx"))
 _MAX_CONTEXT = 1 << 24
 
 
 class Server(Struct, frozen=True, kw_only=True):
-    """What is known of a server.
+    """A server.
 
     Attributes:
-        kind: Which server it is; "server" when it does not say.
-        model: The model to ask.
-        context: Tokens that the model reads and writes in all, 0 when it does not say.
+        kind: Which software it is; "server" if unknown.
+        model: Name of the model to use.
+        context: Context length in tokens, 0 if unknown.
     """
 
     kind: Kind
@@ -51,15 +50,12 @@ class Server(Struct, frozen=True, kw_only=True):
     context: int = 0
 
 
-async def look(get: Get, wanted: str) -> Server | None:
-    """Ask a server what it is.
+async def identify(get: Get, wanted: str) -> Server | None:
+    """Return what a server reports of itself; None if it is away.
 
     Args:
-        get: Gets from it.
-        wanted: Name of the model, "" for the first that it offers.
-
-    Returns:
-        What it says; None when it is not there.
+        get: See ``Get``.
+        wanted: Name of the model, "" for the first that the server offers.
 
     Raises:
         EndpointError: It offers no model.
@@ -78,14 +74,14 @@ async def look(get: Get, wanted: str) -> Server | None:
 
 
 async def _context(get: Get, kind: Kind, model: str, entry: dict[str, Any]) -> int:
-    for path, keys in _ELSEWHERE.get(kind, ()):
+    for path, keys in _CONTEXT_PATHS.get(kind, ()):
         if tokens := _tokens(await get(path), keys, model):
             return tokens
-    return next((found for keys in _HERE if (found := _tokens(entry, keys, model))), 0)
+    return next((found for keys in _CONTEXT_KEYS if (found := _tokens(entry, keys, model))), 0)
 
 
 def _tokens(value: Any, keys: tuple[str, ...], model: str) -> int:
-    """Follow keys into what a server sent: a name, a position, or "name={model}" within a list."""
+    """Follow keys into a reply: a name, a position, or "name={model}" within a list."""
     for key in keys:
         name, chosen, _ = key.partition("=")
         if chosen:

@@ -1,6 +1,6 @@
-"""A streamed completion, read within bounds of time and size.
+"""Reads a streamed completion within limits of time and size.
 
-Reasoning that a server sends apart counts as a sign of life, and is not kept.
+Reasoning that a server sends separately resets the time limit, and is discarded.
 """
 
 import asyncio
@@ -15,18 +15,18 @@ from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.providers.llm.http import RefusedError
 
 MAX_BYTES = 16 << 20  # of a whole stream: a token takes about 250 bytes, reasoning included
-MAX_EVENT = 1 << 20  # of one event, or of a reply that does not stream
+MAX_EVENT = 1 << 20  # of one event, or of a reply that is not streamed
 
 
 class Completion(Struct, frozen=True, kw_only=True):
-    """What a server completed.
+    """A completion.
 
     Attributes:
-        text: What the LLM wrote.
-        model: As the server names it, "" when it does not.
+        text: The LLM's text.
+        model: As the server names it, "" if it does not.
         fingerprint: The server's ``system_fingerprint``, "" without one.
-        tokens_in: Prompt tokens, 0 when it does not count.
-        tokens_out: Tokens written, or pieces when it does not count.
+        tokens_in: Prompt tokens, 0 if it does not count.
+        tokens_out: Tokens of the answer, or streamed pieces if it does not count.
     """
 
     text: str
@@ -37,7 +37,7 @@ class Completion(Struct, frozen=True, kw_only=True):
 
 
 class BrokenError(Exception):
-    """What came is no completion, or not all of one; the message quotes nothing."""
+    """The reply is not a completion, or not a whole one; the message quotes nothing."""
 
 
 class _Delta(Struct):
@@ -74,17 +74,17 @@ async def read_completion(
     """Read a completion to its end.
 
     Args:
-        blocks: The reply's body.
-        patience: Put off by ``between_tokens_s`` whenever a token comes.
+        blocks: The body of the reply.
+        patience: Time limit, extended by ``between_tokens_s`` with each token.
         between_tokens_s: Seconds between two tokens.
-        max_chars: Characters of the answer.
+        max_chars: Longest answer.
 
     Returns:
-        The completion, which ended by itself.
+        The completion, which the LLM ended itself.
 
     Raises:
         BadAnswerError: It was cut off, or is longer than ``max_chars``.
-        BrokenError: The reply is no completion, or has no end.
+        BrokenError: The reply is not a completion, or has no end.
         RefusedError: The server reported an error in the middle of it.
     """
     loop = asyncio.get_running_loop()
@@ -123,7 +123,7 @@ async def read_completion(
 
 
 async def _events(blocks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield the data of each event; the whole body when there are none."""
+    """Yield the data of each event; the whole body if there are no events."""
     total, rest, plain = 0, b"", b""
     seen = False
     async for block in blocks:

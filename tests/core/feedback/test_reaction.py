@@ -27,17 +27,17 @@ NOTHING = (
 
 
 @pytest.mark.parametrize("text", WRONG)
-def test_a_correction_is_heard(text: str) -> None:
+def test_reaction_a_correction_is_heard(text: str) -> None:
     found = reaction(text)
     assert found is not None and found.verdict == "wrong" and found.instead == WRONG[text]
 
 
 @pytest.mark.parametrize("text", RIGHT)
-def test_a_confirmation_is_heard(text: str) -> None:
+def test_reaction_a_confirmation_is_heard(text: str) -> None:
     found = reaction(text)
     assert found is not None and found.verdict == "right"
 
 
 @pytest.mark.parametrize("text", NOTHING)
-def test_what_says_nothing_about_a_reply_is_let_pass(text: str) -> None:
+def test_reaction_what_says_nothing_about_a_reply_is_let_pass(text: str) -> None:
     assert reaction(text) is None

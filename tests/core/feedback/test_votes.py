@@ -21,17 +21,17 @@ def test_votes_are_bounded_however_many_speak() -> None:
     assert inside.any() and (said[inside] == summed[inside]).all()
 
 
-def test_what_nobody_judged_is_left_alone() -> None:
+def test_votes_what_nobody_judged_is_left_alone() -> None:
     assert not votes(None, NONE).any() and len(votes(None, NONE)) == 40
     assert votes(np.array([np.nan, np.inf, -np.inf]), NONE[:3]).tolist() == [0, 1, -1]
 
 
-def test_a_hard_negative_takes_nothing_from_what_is_pinned() -> None:
+def test_votes_a_hard_negative_takes_nothing_from_what_is_pinned() -> None:
     summed = np.array([-1.0, -1.0, 0.5])
     assert votes(summed, np.array([True, False, True])).tolist() == [0, -1, 0.5]
 
 
-def test_more_for_a_memory_never_puts_it_further_behind() -> None:
+def test_votes_more_for_a_memory_never_puts_it_further_behind() -> None:
     scores, options = CHANCE.random(40), RankOptions(recency=0)
     before = np.argsort(np.argsort(-scores))
     summed = np.where(np.arange(40) == 7, 0.8, 0.0)
@@ -42,13 +42,13 @@ def test_more_for_a_memory_never_puts_it_further_behind() -> None:
     assert (np.argsort(-moved[others]) == np.argsort(-scores[others])).all()
 
 
-def test_the_weakest_go_and_of_equals_the_oldest() -> None:
+def test_votes_the_weakest_go_and_of_equals_the_oldest() -> None:
     weights, made = np.array([1.0, -0.5, 0.5, 0.25, 1.0]), np.array([5, 9, 2, 8, 1])
     assert surplus(weights, made, 3).tolist() == [3, 2]
     assert surplus(weights, made, 5).tolist() == [] and len(surplus(weights, made, 0)) == 5
 
 
-def test_the_index_adds_up_what_the_like_was_judged() -> None:
+def test_votes_the_index_adds_up_what_the_like_was_judged() -> None:
     view, dim = KeyView("asked", 8), 8
     rows = np.eye(dim, dtype=np.float32)
     like = (rows[0] * 0.9 + rows[1] * np.sqrt(1 - 0.81)).astype(np.float32)

@@ -41,7 +41,7 @@ def host(rig):
         assert thread.stop(5)
 
 
-def test_it_thinks_by_itself_and_stops(host):
+def test_idle_thread_it_thinks_by_itself_and_stops(host):
     done = threading.Event()
 
     def behave(task, context):
@@ -58,7 +58,7 @@ def test_it_thinks_by_itself_and_stops(host):
         thread.drain()
 
 
-def test_stopping_ends_the_running_step_and_closes_what_it_holds(host):
+def test_idle_thread_stopping_ends_the_running_step_and_closes_what_it_holds(host):
     running, ended = threading.Event(), []
 
     async def long(task, context):
@@ -79,12 +79,12 @@ def test_stopping_ends_the_running_step_and_closes_what_it_holds(host):
     assert one.tasks()[0].attempts == 0 and one.outcomes() == []
 
 
-def test_stopping_before_it_began_or_never_started_is_fine():
+def test_idle_thread_stopping_before_it_began_or_never_started_is_fine():
     thread = IdleThread(lambda: pytest.fail("it was made"))
     assert thread.stop() and thread.stop()
 
 
-def test_a_loop_that_cannot_be_made_is_told_to_who_drains():
+def test_idle_thread_a_loop_that_cannot_be_made_is_told_to_who_drains():
     def broken():
         raise ValueError("no")
 
@@ -95,7 +95,7 @@ def test_a_loop_that_cannot_be_made_is_told_to_who_drains():
     assert thread.stop()
 
 
-def test_speech_on_another_thread_ends_a_step_in_milliseconds(host):
+def test_idle_thread_speech_on_another_thread_ends_a_step_in_milliseconds(host):
     began, ended = threading.Semaphore(0), threading.Semaphore(0)
     at = []
 
@@ -119,7 +119,7 @@ def test_speech_on_another_thread_ends_a_step_in_milliseconds(host):
     assert sorted(waits)[15] < 0.02, f"{sorted(waits)[15] * 1e3:.1f} ms"
 
 
-def test_the_closing_of_the_store_ends_it(host):
+def test_idle_thread_the_closing_of_the_store_ends_it(host):
     one, thread = host(Fake())
     thread.drain().result(5)
     one.store.close()
@@ -133,7 +133,7 @@ def test_the_closing_of_the_store_ends_it(host):
 # ------------------------------------------------------------------- the context
 
 
-def test_slow_work_runs_elsewhere_and_a_cancelled_step_does_not_wait(host):
+def test_idle_thread_slow_work_runs_elsewhere_and_a_cancelled_step_does_not_wait(host):
     let_go, told = threading.Event(), []
 
     def work(context):
@@ -154,7 +154,7 @@ def test_slow_work_runs_elsewhere_and_a_cancelled_step_does_not_wait(host):
     assert told[0].startswith("slowcat-idle-work") and told[1] is True
 
 
-def test_texts_are_embedded_in_slices(tmp_path):
+def test_idle_thread_texts_are_embedded_in_slices(tmp_path):
     sizes, model = [], HashEmbedder(dim=16, token_dim=8)
 
     def embed(texts) -> Embedded:
@@ -180,7 +180,7 @@ def test_texts_are_embedded_in_slices(tmp_path):
 # ------------------------------------------------------------------- spans
 
 
-def test_a_step_is_a_span_without_a_text(rig):
+def test_idle_thread_a_step_is_a_span_without_a_text(rig):
     trace = pytest.importorskip("opentelemetry.sdk.trace")
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -206,7 +206,7 @@ def test_a_step_is_a_span_without_a_text(rig):
     assert "a secret" not in first.to_json() + second.to_json()
 
 
-def test_without_the_library_nothing_is_traced(monkeypatch):
+def test_idle_thread_without_the_library_nothing_is_traced(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "opentelemetry", None)
     assert tracing.find_tracer() is None
     with tracing.step_span(task("x"), None) as note:

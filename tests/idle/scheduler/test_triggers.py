@@ -48,13 +48,13 @@ def every(minutes, start, days):
     "start", [datetime(2026, 3, 27, tzinfo=UTC), datetime(2026, 10, 23, tzinfo=UTC)]
 )
 @pytest.mark.parametrize("hour", [0, 2, 3, 23])
-def test_once_a_day_across_both_changes_of_the_clocks(start, hour):
+def test_triggers_once_a_day_across_both_changes_of_the_clocks(start, hour):
     days = walk(Trigger(at_hour=hour), every(10, start, 5))
     assert days == sorted(set(days)) and len(days) in (5, 6)
     assert all(b - a == timedelta(1) for a, b in zip(days, days[1:], strict=False))
 
 
-def test_not_before_its_hour_and_at_once_when_it_was_missed():
+def test_triggers_not_before_its_hour_and_at_once_when_it_was_missed():
     at = datetime(2026, 5, 12, 2, 59, tzinfo=BERLIN)
     asked = asked_now(DAILY, LastAsked(), 0, at, BERLIN)  # the day before was caught up
     assert asked.days == ("2026-05-11",)
@@ -63,7 +63,7 @@ def test_not_before_its_hour_and_at_once_when_it_was_missed():
     assert due(DAILY, asked, News(), at + timedelta(days=9), BERLIN), "slept through it"
 
 
-def test_after_a_long_sleep_it_is_asked_once():
+def test_triggers_after_a_long_sleep_it_is_asked_once():
     times = [
         datetime(2026, 5, 1, 12, tzinfo=UTC),
         *every(10, datetime(2026, 6, 1, 12, tzinfo=UTC), 1),
@@ -71,14 +71,14 @@ def test_after_a_long_sleep_it_is_asked_once():
     assert walk(DAILY, times) == [date(2026, 5, 1), date(2026, 6, 1), date(2026, 6, 2)]
 
 
-def test_weekly_is_once_a_week():
+def test_triggers_weekly_is_once_a_week():
     days = walk(WEEKLY, every(60, datetime(2026, 3, 1, tzinfo=UTC), 60))
     assert {day.weekday() for day in days} == {6} and len(days) in (9, 10)
     assert days == sorted(set(days))
 
 
 @pytest.mark.parametrize("jump", [YEARS, -YEARS, datetime(1970, 1, 1, 4, tzinfo=UTC) - NOW])
-def test_a_clock_that_was_wrong_for_a_while_loses_no_day_and_repeats_none(jump):
+def test_triggers_a_clock_that_was_wrong_for_a_while_loses_no_day_and_repeats_none(jump):
     before = every(30, NOW, 3)
     wrong = [at + jump for at in every(30, NOW + timedelta(days=3), 1)]
     after = every(30, NOW + timedelta(days=3), 3)
@@ -88,7 +88,7 @@ def test_a_clock_that_was_wrong_for_a_while_loses_no_day_and_repeats_none(jump):
     assert set(right) <= set(days), "a day was lost"
 
 
-def test_who_travels_west_has_no_day_twice():
+def test_triggers_who_travels_west_has_no_day_twice():
     asked, zone_at = LastAsked(), lambda n: timezone(timedelta(hours=12 - n % 24))
     seen = []
     for n, now in enumerate(every(60, NOW, 10)):
@@ -98,14 +98,14 @@ def test_who_travels_west_has_no_day_twice():
     assert len(seen) == len(set(seen))
 
 
-def test_the_first_day_there_is_does_not_break_it():
+def test_triggers_the_first_day_there_is_does_not_break_it():
     first = datetime(1, 1, 1, 1, tzinfo=UTC)
     assert day_of(WEEKLY, first, UTC) and due(DAILY, LastAsked(), News(), first, UTC)
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.integers(-4000, 4000), max_size=30), st.integers(0, 23))
-def test_never_twice_in_a_row_whatever_the_clock_does(hours, hour):
+def test_triggers_never_twice_in_a_row_whatever_the_clock_does(hours, hour):
     trigger, asked, now = Trigger(at_hour=hour), LastAsked(), NOW
     for jump in hours:
         now += timedelta(hours=jump)
@@ -119,19 +119,19 @@ def test_never_twice_in_a_row_whatever_the_clock_does(hours, hour):
 
 
 @pytest.mark.parametrize("ahead", [0, 299, 300, -1, -YEARS.total_seconds(), YEARS.total_seconds()])
-def test_an_interval_is_over_in_time_or_when_it_makes_no_sense(ahead):
+def test_triggers_an_interval_is_over_in_time_or_when_it_makes_no_sense(ahead):
     asked = LastAsked(at=NOW)
     expected = not 0 <= ahead < 300
     assert due(Trigger(every_s=300), asked, News(), NOW + timedelta(seconds=ahead), UTC) == expected
 
 
-def test_nothing_triggers_a_job_that_wants_nothing():
+def test_triggers_nothing_triggers_a_job_that_wants_nothing():
     assert not due(Trigger(), LastAsked(), News(9, True), NOW, UTC)
     assert not due(Trigger(turns=10), LastAsked(), News(9, True), NOW, UTC)
     assert due(Trigger(session_end=True), LastAsked(), News(0, True), NOW, UTC)
 
 
-def test_what_was_asked_survives_a_restart_and_nonsense(rig):
+def test_triggers_what_was_asked_survives_a_restart_and_nonsense(rig):
     asked = LastAsked(upto=7, at=NOW, days=("2026-05-12",))
     one = rig()
     from slowcat_memory.records import WriteBatch
@@ -148,7 +148,7 @@ def test_what_was_asked_survives_a_restart_and_nonsense(rig):
         assert read(snapshot, "never") == LastAsked()
 
 
-def test_turns_and_ends_are_counted_from_where_it_was_asked(rig):
+def test_triggers_turns_and_ends_are_counted_from_where_it_was_asked(rig):
     one = rig()
     three, end = (
         Fake("three", trigger=Trigger(turns=3)),

@@ -34,7 +34,7 @@ class Server:
             return "away"
 
 
-def test_one_probe_before_the_first_question() -> None:
+def test_circuit_breaker_llm_one_probe_before_the_first_question() -> None:
     async def run() -> None:
         server = Server()
         assert await server.llm.ready() and await server.llm.ready()
@@ -43,7 +43,7 @@ def test_one_probe_before_the_first_question() -> None:
     asyncio.run(run())
 
 
-def test_a_server_that_is_away_at_start_and_comes_back() -> None:
+def test_circuit_breaker_llm_a_server_that_is_away_at_start_and_comes_back() -> None:
     async def run() -> None:
         server, waits = Server(), []
         server.there = False
@@ -60,7 +60,7 @@ def test_a_server_that_is_away_at_start_and_comes_back() -> None:
     asyncio.run(run())
 
 
-def test_it_opens_after_failures_in_a_row() -> None:
+def test_circuit_breaker_llm_it_opens_after_failures_in_a_row() -> None:
     async def run() -> None:
         server = Server()
         for there in (True, False, False, True, False, False, False):
@@ -73,7 +73,9 @@ def test_it_opens_after_failures_in_a_row() -> None:
     asyncio.run(run())
 
 
-def test_a_server_that_answers_probes_and_nothing_else_is_asked_ever_more_rarely() -> None:
+def test_circuit_breaker_llm_a_server_that_answers_probes_and_nothing_else_is_asked_ever_more_rarely() -> (
+    None
+):
     async def run() -> None:
         server = Server()
         await server.ask()
@@ -91,7 +93,7 @@ def test_a_server_that_answers_probes_and_nothing_else_is_asked_ever_more_rarely
     asyncio.run(run())
 
 
-def test_a_server_that_names_a_time_is_left_alone_until_then() -> None:
+def test_circuit_breaker_llm_a_server_that_names_a_time_is_left_alone_until_then() -> None:
     async def run() -> None:
         server = Server()
         await server.ask()
@@ -102,7 +104,7 @@ def test_a_server_that_names_a_time_is_left_alone_until_then() -> None:
     asyncio.run(run())
 
 
-def test_bad_answers_are_no_absence() -> None:
+def test_circuit_breaker_llm_bad_answers_are_no_absence() -> None:
     async def run() -> None:
         server = Server()
         server.inner = ScriptedLLM(lambda prompt: "no")

@@ -20,7 +20,7 @@ from slowcat_memory.errors import (
 )
 from slowcat_memory.providers import Prompt, ThinkingOptions, open_llm
 from slowcat_memory.providers.llm.openai import OpenAILLM
-from slowcat_memory.providers.llm.server_errors import meaning_of, seconds_to_wait
+from slowcat_memory.providers.llm.server_errors import classify, seconds_to_wait
 from tests.support.faulty_llm_server import FaultServer
 
 
@@ -59,7 +59,7 @@ def lines() -> Iterator[list[str]]:
     logger.remove(sink)
 
 
-def test_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_openai_llm_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://example.org")
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
@@ -77,7 +77,7 @@ def test_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     talk(script)
 
 
-def test_an_answer_is_repaired_once() -> None:
+def test_openai_llm_an_answer_is_repaired_once() -> None:
     replies = iter(["{}", GOOD])
 
     async def script(server: FaultServer, llm: OpenAILLM) -> None:
@@ -90,7 +90,7 @@ def test_an_answer_is_repaired_once() -> None:
     talk(script, lambda body: next(replies))
 
 
-def test_an_answer_is_not_repaired_twice() -> None:
+def test_openai_llm_an_answer_is_not_repaired_twice() -> None:
     async def script(server: FaultServer, llm: OpenAILLM) -> None:
         with pytest.raises(BadAnswerError):
             await llm.complete(PROMPT, Note)
@@ -99,7 +99,7 @@ def test_an_answer_is_not_repaired_twice() -> None:
     talk(script, '{"note": 7}')
 
 
-def test_the_way_of_asking_is_remembered() -> None:
+def test_openai_llm_the_way_of_asking_is_remembered() -> None:
     async def script(server: FaultServer, llm: OpenAILLM) -> None:
         server.fault = "string error"
         await llm.complete(PROMPT, Note)
@@ -112,7 +112,7 @@ def test_the_way_of_asking_is_remembered() -> None:
     talk(script)
 
 
-def test_a_way_that_led_nowhere_is_not_remembered() -> None:
+def test_openai_llm_a_way_that_led_nowhere_is_not_remembered() -> None:
     """A server that refuses everything, for now, is asked in the strictest way when it is back."""
 
     async def script(server: FaultServer, llm: OpenAILLM) -> None:
@@ -126,7 +126,7 @@ def test_a_way_that_led_nowhere_is_not_remembered() -> None:
     talk(script)
 
 
-def test_a_busy_server_says_how_long() -> None:
+def test_openai_llm_a_busy_server_says_how_long() -> None:
     async def script(server: FaultServer, llm: OpenAILLM) -> None:
         server.fault = "429"
         with pytest.raises(EndpointError) as caught:
@@ -136,7 +136,7 @@ def test_a_busy_server_says_how_long() -> None:
     talk(script)
 
 
-def test_cancelling_hangs_up() -> None:
+def test_openai_llm_cancelling_hangs_up() -> None:
     async def script(server: FaultServer, llm: OpenAILLM) -> None:
         server.fault = "stall"
         call = asyncio.create_task(llm.complete(PROMPT, Note))
@@ -151,7 +151,7 @@ def test_cancelling_hangs_up() -> None:
     talk(script)
 
 
-def test_whenever_it_is_interrupted_the_server_is_left_alone_at_once() -> None:
+def test_openai_llm_whenever_it_is_interrupted_the_server_is_left_alone_at_once() -> None:
     """Beyond the margin of a busy machine, no interruption may cost what it is to save."""
     rng, worst = random.Random(3), 0.0
 
@@ -175,7 +175,7 @@ def test_whenever_it_is_interrupted_the_server_is_left_alone_at_once() -> None:
     print(f"hung up within {worst * 1000:.1f} ms")
 
 
-def test_the_first_model_or_the_one_that_is_named() -> None:
+def test_openai_llm_the_first_model_or_the_one_that_is_named() -> None:
     async def script(server: FaultServer, llm: OpenAILLM) -> None:
         server.models = [{"id": "a"}, {"id": "b", "max_model_len": 9000, "owned_by": "vllm"}]
         assert await llm.probe() and llm.prompt_tokens == 5400
@@ -185,7 +185,7 @@ def test_the_first_model_or_the_one_that_is_named() -> None:
 
 
 @pytest.mark.parametrize("models", [None, [], ["x"], [{"id": None}], [{"object": "model"}]])
-def test_a_server_without_a_model_is_away(models: Any) -> None:
+def test_openai_llm_a_server_without_a_model_is_away(models: Any) -> None:
     async def script(server: FaultServer, llm: OpenAILLM) -> None:
         server.models = models
         assert not await llm.probe()
@@ -196,7 +196,7 @@ def test_a_server_without_a_model_is_away(models: Any) -> None:
     talk(script)
 
 
-def test_a_context_that_is_known() -> None:
+def test_openai_llm_a_context_that_is_known() -> None:
     async def script(server: FaultServer, llm: OpenAILLM) -> None:
         assert llm.prompt_tokens == 600
         with pytest.raises(PromptTooLongError):
@@ -206,7 +206,7 @@ def test_a_context_that_is_known() -> None:
     talk(script, context_tokens=1000)
 
 
-def test_another_model_is_noticed(lines: list[str]) -> None:
+def test_openai_llm_another_model_is_noticed(lines: list[str]) -> None:
     async def script(server: FaultServer, llm: OpenAILLM) -> None:
         before = await llm.complete(PROMPT, Note)
         server.fault = "wrong model"
@@ -214,17 +214,19 @@ def test_another_model_is_noticed(lines: list[str]) -> None:
         assert (before.model, after.model) == ("tiny@server:b1", "another-model@server:b1")
 
     talk(script)
-    assert any("Another LLM thinks: another-model@server:b1" in line for line in lines)
+    assert any(
+        "The LLM changed from tiny@server:b1 to another-model@server:b1" in line for line in lines
+    )
 
 
-def test_only_this_machine_unless_allowed() -> None:
+def test_openai_llm_only_this_machine_unless_allowed() -> None:
     with pytest.raises(EndpointRefusedError, match=r"192\.0\.2\.7"):
         open_llm(ThinkingOptions(url="http://192.0.2.7/v1"))
     with pytest.raises(ConfigError):
         open_llm(ThinkingOptions(url="192.0.2.7"))
 
 
-def test_a_remote_server_is_warned_of_once_a_day(lines: list[str]) -> None:
+def test_openai_llm_a_remote_server_is_warned_of_once_a_day(lines: list[str]) -> None:
     now = [0.0]
     options = ThinkingOptions(
         url="http://192.0.2.7/v1", allow_remote=True, connect_s=0.01, first_token_s=0.01
@@ -237,7 +239,7 @@ def test_a_remote_server_is_warned_of_once_a_day(lines: list[str]) -> None:
     assert len(warned) == 2 and "192.0.2.7:80" in warned[0]
 
 
-def test_nothing_of_a_memory_is_logged(lines: list[str]) -> None:
+def test_openai_llm_nothing_of_a_memory_is_logged(lines: list[str]) -> None:
     async def script(server: FaultServer, llm: OpenAILLM) -> None:
         for fault in ("none", "schema violation", "500", "overflow 400", "half stream"):
             server.fault = fault
@@ -250,7 +252,7 @@ def test_nothing_of_a_memory_is_logged(lines: list[str]) -> None:
     assert lines and not any("Max" in line or "Anna" in line for line in lines)
 
 
-def test_without_a_server_the_log_says_how_to_have_one(lines: list[str]) -> None:
+def test_openai_llm_without_a_server_the_log_says_how_to_have_one(lines: list[str]) -> None:
     assert open_llm(ThinkingOptions()) is None
     assert any("[thinking] url" in line for line in lines)
 
@@ -263,9 +265,9 @@ def test_without_a_server_the_log_says_how_to_have_one(lines: list[str]) -> None
         (400, "Requested tokens (9) exceed context window of 4", "too long"),
         (500, "the request exceeds the available context size", "too long"),
         (400, "Unrecognized request argument: stream_options", "counting"),
-        (400, "something about nothing", "form"),
-        (500, "1 validation error: literal_error", "form"),
-        (500, "Failed to initialize samplers", "form"),
+        (400, "something about nothing", "json mode"),
+        (500, "1 validation error: literal_error", "json mode"),
+        (500, "Failed to initialize samplers", "json mode"),
         (500, "out of memory", "away"),
         (401, "response_format", "away"),
         (429, "too many tokens per minute", "away"),
@@ -274,19 +276,19 @@ def test_without_a_server_the_log_says_how_to_have_one(lines: list[str]) -> None
         (0, "produced output that does not match the expected peg-native format", "bad answer"),
     ],
 )
-def test_what_an_error_means(status: int, text: str, meaning: str) -> None:
-    assert meaning_of(status, text) == meaning
+def test_openai_llm_what_an_error_means(status: int, text: str, meaning: str) -> None:
+    assert classify(status, text) == meaning
 
 
 @pytest.mark.parametrize(
     ("header", "seconds"),
     [("", 0), ("7", 7), ("-3", 0), ("nan", 0), ("inf", 3600), ("1e9", 3600), ("soon", 0)],
 )
-def test_how_long_to_wait(header: str, seconds: float) -> None:
+def test_openai_llm_how_long_to_wait(header: str, seconds: float) -> None:
     assert seconds_to_wait(header) == seconds
 
 
-def test_how_long_to_wait_until_a_date() -> None:
+def test_openai_llm_how_long_to_wait_until_a_date() -> None:
     now = datetime(2026, 11, 22, 1, 0, tzinfo=UTC)
     assert seconds_to_wait("Sun, 22 Nov 2026 01:00:10 GMT", now) == 10
     assert seconds_to_wait("Sun, 22 Nov 2026 00:00:10 GMT", now) == 0

@@ -46,7 +46,7 @@ def record(path: Path) -> None:
     asyncio.run(run())
 
 
-def test_a_replay_answers_as_was_answered(tmp_path: Path) -> None:
+def test_recording_llm_a_replay_answers_as_was_answered(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
     record(path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -68,7 +68,7 @@ def test_a_replay_answers_as_was_answered(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
-def test_an_answer_is_checked_when_it_is_replayed(tmp_path: Path) -> None:
+def test_recording_llm_an_answer_is_checked_when_it_is_replayed(tmp_path: Path) -> None:
     class Other(Struct, forbid_unknown_fields=True):
         title: str
 
@@ -81,18 +81,18 @@ def test_an_answer_is_checked_when_it_is_replayed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "change", [{"job": "x"}, {"version": 2}, {"system": "x"}, {"user": "x"}, {"max_tokens": 9}]
 )
-def test_another_prompt_has_another_key(change: dict[str, object]) -> None:
+def test_recording_llm_another_prompt_has_another_key(change: dict[str, object]) -> None:
     other = msgspec.structs.replace(prompt("good"), **change)
     assert key_of(other) != key_of(prompt("good")) == key_of(prompt("good"))
 
 
-def test_a_temperature_changes_no_key() -> None:
+def test_recording_llm_a_temperature_changes_no_key() -> None:
     other = msgspec.structs.replace(prompt("good"), temperature=0.9)
     assert key_of(other) == key_of(prompt("good"))
 
 
 @pytest.mark.parametrize("text", ["[]\n", "{}\n", '{"prompt_tokens": 1}\n{"key": 1}\n', "no"])
-def test_another_file_is_refused(tmp_path: Path, text: str) -> None:
+def test_recording_llm_another_file_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "answers.jsonl"
     path.write_text(text)
     with pytest.raises(TranscriptError, match="line"):

@@ -47,7 +47,6 @@ class EntityOptions(DedupOptions, frozen=True, kw_only=True, forbid_unknown_fiel
     """How people and things are told apart, and which ones are kept.
 
     Attributes:
-        enabled: Whether the register is kept.
         types: Types of entities; a shop adds "order" and "product".
         turns: Turns per call of the LLM. More cost fewer tokens in all; a weak model leaves fewer out
             with fewer.
@@ -62,7 +61,6 @@ class EntityOptions(DedupOptions, frozen=True, kw_only=True, forbid_unknown_fiel
         embedding_at: Cosine of two names from which they mean the same.
     """
 
-    enabled: bool = True
     types: tuple[str, ...] = TYPES
     turns: Annotated[int, Meta(ge=1, le=60)] = 12
     turn_chars: Annotated[int, Meta(ge=80, le=20_000)] = 800

@@ -1,1 +1,1 @@
-"""Jobs that learn from use: judged queries and corrections."""
+"""Jobs that learn from use: queries judged by an LLM, and what the user says of a reply."""

@@ -1,9 +1,8 @@
-"""Which of the memories that were weighed for a query answer it? An LLM reads them and says.
+"""An LLM judges which of the memories ranked for a query answer it.
 
-What was asked is what will be asked again, in other words: each judgement is kept as a key of the
-memory, with the query's words, and moves it up or down for later queries of the same sense (see
-``core.asked``). What was offered and does not answer is the hard negative; what was left out and
-does not is no news.
+Queries return in other words: each judgement is kept as a key of the memory, with the query's
+text, and moves it up or down for similar queries (``core.feedback.votes``). A memory that was
+offered and does not answer is a hard negative; one that was left out and does not says nothing new.
 """
 
 from typing import Annotated, Literal
@@ -20,7 +19,7 @@ from slowcat_memory.records import Cursor, Made, Memory, Task, Turn, WriteBatch
 MOST = 12  # memories of a prompt; beyond them next to nothing answers
 MOST_CHARS = 240  # of a memory, and of the query
 ANSWER_TOKENS = 300
-ANSWERS, HELPS, MISSES = 1.0, 0.5, -0.5  # what a grade weighs
+ANSWERS, HELPS, MISSES = 1.0, 0.5, -0.5  # weight of a judgement
 
 SYSTEM = (
     "You judge what a memory found for somebody's words. Each numbered line is something that was "
@@ -32,34 +31,32 @@ SYSTEM = (
 
 
 class Grade(Struct, frozen=True, forbid_unknown_fields=True):
-    """What was thought of a line."""
+    """The grade of one line."""
 
     line: Annotated[int, Meta(ge=1, le=MOST)]
     grade: Literal[0, 1, 2]
 
 
 class Grades(Struct, frozen=True, forbid_unknown_fields=True):
-    """What was thought of a prompt's lines."""
+    """The LLM's answer: grades of a prompt's lines."""
 
     grades: Annotated[tuple[Grade, ...], Meta(max_length=2 * MOST)]
 
 
 class RerankOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Whether an LLM judges what was recalled.
+    """Judging of recalled memories by an LLM.
 
     Attributes:
-        enabled: Judge, while nobody speaks; needs an LLM.
-        kept: Judgements that are kept of a memory; the weakest and oldest go.
-        newest: Turns that are looked back at when a store is judged for the first time.
+        kept: Judgements kept of a memory, 1 to 100; the weakest and oldest go.
+        newest: How many log entries back judging starts in a store that was never judged.
     """
 
-    enabled: bool = True
-    kept: int = 8
-    newest: int = 2000
+    kept: Annotated[int, Meta(ge=1, le=100)] = 8
+    newest: Annotated[int, Meta(ge=0, le=1_000_000)] = 2000
 
 
 class Rerank:
-    """Judges queries by an LLM; see the module."""
+    """The job; see ``Job``."""
 
     name = "rerank"
     version = 1
@@ -68,15 +65,13 @@ class Rerank:
     Options: type[Struct] = RerankOptions
 
     def plan(self, context: JobContext) -> Plan | None:
-        """Find the queries behind the cursor for which anything was weighed; see ``Job``."""
+        """Find queries behind the cursor for which memories were ranked; see ``Job``."""
         options: RerankOptions = context.options
-        if not options.enabled:
-            return None
         scopes = frozenset(context.scopes())
         with context.snapshot() as snapshot:
             cursor = snapshot.cursor(self.name)
             after = cursor.position if cursor else max(0, snapshot.last_id() - options.newest)
-            turns, upto = shared.said_since(snapshot, after)
+            turns, upto = shared.turns_since(snapshot, after)
             queries = [turn for turn in turns if shared.is_query(turn) and turn.scope in scopes]
             tasks = tuple(
                 Task(
@@ -96,45 +91,44 @@ class Rerank:
         return Plan(tasks=tasks, cursor=Cursor(name=self.name, position=upto))
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        """Have one query's memories judged; see ``Job``."""
+        """Judge one query's memories; see ``Job``."""
         options: RerankOptions = context.options
         with context.snapshot() as snapshot:
             turn, entry = snapshot.turn(int(task.key)), snapshot.ledger(int(task.key))
-            if turn is None or entry is None or shared.private(snapshot, turn):
+            if turn is None or entry is None or shared.is_private(snapshot, turn):
                 return WriteBatch()
-            memories = list(shared.told(snapshot, entry))[:MOST]
+            memories = list(shared.candidates(snapshot, entry))[:MOST]
         llm = context.llm
         if len(memories) < 2 or llm is None:
             return WriteBatch()
-        prompt, lines = ask(turn, [memory for memory, _ in memories], llm.prompt_tokens)
+        prompt, lines = build_prompt(turn, [memory for memory, _ in memories], llm.prompt_tokens)
         answer = await llm.complete(prompt, Grades)
-        grades = read(answer.value, lines)
+        grades = grades_of(answer.value, lines)
         judged = {
-            memory.id: weigh(grades[n], offered)
+            memory.id: judgement(grades[n], offered)
             for n, (memory, offered) in enumerate(memories[:lines], 1)
             if n in grades
         }
         if len(set(grades.values())) < 2:
-            judged = {}  # told nothing apart: it moves nothing
+            judged = {}  # one grade for all says nothing
         made = Made(job=self.name, version=self.version, model=answer.model)
         speakers = [memory.speaker for memory, _ in memories]
-        return await shared.keep(turn, judged, speakers, (turn.id,), made, options.kept, context)
+        return await shared.judgements(
+            turn, judged, speakers, (turn.id,), made, options.kept, context
+        )
 
 
-def ask(turn: Turn, memories: list[Memory], room: int) -> tuple[Prompt, int]:
-    """Write the prompt.
+def build_prompt(turn: Turn, memories: list[Memory], limit: int) -> tuple[Prompt, int]:
+    """Return the prompt, and how many of the memories fit into it.
 
     Args:
-        turn: Who asked, and what.
+        turn: The query.
         memories: What was found for it, best first.
-        room: Tokens that the LLM reads.
-
-    Returns:
-        The prompt, and how many of the memories it holds: as many as there is room for.
+        limit: Tokens of the prompt.
     """
     said = f"{neutralise(turn.speaker)}: {_cut(turn.text)}"
     user = f"Said on {turn.at:%d %B %Y} by {said}\nFound:"
-    left = room - ANSWER_TOKENS - estimate_tokens(SYSTEM) - estimate_tokens(user)
+    left = limit - ANSWER_TOKENS - estimate_tokens(SYSTEM) - estimate_tokens(user)
     held = 0
     for held, memory in enumerate(memories, 1):
         who = neutralise(memory.speaker)
@@ -155,18 +149,15 @@ def ask(turn: Turn, memories: list[Memory], room: int) -> tuple[Prompt, int]:
     return prompt, held
 
 
-def read(value: Grades, lines: int) -> dict[int, int]:
-    """Check an answer against the lines that it is about.
+def grades_of(value: Grades, lines: int) -> dict[int, int]:
+    """Return grades by line, checked; a line with two different grades has none.
 
     Args:
         value: The answer.
-        lines: How many lines there were.
-
-    Returns:
-        Grades by line; a line that was graded twice, differently, has none.
+        lines: How many lines the prompt had.
 
     Raises:
-        BadAnswerError: It speaks of lines that are not there, or of next to none.
+        BadAnswerError: It grades lines that do not exist, or less than half of them.
     """
     grades: dict[int, set[int]] = {}
     for one in value.grades:
@@ -176,15 +167,12 @@ def read(value: Grades, lines: int) -> dict[int, int]:
     return {line: min(found) for line, found in grades.items() if len(found) == 1}
 
 
-def weigh(grade: int, offered: bool) -> float:
-    """Turn a grade into a judgement.
+def judgement(grade: int, offered: bool) -> float:
+    """Return the judgement for a grade (0 to 2): -1 to 1, 0 if it says nothing new.
 
     Args:
-        grade: 0 to 2.
-        offered: Whether the memory was put before the LLM that talked.
-
-    Returns:
-        -1 to 1; 0 for what is no news.
+        grade: The grade.
+        offered: Whether the memory was put into the prompt of the reply.
     """
     if grade:
         return ANSWERS if grade == 2 else HELPS

@@ -1,4 +1,4 @@
-"""What jobs that judge queries share: which turns asked, what was told of them, and keys to keep."""
+"""What the jobs that judge queries share: which turns are queries, what was recalled, and the keys."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
@@ -13,42 +13,28 @@ from slowcat_memory.idle.job import JobContext
 from slowcat_memory.records import Key, LedgerEntry, Made, Memory, Turn, Vector, WriteBatch
 from slowcat_memory.store import Snapshot
 
-ASKED = "asked"  # kind of the keys
+JUDGED_QUERY = "asked"  # kind of the keys
 LOOKED_AT = 500  # turns that a plan reads at once: milliseconds
-# Left out for what it is, not for what was asked: nothing to judge.
+# Memories left out for a reason that has nothing to do with the query.
 NOT_JUDGED = frozenset(("heard", "duplicate", "over", "gone"))
 
 
-def said_since(snapshot: Snapshot, after: int) -> tuple[list[Turn], int]:
-    """Read the turns behind a cursor.
-
-    Args:
-        snapshot: The store.
-        after: Log id behind which to look.
-
-    Returns:
-        Some turns, in order, and the log id up to which that is all.
-    """
+def turns_since(snapshot: Snapshot, after: int) -> tuple[list[Turn], int]:
+    """Return some turns behind a log id, in order, and the log id up to which they are all."""
     turns = list(islice(snapshot.turns(after=after), LOOKED_AT))
     return turns, turns[-1].id if turns else after
 
 
 def is_query(turn: Turn) -> bool:
-    """Tell whether a turn is a person's, and not said to the memory itself."""
+    """Return whether a turn is a user's, and not addressed to the memory itself."""
     return turn.role == "user" and not turn.aside and bool(turn.text)
 
 
-def readable(snapshot: Snapshot, scope: str, id_: str) -> Memory | None:
-    """Read a memory that may be judged.
+def judgeable(snapshot: Snapshot, scope: str, id_: str) -> Memory | None:
+    """Return a memory that may be judged.
 
-    Args:
-        snapshot: The store.
-        scope: Its namespace.
-        id_: Its id.
-
-    Returns:
-        The memory; None when it is gone, retired, never searched for, an aside, or must not leave this
-        machine: where the LLM runs is not known here.
+    None if it is gone, retired, never searched for, an aside, or local-only: it is not known here
+    where the LLM runs.
     """
     memory = snapshot.read(scope, id_)
     if memory is None or memory.retired_at or memory.local_only or not findable(memory):
@@ -57,32 +43,32 @@ def readable(snapshot: Snapshot, scope: str, id_: str) -> Memory | None:
     return None if turn is not None and turn.aside else memory
 
 
-def told(snapshot: Snapshot, entry: LedgerEntry) -> Iterator[tuple[Memory, bool]]:
-    """List what was weighed for a turn and can be judged.
+def candidates(snapshot: Snapshot, entry: LedgerEntry) -> Iterator[tuple[Memory, bool]]:
+    """Yield the memories ranked for a turn that may be judged, the offered ones first.
 
-    Memories of a namespace that people share are left out: a key keeps the words of one person.
+    Memories of a namespace that several people share are left out: a key keeps one person's words.
 
     Args:
         snapshot: The store.
         entry: The turn's row of the ledger.
 
     Yields:
-        Each memory, and whether it was put before the LLM; those first.
+        Each memory, and whether it was put into the LLM's prompt.
     """
     own = [(offer.memory, True) for offer in entry.offers if offer.scope in ("", entry.scope)]
     rest = [(one.memory, False) for one in entry.left_out if one.reason not in NOT_JUDGED]
     for id_, offered in own + rest:
-        memory = readable(snapshot, entry.scope, id_)
+        memory = judgeable(snapshot, entry.scope, id_)
         if memory is not None and entry.turn not in memory.sources:
             yield memory, offered
 
 
-def private(snapshot: Snapshot, turn: Turn) -> bool:
-    """Tell whether a turn's own words are hidden, or must not leave this machine."""
-    return readable(snapshot, turn.scope, chunk_id(turn.id)) is None
+def is_private(snapshot: Snapshot, turn: Turn) -> bool:
+    """Return whether a turn's own words are hidden, or must not leave this machine."""
+    return judgeable(snapshot, turn.scope, chunk_id(turn.id)) is None
 
 
-async def keep(
+async def judgements(
     turn: Turn,
     judged: Mapping[str, float],
     speakers: Iterable[str],
@@ -91,22 +77,22 @@ async def keep(
     kept: int,
     context: JobContext,
 ) -> WriteBatch:
-    """Make keys of a judged query.
+    """Return the keys that keep the judgements of a query.
 
     Args:
-        turn: The turn that asked.
-        judged: What was thought of memories, by id, -1 to 1; 0 says nothing.
-        speakers: Who speaks in them: their names are no part of a query's vector.
+        turn: The query.
+        judged: Judgement by memory id, -1 to 1; 0 says nothing.
+        speakers: Speakers of the memories: their names are no part of a query's vector.
         sources: Log ids of the turns that the judgement was made from.
-        made: Who judged.
+        made: The job that judged.
         kept: How many judgements a memory keeps.
-        context: Embeds, and reads those that are there.
+        context: Embeds, and reads the existing keys.
 
     Returns:
-        The keys, their vectors, and those that go.
+        The keys, their vectors, and the keys that they displace.
     """
-    said = {id_: weight for id_, weight in judged.items() if weight}
-    if not said:
+    weights = {id_: weight for id_, weight in judged.items() if weight}
+    if not weights:
         return WriteBatch()
     embedded = await context.embed([without_names(turn.text, speakers)])
     keys = tuple(
@@ -114,16 +100,16 @@ async def keep(
             scope=turn.scope,
             memory=id_,
             id=f"{id_}?a{turn.id}",
-            kind=ASKED,
+            kind=JUDGED_QUERY,
             text=turn.text,
             weight=weight,
             sources=sources,
             made=made,
         )
-        for id_, weight in said.items()
+        for id_, weight in weights.items()
     )
     with context.snapshot() as snapshot:
-        drop = tuple(one for key in keys for one in _surplus(snapshot, key, kept))
+        drop = tuple(one for key in keys for one in _displaced(snapshot, key, kept))
     gone = {id_ for _, id_ in drop}
     keys = tuple(key for key in keys if key.id not in gone)
     vectors = tuple(
@@ -134,11 +120,11 @@ async def keep(
     return WriteBatch(keys=keys, drop_keys=drop, vectors=vectors, embedder=context.space)
 
 
-def _surplus(snapshot: Snapshot, key: Key, kept: int) -> Iterator[tuple[str, str]]:
-    """List the judgements of a memory that are too many with a new one."""
-    there = [one for one in snapshot.keys(key.scope, key.memory) if one.kind == ASKED]
+def _displaced(snapshot: Snapshot, key: Key, kept: int) -> Iterator[tuple[str, str]]:
+    """Yield (scope, id) of a memory's judgements that exceed ``kept`` with a new one."""
+    there = [one for one in snapshot.keys(key.scope, key.memory) if one.kind == JUDGED_QUERY]
     every = [*(one for one in there if one.id != key.id), key]
     weights = np.array([one.weight for one in every])
-    asked = np.array([max(one.sources, default=0) for one in every])
-    for place in surplus(weights, asked, kept).tolist():
+    order = np.array([max(one.sources, default=0) for one in every])
+    for place in surplus(weights, order, kept).tolist():
         yield every[place].scope, every[place].id

@@ -1,1 +1,1 @@
-"""Jobs that think about recent sessions: blocks, profile, episodes, open threads."""
+"""Jobs that look back over sessions: episodes, open threads, the profile, the blocks."""

@@ -1,9 +1,9 @@
-"""Keeps the blocks: who the user is, how the agent sees itself and the two, and what went on lately.
+"""Writes the blocks: the user, the agent's view of itself and of the two, and recent events.
 
-Planned at a session's end and every five minutes, where anything has changed; done after all other
-jobs, whose outcome it looks at. An LLM writes lines where there is one, else lines are taken from
-facts, summaries and telling words; what a rule wrote is written anew once an LLM is there. One that
-was no help is asked again an hour later at the earliest.
+Planned at a session's end and every five minutes in namespaces that changed; runs after all other
+jobs, because it reads their results. An LLM writes the lines; without one they are taken from facts,
+summaries and salient sentences, and rewritten once there is an LLM. After an answer that could not
+be used, the LLM is asked again an hour later at the earliest.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ from slowcat_memory.core.blocks.statements import SourcedLine, fit, ground_of, s
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, touched
-from slowcat_memory.idle.jobs.reflection.recent_sessions import heard
+from slowcat_memory.idle.jobs.reflection.recent_sessions import recent_sessions
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Cursor, Made, Memory, Task, WriteBatch
 from slowcat_memory.store import Snapshot
@@ -41,19 +41,13 @@ from slowcat_memory.store import Snapshot
 NAME = "blocks"
 RANK = 90  # after what it is made of
 LABELS = tuple(label for label in OWNERS if label != PROFILE)
-FAILED = f"{NAME}/failed"  # the cursor that tells when an LLM was no help last, in Unix seconds
-AGAIN_S = 3600.0  # each time costs a prompt for each block, of a model that may never be of help
-TOLD = 60  # statements that an LLM sees of a block at most: some 2000 tokens
+FAILED = f"{NAME}/failed"  # cursor: when the LLM's answer was last unusable, in Unix seconds
+RETRY_S = 3600.0  # each retry costs a prompt for each block
+MOST_STATEMENTS = 60  # in the prompt of a block: some 2000 tokens
 
 
-class Seen(Struct, frozen=True, kw_only=True):
-    """What a step looks at.
-
-    Attributes:
-        memories: Of the namespace.
-        sessions: Its last sessions.
-        user: What the user is called.
-    """
+class BlockInput(Struct, frozen=True, kw_only=True):
+    """The memories and last sessions of a namespace, and the user's name."""
 
     memories: list[Memory]
     sessions: list[SessionView]
@@ -61,7 +55,7 @@ class Seen(Struct, frozen=True, kw_only=True):
 
 
 class Blocks:
-    """The job; see ``idle.job.Job``."""
+    """The job; see ``Job``."""
 
     name = NAME
     version = VERSION
@@ -70,13 +64,11 @@ class Blocks:
     Options: type[Struct] = BlocksOptions
 
     def plan(self, context: JobContext) -> Plan | None:
-        """Say where anything has changed; see ``idle.job.Job``."""
+        """Make a task for each block of each namespace that changed; see ``Job``."""
         options: BlocksOptions = context.options
-        if not options.enabled:
-            return None
         with context.snapshot() as snapshot:
             llm = "llm" if context.llm else ""
-            mark = f"{VERSION}.{snapshot.forget_epoch()}.{llm}.{_round(snapshot, context)}"
+            mark = f"{VERSION}.{snapshot.forget_epoch()}.{llm}.{_retry_mark(snapshot, context)}"
             scopes = touched(snapshot, NAME, mark, context.scopes(), "block/")
             cursor = cursor_of(NAME, now_seen(snapshot, mark))
             if snapshot.cursor(NAME) == cursor:
@@ -86,16 +78,16 @@ class Blocks:
         return Plan(tasks=tasks, cursor=cursor)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        """Write one block; see ``idle.job.Job``."""
+        """Write one block; see ``Job``."""
         options: BlocksOptions = context.options
         label = task.key
         with context.snapshot() as snapshot:
             memories = list(snapshot.memories(task.scope))
-            sessions = heard(snapshot, task.scope, memories, options.sessions)
+            sessions = recent_sessions(snapshot, task.scope, memories, options.sessions)
         before = current(memories, label)
         if before is not None and owner_of(before) == "user":
             return WriteBatch()
-        seen = Seen(memories=memories, sessions=sessions, user=_name(sessions))
+        seen = BlockInput(memories=memories, sessions=sessions, user=_name(sessions))
         new, failed = await self._written(label, seen, before, task, context)
         cursor = Cursor(name=FAILED, position=int(context.now.timestamp())) if failed else None
         if new is None:
@@ -105,9 +97,9 @@ class Blocks:
         return WriteBatch(memories=changed, cursor=cursor)
 
     async def _written(
-        self, label: str, seen: Seen, before: Memory | None, task: Task, context: JobContext
+        self, label: str, seen: BlockInput, before: Memory | None, task: Task, context: JobContext
     ) -> tuple[Memory | None, bool]:
-        """Write a block's next version, None when it stays as it is; and whether an LLM failed."""
+        """Return a block's next version, None if it stays; and whether the LLM failed."""
         options: BlocksOptions = context.options
         found = material(label, seen, context)
         of = digest(label, found, options.room(label))
@@ -118,7 +110,7 @@ class Blocks:
         lines, model = answer or ([], "")
         by_llm = before is not None and before.made is not None and bool(before.made.model)
         failed = ask and not lines
-        if not lines and (label == PERSONA or (ask and by_llm)):  # what an LLM wrote stays
+        if not lines and (label == PERSONA or (ask and by_llm)):  # an LLM's text stays
             return None, failed
         used = found if lines else fit(found, options.room(label))
         text = "\n".join(lines or (one.text for one in used))
@@ -135,20 +127,11 @@ class Blocks:
         return new, failed
 
 
-def material(label: str, seen: Seen, context: JobContext) -> list[SourcedLine]:
-    """Gather what a block is made of.
-
-    Args:
-        label: Which block.
-        seen: What there is.
-        context: The options, the time and the zone.
-
-    Returns:
-        Statements in their order; without an LLM they are the block's lines.
-    """
+def material(label: str, seen: BlockInput, context: JobContext) -> list[Statement]:
+    """Return the statements for a block, in order; without an LLM they are its lines."""
     options: BlocksOptions = context.options
     if label == HUMAN:
-        return rules.human(seen.memories)[-TOLD:]
+        return rules.human(seen.memories)[-MOST_STATEMENTS:]
     if label == BACKGROUND:
         return rules.background(
             seen.memories,
@@ -164,7 +147,7 @@ def material(label: str, seen: Seen, context: JobContext) -> list[SourcedLine]:
         return told if label == RELATIONSHIP else advised if label == SELF else []
     summaries = to_lines(one.summary for one in seen.sessions if one.summary)
     parts = [*summaries, *told, *(advised if label != RELATIONSHIP else ())]
-    return sorted(parts, key=lambda one: one.at)[-TOLD:]
+    return sorted(parts, key=lambda one: one.at)[-MOST_STATEMENTS:]
 
 
 def _asked_already(label: str, before: Memory | None, of: str, context: JobContext) -> bool:
@@ -184,7 +167,7 @@ async def _asked(
     task: Task,
     context: JobContext,
 ) -> tuple[list[str], str] | None:
-    """Ask an LLM; None when it is away, or nothing of its answers can be used."""
+    """Ask the LLM for lines; None if it is away, or its answer cannot be used."""
     assert context.llm is not None
     chars = context.options.room(label)
     there = before.text if before is not None and not before.local_only else ""
@@ -207,31 +190,22 @@ async def _asked(
     return (lines, answer.model) if lines else None
 
 
-def _round(snapshot: Snapshot, context: JobContext) -> str:
-    """Name the failure after which every block was looked at again, or is to be now."""
+def _retry_mark(snapshot: Snapshot, context: JobContext) -> str:
+    """Return the time of the failure after which all blocks were, or are now, retried."""
     before, failed = snapshot.cursor(NAME), snapshot.cursor(FAILED)
-    if failed is None or not context.llm or context.now.timestamp() - failed.position < AGAIN_S:
+    if failed is None or not context.llm or context.now.timestamp() - failed.position < RETRY_S:
         return before.note.rpartition(".")[2] if before else ""
     return str(failed.position)
 
 
-def _name(sessions: Sequence[SessionView]) -> str:
-    """Return what the user is called where they spoke last."""
+def _name(sessions: Sequence[Heard]) -> str:
+    """Return the user's name in the latest session."""
     said = (turn.speaker for one in reversed(sessions) for turn in one.turns if turn.role == "user")
     return next(said, "User")
 
 
 def task_of(scope: str, label: str, now: datetime) -> Task:
-    """Make the task that writes a block.
-
-    Args:
-        scope: Whose.
-        label: Which block, one of ``LABELS``.
-        now: The time.
-
-    Returns:
-        The task.
-    """
+    """Return the task that writes a block, one of ``LABELS``."""
     return Task(
         id=f"{NAME}/{scope}/{label}",
         job=NAME,

@@ -1,12 +1,11 @@
-"""Keeps the moments of a conversation that stand out; see ``core.episodes``.
+"""Keeps the moments of a conversation that stand out; see ``core.blocks.episodes``.
 
-One task for a session's new turns, at its end or after so many of them. How many there may be
-follows from the times of the turns alone, so that the same conversation yields the same episodes.
+One task for each window of new turns of a session, when it is full or the session has ended. The
+limits depend on the turns' own times only, so that a conversation always yields the same episodes.
 """
 
 from collections.abc import Sequence
 
-import msgspec
 from msgspec import Struct
 
 from slowcat_memory.core.blocks import episodes
@@ -16,26 +15,26 @@ from slowcat_memory.core.extraction.grounding import ground
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.periods import day_of
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
-from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
-from slowcat_memory.idle.jobs.extraction.session_extractor import EVENTS_PER_PLAN, read_log
-from slowcat_memory.idle.jobs.reflection.recent_sessions import told_turns
+from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger, cursor_at, payload_of
+from slowcat_memory.idle.jobs.extraction.due import LOOKED_AT, news
+from slowcat_memory.idle.jobs.reflection.recent_sessions import readable_turns
 from slowcat_memory.providers import Prompt
-from slowcat_memory.records import Cursor, Made, Memory, Task, Turn, WriteBatch
+from slowcat_memory.records import Made, Memory, Task, Turn, WriteBatch
 
 NAME = "episodes"
 RANK = 70
-RECENT = 12  # episodes that a new one must differ from
+RECENT = 12  # episodes from which a new one must differ
 ANSWER_TOKENS = 150
 
 
-class Looked(Struct, frozen=True, omit_defaults=True):
-    """What the cursor's note says: by session that goes on, the first turn not yet in a window."""
+class EpisodesCursor(Struct, frozen=True, omit_defaults=True):
+    """The cursor's payload: for each open session, the first turn not yet in a window."""
 
     open: dict[str, int] = {}
 
 
 class Episodes:
-    """The job; see ``idle.job.Job``."""
+    """The job; see ``Job``."""
 
     name = NAME
     version = VERSION
@@ -44,43 +43,42 @@ class Episodes:
     Options: type[Struct] = EpisodesOptions
 
     def __init__(self) -> None:
-        """Make the words' stems ready."""
+        """Create the tokenizer."""
         self._tokenize = Tokenizer()
 
     def plan(self, context: JobContext) -> Plan | None:
-        """Say which windows are full; see ``idle.job.Job``."""
-        if not context.options.enabled:
-            return None
+        """Make a task for each full window; see ``Job``."""
         tasks, still = list[Task](), dict[str, int]()
         with context.snapshot() as snapshot:
             before = snapshot.cursor(NAME)
             after = before.position if before else 0
-            upto, first = read_log(snapshot, after, _open(before), set(context.scopes()))
-            caught_up = upto >= snapshot.last_id() or upto - after < EVENTS_PER_PLAN
+            upto, first = news(
+                snapshot, after, payload_of(before, EpisodesCursor).open, set(context.scopes())
+            )
+            caught_up = upto >= snapshot.last_id() or upto - after < LOOKED_AT
             for id_, turn in first.items():
                 session = snapshot.session(id_)
                 if session is None:
                     continue
                 whole = session.ended is not None and caught_up
-                turns = [t for t in told_turns(snapshot, session) if turn <= t.id <= upto]
+                turns = [t for t in readable_turns(snapshot, session) if turn <= t.id <= upto]
                 full = episodes.windows(turns, context.options.window, whole=whole)
                 tasks += [_task(window, context) for window in full]
                 rest = turns[sum(map(len, full)) :]
                 if not whole:
                     still[id_] = rest[0].id if rest else upto + 1
-        note = msgspec.json.encode(Looked(still)).decode()
-        cursor = Cursor(name=NAME, position=upto, note=note)
+        cursor = cursor_at(NAME, upto, EpisodesCursor(still))
         return None if cursor == before else Plan(tasks=tuple(tasks), cursor=cursor)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        """Make an episode of a window, if it is to be one; see ``idle.job.Job``."""
+        """Make or extend an episode from a window, if it stands out; see ``Job``."""
         options: EpisodesOptions = context.options
         with context.snapshot() as snapshot:
             first = snapshot.turn(task.sources[0])
             session = snapshot.session(first.session) if first else None
             if first is None or session is None:
                 return WriteBatch()
-            said = told_turns(snapshot, session)
+            said = readable_turns(snapshot, session)
             window = [turn for turn in said if turn.id in task.sources]
             known = _known(list(snapshot.memories(task.scope, f"{EPISODE}/")), first)
             before = known[-1] if known else None
@@ -91,12 +89,12 @@ class Episodes:
             return WriteBatch()
         if before and episodes.joins(window, before, self._tokenize, options):
             longer = [turn for turn in said if turn.id in before.sources] + window
-            text, made = await self._told(longer, context)
+            text, made = await self._text_of(longer, context)
             one = episodes.joined(before, window, text, context.now, made)
         else:
             if not self._may_begin(window, known, between, context):
                 return WriteBatch()
-            text, made = await self._told(window, context)
+            text, made = await self._text_of(window, context)
             one = episodes.new(window, text, context.zone, context.now, made)
         return WriteBatch(memories=(one,) if one.text else ())
 
@@ -111,8 +109,8 @@ class Episodes:
         rested = episodes.rested(window, before, between, options)
         return had < options.per_day and rested and new >= options.novelty
 
-    async def _told(self, window: Sequence[Turn], context: JobContext) -> tuple[str, Made]:
-        """Tell a window in an LLM's words, or in its own."""
+    async def _text_of(self, window: Sequence[Turn], context: JobContext) -> tuple[str, Made]:
+        """Return the text for a window, by the LLM or by rule."""
         text, model = "", ""
         if context.llm is not None:
             seen = [SourcedLine(text=f"{t.speaker}: {t.text}", at=t.at) for t in window]
@@ -128,22 +126,15 @@ class Episodes:
                 text = episodes.kept(answer.value, ground(window, context.zone))
                 model = answer.model if text else ""
             except (BadAnswerError, EndpointError, PromptTooLongError):
-                pass  # its own words tell it, too
+                pass  # the rule below does without
         text = text or episodes.by_rule(window, self._tokenize)
         return text, Made(job=NAME, version=VERSION, model=model)
 
 
 def _known(found: list[Memory], first: Turn) -> list[Memory]:
-    """Keep the episodes of before a turn, the latest last."""
+    """Return the episodes before a turn, the latest last."""
     earlier = [one for one in found if not one.retired_at and one.sources[0] < first.id]
     return sorted(earlier, key=lambda one: one.sources[0])
-
-
-def _open(cursor: Cursor | None) -> dict[str, int]:
-    try:
-        return msgspec.json.decode(cursor.note, type=Looked).open if cursor else {}
-    except msgspec.DecodeError:  # another version's
-        return {}
 
 
 def _task(window: Sequence[Turn], context: JobContext) -> Task:

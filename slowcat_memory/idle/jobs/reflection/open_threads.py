@@ -1,7 +1,7 @@
-"""Finds what an agent may bring up by itself, and phrases it ahead; see ``core.bring_up``.
+"""Finds open threads that the agent may bring up, and words them in advance.
 
-Each source is brought up at most once: what was used, or dropped by a person, is never pushed again.
-What was passed over for another comes back while there is time.
+See ``core.proactive.open_threads``. A source is brought up at most once: one that was used, or that
+the user dismissed, never returns. One that was passed over for another returns until it expires.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,18 +29,18 @@ from slowcat_memory.core.proactive.policy import PASSED, became, waiting
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, touched
-from slowcat_memory.idle.jobs.reflection.recent_sessions import heard
+from slowcat_memory.idle.jobs.reflection.recent_sessions import recent_sessions
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Made, Memory, Task, WriteBatch
 
 NAME = "bring_up"
 RANK = 88  # after the facts that it is made of
-SESSIONS = 6  # that are read for what no fact tells
+SESSIONS = 6  # read for open threads of which there is no fact
 ANSWER_TOKENS = 120
 
 
 class BringUp:
-    """The job; see ``idle.job.Job``."""
+    """The job; see ``Job``."""
 
     name = NAME
     version = VERSION
@@ -49,9 +49,7 @@ class BringUp:
     Options: type[Struct] = BringUpOptions
 
     def plan(self, context: JobContext) -> Plan | None:
-        """Say where anything has changed; see ``idle.job.Job``."""
-        if not context.options.enabled:
-            return None
+        """Make a task for each namespace that changed; see ``Job``."""
         today = context.now.astimezone(context.zone).date()  # some expire: look daily
         with context.snapshot() as snapshot:
             mark = f"{VERSION}.{snapshot.forget_epoch()} {today}"
@@ -62,11 +60,11 @@ class BringUp:
         return Plan(tasks=tuple(_task(scope, context) for scope in scopes), cursor=cursor)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        """Fill a namespace's queue; see ``idle.job.Job``."""
+        """Fill a namespace's queue of icebreakers; see ``Job``."""
         options: BringUpOptions = context.options
         with context.snapshot() as snapshot:
             memories = list(snapshot.memories(task.scope))
-            sessions = heard(snapshot, task.scope, memories, SESSIONS)
+            sessions = recent_sessions(snapshot, task.scope, memories, SESSIONS)
         matters = found(memories, sessions, context)
         stale = _stale(memories, {matter.source for matter in matters}, context)
         mine = [m for m in waiting(memories, context.now) if m.made and m not in stale]
@@ -81,18 +79,9 @@ class BringUp:
 
 
 def found(
-    memories: Sequence[Memory], sessions: Sequence[SessionView], context: JobContext
-) -> list[OpenThread]:
-    """Find what may be brought up.
-
-    Args:
-        memories: Of the namespace.
-        sessions: Its last sessions.
-        context: The time, the zone and the options.
-
-    Returns:
-        What facts leave open, then what turns say of which no fact was drawn.
-    """
+    memories: Sequence[Memory], sessions: Sequence[Heard], context: JobContext
+) -> list[Matter]:
+    """Return open threads: those of facts, then those of turns from which no fact was made."""
     given = (context.now, context.zone, context.options)
     drawn = {turn for m in memories if m.kind.startswith("fact/") for turn in m.sources}
     bare = [turn for one in sessions for turn in one.turns if turn.id not in drawn]
@@ -100,13 +89,13 @@ def found(
 
 
 def _new(id_: str, memories: Iterable[Memory]) -> bool:
-    """Tell whether a source was never brought up, or was only passed over."""
+    """Return whether a source was never brought up, or was only passed over."""
     before = next((memory for memory in memories if memory.id == id_), None)
     return before is None or (before.retired_at is not None and became(before) == PASSED)
 
 
 def _stale(memories: Sequence[Memory], still: set[str], context: JobContext) -> list[Memory]:
-    """Find what waits of which the fact no longer holds."""
+    """Return waiting icebreakers whose fact no longer holds."""
     return [
         memory
         for memory in waiting(memories, context.now)
@@ -131,7 +120,7 @@ async def _phrased(matter: OpenThread, scope: str, speaker: str, context: JobCon
             text = kept(answer.value, ground_of([matter.said], (speaker, "Ask"), context.zone))
             model = answer.model if text else ""
         except (BadAnswerError, EndpointError, PromptTooLongError):
-            pass  # a template says it, too
+            pass  # the template below does without
     return icebreaker(
         matter,
         text or phrase(matter, context.zone),

@@ -1,4 +1,4 @@
-"""Keeps the structured profile of the user; see ``core.profile``."""
+"""Keeps the structured profile of the user; see ``core.blocks.profile``."""
 
 import hashlib
 
@@ -33,25 +33,23 @@ from slowcat_memory.records import Made, Memory, Task, WriteBatch
 
 NAME = "profile"
 RANK = 89  # after the facts that it is made of
-TOLD = 60
+MOST_STATEMENTS = 60
 ANSWER_TOKENS = 400
 
 
 class ProfileOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The fields that are known of the user: name, city, time zone, language, tone, goals.
+    """The fields known of the user: name, city, time zone, language, tone, goals.
 
     Attributes:
-        enabled: Whether they are kept up to date.
-        proposals: Whether an LLM may propose what no rule finds; each with the statement that says
-            it in so many words.
+        proposals: Let an LLM propose fields that no rule finds, each with a statement that says so
+            literally.
     """
 
-    enabled: bool = True
     proposals: bool = True
 
 
 class Profile:
-    """The job; see ``idle.job.Job``."""
+    """The job; see ``Job``."""
 
     name = NAME
     version = VERSION
@@ -60,9 +58,7 @@ class Profile:
     Options: type[Struct] = ProfileOptions
 
     def plan(self, context: JobContext) -> Plan | None:
-        """Say where anything has changed; see ``idle.job.Job``."""
-        if not context.options.enabled:
-            return None
+        """Make a task for each namespace that changed; see ``Job``."""
         with context.snapshot() as snapshot:
             mark = f"{VERSION}.{snapshot.forget_epoch()}.{'llm' if context.llm else ''}"
             scopes = touched(snapshot, NAME, mark, context.scopes(), "block/")
@@ -72,13 +68,13 @@ class Profile:
         return Plan(tasks=tuple(_task(scope, context) for scope in scopes), cursor=cursor)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        """Write a namespace's profile; see ``idle.job.Job``."""
+        """Write a namespace's profile; see ``Job``."""
         with context.snapshot() as snapshot:
             memories = list(snapshot.memories(task.scope))
         before = current(memories, PROFILE)
         if before is not None and owner_of(before) == "user":
             return WriteBatch()
-        statements = human(memories)[-TOLD:]
+        statements = human(memories)[-MOST_STATEMENTS:]
         user = _user(memories)
         of = _digest(statements)
         fields, model = by_rule(memories, user), ""
@@ -88,7 +84,7 @@ class Profile:
                 return WriteBatch()
             fields, model = await _asked(fields, statements, user, context)
             if not model and before is not None and before.made and before.made.model:
-                return WriteBatch()  # what an LLM found stays until it can be asked again
+                return WriteBatch()  # the LLM's fields stay until it can be asked again
         new = block(
             PROFILE,
             line(fields),
@@ -106,7 +102,7 @@ class Profile:
 async def _asked(
     fields: dict[str, Field], statements: list[SourcedLine], user: str, context: JobContext
 ) -> tuple[dict[str, Field], str]:
-    """Have an LLM propose more fields; what is known by rule where it cannot."""
+    """Return the fields with the LLM's proposals, and its name; "" if it failed."""
     assert context.llm is not None
     prompt = Prompt(
         job=NAME,
@@ -124,7 +120,7 @@ async def _asked(
 
 
 def _user(memories: list[Memory]) -> str:
-    """Return what the user is called in what is known of them."""
+    """Return the user's name in the latest fact."""
     told = [m for m in memories if m.speaker and not m.retired_at and m.kind.startswith("fact/")]
     return max(told, key=lambda m: (m.valid_from, m.id)).speaker if told else "User"
 

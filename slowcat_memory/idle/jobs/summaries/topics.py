@@ -47,7 +47,6 @@ class TopicsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """How topics are found.
 
     Attributes:
-        enabled: Whether they are.
         join_at: Cosine with a topic's centroid from which a session joins it.
         merge_at: Cosine of two centroids from which two topics become one.
         least: Sessions from which a topic is worth keeping.

@@ -55,7 +55,7 @@ def memories(engine: MemoryEngine, beginning: str = "") -> list[Memory]:
 @pytest.mark.parametrize(
     "job", [Blocks(), Profile(), Episodes(), BringUp()], ids=lambda job: job.name
 )
-def test_they_keep_to_the_contract(job: Any) -> None:
+def test_reflection_they_keep_to_the_contract(job: Any) -> None:
     events: list[Any] = [SessionEdge(session="s", scope=SCOPE, kind="start", at=begin(0))]
     for n, (said, answered) in enumerate(SESSIONS[0] + SESSIONS[1]):
         at = begin(0) + timedelta(minutes=n)
@@ -66,7 +66,9 @@ def test_they_keep_to_the_contract(job: Any) -> None:
     check_job(job, events)
 
 
-def test_the_head_is_the_same_all_through_a_session(opened: Any, clock: FixedClock) -> None:
+def test_reflection_the_head_is_the_same_all_through_a_session(
+    opened: Any, clock: FixedClock
+) -> None:
     engine = opened(icebreakers={"quiet_hours": "", "min_absence_h": 0.0})
     week(engine, clock, 0)
     clock.now = begin(1)
@@ -91,7 +93,7 @@ def test_the_head_is_the_same_all_through_a_session(opened: Any, clock: FixedClo
     assert ack.event.id
 
 
-def test_what_a_person_edits_is_not_written_over(opened: Any, clock: FixedClock) -> None:
+def test_reflection_what_a_person_edits_is_not_written_over(opened: Any, clock: FixedClock) -> None:
     engine = opened()
     week(engine, clock, 0)
     edit_block(engine, SCOPE, "relationship", "We are old friends.")
@@ -110,7 +112,9 @@ def test_what_a_person_edits_is_not_written_over(opened: Any, clock: FixedClock)
 @pytest.mark.parametrize(
     "fault", [EndpointError("away"), BadAnswerError("nonsense"), "no JSON at all"]
 )
-def test_where_an_llm_is_no_help_rules_do(opened: Any, clock: FixedClock, fault: Any) -> None:
+def test_reflection_where_an_llm_is_no_help_rules_do(
+    opened: Any, clock: FixedClock, fault: Any
+) -> None:
     engine = opened(ScriptedLLM(lambda prompt: fault))
     week(engine, clock, 0)
     assert "anxious" in block_of(engine, "relationship") and block_of(engine, "persona") == ""
@@ -130,7 +134,7 @@ def test_where_an_llm_is_no_help_rules_do(opened: Any, clock: FixedClock, fault:
     assert block_of(engine, "relationship") == "Maya was anxious.", "kept while it is away"
 
 
-def test_an_llm_is_asked_once_about_the_same(opened: Any, clock: FixedClock) -> None:
+def test_reflection_an_llm_is_asked_once_about_the_same(opened: Any, clock: FixedClock) -> None:
     llm = ScriptedLLM(
         lambda prompt: {"lines": ["Maya was anxious."]} if prompt.job == "blocks" else {}
     )
@@ -143,7 +147,7 @@ def test_an_llm_is_asked_once_about_the_same(opened: Any, clock: FixedClock) -> 
     assert sum(prompt.job == "blocks" for prompt in llm.prompts) == asked == 4
 
 
-def test_what_is_forgotten_is_in_no_block(opened: Any, clock: FixedClock) -> None:
+def test_reflection_what_is_forgotten_is_in_no_block(opened: Any, clock: FixedClock) -> None:
     engine = opened()
     turns = week(engine, clock, 0)
     assert "Siemens" in block_of(engine, "background_context")
@@ -159,7 +163,9 @@ def test_what_is_forgotten_is_in_no_block(opened: Any, clock: FixedClock) -> Non
     assert "anxious" in block_of(engine, "relationship"), "what is left is told again"
 
 
-def test_an_icebreaker_comes_once_for_each_source(opened: Any, clock: FixedClock) -> None:
+def test_reflection_an_icebreaker_comes_once_for_each_source(
+    opened: Any, clock: FixedClock
+) -> None:
     engine = opened(icebreakers={"quiet_hours": "", "min_absence_h": 0.0}, bring_up={"most": 2})
     week(engine, clock, 0)
     week(engine, clock, 1)
@@ -177,7 +183,7 @@ def test_an_icebreaker_comes_once_for_each_source(opened: Any, clock: FixedClock
     assert "fact/1" not in [m.facets["source"] for m in engine.wiring.icebreakers.waiting(SCOPE)]
 
 
-def test_a_day_has_its_share_of_episodes(opened: Any, clock: FixedClock) -> None:
+def test_reflection_a_day_has_its_share_of_episodes(opened: Any, clock: FixedClock) -> None:
     engine = opened(episodes={"window": 1, "cooldown_turns": 0, "cooldown_min": 0.0, "per_day": 2,
                               "alike": 1.0, "words": 5})  # fmt: skip
     for number in range(2):

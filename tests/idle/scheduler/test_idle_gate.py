@@ -29,7 +29,7 @@ def gate(clock: Clock) -> IdleGate:
     return IdleGate(OPTIONS, clock)
 
 
-def test_it_opens_after_the_grace_and_not_before(gate, clock):
+def test_idle_gate_it_opens_after_the_grace_and_not_before(gate, clock):
     assert gate.opens_in() == 3
     clock.now += 2
     assert gate.opens_in() == 1
@@ -37,7 +37,7 @@ def test_it_opens_after_the_grace_and_not_before(gate, clock):
     assert gate.opens_in() == 0
 
 
-def test_it_is_closed_until_everything_has_ended(gate, clock):
+def test_idle_gate_it_is_closed_until_everything_has_ended(gate, clock):
     gate.busy("a/user speaks")
     gate.busy("b/llm")
     clock.now += 10
@@ -48,14 +48,14 @@ def test_it_is_closed_until_everything_has_ended(gate, clock):
     assert gate.opens_in() == 3
 
 
-def test_an_end_without_a_beginning_is_nothing(gate, clock):
+def test_idle_gate_an_end_without_a_beginning_is_nothing(gate, clock):
     clock.now += 5
     gate.free("never")
     gate.gone("never/")
     assert gate.opens_in() == 0
 
 
-def test_a_conversation_that_is_gone_holds_nothing(gate, clock):
+def test_idle_gate_a_conversation_that_is_gone_holds_nothing(gate, clock):
     gate.busy("a/user speaks")
     gate.busy("a/tools")
     gate.busy("ab/user speaks")
@@ -64,7 +64,7 @@ def test_a_conversation_that_is_gone_holds_nothing(gate, clock):
     assert gate.opens_in() == 3
 
 
-def test_what_is_lost_ends_by_itself_and_what_goes_on_does_not(gate, clock):
+def test_idle_gate_what_is_lost_ends_by_itself_and_what_goes_on_does_not(gate, clock):
     gate.busy("user speaks")
     for _ in range(10):
         clock.now += 59
@@ -76,7 +76,7 @@ def test_what_is_lost_ends_by_itself_and_what_goes_on_does_not(gate, clock):
     assert gate.opens_in() == 0
 
 
-def test_an_end_that_comes_too_late_does_not_close_an_open_gate(gate, clock):
+def test_idle_gate_an_end_that_comes_too_late_does_not_close_an_open_gate(gate, clock):
     gate.busy("user speaks")
     clock.now += 100
     assert gate.opens_in() == 0
@@ -84,7 +84,7 @@ def test_an_end_that_comes_too_late_does_not_close_an_open_gate(gate, clock):
     assert gate.opens_in() == 0
 
 
-def test_listeners_are_told_each_time_it_closes_on_the_thread_that_closed_it(gate, clock):
+def test_idle_gate_listeners_are_told_each_time_it_closes_on_the_thread_that_closed_it(gate, clock):
     told: list[str] = []
     end = gate.on_close(lambda: told.append(threading.current_thread().name))
     gate.busy("a")  # in the grace: it was closed
@@ -106,7 +106,7 @@ def test_listeners_are_told_each_time_it_closes_on_the_thread_that_closed_it(gat
     assert len(told) == 2
 
 
-def test_laws_under_random_histories():
+def test_idle_gate_laws_under_random_histories():
     """Against an oracle that keeps everything: open exactly when nothing went on for the grace."""
     for seed in range(200):
         rng, clock = random.Random(seed), Clock()
@@ -134,7 +134,7 @@ def test_laws_under_random_histories():
             assert len(told) == closings, f"seed {seed}"
 
 
-def test_threads_may_hammer_it():
+def test_idle_gate_threads_may_hammer_it():
     gate = IdleGate(IdleOptions(grace_s=0, lost_s=60))
     told, failures = [], []
 
@@ -163,7 +163,7 @@ def test_threads_may_hammer_it():
     assert not failures and told and gate.opens_in() == 0
 
 
-def test_a_signal_costs_microseconds():
+def test_idle_gate_a_signal_costs_microseconds():
     gate = IdleGate()
     best = min(_round(gate) for _ in range(5))
     assert best < 50e-6, f"{best * 1e6:.0f} us"

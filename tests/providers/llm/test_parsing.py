@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec import Meta, Struct
 
 from slowcat_memory.errors import BadAnswerError
-from slowcat_memory.providers.llm.json_schema import schema_of
+from slowcat_memory.providers.llm.json_modes import schema_of
 from slowcat_memory.providers.llm.parsing import MAX_CHARS, parse
 
 SEED = 5
@@ -53,11 +53,11 @@ GOOD = '{"facts": [{"subject": "Max", "weight": 0.5}]}'
         '{"facts": [{"subject": "Max\ud83d", "weight": 0.5}]}',
     ],
 )
-def test_whatever_it_is_wrapped_in(text: str) -> None:
+def test_parse_whatever_it_is_wrapped_in(text: str) -> None:
     assert parse(text, Facts) == Facts([Fact("Max", 0.5)])
 
 
-def test_a_tag_within_a_string_is_a_string() -> None:
+def test_parse_a_tag_within_a_string_is_a_string() -> None:
     text = (
         '{"facts": [{"subject": "<think>", "weight": 1.0}, {"subject": "a</think>", "weight": 1}]}'
     )
@@ -87,13 +87,13 @@ def test_a_tag_within_a_string_is_a_string() -> None:
         ("x" * 70_000, "longer"),
     ],
 )
-def test_what_cannot_be_used(text: str, why: str) -> None:
+def test_parse_what_cannot_be_used(text: str, why: str) -> None:
     with pytest.raises(BadAnswerError, match=why) as caught:
         parse(text, Facts)
     assert "marzipan" not in str(caught.value)
 
 
-def test_of_an_answer_that_was_cut_off_no_smaller_one_is_taken() -> None:
+def test_parse_of_an_answer_that_was_cut_off_no_smaller_one_is_taken() -> None:
     assert parse('{"inner": [{"inner": []}]}', Node).inner
     with pytest.raises(BadAnswerError):
         parse('{"inner": [{"inner": []}, {"inn', Node)
@@ -101,7 +101,7 @@ def test_of_an_answer_that_was_cut_off_no_smaller_one_is_taken() -> None:
 
 @given(st.text())
 @settings(max_examples=300)
-def test_any_text_is_an_answer_or_bad(text: str) -> None:
+def test_parse_any_text_is_an_answer_or_bad(text: str) -> None:
     for wrapped in (text, f"<think>{text}", f"```{text}", "{" + text, f'{{"facts": [{text}]}}'):
         survives(wrapped)
 
@@ -115,12 +115,12 @@ JSON = st.recursive(
 
 @given(JSON)
 @settings(max_examples=300)
-def test_any_json_is_an_answer_or_bad(value: Any) -> None:
+def test_parse_any_json_is_an_answer_or_bad(value: Any) -> None:
     survives(json.dumps({"facts": value}))
     survives(json.dumps(value))
 
 
-def test_spoilt_answers_are_answers_or_bad() -> None:
+def test_parse_spoilt_answers_are_answers_or_bad() -> None:
     rng = random.Random(SEED)
     pieces = [
         "{",
@@ -172,7 +172,7 @@ PIECES += [
 
 
 @pytest.mark.parametrize("piece", PIECES)
-def test_no_answer_takes_long_to_read(piece: str) -> None:
+def test_parse_no_answer_takes_long_to_read(piece: str) -> None:
     began = time.process_time()
     for before in ("", "x "):
         survives(before + piece * ((MAX_CHARS - 2) // len(piece)))
@@ -189,7 +189,7 @@ def survives(text: str) -> bool:
     return True
 
 
-def test_a_schema_has_neither_references_nor_limits_that_no_grammar_counts() -> None:
+def test_parse_a_schema_has_neither_references_nor_limits_that_no_grammar_counts() -> None:
     class Long(Struct, forbid_unknown_fields=True):
         text: Annotated[str, Meta(max_length=50_000, description="a text")]
         facts: list[Fact]

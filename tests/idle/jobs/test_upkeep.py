@@ -69,7 +69,7 @@ def cosines(engine: MemoryEngine) -> list[float | None]:
 # ------------------------------------------------------------------- seal
 
 
-def test_an_index_is_built_once_enough_was_said(opened: Open) -> None:
+def test_upkeep_an_index_is_built_once_enough_was_said(opened: Open) -> None:
     engine = opened(index={"seal_at": 20, "seal_share": 0.0})
     talk(engine, 10)
     assert engine.think(["seal"]) == 0
@@ -80,7 +80,7 @@ def test_an_index_is_built_once_enough_was_said(opened: Open) -> None:
     assert engine.search("Oslo", "anna").hits
 
 
-def test_an_index_that_nobody_has_loaded_is_built_too(opened: Open) -> None:
+def test_upkeep_an_index_that_nobody_has_loaded_is_built_too(opened: Open) -> None:
     sections = {"index": {"seal_at": 20, "seal_share": 0.0}}
     talk(opened(**sections), 30)
     engine = opened(**sections)
@@ -90,7 +90,7 @@ def test_an_index_that_nobody_has_loaded_is_built_too(opened: Open) -> None:
     assert engine.wiring.namespaces.get("anna").searcher.sealed_count == 30
 
 
-def test_guests_have_no_index(opened: Open) -> None:
+def test_upkeep_guests_have_no_index(opened: Open) -> None:
     engine = opened(index={"seal_at": 5, "seal_share": 0.0}, people={"scopes": "each"})
     talk(engine, 20, "guest")
     engine.think()
@@ -101,7 +101,7 @@ def test_guests_have_no_index(opened: Open) -> None:
 # ------------------------------------------------------------------- ageing
 
 
-def test_old_texts_move_and_read_as_before(opened: Open) -> None:
+def test_upkeep_old_texts_move_and_read_as_before(opened: Open) -> None:
     engine = opened(memory={"hot_cache_size": 10}, tiers={"warm": 10, "block_exchanges": 4})
     talk(engine, 60)
     engine.think(["ageing"])
@@ -134,7 +134,7 @@ def exact(engine: MemoryEngine) -> int:
         return sum(not vector.draft for vector in found)
 
 
-def test_drafts_become_exact(opened: Open) -> None:
+def test_upkeep_drafts_become_exact(opened: Open) -> None:
     engine = opened(Exact("a"))
     talk(engine, 40)
     assert exact(engine) == 0
@@ -142,7 +142,7 @@ def test_drafts_become_exact(opened: Open) -> None:
     assert exact(engine) == 40
 
 
-def test_a_model_that_changes_and_comes_back(opened: Open) -> None:
+def test_upkeep_a_model_that_changes_and_comes_back(opened: Open) -> None:
     engine = opened(Exact("a"))
     talk(engine, 40)
     engine.think(["reembed"])
@@ -167,7 +167,7 @@ def test_a_model_that_changes_and_comes_back(opened: Open) -> None:
     assert again.slices == [] and exact(engine) == 40
 
 
-def test_halfway_through_only_vectors_of_the_model_in_use_count(opened: Open) -> None:
+def test_upkeep_halfway_through_only_vectors_of_the_model_in_use_count(opened: Open) -> None:
     engine = opened(Exact("a"))
     talk(engine, 40)
     engine.think(["reembed"])
@@ -184,7 +184,7 @@ def test_halfway_through_only_vectors_of_the_model_in_use_count(opened: Open) ->
     assert exact(engine) == 40
 
 
-def test_who_speaks_stops_it_and_it_goes_on_later(opened: Open) -> None:
+def test_upkeep_who_speaks_stops_it_and_it_goes_on_later(opened: Open) -> None:
     embedder = Exact("a")
     engine = opened(embedder)
     talk(engine, 80, draft=False)
@@ -203,7 +203,7 @@ def test_who_speaks_stops_it_and_it_goes_on_later(opened: Open) -> None:
     assert exact(engine) == 80 and sum(embedder.slices) <= 80 + 16, "no slice is made again"
 
 
-def test_without_a_model_nothing_waits(opened: Open) -> None:
+def test_upkeep_without_a_model_nothing_waits(opened: Open) -> None:
     engine = opened()
     talk(engine, 20)
     assert engine.think(["reembed"]) == 0
@@ -213,7 +213,7 @@ def test_without_a_model_nothing_waits(opened: Open) -> None:
 # ------------------------------------------------------------------- erase, retention
 
 
-def test_what_was_ordered_away_is_erased_once_it_cannot_be_undone(
+def test_upkeep_what_was_ordered_away_is_erased_once_it_cannot_be_undone(
     opened: Open, clock: FixedClock
 ) -> None:
     engine = opened()
@@ -231,7 +231,7 @@ def test_what_was_ordered_away_is_erased_once_it_cannot_be_undone(
     )
 
 
-def test_what_guests_said_is_erased_after_a_day(opened: Open, clock: FixedClock) -> None:
+def test_upkeep_what_guests_said_is_erased_after_a_day(opened: Open, clock: FixedClock) -> None:
     engine = opened(people={"scopes": "each"})
     talk(engine, 2, "guest")
     talk(engine, 2)
@@ -243,7 +243,7 @@ def test_what_guests_said_is_erased_after_a_day(opened: Open, clock: FixedClock)
     assert _said(engine, "guest") == [] and len(_said(engine)) == 2
 
 
-def test_old_turns_go_when_that_is_wished_but_for_what_a_person_kept(
+def test_upkeep_old_turns_go_when_that_is_wished_but_for_what_a_person_kept(
     opened: Open, clock: FixedClock
 ) -> None:
     engine = opened(retention={"raw_days": 90})
@@ -264,7 +264,7 @@ def test_old_turns_go_when_that_is_wished_but_for_what_a_person_kept(
     assert engine.search("tea", "anna").hits and not engine.eraser.has_expired()
 
 
-def test_where_nothing_is_thought_the_end_of_a_session_erases(
+def test_upkeep_where_nothing_is_thought_the_end_of_a_session_erases(
     opened: Open, clock: FixedClock
 ) -> None:
     engine = opened(people={"scopes": "each"})
@@ -283,7 +283,7 @@ def _said(engine: MemoryEngine, scope: str = "anna") -> list[str]:
 # ------------------------------------------------------------------- what is at rest is not read
 
 
-def test_only_what_changed_is_looked_at(opened: Open) -> None:
+def test_upkeep_only_what_changed_is_looked_at(opened: Open) -> None:
     engine = opened(HashEmbedder())
     talk(engine, 2)
     talk(engine, 2, "ben")
@@ -305,7 +305,7 @@ def test_only_what_changed_is_looked_at(opened: Open) -> None:
         assert touched(snapshot, "j", "", ["anna", "ben"]) == ["anna", "ben"]
 
 
-def test_who_asks_for_one_job_gets_no_other(opened: Open) -> None:
+def test_upkeep_who_asks_for_one_job_gets_no_other(opened: Open) -> None:
     engine = opened(index={"seal_at": 20, "seal_share": 0.0})
     talk(engine, 30)
     engine.think(["ageing"])
