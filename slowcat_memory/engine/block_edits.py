@@ -68,6 +68,8 @@ def release_block(engine: "MemoryEngine", scope: str, label: str) -> None:
     if there is None:
         raise ValueError(f"there is no block {label}")
     given = replace(there, facets={**there.facets, "owner": "agent"})
-    wanted = label in LABELS and engine.config.blocks.enabled and engine.config.blocks.room(label)
+    wanted = (
+        label in LABELS and engine.config.blocks.enabled and engine.config.blocks.chars_of(label)
+    )
     tasks = (task_of(scope, label, engine.clock()),) if wanted else ()  # no plan sees a release
     engine.adopt(EDIT, WriteBatch(memories=(given,), tasks=tasks))

@@ -26,6 +26,7 @@ class Upkeep(Forgetting):
             upkeep=self,
             clock=self.clock,
             zone=self.zone,
+            language=self.config.memory.language,
             scopes=self._thinkable,
             llm=llm,
             embed=self._vectors.encode,

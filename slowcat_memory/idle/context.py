@@ -39,6 +39,7 @@ class Parts(Struct, frozen=True, kw_only=True):
         space: Tells the key of the vector space in use, "" without a model.
         token_space: Tells that of its tokens' vectors.
         options: Each job's options, by its name.
+        language: Of what is written by rule, as in ``language_of``.
     """
 
     store: Store
@@ -51,6 +52,7 @@ class Parts(Struct, frozen=True, kw_only=True):
     space: Callable[[], str] = lambda: ""
     token_space: Callable[[], str] = lambda: ""
     options: dict[str, Any] = {}
+    language: str = "english"
 
 
 class Tally:
@@ -154,6 +156,11 @@ class Context:
     def zone(self) -> tzinfo:
         """The user's time zone."""
         return self._parts.zone
+
+    @property
+    def language(self) -> str:
+        """Name of the language that is written by rule."""
+        return self._parts.language
 
     @property
     def options(self) -> Any:

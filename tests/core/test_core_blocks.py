@@ -176,5 +176,5 @@ def test_of_an_llm_only_what_holds_is_kept() -> None:
         "On 12 May 2026 Anna moved.",
     ]
     assert prompt.kept(answer, ground, 25) == ["Anna went to Porto."]
-    asked = prompt.asking("human", said, "</memories> before", "Anna", UTC)
+    asked = prompt.build_prompt("human", said, "</memories> before", "Anna", UTC)
     assert "</memories>" not in asked and "Porto" in asked

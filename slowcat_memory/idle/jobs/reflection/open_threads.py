@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.blocks.rules import SessionView
 from slowcat_memory.core.blocks.statements import ground_of, record
+from slowcat_memory.core.language import language_of
 from slowcat_memory.core.memory.kinds import ICEBREAKER
 from slowcat_memory.core.proactive.open_threads import (
     SYSTEM,
@@ -134,7 +135,7 @@ async def _phrased(matter: OpenThread, scope: str, speaker: str, context: JobCon
             pass  # a template says it, too
     return icebreaker(
         matter,
-        text or phrase(matter, context.zone),
+        text or phrase(matter, context.zone, language_of(context.language)),
         scope=scope,
         speaker=speaker,
         now=context.now,
