@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from slowcat_memory.core.text.normalize import Tokenizer, digest
-from slowcat_memory.core.text.phonetics import Heard
-from slowcat_memory.core.text.rare_words import MOST_CHARS
+from slowcat_memory.core.text.phonetics import MisheardWord
+from slowcat_memory.core.text.rare_words import MAX_CHARS
 from slowcat_memory.index.build.builder import read_header
 from slowcat_memory.index.candidates import Candidates, Lexical
 from slowcat_memory.index.files.document import Document
@@ -254,7 +254,7 @@ class Searcher:
 
     # ---------------------------------------------------------------- search
 
-    def heard(self, text: str) -> list[Heard]:
+    def heard(self, text: str) -> list[MisheardWord]:
         """Find the names that words of a query may have been, which nobody here has ever said.
 
         Args:
@@ -263,7 +263,7 @@ class Searcher:
         Returns:
             The words, each with the name that sounds like it; none for most queries.
         """
-        words = _WORD.findall(text[:MOST_CHARS])
+        words = _WORD.findall(text[:MAX_CHARS])
         with self._lock:
             return self.names.heard(words, self._lookup.unknown)
 

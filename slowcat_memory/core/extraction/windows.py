@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import tzinfo
 
 from slowcat_memory.core.language.english.vocabulary import EMPTY
-from slowcat_memory.core.text.rare_words import worth_knowing
+from slowcat_memory.core.text.rare_words import rare_words
 from slowcat_memory.records import Turn
 
 BEFORE, AFTER = 2, 1  # neighbours whose words change what a turn is about
@@ -51,7 +51,7 @@ def small_talk(text: str) -> bool:
         return False
     if any(word.partition("'")[0] not in _PLEASANTRIES for word in words):
         return False
-    return not any(word.named for word in worth_knowing(text))
+    return not any(word.named for word in rare_words(text))
 
 
 def windows(sizes: Sequence[int], room: int, shared: int) -> Iterator[range]:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from slowcat_memory.core.query.follow_up import Said, with_context
 from slowcat_memory.core.query.speakers import speakers_named, without_names
-from slowcat_memory.core.text.phonetics import Heard
+from slowcat_memory.core.text.phonetics import MisheardWord
 from slowcat_memory.core.time.expressions import Interval, WhenOptions, asked_about, times
 
 
@@ -65,7 +65,7 @@ def understand(
     zone: tzinfo,
     *,
     speakers: Iterable[str] = (),
-    heard: Sequence[Heard] = (),
+    heard: Sequence[MisheardWord] = (),
     dialogue: Sequence[Said] = (),
     language: str = "english",
     options: AskOptions,
@@ -104,7 +104,7 @@ def understand(
     )
 
 
-def _as_meant(text: str, heard: Sequence[Heard]) -> str:
+def _as_meant(text: str, heard: Sequence[MisheardWord]) -> str:
     """Put names in the place of what was heard for them, for what looks at the text as a whole."""
     for one in heard:
         words = r"\s+".join(map(re.escape, one.said.split()))

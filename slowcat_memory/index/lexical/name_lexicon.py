@@ -13,15 +13,15 @@ from msgspec import Struct
 
 from slowcat_memory.core.language.english.vocabulary import ROLES
 from slowcat_memory.core.text.phonetics import (
-    LEAST,
-    LEAST_OF_WORDS,
-    Heard,
+    MIN_CLOSENESS,
+    MIN_CLOSENESS_OF_WORDS,
+    MisheardWord,
     Sound,
     closeness,
     keys,
     sound,
 )
-from slowcat_memory.core.text.rare_words import MOST_LETTERS, is_common, worth_knowing
+from slowcat_memory.core.text.rare_words import MAX_LETTERS, is_common, rare_words
 from slowcat_memory.records import Hotword
 
 FILE = "names.msgpack"
@@ -85,7 +85,7 @@ class Names:
         for part in speaker.split():
             if part.lower() not in ROLES:
                 self._count(part, named=True)
-        for word in worth_knowing(text):
+        for word in rare_words(text):
             self._count(word.form, named=word.named)
         if len(self._held) > 2 * MOST:
             self._prune()
@@ -174,7 +174,7 @@ class Names:
 
     def heard(
         self, words: list[str], unknown: Callable[[Sequence[str]], list[bool]]
-    ) -> list[Heard]:
+    ) -> list[MisheardWord]:
         """Find what the words of a query that nobody has said yet were meant to be.
 
         Args:
@@ -186,7 +186,7 @@ class Names:
         """
         words = words[:ASKED]
         new = [
-            1 < len(word) <= MOST_LETTERS and strange
+            1 < len(word) <= MAX_LETTERS and strange
             for word, strange in zip(words, unknown(words), strict=True)
         ]
         if not any(new):
@@ -194,7 +194,7 @@ class Names:
         self.warm()
         return list(self._meant(words, new))
 
-    def _meant(self, words: list[str], new: list[bool]) -> Iterator[Heard]:
+    def _meant(self, words: list[str], new: list[bool]) -> Iterator[MisheardWord]:
         joined = False  # the word before took this one with it
         for place, (word, strange) in enumerate(zip(words, new, strict=True)):
             if joined or not strange and not any(new[place + 1 : place + 2]):
@@ -204,29 +204,29 @@ class Names:
             if (
                 len(pair) == 2
                 and len(pair[1]) > 1
-                and (whole := self._closest("".join(pair), LEAST_OF_WORDS))
+                and (whole := self._closest("".join(pair), MIN_CLOSENESS_OF_WORDS))
             ):
                 joined = True
-                yield Heard(" ".join(pair), *whole)
+                yield MisheardWord(" ".join(pair), *whole)
             elif strange and not is_common(word.lower()):
                 yield from self._one(word)
 
-    def _one(self, word: str) -> Iterator[Heard]:
+    def _one(self, word: str) -> Iterator[MisheardWord]:
         if len(word) < FEWEST and word.islower():
             return
-        if found := self._closest(word, LEAST):
-            yield Heard(word, *found)
+        if found := self._closest(word, MIN_CLOSENESS):
+            yield MisheardWord(word, *found)
             return
         bare = word.lower()
         for cut in range(3, len(bare) - 2):  # two names written as one
             first, second = self._held.get(bare[:cut]), self._held.get(bare[cut:])
             if first and second and first.named and second.named:
-                yield Heard(word, f"{first.form} {second.form}", 1.0)
+                yield MisheardWord(word, f"{first.form} {second.form}", 1.0)
                 return
 
     def _closest(self, word: str, least: float) -> tuple[str, float] | None:
         """Find the name that sounds most like a word."""
-        said = sound(word) if len(word) <= MOST_LETTERS else None
+        said = sound(word) if len(word) <= MAX_LETTERS else None
         if said is None or self._filed is None:
             return None
         near: dict[str, Sound] = {}
@@ -238,6 +238,6 @@ class Names:
             if known is None:
                 continue
             alike = closeness(said, other)
-            if alike >= (least if known.named else max(least, LEAST_OF_WORDS)):
+            if alike >= (least if known.named else max(least, MIN_CLOSENESS_OF_WORDS)):
                 best = max(best or (0.0, 0, ""), (alike, known.telling, known.form))
         return (best[2], round(best[0], 3)) if best else None

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from slowcat_memory.core.memory.chunk import chunk, chunk_id, spoken, turn_of
 from slowcat_memory.core.memory.kinds import findable
-from slowcat_memory.core.time.expressions import WhenOptions, mentions
+from slowcat_memory.core.time.expressions import WhenOptions, times
 from slowcat_memory.index import Document, Pointer, Searcher
 from slowcat_memory.records import Key, Memory
 from slowcat_memory.store import Snapshot
@@ -82,7 +82,7 @@ def document(
         The document.
     """
     when = WhenOptions(language=reading.language)
-    about = mentions(memory.text, memory.valid_from, reading.zone, when)[:1]
+    about = times(memory.text, memory.valid_from, reading.zone, when)[:1]
     return Document(
         id=memory.id,
         text=spoken(memory),

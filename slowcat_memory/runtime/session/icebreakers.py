@@ -25,8 +25,8 @@ from slowcat_memory.core.proactive.policy import (
     choose,
     due,
     expired,
-    marked,
     waiting,
+    with_outcome,
 )
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.errors import StoreError
@@ -214,8 +214,8 @@ class Icebreakers:
                     self._note(scope, Taken("", after, now), ())
                 return None
             rest = (one for one in due(known.values(), now) if one.id != chosen.id)
-            passed = (marked(one, PASSED) for one in rest)
-            used = (marked(chosen, USED), *passed)
+            passed = (with_outcome(one, PASSED) for one in rest)
+            used = (with_outcome(chosen, USED), *passed)
             if not self._note(scope, Taken(chosen.id, after, now), used):
                 return None
         logger.info(f"memory: {chosen.id} of scope {scope} is used")

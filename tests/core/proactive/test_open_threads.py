@@ -14,7 +14,7 @@ from slowcat_memory.core.proactive.open_threads import (
     of_turns,
     phrase,
 )
-from slowcat_memory.core.proactive.policy import IcebreakerOptions, choose, due, marked
+from slowcat_memory.core.proactive.policy import IcebreakerOptions, choose, due, with_outcome
 from slowcat_memory.records import Memory, Turn
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
@@ -91,4 +91,4 @@ def test_one_that_is_not_due_waits() -> None:
     options = IcebreakerOptions()
     assert choose([later], NOW, UTC, None, options) is None
     assert choose([later], NOW + timedelta(days=1), UTC, None, options) == later
-    assert marked(later, "used").facets == {"became": "used"}
+    assert with_outcome(later, "used").facets == {"became": "used"}

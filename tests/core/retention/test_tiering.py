@@ -85,17 +85,17 @@ def test_a_dictionary_is_trained_once_it_pays_and_again_at_four_times():
 def test_the_patterns(text, names):
     found = {p.name for p in importance.PATTERNS if p.words.search(text)}
     assert found == names
-    assert importance.said(text) == pytest.approx(
+    assert importance.importance_of_words(text) == pytest.approx(
         0.5 + sum(p.adds for p in importance.PATTERNS if p.name in names)
     )
 
 
 def test_use_fades_and_never_outweighs_a_pin():
-    once = importance.used([NOW], NOW)
+    once = importance.use_score([NOW], NOW)
     assert once == 1.0
-    assert importance.used([NOW - 14 * DAY], NOW) == pytest.approx(0.5)
-    assert importance.used([NOW + DAY], NOW) == 1.0, "a clock that was set back"
-    assert importance.used([], NOW) == 0.0
+    assert importance.use_score([NOW - 14 * DAY], NOW) == pytest.approx(0.5)
+    assert importance.use_score([NOW + DAY], NOW) == 1.0, "a clock that was set back"
+    assert importance.use_score([], NOW) == 0.0
     much = importance.importance(0.5, 1e9, pinned=False)
     assert 0.5 < importance.importance(0.5, once, pinned=False) < much < 1.0
     assert importance.importance(0.0, 0.0, pinned=True) == 1.0

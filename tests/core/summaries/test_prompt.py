@@ -33,7 +33,7 @@ from slowcat_memory.core.summaries.summary import (
 )
 from slowcat_memory.core.text.bag_of_words import bags
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.core.time.periods import stretches
+from slowcat_memory.core.time.periods import due_runs
 from slowcat_memory.records import Made, Turn
 
 AT = datetime(2026, 5, 11, 9, tzinfo=UTC)
@@ -169,7 +169,7 @@ def test_sessions_with_a_short_silence_between_are_one_conversation():
     ],
 )
 def test_stretches(covered, due):
-    assert stretches(range(8), covered, 3) == due
+    assert due_runs(range(8), covered, 3) == due
 
 
 def test_bags_of_words_are_unit_vectors_that_know_what_is_alike():

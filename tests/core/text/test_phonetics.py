@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.text.phonetics import LEAST, closeness, keys, sound
+from slowcat_memory.core.text.phonetics import MIN_CLOSENESS, closeness, keys, sound
 from slowcat_memory.core.text.rare_words import is_common
 
 
@@ -31,7 +31,7 @@ def alike(one: str, other: str) -> float:
     ],
 )
 def test_a_misheard_name_is_close_and_filed_with_the_name(heard: str, name: str) -> None:
-    assert alike(heard, name) >= LEAST
+    assert alike(heard, name) >= MIN_CLOSENESS
     one, other = sound(heard), sound(name)
     assert one and other and set(keys(one)) & set(keys(other))
 
@@ -50,7 +50,7 @@ def test_a_misheard_name_is_close_and_filed_with_the_name(heard: str, name: str)
     ],
 )
 def test_two_names_are_two_names(one: str, other: str) -> None:
-    assert alike(one, other) < LEAST
+    assert alike(one, other) < MIN_CLOSENESS
 
 
 @given(st.text(max_size=30), st.text(max_size=30))

@@ -4,15 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.text.rare_words import worth_knowing
+from slowcat_memory.core.text.rare_words import rare_words
 
 
 def names(text: str) -> list[str]:
-    return [word.form for word in worth_knowing(text) if word.named]
+    return [word.form for word in rare_words(text) if word.named]
 
 
 def rare(text: str) -> list[str]:
-    return [word.form for word in worth_knowing(text) if not word.named]
+    return [word.form for word in rare_words(text) if not word.named]
 
 
 @pytest.mark.parametrize(
@@ -43,5 +43,5 @@ def test_rare_words_are_no_everyday_words() -> None:
 
 @given(st.text())
 def test_any_text_can_be_read(text: str) -> None:
-    for word in worth_knowing(text):
+    for word in rare_words(text):
         assert word.form in text

@@ -15,7 +15,6 @@ from slowcat_memory.core.time.expressions import (
     Interval,
     WhenOptions,
     asked_about,
-    mentions,
     times,
 )
 
@@ -322,10 +321,10 @@ def test_the_ends_of_time() -> None:
 
 def test_a_memory_speaks_of_another_day_than_its_own() -> None:
     monday = datetime(2026, 5, 11, 20, tzinfo=LISBON)
-    [spoken_of] = mentions("On Saturday we went to Sintra.", monday, LISBON)
+    [spoken_of] = times("On Saturday we went to Sintra.", monday, LISBON)
     [asked] = times("what did I do last weekend", NOW, LISBON)
     assert asked.start <= spoken_of.start < spoken_of.end <= asked.end
-    [plan] = mentions("I'm going to see Ruth on Saturday.", monday, LISBON)
+    [plan] = times("I'm going to see Ruth on Saturday.", monday, LISBON)
     assert plan.start.astimezone(LISBON).date().isoformat() == "2026-05-16"
     assert isinstance(plan, Interval)
 

@@ -26,7 +26,7 @@ from slowcat_memory.core.proactive.open_threads import (
     of_turns,
     phrase,
 )
-from slowcat_memory.core.proactive.policy import PASSED, became, waiting
+from slowcat_memory.core.proactive.policy import PASSED, outcome_of, waiting
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, touched
@@ -103,7 +103,7 @@ def found(
 def _new(id_: str, memories: Iterable[Memory]) -> bool:
     """Tell whether a source was never brought up, or was only passed over."""
     before = next((memory for memory in memories if memory.id == id_), None)
-    return before is None or (before.retired_at is not None and became(before) == PASSED)
+    return before is None or (before.retired_at is not None and outcome_of(before) == PASSED)
 
 
 def _stale(memories: Sequence[Memory], still: set[str], context: JobContext) -> list[Memory]:

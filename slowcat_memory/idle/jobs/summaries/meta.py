@@ -19,7 +19,7 @@ from slowcat_memory.core.summaries.summary import (
     superseding,
     until,
 )
-from slowcat_memory.core.time.periods import stretches
+from slowcat_memory.core.time.periods import due_runs
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.extraction.due import may_see
 from slowcat_memory.idle.jobs.summaries.shared import (
@@ -134,7 +134,7 @@ def due(
     if turns < options.meta_turns:
         return
     covered = {id for memory in metas for id in items(memory, "covers")}
-    groups = stretches([m.id for m in parts], covered, max(LEAST, options.meta_windows), LEAST)
+    groups = due_runs([m.id for m in parts], covered, max(LEAST, options.meta_windows), LEAST)
     for memory in metas:
         left = tuple(id for id in items(memory, "covers") if id in by_id)
         digest = digest_of(VERSION, of_summaries(by_id[id] for id in left))

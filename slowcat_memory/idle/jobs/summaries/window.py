@@ -17,7 +17,7 @@ from slowcat_memory.core.summaries.summary import (
     summary,
     superseding,
 )
-from slowcat_memory.core.time.periods import stretches
+from slowcat_memory.core.time.periods import due_runs
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.extraction.due import visible
 from slowcat_memory.idle.jobs.summaries import meta
@@ -64,7 +64,7 @@ class WindowSummary:
         turns = visible(snapshot, session, context)
         there = windows_of(snapshot, session.scope, session.id)
         covered = {id for memory in there for id in memory.sources}
-        found = stretches([turn.id for turn in turns], covered, context.options.window_turns)
+        found = due_runs([turn.id for turn in turns], covered, context.options.window_turns)
         if context.llm is not None:
             found += [m.sources for m in there if m.made is not None and not m.made.model]
         return [_task(session, part) for part in found]
