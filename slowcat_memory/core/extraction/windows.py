@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import tzinfo
 
-from slowcat_memory.core.language.english.vocabulary import EMPTY
 from slowcat_memory.core.text.rare_words import rare_words
+from slowcat_memory.core.text.word_lists import EMPTY
 from slowcat_memory.records import Turn
 
 BEFORE, AFTER = 2, 1  # neighbours whose words change what a turn is about

@@ -12,11 +12,14 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from slowcat_memory.core.language.english.vocabulary import (
+from slowcat_memory.core.text.word_lists import (
+    ASKING,
     AUXILIARIES,
     EMPTY,
     PRONOUNS,
     QUESTION_WORDS,
+    WORD,
+    content_words,
 )
 
 _LEANS = re.compile(  # beginnings that lean on what was said before
@@ -24,7 +27,6 @@ _LEANS = re.compile(  # beginnings that lean on what was said before
     r"what else|who else|where else|anything else|tell me more|more about)\b",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _SENTENCE = re.compile(r"[^.!?…;。！？؟\n]+[.!?…;。！？؟]*")
 _CLAUSES = re.compile(
     rf",?\s+(?:and|or|but)\s+(?=(?:also\s+|then\s+)?(?:(?:{QUESTION_WORDS})\b|(?:{AUXILIARIES})\s+"
@@ -139,7 +141,7 @@ def _clauses(text: str, names: frozenset[str]) -> Iterator[str]:
     who = _named(clauses[0], names)
     for place, clause in enumerate(clauses):
         if place and who and not _named(clause, names):
-            words = (_spelled(match, who[0]) for match in _WORD.finditer(clause))
+            words = (_spelled(match, who[0]) for match in WORD.finditer(clause))
             clause = " ".join(words)
         yield clause
 
@@ -194,25 +196,6 @@ def _relatives(text: str) -> Iterator[str]:
             yield f"{noun} {clause}"
 
 
-def asking(text: str) -> list[str]:
-    """Find the sentences of a text that ask.
-
-    Args:
-        text: What was said.
-
-    Returns:
-        Those that end with a question mark, or begin as a question does: recognisers leave the
-        mark out.
-    """
-    sentences = (found.strip() for found in _SENTENCE.findall(text))
-    return [
-        one
-        for one in sentences
-        if one.endswith(("?", "？", "؟"))
-        or ((first := _WORD.search(one)) and first[0].lower().partition("'")[0] in _ASKING)
-    ]
-
-
 def leans(text: str) -> bool:
     """Decide whether a question needs the dialogue before it to be understood.
 
@@ -223,13 +206,13 @@ def leans(text: str) -> bool:
         True for "and what about him?", "what did she say then?", "why?"; False for what stands on
         its own, and for what asks nothing ("thanks!").
     """
-    words = [word.lower().replace("’", "'") for word in _WORD.findall(text)]
+    words = [word.lower().replace("’", "'") for word in WORD.findall(text)]
     if not words or len(words) > 14:
         return False
     content = content_words(text)
     bare = {word.partition("'")[0] for word in words}
     joined = bool(_LEANS.match(text)) and (words[0] not in _JOINS or "?" in text or len(words) < 6)
-    asks = "?" in text or words[0] in _ASKING or joined
+    asks = "?" in text or words[0] in ASKING or joined
     pronoun = not PRONOUNS.isdisjoint(bare)
     if not content:  # "why?", but not "how are you"
         return asks and (pronoun or bare.isdisjoint(("i", "you")))
@@ -241,7 +224,6 @@ def leans(text: str) -> bool:
 
 
 _JOINS = ("and", "or", "but")
-_ASKING = frozenset((*QUESTION_WORDS.split("|"), *AUXILIARIES.split("|"), "tell", "remind"))
 
 
 def with_context(
@@ -270,7 +252,7 @@ def with_context(
         return (Subquery(text, 1.0),)
     oldest = now - timedelta(seconds=options.context_seconds)
     recent = [turn.text for turn in turns[-2:] if turn.at >= oldest]
-    asked = {word.lower() for word in _WORD.findall(text)}
+    asked = {word.lower() for word in WORD.findall(text)}
     found: dict[str, float] = {}
     for said in recent:
         for word in content_words(said):
@@ -284,28 +266,8 @@ def with_context(
     return Subquery(f"{text} {' '.join(taken)}", 1.0), Subquery(text, options.part_weight)
 
 
-def content_words(text: str) -> list[str]:
-    """Find the words that say what a text is about.
-
-    Args:
-        text: Any text.
-
-    Returns:
-        Its words without pronouns, auxiliaries and words that go with anything, each once.
-    """
-    words = (word for word in _WORD.findall(text))
-    return list(
-        dict.fromkeys(
-            word
-            for word in words
-            if (bare := word.lower().replace("’", "'").partition("'")[0]) not in EMPTY
-            and bare not in PRONOUNS
-        )
-    )
-
-
 def _named(text: str, names: frozenset[str]) -> list[str]:
-    words = _WORD.findall(text)
+    words = WORD.findall(text)
     return [
         word.removesuffix("'s").removesuffix("’s")
         for place, word in enumerate(words)
@@ -323,4 +285,4 @@ def _begins(text: str, word: str) -> bool:
 
 
 def _key(text: str) -> str:
-    return " ".join(_WORD.findall(text.lower()))
+    return " ".join(WORD.findall(text.lower()))

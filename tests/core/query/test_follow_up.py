@@ -9,11 +9,11 @@ from slowcat_memory.core.query.follow_up import (
     QueryOptions,
     Said,
     Subquery,
-    content_words,
     leans,
     subqueries,
     with_context,
 )
+from slowcat_memory.core.text.word_lists import content_words
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
 

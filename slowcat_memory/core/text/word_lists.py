@@ -1,0 +1,52 @@
+"""Words that several packages look up, and the two functions that only look words up in them."""
+
+import re
+
+from slowcat_memory.core.language.english.vocabulary import (
+    AUXILIARIES,
+    EMPTY,
+    PRONOUNS,
+    QUESTION_WORDS,
+    ROLES,
+)
+from slowcat_memory.core.language.english.vocabulary import COMMON_NAMES as COMMON
+
+__all__ = [
+    "ASKING",
+    "AUXILIARIES",
+    "COMMON",
+    "EMPTY",
+    "PRONOUNS",
+    "QUESTION_WORDS",
+    "ROLES",
+    "WORD",
+    "asking",
+    "content_words",
+]
+
+ASKING = frozenset((*QUESTION_WORDS.split("|"), *AUXILIARIES.split("|"), "tell", "remind"))
+WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_SENTENCE = re.compile(r"[^.!?…;。！？؟\n]+[.!?…;。！？؟]*")
+
+
+def asking(text: str) -> list[str]:
+    """Return the sentences that ask: by their question mark or, as STT may omit it, by their start."""
+    sentences = (found.strip() for found in _SENTENCE.findall(text))
+    return [
+        one
+        for one in sentences
+        if one.endswith(("?", "？", "؟"))
+        or ((first := WORD.search(one)) and first[0].lower().partition("'")[0] in ASKING)
+    ]
+
+
+def content_words(text: str) -> list[str]:
+    """Return the distinct words of a text that are no pronoun, auxiliary or filler, in order."""
+    return list(
+        dict.fromkeys(
+            word
+            for word in WORD.findall(text)
+            if (bare := word.lower().replace("’", "'").partition("'")[0]) not in EMPTY
+            and bare not in PRONOUNS
+        )
+    )
