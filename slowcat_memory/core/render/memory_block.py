@@ -1,7 +1,7 @@
 """The block of recalled memories that goes before the LLM, inside a token budget.
 
-It is read by a language model whose answer is read aloud: plain words, a date that can be spoken, no
-ids, no markup but the tag. The best memory comes last, next to the question; of two on the same
+It is read by a language model whose answer is read aloud: plain words, a date that can be spoken,
+no ids, no markup but the tag. The best memory comes last, next to the question; of two on the same
 matter, the newer one comes after the older.
 """
 

@@ -1,9 +1,9 @@
 """Importance of a memory independent of any query: from its words, its use, and pins.
 
 It is computed whenever it is needed, so that nothing has to be kept up to date on disk. It decides
-which tier a text is kept in (see ``tiering``), not its rank: in the ranking the patterns cost LoCoMo
-0.4 points of R@300w, because they mark questions, and questions answer little. And a memory must not
-be offered more only because it was offered often.
+which tier a text is kept in (see ``tiering``), not its rank: in the ranking the patterns cost
+LoCoMo 0.4 points of R@300w, because they mark questions, and questions answer little. And a memory
+must not be offered more only because it was offered often.
 """
 
 import re

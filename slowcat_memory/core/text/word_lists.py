@@ -30,7 +30,7 @@ _SENTENCE = re.compile(r"[^.!?…;。！？؟\n]+[.!?…;。！？؟]*")
 
 
 def asking(text: str) -> list[str]:
-    """Return the sentences that ask: by their question mark or, as STT may omit it, by their start."""
+    """Return the sentences that ask: by a question mark or, as STT omits it, by their start."""
     sentences = (found.strip() for found in _SENTENCE.findall(text))
     return [
         one
