@@ -2,8 +2,9 @@
 
 STT that does not know "Isaura" writes "Ysaura", "Is aura" or "Isora". Two words are close when
 their consonants sound the same (Metaphone, voiced and voiceless ones taken together) and their
-spelling is close too (edit distance, after the usual confusions of letters are undone). Both count by half:
-sounds alone would make "Aaron" of "Erin" and "Tom" of "Tim", spelling alone "Martin" of "Marta".
+spelling is close too (edit distance, after the usual confusions of letters are undone). Both count
+by half: sounds alone would make "Aaron" of "Erin" and "Tom" of "Tim", spelling alone "Martin" of
+"Marta".
 """
 
 import re

@@ -1,8 +1,8 @@
 """Days and weeks as people live them, and runs of sessions that are summed up together.
 
 Somebody who talks at one in the morning still means the same day, so a day ends in the small
-hours of the user's time zone. It has 23 or 25 hours when the clocks change. Weeks begin on Monday and have
-the numbers of ISO 8601.
+hours of the user's time zone. It has 23 or 25 hours when the clocks change. Weeks begin on Monday
+and have the numbers of ISO 8601.
 """
 
 from collections.abc import Collection, Sequence

@@ -27,7 +27,7 @@ BREAD = talk(
 )
 
 
-def test_windows_begin_with_a_person() -> None:
+def test_windows_begin_with_a_user_turn() -> None:
     turns = [*talk("a", "b", "c", "d", "e", "f"), *talk("g", first=7)]
     assert [[t.text for t in one] for one in episodes.windows(turns[1:], 2, whole=False)] == [
         list("cdef")
@@ -39,12 +39,12 @@ def test_windows_begin_with_a_person() -> None:
     assert episodes.windows([], 2, whole=True) == []
 
 
-def test_small_talk_is_no_moment() -> None:
+def test_is_substantial_ignores_small_talk() -> None:
     assert episodes.is_substantial(BREAD, OPTIONS)
     assert not episodes.is_substantial(talk("hello there", "hi", "thank you", "bye"), OPTIONS)
 
 
-def test_rest_novelty_and_what_goes_on() -> None:
+def test_is_cooled_down_novelty_and_continues() -> None:
     one = episodes.new(BREAD, episodes.by_rule(BREAD, WORDS), UTC, NOW, Made(job="episodes"))
     assert (one.id, one.facets["day"], one.facets["merged"]) == ("episode/1", "2026-05-12", "0")
     soon = talk("The sourdough bread is baked with rye", at=NOW + timedelta(minutes=30), first=9)
@@ -65,7 +65,7 @@ def test_rest_novelty_and_what_goes_on() -> None:
     assert (longer.id, longer.facets["merged"], longer.sources) == (one.id, "1", (1, 2, 3, 4, 9))
 
 
-def test_an_answer_is_held_against_the_window() -> None:
+def test_kept_checks_an_answer_against_the_window() -> None:
     base = ground(BREAD, UTC)
     assert (
         episodes.kept(EpisodeText("Anna baked sourdough. Ben ate it in Rome."), base)

@@ -16,7 +16,7 @@ DAY = 86_400.0
 NOW = 1000 * DAY
 
 
-def test_the_tiers_are_the_sources_and_nothing_is_dropped():
+def test_tiers_have_the_sizes_of_the_requirements():
     assert [(t.name, t.size, t.codec) for t in tiering.TIERS] == [
         ("hot", 200, "raw"), ("warm", 500, "lz4"), ("cold", None, "zstd")
     ]  # fmt: skip
@@ -29,7 +29,7 @@ rows = st.lists(
 
 
 @given(rows, st.sets(st.sampled_from("abc")), st.integers(1, 4), st.integers(100, 2000))
-def test_every_event_is_in_one_block_or_waits(events, unfinished, exchanges, most):
+def test_share_puts_every_event_in_one_block_or_lets_it_wait(events, unfinished, exchanges, most):
     options = TierOptions(block_exchanges=exchanges, block_bytes=most)
     blocks, waiting = share(events, unfinished, options)
     assert sorted([id for block in blocks for id in block] + waiting) == [e.id for e in events]
@@ -46,7 +46,7 @@ def block(number, **given):
     return Aging(**{"block": number, "turns": 10, "at": NOW - number * DAY, **given})
 
 
-def test_the_oldest_go_first_and_no_more_than_must():
+def test_cooling_takes_the_oldest_and_no_more_than_needed():
     blocks = [block(n) for n in (1, 2, 3, 4)]
     assert cooling(blocks, 40, NOW) == []
     assert cooling(blocks, 25, NOW) == [4, 3]
@@ -55,14 +55,14 @@ def test_the_oldest_go_first_and_no_more_than_must():
 
 
 @pytest.mark.parametrize("matters", [{"words": 0.9}, {"use": 3.0}, {"pinned": True}])
-def test_what_matters_counts_as_younger(matters):
+def test_cooling_counts_important_blocks_as_younger(matters):
     assert cooling([block(1), block(9, **matters)], 10, NOW) == [1]
     old = [block(1), block(400, **matters)]
     assert cooling(old, 10, NOW) == ([1] if "pinned" in matters else [400]), "not for ever"
     assert cooling(old, 0, NOW) == ([1, 400] if "pinned" in matters else [400, 1])
 
 
-def test_a_dictionary_is_trained_once_it_pays_and_again_at_four_times():
+def test_dictionary_due_once_it_pays_and_at_four_times():
     options = TierOptions(dictionary_from=2000)
     assert [dictionary_due(n, 0, options) for n in (0, 1999, 2000)] == [False, False, True]
     assert [dictionary_due(n, 2100, options) for n in (8000, 8400)] == [False, True]
@@ -82,7 +82,7 @@ def test_a_dictionary_is_trained_once_it_pays_and_again_at_four_times():
         ("rememberable saidin beforehand", set()),
     ],
 )
-def test_the_patterns(text, names):
+def test_importance_of_words(text, names):
     found = {p.name for p in importance.PATTERNS if p.words.search(text)}
     assert found == names
     assert importance.importance_of_words(text) == pytest.approx(
@@ -90,7 +90,7 @@ def test_the_patterns(text, names):
     )
 
 
-def test_use_fades_and_never_outweighs_a_pin():
+def test_use_score_fades_and_never_outweighs_a_pin():
     once = importance.use_score([NOW], NOW)
     assert once == 1.0
     assert importance.use_score([NOW - 14 * DAY], NOW) == pytest.approx(0.5)

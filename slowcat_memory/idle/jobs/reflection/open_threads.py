@@ -97,7 +97,7 @@ def found(
     given = (context.now, context.zone, context.options)
     drawn = {turn for m in memories if m.kind.startswith("fact/") for turn in m.sources}
     bare = [turn for one in sessions for turn in one.turns if turn.id not in drawn]
-    return of_facts(memories, *given) + of_turns(bare, *given)
+    return of_facts(memories, *given) + of_turns(bare, *given, context.language)
 
 
 def _new(id_: str, memories: Iterable[Memory]) -> bool:
