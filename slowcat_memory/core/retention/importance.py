@@ -9,7 +9,7 @@ must not be offered more only because it was offered often.
 import re
 from collections.abc import Iterable
 
-from msgspec import Struct
+from slowcat_memory.core.language import LANGUAGES
 
 ORDINARY = 0.5
 USE_HALF_LIFE_DAYS = 14.0
@@ -17,36 +17,19 @@ MAX_USE = 0.4  # that use can add, however often
 DAY_S = 86_400.0
 
 
-class Pattern(Struct, frozen=True):
-    """Words that raise the importance of a text.
-
-    Attributes:
-        name: Their meaning.
-        words: A regular expression that ignores case.
-        adds: Added to the importance, once per text.
-    """
-
-    name: str
-    words: "re.Pattern[str]"
-    adds: float
-
-
-def _pattern(name: str, words: str, adds: float) -> Pattern:
-    return Pattern(name, re.compile(words, re.IGNORECASE), adds)
-
-
-# The words are from the requirements; the weights are ours: together they stay below a pin.
 PATTERNS = (
-    _pattern("speaks of memory", r"\b(?:remember|recall|told you|mention(?:ed)?|said)\b", 0.15),
-    _pattern("asks for one's own", r"\bwhat (?:is|was|are|were) my\b|\bdo you know my\b", 0.15),
-    _pattern("looks back", r"\b(?:last time|before|previously|earlier)\b", 0.10),
-    _pattern("asks", r"\?", 0.05),
+    *(
+        (re.compile(words, re.IGNORECASE), adds)
+        for language in LANGUAGES
+        for words, adds in language.importance
+    ),
+    (re.compile(r"\?"), 0.05),
 )
 
 
 def importance_of_words(text: str) -> float:
     """Return the importance of a text by its words, from ``ORDINARY`` to 1."""
-    return min(1.0, ORDINARY + sum(p.adds for p in PATTERNS if p.words.search(text)))
+    return min(1.0, ORDINARY + sum(adds for pattern, adds in PATTERNS if pattern.search(text)))
 
 
 def use_score(at: Iterable[float], now: float) -> float:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.retention import importance, tiering
+from slowcat_memory.core.retention import tiering
 from slowcat_memory.core.retention.tiering import (
     Aging,
     Row,
@@ -67,35 +67,3 @@ def test_dictionary_due_once_it_pays_and_at_four_times():
     assert [dictionary_due(n, 0, options) for n in (0, 1999, 2000)] == [False, False, True]
     assert [dictionary_due(n, 2100, options) for n in (8000, 8400)] == [False, True]
     assert not dictionary_due(0, 0, TierOptions(dictionary_from=0))
-
-
-# ------------------------------------------------------------------- importance
-
-
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("We had plum cake.", set()),
-        ("Remember that I told you about it", {"speaks of memory"}),
-        ("What was my flight number?", {"asks for one's own", "asks"}),
-        ("LAST TIME it was cheaper", {"looks back"}),
-        ("rememberable saidin beforehand", set()),
-    ],
-)
-def test_importance_of_words(text, names):
-    found = {p.name for p in importance.PATTERNS if p.words.search(text)}
-    assert found == names
-    assert importance.importance_of_words(text) == pytest.approx(
-        0.5 + sum(p.adds for p in importance.PATTERNS if p.name in names)
-    )
-
-
-def test_use_score_fades_and_never_outweighs_a_pin():
-    once = importance.use_score([NOW], NOW)
-    assert once == 1.0
-    assert importance.use_score([NOW - 14 * DAY], NOW) == pytest.approx(0.5)
-    assert importance.use_score([NOW + DAY], NOW) == 1.0, "a clock that was set back"
-    assert importance.use_score([], NOW) == 0.0
-    much = importance.importance(0.5, 1e9, pinned=False)
-    assert 0.5 < importance.importance(0.5, once, pinned=False) < much < 1.0
-    assert importance.importance(0.0, 0.0, pinned=True) == 1.0
