@@ -138,6 +138,11 @@ class Context:
         return self._deps.zone
 
     @property
+    def language(self) -> str:
+        """Name of the language that is written by rule."""
+        return self._parts.language
+
+    @property
     def options(self) -> Any:
         return self._options
 

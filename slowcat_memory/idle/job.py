@@ -137,6 +137,10 @@ class JobContext(Protocol):
         """The user's time zone."""
 
     @property
+    def language(self) -> str:
+        """Name of the language that is written by rule, as in ``language_of``."""
+
+    @property
     def options(self) -> Any:
         """The job's own options."""
 

@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory.kinds import BLOCK, ICEBREAKER, family
-from slowcat_memory.core.proactive.policy import USED, became
+from slowcat_memory.core.proactive.policy import USED
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.idle import idle_work_over
 from slowcat_memory.errors import StoreError

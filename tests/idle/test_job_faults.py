@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.idle.test_asking_jobs import SAID, Talk, grading
 
 from slowcat_memory.idle.jobs.extraction.contextualize import Contextualize
 from slowcat_memory.idle.jobs.feedback.rerank import Rerank
@@ -18,7 +19,6 @@ from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.providers import Prompt, ThinkingOptions
 from slowcat_memory.providers.llm.openai import OpenAILLM
 from slowcat_memory.records import SessionEdge
-from tests.idle.test_asking_jobs import SAID, Talk, grading
 from tests.support.described_chunks import reply
 from tests.support.faulty_llm_server import FAULTS, Fault, FaultServer
 from tests.support.idle_doubles import Rig

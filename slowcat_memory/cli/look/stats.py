@@ -63,7 +63,7 @@ def collect(engine: "MemoryEngine") -> dict[str, Any]:
 
 def _scope(snapshot: "Snapshot", scope: str, embedder: str) -> dict[str, Any]:
 
-    from slowcat_memory.core.feedback.tuning import Tuning, tuning_name
+    from slowcat_memory.core.feedback.tuning import tuning_name
     from slowcat_memory.core.memory.kinds import findable
 
     sessions = snapshot.sessions(scope)

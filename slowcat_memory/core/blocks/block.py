@@ -1,15 +1,15 @@
-"""Blocks: what an agent has in mind before a session, under a label, with an owner and a history.
+"""Blocks: texts that an agent is given before a session, each with a label, an owner, a history.
 
-A block is a memory of the kind "block/<label>". What supersedes it is a row of its own with the next
-version; what a person wrote is the person's, and no job writes over it.
+A block is a memory of the kind "block/<label>". Each version is a row of its own, which supersedes
+the one before; a block that a user wrote belongs to the user, and no job overwrites it.
 """
 
 import hashlib
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory.kinds import BLOCK, family
@@ -17,6 +17,7 @@ from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.records import Made, Memory
 
 Owner = Literal["user", "agent", "system"]
+Chars = Annotated[int, Meta(ge=0, le=100_000)]
 PERSONA, HUMAN, SELF = "persona", "human", "self_perception"
 RELATIONSHIP, BACKGROUND, PROFILE = "relationship", "background_context", "profile"
 OWNERS: dict[str, Owner] = {
@@ -30,33 +31,35 @@ OWNERS: dict[str, Owner] = {
 
 
 class BlocksOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What an agent has in mind about itself and about the user.
+    """What jobs write about the agent and the user.
 
     Attributes:
-        persona_chars: Room for who the agent is; 0 and no job writes it.
-        human_chars: Room for who the user is. What matters least is left out.
-        self_perception_chars: Room for how the agent sees itself: mostly what it advised.
-        relationship_chars: Room for how the two know each other, and how that changed.
-        background_chars: Room for what was going on lately. All rooms together are what
+        enabled: Whether jobs write blocks. What a user wrote stays either way.
+        persona_chars: Characters about who the agent is; 0 and no job writes it.
+        human_chars: Characters about who the user is. The least important is left out.
+        self_perception_chars: Characters about how the agent sees itself: mostly what it advised.
+        relationship_chars: Characters about how the two know each other, and how that changed.
+        background_chars: Characters about what was going on lately. All blocks together are what
             ``head.head_chars`` holds.
-        persona_days: Days between two looks at who the agent is, which hardly changes; only an LLM
+        persona_days: Days between two rewrites of the persona, which hardly changes; only an LLM
             writes it.
-        sessions: The latest sessions that tell how tone and advice went.
+        sessions: Latest sessions that are searched for tone and advice.
         topics_h: Hours back from which topics count as active.
-        threads: How many open matters are listed as background.
+        threads: Open threads listed as background.
     """
 
-    persona_chars: int = 250
-    human_chars: int = 500
-    self_perception_chars: int = 300
-    relationship_chars: int = 350
-    background_chars: int = 500
-    persona_days: float = 7.0
-    sessions: int = 40
-    topics_h: float = 24.0
-    threads: int = 5
+    enabled: bool = True
+    persona_chars: Chars = 250
+    human_chars: Chars = 500
+    self_perception_chars: Chars = 300
+    relationship_chars: Chars = 350
+    background_chars: Chars = 500
+    persona_days: Annotated[float, Meta(ge=0, le=3650)] = 7.0
+    sessions: Annotated[int, Meta(ge=0, le=10_000)] = 40
+    topics_h: Annotated[float, Meta(ge=0, le=8760)] = 24.0
+    threads: Annotated[int, Meta(ge=0, le=100)] = 5
 
-    def room(self, label: str) -> int:
+    def chars_of(self, label: str) -> int:
         """Return the characters of a block; 0 for one that no job writes."""
         return {
             PERSONA: self.persona_chars,
@@ -68,7 +71,7 @@ class BlocksOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 def label_of(memory: Memory) -> str:
-    """Return a block's label."""
+    """Return a block's label: "persona" of "block/persona"."""
     return memory.kind.partition("/")[2]
 
 
@@ -79,19 +82,15 @@ def version_of(memory: Memory | None) -> int:
 
 
 def owner_of(memory: Memory) -> str:
-    """Return whose a block is; one that an application put there is the person's."""
+    """Return a block's owner; one that an application put there is the user's."""
     return memory.facets.get("owner") or ("agent" if memory.made else "user")
 
 
 def history(memories: Iterable[Memory], label: str = "") -> list[Memory]:
-    """List the versions of blocks.
-
-    Args:
-        memories: Any.
-        label: Of this block alone; "" for all of them.
+    """Return all versions of a block, or of all blocks if no label is given.
 
     Returns:
-        By label, the earliest version first, superseded ones among them.
+        By label, the earliest version first, superseded ones included.
     """
     found = [m for m in memories if family(m.kind) == BLOCK and label in ("", label_of(m))]
     return sorted(
@@ -100,17 +99,9 @@ def history(memories: Iterable[Memory], label: str = "") -> list[Memory]:
 
 
 def current(memories: Iterable[Memory], label: str) -> Memory | None:
-    """Find the version of a block that holds.
-
-    Args:
-        memories: Any.
-        label: Which block.
-
-    Returns:
-        It; None when there is none.
-    """
-    standing = [m for m in history(memories, label) if not m.retired_at]
-    return standing[-1] if standing else None
+    """Return the current version of a block, None if there is none."""
+    valid = [m for m in history(memories, label) if not m.retired_at]
+    return valid[-1] if valid else None
 
 
 def revised(
@@ -123,25 +114,25 @@ def revised(
     """Supersede a block.
 
     Args:
-        versions: What there is of it, superseded ones included.
+        versions: All versions of it, superseded ones included.
         new: Its text, facets, sources and times; id, owner, limit and version are filled in.
-        owner: Whose it is from now on.
-        limit: Its room, in characters.
+        owner: Its owner from now on.
+        limit: Its size, in characters.
 
     Returns:
-        What to put: the new version, and the old ones retired; nothing when nothing changes, and
-        the same version where the same words are made of something else. An empty text takes the
-        block away.
+        The memories to put: the new version, and the old ones retired. Nothing if nothing changes;
+        the same version if only the sources of the same text change. An empty text removes the
+        block.
     """
     known = history(versions, label_of(new))
-    there = [m for m in known if not m.retired_at]
+    valid = [m for m in known if not m.retired_at]
     text, _ = clean(new.text)
-    if there and there[-1].text == text and owner_of(there[-1]) == owner:
-        facets = {**there[-1].facets, **new.facets}
-        same = replace(there[-1], sources=new.sources, made=new.made, facets=facets)
-        return () if same == there[-1] else (same,)
+    if valid and valid[-1].text == text and owner_of(valid[-1]) == owner:
+        facets = {**valid[-1].facets, **new.facets}
+        same = replace(valid[-1], sources=new.sources, made=new.made, facets=facets)
+        return () if same == valid[-1] else (same,)
     now = new.recorded_at or new.valid_from
-    old = tuple(replace(m, retired_at=now) for m in there)
+    old = tuple(replace(m, retired_at=now) for m in valid)
     if not text:
         return old
     version = max(map(version_of, known), default=0) + 1
@@ -162,20 +153,17 @@ def block(
     made: Made | None = None,
     facets: dict[str, str] | None = None,
 ) -> Memory:
-    """Write a block down, for ``revised``.
+    """Return a block as a memory without an id, for ``revised``.
 
     Args:
-        label: Which.
-        text: What it says.
+        label: Which block.
+        text: Its text.
         scope: Its namespace.
-        speaker: Whom it is about.
-        now: Since when it holds.
+        speaker: The person it is about.
+        now: From when it holds.
         sources: Log ids of the turns that it was made from.
-        made: Which job made it; None for a person.
-        facets: What else it keeps.
-
-    Returns:
-        The memory, without an id.
+        made: Which job made it; None for a user.
+        facets: Further facets.
     """
     return Memory(
         id="",

@@ -1,4 +1,4 @@
-"""Does a text mention something or somebody? By words, not by meaning: for what is to be deleted."""
+"""Does a text mention something? By words, not by meaning: decides what is deleted."""
 
 from collections.abc import Callable
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 from slowcat_memory.core.extraction.grounding import Ground, strays
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
 from slowcat_memory.core.text.normalize import fingerprint
-from slowcat_memory.core.time.expressions import mentions
+from slowcat_memory.core.time.expressions import times
 from slowcat_memory.records import Turn
 
 LEAST_WORDS, LEAST_CHARS = 2, 5  # of a quote: less stands in any turn
@@ -64,7 +64,7 @@ def dated(quote: str, turn: Turn, date_written: str, ground: Ground, zone: tzinf
         ground: Of what the extractor saw.
         zone: The user's time zone.
     """
-    said = next((one for one in mentions(quote, turn.at, zone) if not one.vague), None)
+    said = next((one for one in times(quote, turn.at, zone) if not one.vague), None)
     if said is not None:
         day = said.start.astimezone(zone)
         # Of a longer stretch, as much of the date as all its days have in common.

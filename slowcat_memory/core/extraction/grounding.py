@@ -90,7 +90,7 @@ def ground(turns: Iterable[Turn], zone: tzinfo) -> Ground:
         numbers |= {_NUMBERS[word] for word in found if word in _NUMBERS}
         day = turn.at.astimezone(zone).date()
         spans.add((day, day))
-        spans |= {_dates(one, zone) for one in expressions.mentions(turn.text, turn.at, zone)}
+        spans |= {_dates(one, zone) for one in expressions.times(turn.text, turn.at, zone)}
         spans |= {span for match in _DATE.finditer(turn.text) if (span := _said(match, day))}
     return Ground(frozenset(words), frozenset(numbers), tuple(sorted(spans)))
 

@@ -308,6 +308,8 @@ class Language(Struct, frozen=True, kw_only=True):
         replies: What the memory says aloud, by name; ``{…}`` are filled in.
         tones: Words that tell how somebody sounds, separated by spaces, by tone.
         injection: Patterns of text that reads like an instruction to an LLM.
+        importance: Patterns of words that make a text important, and what each adds to the 0.5 of
+            an ordinary text; all together stay below 0.5, which is a pin's.
     """
 
     name: str
@@ -328,6 +330,7 @@ class Language(Struct, frozen=True, kw_only=True):
     tones: Mapping[str, str]
     overview: OverviewWords
     injection: tuple[str, ...]
+    importance: tuple[tuple[str, float], ...]
     proactive: ProactiveWords
     summary: SummaryWords
 

@@ -1,7 +1,7 @@
-"""Icebreakers: something the agent may bring up by itself, and when it may.
+"""Icebreakers: what the agent may bring up by itself, and when it may.
 
-An icebreaker is a memory: its importance is its priority, ``valid_from`` when it may be used,
-``valid_to`` its expiry, and it is retired once it is used or dropped.
+An icebreaker is a memory: its importance is its priority, it may be used from ``valid_from`` until
+``valid_to``, and it is retired once it is used or dropped.
 """
 
 from collections.abc import Iterable
@@ -14,40 +14,35 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory.kinds import ICEBREAKER, family
 from slowcat_memory.records import Memory
 
-ANY_HOUR = f"{ICEBREAKER}/any-hour"  # the kind of those that do not keep the quiet hours
-USED, PASSED = "used", "passed over"  # what became of one that a session has retired
-_BECAME = "became"
+ANY_HOUR = f"{ICEBREAKER}/any-hour"  # kind of those that ignore the quiet hours
+USED, PASSED = "used", "passed over"  # outcomes of one that a session has retired
+_OUTCOME = "became"  # facet
 _HOUR = r"([01]\d|2[0-3]):[0-5]\d"
 
 
 class IcebreakerOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """When an agent may bring something up by itself.
+    """When the agent may bring something up by itself.
 
     Attributes:
-        quiet_hours: From when to when it may not, in the user's time zone, "" for never. The
-            default is the night.
-        min_absence_h: Hours since the last conversation, before which it may not: who comes back
-            after lunch has not been away.
-        most: How many may wait; the least important make room. More of them nag.
-        expire_days: Days after which one is dropped, where who pushed it did not say.
+        quiet_hours: When it may not, e.g. "22:00-08:00" in the user's time zone; "" for no quiet
+            hours.
+        min_absence_h: Hours after a conversation in which it may not: a user who comes back after
+            lunch has not been away.
+        most: Icebreakers that may wait; the least important are dropped. More of them nag.
+        expire_days: Days after which one is dropped, unless it was pushed with its own expiry.
     """
 
     quiet_hours: Annotated[str, Meta(pattern=rf"^({_HOUR}-{_HOUR})?$")] = "22:00-08:00"
-    min_absence_h: float = 4.0
-    most: int = 3
-    expire_days: float = 14.0
+    min_absence_h: Annotated[float, Meta(ge=0, le=8760)] = 4.0
+    most: Annotated[int, Meta(ge=0, le=100)] = 3
+    expire_days: Annotated[float, Meta(ge=0, le=3650)] = 14.0
 
 
 def waiting(memories: Iterable[Memory], now: datetime) -> list[Memory]:
-    """Choose the icebreakers that wait.
-
-    Args:
-        memories: Any memories.
-        now: The time.
+    """Return the icebreakers among memories that are neither used, dropped nor expired.
 
     Returns:
-        Those that are neither used, dropped nor expired: what matters most first, then what
-        expires first.
+        The most important first; of equals, the first to expire.
     """
     found = [
         memory
@@ -58,15 +53,7 @@ def waiting(memories: Iterable[Memory], now: datetime) -> list[Memory]:
 
 
 def expired(memory: Memory, now: datetime) -> bool:
-    """Tell whether an icebreaker's time has passed.
-
-    Args:
-        memory: The icebreaker.
-        now: The time.
-
-    Returns:
-        Whether it has.
-    """
+    """Return whether an icebreaker's time has passed."""
     return memory.valid_to is not None and memory.valid_to <= now
 
 
@@ -81,13 +68,10 @@ def choose(
 
     Args:
         memories: Any memories.
-        now: The time.
+        now: The current time.
         zone: The user's time zone.
-        last: When somebody last spoke, None when nobody ever did.
+        last: When the last conversation ended, None if there was none.
         options: When it may.
-
-    Returns:
-        The icebreaker, None for none.
     """
     if last is not None and now - last < timedelta(hours=options.min_absence_h):
         return None
@@ -97,53 +81,31 @@ def choose(
 
 
 def due(memories: Iterable[Memory], now: datetime) -> list[Memory]:
-    """Choose the icebreakers whose time has come: how something went is asked after it.
-
-    Args:
-        memories: Any memories.
-        now: The time.
-
-    Returns:
-        As ``waiting``, without those that begin later.
-    """
+    """Return the waiting icebreakers that may be used already, in the order of ``waiting``."""
     return [memory for memory in waiting(memories, now) if memory.valid_from <= now]
 
 
-def marked(memory: Memory, became: str) -> Memory:
-    """Note what became of an icebreaker.
-
-    Args:
-        memory: The icebreaker.
-        became: ``USED``, or ``PASSED``: another was used, and this one dropped.
-
-    Returns:
-        The same, with the note.
-    """
-    return replace(memory, facets={**memory.facets, _BECAME: became})
+def with_outcome(memory: Memory, outcome: str) -> Memory:
+    """Return an icebreaker marked as ``USED``, or ``PASSED`` because another was used."""
+    return replace(memory, facets={**memory.facets, _OUTCOME: outcome})
 
 
-def became(memory: Memory) -> str:
-    """Tell what became of an icebreaker.
-
-    Args:
-        memory: The icebreaker.
+def outcome_of(memory: Memory) -> str:
+    """Return an icebreaker's outcome.
 
     Returns:
-        ``USED``; ``PASSED``: it may be pushed again; "" while it waits, or when a person dropped it.
+        ``USED``; ``PASSED``: it may be pushed again; "" while it waits, or if a user dropped it.
     """
-    return memory.facets.get(_BECAME, "")
+    return memory.facets.get(_OUTCOME, "")
 
 
 def is_quiet(now: datetime, zone: tzinfo, hours: str) -> bool:
-    """Tell whether it is a quiet hour by the clock on the user's wall.
+    """Return whether it is a quiet hour in the user's time zone.
 
     Args:
-        now: The time.
+        now: The current time.
         zone: The user's time zone.
         hours: For example "22:00-08:00"; "" for none. The first minute is quiet, the last is not.
-
-    Returns:
-        Whether it is.
     """
     if not hours:
         return False

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from slowcat_memory.core.language import language_of
-from slowcat_memory.core.language.gate import GateWords, PhraseTable
+from slowcat_memory.core.language.gate import GateWords
 
 MOST_WORDS = 16  # of an utterance that may be fillers or a command alone
 MOST_COURTESY = 6  # words behind a command

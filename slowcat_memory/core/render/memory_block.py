@@ -1,7 +1,7 @@
 """The block of recalled memories that goes before the LLM, inside a token budget.
 
-It is read by a language model whose answer is read aloud: plain words, a date that can be spoken, no
-ids, no markup but the tag. The best memory comes last, next to the question; of two on the same
+It is read by a language model whose answer is read aloud: plain words, a date that can be spoken,
+no ids, no markup but the tag. The best memory comes last, next to the question; of two on the same
 matter, the newer one comes after the older.
 """
 
@@ -13,7 +13,6 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.language import ENGLISH, Language, language_of
-from slowcat_memory.core.query.follow_up import content_words
 from slowcat_memory.core.render.speech import speakable, spoken_date, spoken_day, spoken_until
 from slowcat_memory.core.text.normalize import estimate_tokens, neutralise
 from slowcat_memory.core.text.word_lists import content_words

@@ -1,7 +1,7 @@
-"""Which turns have been kept for long enough.
+"""Which turns are older than the retention period.
 
-Pure. Forgetting a turn takes along what was made from it, so a turn stays as long as something does
-that a person wants kept, or that is to last.
+Forgetting a turn also forgets what was made from it, so a turn stays as long as something made from
+it that a user wants kept, or that is to last.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,36 +13,33 @@ from msgspec import Meta, Struct
 from slowcat_memory.core.memory.chunk import turn_of
 from slowcat_memory.records import Memory, Turn
 
-NOTED, EVIDENT = frozenset({"note"}), frozenset({"fact", "block"})  # kinds, up to the first "/"
+NOTES, EVIDENCE = frozenset({"note"}), frozenset({"fact", "block"})  # families of kinds
 
 
 class RetentionOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How long the words of known people are kept. Guests' have ``people.guest_hours``.
+    """How long the turns of known users are kept. For guests see ``people.guest_hours``.
 
     Attributes:
-        raw_days: Days until a turn is forgotten; 0 keeps everything, since what is forgotten is
-            gone for good. 90 is usual where the log is to stay short.
-        keep_evidence: A turn stays as long as a fact or a block that was made from it; else these
-            go along with it. What is pinned or noted keeps its turns in any case.
+        raw_days: Days until a turn is forgotten for good; 0 keeps everything. 90 is usual where the
+            log is to stay short.
+        keep_evidence: Keep a turn as long as a fact or block that was made from it; else these are
+            forgotten with it. Pins and notes keep their turns in any case.
     """
 
-    raw_days: Annotated[float, Meta(ge=0)] = 0.0
+    raw_days: Annotated[float, Meta(ge=0, le=36_500)] = 0.0
     keep_evidence: bool = True
 
 
 def due(
     turns: Iterable[Turn], memories: Iterable[Memory], now: datetime, options: RetentionOptions
 ) -> Iterator[int]:
-    """Tell which turns of a namespace are to be forgotten.
+    """Yield the log ids of a namespace's turns that are to be forgotten, in their order.
 
     Args:
-        turns: What was said there.
-        memories: What was made of it, chunks that a person pinned included.
-        now: The time.
-        options: How long what is kept.
-
-    Yields:
-        Log ids, in the order of ``turns``; for ``Forget(scope=…, turns=…)``.
+        turns: Its turns.
+        memories: What was made of them, pinned chunks included.
+        now: The current time.
+        options: How long turns are kept.
     """
     if not options.raw_days:
         return
@@ -54,9 +51,9 @@ def due(
 
 
 def _held(memories: Iterable[Memory], options: RetentionOptions) -> set[int]:
-    """Return the turns that a memory keeps."""
+    """Return the turns that some memory keeps."""
     held = set[int]()
-    lasting = NOTED | EVIDENT if options.keep_evidence else NOTED
+    lasting = NOTES | EVIDENCE if options.keep_evidence else NOTES
     for memory in memories:
         lasts = memory.kind.partition("/")[0] in lasting and memory.retired_at is None
         if memory.pinned or lasts:

@@ -1,7 +1,7 @@
-"""Which memories move to which tier: policy alone. ``store.ageing`` moves them.
+"""Which memories move to which tier: the policy. ``store.writer.tier_mover`` moves them.
 
-Tiers change how a text is kept, never whether it can be found. The sizes say how much is kept near,
-not how much is kept: the last tier has no end, and nothing is ever dropped for want of room.
+Tiers change how a text is stored, never whether it can be found. The sizes limit what is kept near;
+the last tier has no limit, and nothing is ever dropped for lack of room.
 """
 
 from collections.abc import Sequence, Set
@@ -15,13 +15,13 @@ Codec = Literal["raw", "lz4", "zstd"]
 
 
 class Tier(Struct, frozen=True):
-    """One way to keep texts.
+    """One way to store texts.
 
     Attributes:
         name: Its name.
-        size: How many memories of a namespace it holds; None for all the rest.
-        codec: How a block is packed; "raw" keeps every event in a row of its own.
-        exchanges: At most so many exchanges share a block; 0 for none.
+        size: Memories of a namespace in it; None for all the rest.
+        codec: Compression of a block; "raw" stores every event in a row of its own.
+        exchanges: Exchanges that share a block at most; 0 for no blocks.
     """
 
     name: str
@@ -68,13 +68,7 @@ class TierOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Row(Struct, frozen=True):
-    """An event that has a row of its own.
-
-    Attributes:
-        id: Its log id.
-        session: Its session.
-        size: Bytes.
-    """
+    """An event in a row of its own; ``size`` in bytes."""
 
     id: int
     session: str
@@ -88,8 +82,7 @@ def share(
 
     Args:
         rows: The events, in log order.
-        unfinished: Sessions of which later turns will come to pass here: what does not fill a
-            block waits for them.
+        unfinished: Sessions that will have more turns: what does not fill a block waits for them.
         options: How large a block may be.
 
     Returns:
@@ -114,15 +107,15 @@ def share(
 
 
 class Aging(Struct, frozen=True, kw_only=True):
-    """What is known about a warm block.
+    """What decides when a warm block becomes cold.
 
     Attributes:
         block: Its number.
-        turns: How many it holds.
-        at: When the last of them was said, seconds since the epoch.
-        words: The importance of its most important words (see ``importance.said``).
-        use: How often any of it was recalled (see ``importance.used``).
-        pinned: A person pinned something in it.
+        turns: Turns in it.
+        at: Time of the last of them, seconds since the epoch.
+        words: Highest importance of its texts (``importance.importance_of_words``).
+        use: How often any of it was recalled (``importance.use_score``).
+        pinned: Whether anything in it is pinned.
     """
 
     block: int
@@ -134,18 +127,18 @@ class Aging(Struct, frozen=True, kw_only=True):
 
 
 DAY_S = 86_400.0
-GRACE_DAYS = 30.0  # what full importance is worth, in days of age
+GRACE_DAYS = 30.0  # days of age that full importance makes up for
 
 
 def cooling(blocks: Sequence[Aging], room: int, now: float) -> list[int]:
-    """Choose the warm blocks that become cold: the oldest; what matters counts as younger.
+    """Choose the warm blocks that become cold: the oldest, where important ones count as younger.
 
-    What a person pinned goes only when nothing else is left to go.
+    Pinned blocks become cold only when no others are left.
 
     Args:
         blocks: Every warm block of a namespace.
-        room: How many memories may stay warm.
-        now: The time, seconds since the epoch.
+        room: Memories that may stay warm.
+        now: The current time, seconds since the epoch.
 
     Returns:
         Numbers of blocks, the first to go first; those that stay hold ``room`` memories at most.
@@ -164,3 +157,17 @@ def cooling(blocks: Sequence[Aging], room: int, now: float) -> list[int]:
 def _age_days(block: Aging, now: float) -> float:
     matters = importance(block.words, block.use, block.pinned)
     return (now - block.at) / DAY_S - GRACE_DAYS * (2 * matters - 1)
+
+
+def dictionary_due(cold: int, trained_at: int, options: TierOptions) -> bool:
+    """Return whether a namespace's dictionary should be trained, or trained anew.
+
+    Args:
+        cold: How many cold memories it has.
+        trained_at: How many it had when the present dictionary was trained, 0 without one.
+        options: From when on it pays.
+
+    Returns:
+        True when it pays.
+    """
+    return cold >= max(1, options.dictionary_from, 4 * trained_at)

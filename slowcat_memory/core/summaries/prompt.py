@@ -30,7 +30,7 @@ from slowcat_memory.core.summaries.extractive import (
 from slowcat_memory.core.summaries.summary import SummaryText
 from slowcat_memory.core.summaries.topics import name
 from slowcat_memory.core.text.normalize import fingerprint, neutralise
-from slowcat_memory.core.text.rare_words import worth_knowing
+from slowcat_memory.core.text.rare_words import rare_words
 from slowcat_memory.records import Turn
 
 VERSION = 1  # of the words and rules below; raise it with any change: everything is made again
@@ -234,7 +234,7 @@ def _telling(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def _content(text: str) -> list[str]:
-    worth = {word.form.lower() for word in worth_knowing(text)}
+    worth = {word.form.lower() for word in rare_words(text)}
     words = [word for word in _WORD.findall(text.lower()) if word not in STOP_WORDS]
     return [word for word in words if word in worth] or [word for word in words if len(word) > 3]
 
@@ -242,7 +242,7 @@ def _content(text: str) -> list[str]:
 def _entities(turns: Sequence[Turn]) -> tuple[str, ...]:
     counts = Counter[str](turn.speaker for turn in turns if turn.session)
     for turn in turns:
-        counts.update(word.form for word in worth_knowing(turn.text) if word.named)
+        counts.update(word.form for word in rare_words(turn.text) if word.named)
     ranked = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
     return tuple(form for form, _ in ranked[:MOST_ENTITIES])
 

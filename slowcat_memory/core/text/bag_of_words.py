@@ -1,4 +1,4 @@
-"""Vectors of words alone, for where no model makes any: texts that share words are near."""
+"""Hashed bag-of-words vectors, for use without an embedding model."""
 
 import hashlib
 import math
@@ -11,10 +11,10 @@ DIM = 512
 
 
 def bags(texts: Sequence[Sequence[str]]) -> np.ndarray:
-    """Place texts by their words, the rare ones counting most.
+    """Return vectors of texts by their words; rare words weigh most.
 
     Args:
-        texts: Words of each.
+        texts: The words of each text.
 
     Returns:
         Shape (len(texts), DIM), float32, unit length; the same texts give the same vectors.

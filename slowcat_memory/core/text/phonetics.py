@@ -1,9 +1,10 @@
-"""Words that sound alike: what a recogniser wrote, and the name that was said.
+"""Words that sound alike: what the STT wrote, and the name that was said.
 
-A recogniser that has never met "Isaura" writes "Ysaura", "Is aura" or "Isora". Two words are close
-when their consonants sound the same (Metaphone, voiced and voiceless ones taken together) and their
-spelling is close too (edit distance, after the usual confusions of letters are undone). Both count by
-half: sounds alone would make "Aaron" of "Erin" and "Tom" of "Tim", spelling alone "Martin" of "Marta".
+STT that does not know "Isaura" writes "Ysaura", "Is aura" or "Isora". Two words are close when
+their consonants sound the same (Metaphone, voiced and voiceless ones taken together) and their
+spelling is close too (edit distance, after the usual confusions of letters are undone). Both count
+by half: sounds alone would make "Aaron" of "Erin" and "Tom" of "Tim", spelling alone "Martin" of
+"Marta".
 """
 
 import re
@@ -12,9 +13,9 @@ import unicodedata
 import jellyfish
 from msgspec import Struct
 
-LEAST = 0.85  # of a name's closeness, to be taken for what was said
-LEAST_OF_WORDS = 0.9  # the same, of a word that was never seen as a name
-ANOTHER_VOICE = 0.92  # how alike two words sound that differ by voice alone: "Bedro", "Pedro"
+MIN_CLOSENESS = 0.85  # from which a name is taken for the word that was said
+MIN_CLOSENESS_OF_WORDS = 0.9  # the same for a word that was never seen as a name
+VOICING_CLOSENESS = 0.92  # of words that differ by voiced consonants alone: "Bedro", "Pedro"
 _VOICELESS = str.maketrans({"B": "P", "D": "T", "G": "K", "V": "F", "Z": "S", "X": "S", "0": "T"})
 _VOWELS = "AEIOU"
 _GLIDES, _TWICE = re.compile(r"[YW]"), re.compile(r"(.)\1+")  # within a word: "Marya", "Jamess"
@@ -39,11 +40,11 @@ _RESPELL = tuple(
 )
 
 
-class Heard(Struct, frozen=True):
-    """A word of a query that was taken for a misheard name.
+class MisheardWord(Struct, frozen=True):
+    """A word of a query that is taken for a misheard name.
 
     Attributes:
-        said: The words, as they stand in the query.
+        said: The words of the query.
         name: The name.
         confidence: 0 to 1.
     """
@@ -68,14 +69,7 @@ class Sound(Struct, frozen=True):
 
 
 def sound(word: str) -> Sound | None:
-    """Work out how a word sounds in English.
-
-    Args:
-        word: One word.
-
-    Returns:
-        Its sound; None where it has no Latin letters or no consonant, and nothing is known.
-    """
+    """Return how a word sounds in English; None without Latin letters or without a consonant."""
     decomposed = unicodedata.normalize("NFKD", word.lower())
     letters = _LETTERS.sub("", decomposed)
     if len(letters) < 2 or 2 * len(letters) < len(word):
@@ -93,13 +87,10 @@ def sound(word: str) -> Sound | None:
 
 
 def keys(heard: Sound) -> tuple[str, ...]:
-    """List the keys under which a sound is filed: two that differ by one consonant share one.
-
-    Args:
-        heard: A sound.
+    """Return the look-up keys of a sound: two sounds that differ by one consonant share a key.
 
     Returns:
-        The rough consonants, and, of four or more, those with one left out.
+        The rough consonants, and of four or more also those with one left out.
     """
     rough = heard.rough
     if len(rough) < 4:
@@ -108,20 +99,12 @@ def keys(heard: Sound) -> tuple[str, ...]:
 
 
 def closeness(one: Sound, other: Sound) -> float:
-    """Tell how alike two words are.
-
-    Args:
-        one: A word's sound.
-        other: Another's.
-
-    Returns:
-        0 to 1; 1 for the same sound in the same spelling.
-    """
+    """Return how alike two words are, 0 to 1; 1 for the same sound in the same spelling."""
     spelt = _likeness(one.spelling, other.spelling)
     if one.exact == other.exact:
         alike = 1.0
     elif one.rough == other.rough:
-        alike = ANOTHER_VOICE
+        alike = VOICING_CLOSENESS
     else:
         alike = _likeness(one.rough, other.rough)
     if min(len(one.rough), len(other.rough)) < 2:  # one consonant: nearly any short word has it
@@ -130,5 +113,5 @@ def closeness(one: Sound, other: Sound) -> float:
 
 
 def _likeness(one: str, other: str) -> float:
-    """Tell which share of the longer of two strings needs no edit."""
+    """Return the share of the longer of two strings that needs no edit."""
     return 1 - jellyfish.damerau_levenshtein_distance(one, other) / max(len(one), len(other))

@@ -1,7 +1,7 @@
-"""The words of a text that a recogniser may not know: names, and words that are not everyday ones.
+"""The words of a text that STT may not know: names, and words that are not everyday ones.
 
-A name shows by a capital letter inside a sentence, or by what stands before it ("my sister …",
-"called …"), which is all there is where a recogniser writes everything in lower case.
+A name shows by a capital letter inside a sentence, or by the words before it ("my sister …",
+"called …"), which is all there is if the STT writes everything in lower case.
 """
 
 import re
@@ -21,9 +21,9 @@ from slowcat_memory.core.language.english.vocabulary import (
     ROLES,
 )
 
-MOST_CHARS = 4000
-MOST_LETTERS = 40  # of a word; what is longer was never spoken
-FEWEST_LETTERS = 5  # of a word that is no name
+MAX_CHARS = 4000
+MAX_LETTERS = 40  # of a word; longer ones are not speech
+MIN_LETTERS = 5  # of a word that is no name
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _ANNOUNCING = KIN | NAMING | COPULAS
 _POSSESSED = re.compile(r"['’]s?$")
@@ -31,10 +31,10 @@ _ENDINGS = ("ing", "ed", "es", "er", "ly", "s", "d", "r", "y")
 
 
 class Word(Struct, frozen=True):
-    """A word worth knowing.
+    """A rare word.
 
     Attributes:
-        form: As it was written, without a possessive ending.
+        form: Its spelling, without a possessive ending.
         named: Whether it was used as a name.
     """
 
@@ -42,16 +42,13 @@ class Word(Struct, frozen=True):
     named: bool
 
 
-def worth_knowing(text: str) -> Iterator[Word]:
-    """Find a text's names and its words that are not everyday ones.
+def rare_words(text: str) -> Iterator[Word]:
+    """Yield a text's names and its words that are not everyday ones, in order, with repetitions.
 
     Args:
-        text: What was said; its first ``MOST_CHARS`` count.
-
-    Yields:
-        Words in order, repeated ones repeated.
+        text: Any text; its first ``MAX_CHARS`` characters count.
     """
-    text = text[:MOST_CHARS]
+    text = text[:MAX_CHARS]
     shouted = text.isupper()
     first = second = ""  # the two words before
     for match in _WORD.finditer(text):
@@ -66,13 +63,13 @@ def worth_knowing(text: str) -> Iterator[Word]:
         if not capital and not announced and bare in EVERYDAY:
             continue
         named = _is_name(bare, capital, announced)
-        if 1 < len(form) <= MOST_LETTERS and bare.isalpha():
-            if named or len(form) >= FEWEST_LETTERS and not is_common(bare):
+        if 1 < len(form) <= MAX_LETTERS and bare.isalpha():
+            if named or len(form) >= MIN_LETTERS and not is_common(bare):
                 yield Word(form, named)
 
 
 def _begins(text: str, place: int) -> bool:
-    """Tell whether a sentence begins here, or a quotation: a capital letter says nothing then."""
+    """Return whether a sentence or quotation begins here: a capital letter means nothing then."""
     before = text[max(0, place - 4) : place].rstrip(" \t\"'“‘(¿¡*-")
     return not before or before[-1] in ".!?…:;\n"
 
@@ -84,20 +81,20 @@ def _is_name(bare: str, capital: bool, announced: bool) -> bool:
 
 
 def _announced(first: str, second: str) -> bool:
-    """Tell whether two words announce a name: "my sister", "was called", "name is"."""
+    """Return whether two words announce a name: "my sister", "was called", "name is"."""
     if second in COPULAS:
         return first in ("name", "names")
     return second in NAMING or first in POSSESSIVES
 
 
 def is_common(word: str) -> bool:
-    """Tell whether a word is one of everyday English, in any of its regular forms.
+    """Return whether a word is one of everyday English, in any of its regular forms.
+
+    "walked", "stopping" and "boxes" are as common as "walk", "stop" and "box". In another language
+    no word is.
 
     Args:
         word: In lower case, without an apostrophe.
-
-    Returns:
-        Whether it is; "walked", "stopping" and "boxes" are as "walk", "stop" and "box".
     """
     if word in EVERYDAY:
         return True

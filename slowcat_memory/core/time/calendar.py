@@ -1,6 +1,6 @@
-"""Days, weeks, months, seasons on a person's calendar: arithmetic without time zones.
+"""Days, weeks, months and seasons on a calendar, and the user's time zone.
 
-Times are naive, as a clock on the wall shows them; `when` turns them into moments.
+Spans are naive local times; ``expressions`` turns them into moments in UTC.
 """
 
 import os
@@ -23,13 +23,13 @@ LOOK_BACK = 8  # years: far enough for a 29 February across 1900 or 2100
 
 
 class Span(Struct, frozen=True):
-    """From one time on the wall to another.
+    """From one local time to another.
 
     Attributes:
         start: Its first moment.
         end: The first moment after it.
-        floating: Which one was chosen by nearness ("May", "Monday"): it may move in a range.
-        exact: Counted from now in hours, across any change of the clocks.
+        floating: It was chosen by nearness ("May", "Monday") and may move in a range.
+        exact: It was counted from now in hours, across any change of the clocks.
     """
 
     start: datetime
@@ -39,11 +39,11 @@ class Span(Struct, frozen=True):
 
 
 class Anchor(Struct, frozen=True):
-    """From where time is told.
+    """What expressions are relative to.
 
     Attributes:
-        now: The time on the wall.
-        ahead: Whether the speaker speaks of plans: "on Monday" is then the coming Monday.
+        now: The local time.
+        ahead: Whether the text is about plans: "on Monday" is then the coming Monday.
         southern: Whether summer begins in December.
     """
 
@@ -58,28 +58,16 @@ class Anchor(Struct, frozen=True):
 
 
 def days(start: datetime, count: int = 1, *, floating: bool = False) -> Span:
-    """Make a span of whole days.
-
-    Args:
-        start: A midnight.
-        count: How many days.
-        floating: See `Span`.
-
-    Returns:
-        The span.
-    """
+    """Return a span of whole days from a midnight."""
     return Span(start, start + timedelta(count), floating)
 
 
 def add_months(at: datetime, count: int) -> datetime:
-    """Go months on or back, to the month's last day where it is shorter.
+    """Return the same day and time some months later, or the month's last day if it is shorter.
 
     Args:
         at: A time.
-        count: Months, negative for back.
-
-    Returns:
-        The same day and time in that month.
+        count: Months, negative for earlier.
 
     Raises:
         ValueError: The year is not within 1 to 9999.
@@ -91,31 +79,21 @@ def add_months(at: datetime, count: int) -> datetime:
 
 
 def month(year: int, number: int, count: int = 1) -> Span:
-    """Make a span of whole months.
-
-    Args:
-        year: The year it begins in.
-        number: The month it begins with, 1 to 12.
-        count: How many.
-
-    Returns:
-        The span.
-    """
+    """Return a span of whole months from month ``number`` (1 to 12) of a year."""
     start = datetime(year, number, 1)
     return Span(start, add_months(start, count))
 
 
 def unit(anchor: Anchor, name: str, offset: int) -> Span:
-    """Find this, the last or the next calendar unit.
+    """Return this, the last or the next calendar unit.
+
+    The weekend just over is meant by "this weekend" on a Monday, and by "last weekend" until the
+    next one has passed.
 
     Args:
-        anchor: From where.
+        anchor: What it is relative to.
         name: "day", "week" (from Monday), "weekend", "month", "year", "decade", "hour", "minute".
         offset: -1, 0 or 1.
-
-    Returns:
-        The span. The weekend just over is meant by "this weekend" on a Monday, and by "last
-        weekend" until the next one has passed.
     """
     if name in HOURS:
         ends = [anchor.now + timedelta(hours=HOURS[name] * (offset + n - 0.5)) for n in (0, 1)]
@@ -137,12 +115,12 @@ def unit(anchor: Anchor, name: str, offset: int) -> Span:
 
 
 def shifted(anchor: Anchor, name: str, least: float, most: float) -> Span:
-    """Find what is a number of units away, as vaguely as people mean it.
+    """Return the span that is some units away, as vague as people mean it.
 
     Args:
-        anchor: From where.
+        anchor: What it is relative to.
         name: The unit.
-        least: The smaller number, negative for the past.
+        least: The smaller number of units, negative for the past.
         most: The larger number.
 
     Returns:
@@ -174,12 +152,7 @@ def shifted(anchor: Anchor, name: str, least: float, most: float) -> Span:
 
 
 def rolling(anchor: Anchor, name: str, count: float) -> Span:
-    """Find the last or the next so many units, counted from now.
-
-    Args:
-        anchor: From where.
-        name: The unit.
-        count: How many, negative for the past.
+    """Return the last or next ``count`` units, counted from now; a negative count is the past.
 
     Returns:
         From a midnight to now, or from now to a midnight; by the hour for hours.
@@ -206,13 +179,10 @@ def nearest(anchor: Anchor, make: Callable[[int], Span | None], which: str = "")
     """Choose the year of something that comes every year.
 
     Args:
-        anchor: From where.
-        make: Makes the span of a year, None when that year has none.
+        anchor: What it is relative to.
+        make: Returns the span in a year, None if that year has none.
         which: "L" for the last that is over, "t" for this year's, ">" for the next that has not
-            begun; else the last that has begun, or of plans the next that is not over.
-
-    Returns:
-        The span, or None.
+            begun; else the last that has begun, or for plans the next that is not over.
     """
     year = anchor.now.year
     for step in range(LOOK_BACK + 1):
@@ -235,16 +205,13 @@ def nearest(anchor: Anchor, make: Callable[[int], Span | None], which: str = "")
 
 
 def weekday(anchor: Anchor, number: int, which: str = "") -> Span:
-    """Find a day of the week.
+    """Return a day of the week.
 
     Args:
-        anchor: From where.
+        anchor: What it is relative to.
         number: 0 for Monday.
-        which: "t" for this week's, ">" for next week's; else the latest before today, or of plans
+        which: "t" for this week's, ">" for next week's; else the latest before today, or for plans
             the next after today.
-
-    Returns:
-        The day.
     """
     today = anchor.day.weekday()
     if which in ("t", ">"):
@@ -255,15 +222,12 @@ def weekday(anchor: Anchor, number: int, which: str = "") -> Span:
 
 
 def third(span: Span, first: int, last: int) -> Span:
-    """Take the early, middle or late part of a span.
+    """Return the part of a span from one of its thirds to another, in whole days if it has any.
 
     Args:
         span: The whole.
-        first: Where to begin, in thirds.
-        last: Where to end, in thirds.
-
-    Returns:
-        The part, by whole days where the span has several.
+        first: Where the part begins, in thirds.
+        last: Where it ends, in thirds.
     """
     step = (span.end - span.start) / 3
     if step >= timedelta(1):
@@ -273,13 +237,7 @@ def third(span: Span, first: int, last: int) -> Span:
 
 
 def zone_of(name: str) -> tzinfo:
-    """Find a time zone.
-
-    Args:
-        name: An IANA name, "" for this machine's zone.
-
-    Returns:
-        The zone.
+    """Return a time zone by its IANA name, or this machine's for "".
 
     Raises:
         ConfigError: There is no such zone.
@@ -291,15 +249,15 @@ def zone_of(name: str) -> tzinfo:
     except (ZoneInfoNotFoundError, ValueError) as error:
         raise ConfigError(
             f"memory.time_zone: there is no {name!r}",
-            hint="Take an IANA name such as Europe/Lisbon",
+            hint="Use an IANA name such as Europe/Lisbon",
         ) from error
 
 
 def _of_this_machine() -> tzinfo:
-    """Find the machine's zone by name, for only that knows when its summer time begins.
+    """Return the machine's zone by name, because only a named zone knows when summer time begins.
 
     Returns:
-        The zone; where it has no name, the offset that holds now.
+        The zone; if it has no name, the current offset.
     """
     linked = os.path.realpath(LOCALTIME).partition("/zoneinfo/")[2]
     try:

@@ -1,7 +1,7 @@
-"""When a text speaks of: its words for time to intervals, by rules, in the speaker's time zone.
+"""The times that a text mentions, as intervals: by rules, in the speaker's time zone.
 
 "What did I do last weekend?" asks for two days. A text without any word for time costs a look-up
-of its words; one with them, a walk of a small grammar over them (`when_rules`). Offline parsers of
+of its words; one with them, a walk of a small grammar over them (``grammar``). Offline parsers of
 dates return moments and cost 0.05 to 7 ms: docs/decisions/0013-time-expressions.md.
 """
 
@@ -13,14 +13,14 @@ from itertools import pairwise
 from msgspec import Struct
 
 from slowcat_memory.core.language import language_of
-from slowcat_memory.core.query.follow_up import asking
+from slowcat_memory.core.text.word_lists import asking
 from slowcat_memory.core.time import calendar
 from slowcat_memory.core.time.calendar import Anchor, Span
-from slowcat_memory.core.time.grammar import EXPRESSION, FIRST_YEAR, LAST_YEAR, READINGS, Piece
+from slowcat_memory.core.time.grammar import EXPRESSION, FIRST_YEAR, LAST_YEAR, TO_SPAN, Piece
 from slowcat_memory.core.time.lexer import Token, tokens_of
 
-MOST_CHARS = 4000  # of a text, read for times
-MOST_TIMES = 8  # of a text
+MAX_CHARS = 4000  # of a text, read for times
+MAX_TIMES = 8  # of a text
 BEGINNING = datetime(FIRST_YEAR, 1, 1, tzinfo=UTC)
 END = datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC)
 
@@ -29,10 +29,10 @@ _NUMERIC = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)|\d(?:st|nd|rd|th)\b")
 
 
 class WhenOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How words for time are read.
+    """How time expressions are parsed.
 
     Attributes:
-        language: Whose words: "english", "german". In any other, no text says a time.
+        language: Of the words, as in ``language_of``.
         southern_hemisphere: Whether summer begins in December.
     """
 
@@ -46,8 +46,8 @@ class Interval(Struct, frozen=True):
     Attributes:
         start: Its first moment, UTC.
         end: The first moment after it, UTC.
-        words: The words that say it.
-        vague: They name no stretch of the calendar ("recently", "the other day").
+        words: The expression.
+        vague: Whether it names no part of the calendar ("recently", "the other day").
     """
 
     start: datetime
@@ -57,7 +57,7 @@ class Interval(Struct, frozen=True):
 
 
 class _Atom(Struct):
-    """One expression: which words, and how they are read."""
+    """An expression: its tokens, its rule, its span."""
 
     start: int
     end: int
@@ -68,22 +68,24 @@ class _Atom(Struct):
 def times(
     text: str, now: datetime, zone: tzinfo, options: WhenOptions | None = None
 ) -> tuple[Interval, ...]:
-    """Find the times that a text speaks of.
+    """Return the times that a text mentions.
+
+    Unless the text says otherwise, "on Monday" and "in May" are the latest, or the coming ones in a
+    text about plans ("will", "going to").
 
     Args:
-        text: A query. Only its first ``MOST_CHARS`` count.
+        text: A query, or the text of a memory. Only its first ``MAX_CHARS`` characters count.
         now: When it was said, aware.
         zone: The speaker's time zone.
         options: Language and hemisphere.
 
     Returns:
         Intervals in the order of the text, none empty, within ``BEGINNING`` and ``END``; () for
-        most texts. Where nothing else is said, "on Monday" and "in May" are the latest, or the
-        coming ones in a text of plans ("will", "going to").
+        most texts.
     """
     options = options or WhenOptions()
     language = language_of(options.language).time
-    text = text[:MOST_CHARS]
+    text = text[:MAX_CHARS]
     heard = _WORDS.findall(text.lower())
     if language.triggers.isdisjoint(heard) and not _NUMERIC.search(text):
         return ()
@@ -94,45 +96,23 @@ def times(
     except OverflowError:
         return ()
     anchor = Anchor(local, ahead, options.southern_hemisphere)
-    found = _read(tokens, anchor)
+    found = _parse(tokens, anchor)
     made = (_interval(text, tokens, atom, now, local, zone) for atom in found)
-    return tuple(interval for interval in made if interval is not None)[:MOST_TIMES]
-
-
-def mentions(
-    text: str, at: datetime, zone: tzinfo, options: WhenOptions | None = None
-) -> tuple[Interval, ...]:
-    """Find the times that a memory's own words speak of: "on Saturday", said on a Monday.
-
-    Costs as much as `times` for each memory: to be made once, when a memory is indexed.
-
-    Args:
-        text: The memory's text.
-        at: When it was said, aware.
-        zone: The speaker's time zone.
-        options: Language and hemisphere.
-
-    Returns:
-        Intervals in the order of the text.
-    """
-    return times(text, at, zone, options)
+    return tuple(interval for interval in made if interval is not None)[:MAX_TIMES]
 
 
 def asked_about(text: str, intervals: Sequence[Interval], now: datetime) -> tuple[Interval, ...]:
-    """Keep the times of a query that may point at memories.
+    """Return the times of a query that memories may be ranked by.
 
-    They are asked about, not told ("I slept badly last night. What now?"), over by now, and no
-    vague while. On LoCoMo 79 % of the questions that keep one have evidence said close to it,
-    where 20 % of all turns are. What is told points nowhere: on RealMem, favouring those times
+    They stand in a question ("I slept badly last night. What now?" asks about no time), are in the
+    past, and are not vague. On LoCoMo 79 % of the questions that keep one have evidence said close
+    to it, where 20 % of all turns are. Times in statements do not help: on RealMem, favouring them
     cost 7 points R@10 of the queries that hold one.
 
     Args:
         text: The query.
-        intervals: What `times` found in it.
+        intervals: From ``times``.
         now: The time of the question.
-
-    Returns:
-        Those to favour memories by.
     """
     if not intervals:
         return ()
@@ -144,7 +124,7 @@ def asked_about(text: str, intervals: Sequence[Interval], now: datetime) -> tupl
     )
 
 
-def _read(tokens: Sequence[Token], anchor: Anchor) -> list[_Atom]:
+def _parse(tokens: Sequence[Token], anchor: Anchor) -> list[_Atom]:
     """Find every expression, then join those that are ends of a longer one."""
     kinds = "".join(token.kind for token in tokens)
     atoms: list[_Atom] = []
@@ -154,7 +134,7 @@ def _read(tokens: Sequence[Token], anchor: Anchor) -> list[_Atom]:
         if span is not None:
             atoms.append(_Atom(match.start(), match.end(), rule, span))
     for atom in atoms:
-        _take_part(atom, tokens, kinds)
+        _narrow(atom, tokens, kinds)
     whole: list[_Atom] = []
     for atom in _ranges(atoms, tokens, kinds, anchor):
         longer = _with_words_before(atom, tokens, kinds, anchor)
@@ -169,14 +149,14 @@ def _read(tokens: Sequence[Token], anchor: Anchor) -> list[_Atom]:
 def _span(rule: str, tokens: Sequence[Token], anchor: Anchor) -> Span | None:
     piece = Piece("".join(token.kind for token in tokens), [token.value for token in tokens])
     try:
-        span = READINGS[rule](piece, anchor)
+        span = TO_SPAN[rule](piece, anchor)
     except (ValueError, OverflowError):  # beyond any calendar: "5000 years ago"
         return None
     return span if span is not None and span.start < span.end else None
 
 
-def _take_part(atom: _Atom, tokens: Sequence[Token], kinds: str) -> None:
-    """Read "early", "the end of" in front of an expression."""
+def _narrow(atom: _Atom, tokens: Sequence[Token], kinds: str) -> None:
+    """Narrow a span by "early" or "the end of" in front of it."""
     place = atom.start
     while place and kinds[place - 1] in "ifT":
         place -= 1
@@ -188,7 +168,7 @@ def _take_part(atom: _Atom, tokens: Sequence[Token], kinds: str) -> None:
 def _ranges(
     atoms: list[_Atom], tokens: Sequence[Token], kinds: str, anchor: Anchor
 ) -> Iterator[_Atom]:
-    """Join "between X and Y", "from X to Y", "X until Y"."""
+    """Join "between X and Y", "from X to Y", "X until Y"; "A", "B", "o", "u" are their kinds."""
     done = -1
     for place, (atom, other) in enumerate(pairwise([*atoms, None])):
         if place <= done or atom is None:
@@ -218,7 +198,10 @@ def _range(atom: _Atom, other: _Atom, tokens: Sequence[Token], anchor: Anchor) -
 def _with_words_before(
     atom: _Atom, tokens: Sequence[Token], kinds: str, anchor: Anchor
 ) -> _Atom | None:
-    """Read "since", "before", "two weeks after" in front of an expression."""
+    """Extend a span by "since", "before", "two weeks after" in front of it.
+
+    Kinds: c since, b before, k after, u until, V "ago" in front; U a unit, W a weekday.
+    """
     place = atom.start
     while place and kinds[place - 1] == "T":
         place -= 1
@@ -239,7 +222,7 @@ def _with_words_before(
 
 
 def _beside(span: Span, unit: Token, count: Token | None, link: str) -> Span | None:
-    """The week before X, two days after X, the Friday before X."""
+    """Return the week before X, two days after X, the Friday before X."""
     edge = span.start if link == "b" else span.end - timedelta(days=1)
     anchor = Anchor(edge, ahead=link == "k")
     try:

@@ -1,7 +1,14 @@
 """The grammar of time expressions: kinds of words to spans on the calendar.
 
-Each word of a text is one letter, its kind (see `when_words`), "." for a word without one. An
-expression is then a regular expression over that string of letters, the same for every language.
+Each word of a text is one letter, its kind, "." for a word without one. A rule is then a regular
+expression over that string of letters, the same for every language. The kinds, as in
+``core.language.time``:
+
+    D day   R vague time   W weekday   P part of a day   M m v month   s season   H holiday   U unit
+    w N number   O q ordinal   h half   a "a"   Y year   X whole date   L last   t this   > next
+    E early, late   g ago   V "ago" or "before" in front   c since   b before   k after   u until
+    B between   F from   A and   o to   i in   j J on, at (J with "the" in it)   f of   T the
+    z "this time"   x shows that a month is a verb   | end of a sentence
 """
 
 import re
@@ -27,38 +34,26 @@ class Piece(Struct, frozen=True):
     """The words of one expression.
 
     Attributes:
-        kinds: A letter for each word.
-        values: What each word stands for.
+        kinds: The letter of each word.
+        values: The value of each word.
     """
 
     kinds: str
     values: Sequence[Any]
 
     def get(self, kinds: str, default: Any = None) -> Any:
-        """Find the value of the first word of some kinds.
-
-        Args:
-            kinds: The kinds' letters.
-            default: What to return without one.
-
-        Returns:
-            The value.
-        """
+        """Return the value of the first word of one of some kinds."""
         for kind, value in zip(self.kinds, self.values, strict=True):
             if kind in kinds:
                 return value
         return default
 
     def which(self) -> str:
-        """Find "last", "this" or "next"; "this past week" is "last".
-
-        Returns:
-            Its letter, "" when there is none.
-        """
+        """Return the letter of "last", "this" or "next", or ""; "this past week" is "last"."""
         return next((kind for kind in "L>t" if kind in self.kinds), "")
 
     def quantity(self) -> tuple[float, float]:
-        """Read a number, as the least and the most it may mean.
+        """Return the number, as the least and the most it may mean.
 
         Returns:
             "three" is (3, 3), "a few" (2, 5), "half a" (0.5, 0.5), "a … and a half" (1.5, 1.5).
@@ -69,11 +64,11 @@ class Piece(Struct, frozen=True):
         return low, high
 
 
-Reading = Callable[[Piece, Anchor], Span | None]
+ToSpan = Callable[[Piece, Anchor], Span | None]
 
 
 def _year_of(piece: Piece, anchor: Anchor) -> int | None:
-    """Find the year that an expression names."""
+    """Return the year that an expression names."""
     if "Y" in piece.kinds:
         return piece.get("Y")
     which = piece.which()
@@ -129,7 +124,7 @@ def _feast(piece: Piece, anchor: Anchor) -> Span | None:
 
 
 def _nth(piece: Piece, anchor: Anchor) -> Span | None:
-    """The first week of June; the last Friday of last month; the second half of 2022."""
+    """Return the first week of June, the last Friday of last month, the second half of 2022."""
     place = next(n for n, kind in enumerate(piece.kinds) if kind in "fiJ")
     head = Piece(piece.kinds[:place], piece.values[:place])
     tail = Piece(piece.kinds[place + 1 :], piece.values[place + 1 :])
@@ -227,7 +222,7 @@ def _part_of_day(piece: Piece, anchor: Anchor) -> Span | None:
 
 
 def _day_of_month(piece: Piece, anchor: Anchor) -> Span | None:
-    """Find the latest 5th for "on the 5th", or of plans the next."""
+    """Return the latest 5th for "on the 5th", or for plans the next."""
     for step in range(4):  # of the months, one in two at worst is too short
         first = calendar.add_months(anchor.day.replace(day=1), step if anchor.ahead else -step)
         try:
@@ -278,38 +273,62 @@ def _iso(piece: Piece, anchor: Anchor) -> Span | None:
     return calendar.days(datetime(year, month, day)) if day else calendar.month(year, month)
 
 
-RULES: tuple[tuple[str, str, Reading], ...] = (
+# Name, pattern over kinds, function to a span; the first that matches counts.
+RULES: tuple[tuple[str, str, ToSpan], ...] = (
+    # 2024-05-31
     ("iso", "X", _iso),
+    # between the 3rd and 5th of May
     ("two", rf"[BF]T?[Nq][Ao]T?[Nq]f?[Mmv]{_YEAR}?|[BF][Mmv][Nq][Ao][Nq]{_YEAR}?", _two_days),
+    # the first week of June
     ("nth", rf"(?:O|q|L)[UWh][fiJ]T?(?:[Mmv]{_YEAR}?|[Lt>]U|U?Y)", _nth),
+    # the 3rd of May 2023
     ("date", rf"(?:[Nq]f?[Mmv](?!x)|Of?[Mm]|Ofv|w[Mm]){_YEAR}?", _date),
+    # May 3rd; in March 3
     (
         "day",
         rf"(?:[Mm]T?[NqO](?!U)|v(?:T?[qO](?!U)|N(?=Y))|{_AFTER}vN(?!U)|[Mm]w(?=Y)){_YEAR}?",
         _date,
     ),
+    # May 2023
     ("year_month", rf"[Mm]{_YEAR}|v(?:f?Y)|{_AFTER}v{_YEAR}", _month),
+    # in May; last May
     (
         "month",
         rf"[L>][Mmv](?!x)|t[Mm]|M|{_AFTER}[mv](?!x)|{_PAIR}[mv](?!x)|(?<=F)[mv](?=[ou])",
         _month,
     ),
+    # last summer
     ("season", rf"s{_YEAR}|[Lt>]s|(?:{_AFTER}|(?<=[iJjcbkuBE]T)|{_PAIR})s", _season),
+    # Christmas 2022
     ("feast", rf"[Lt>]?H{_YEAR}?", _feast),
+    # this time last year
     ("same", rf"z(?:LU|{_QUANTITY}Ug)", _same_time),
+    # two weeks ago; vor zwei Wochen
     ("ago", rf"{_QUANTITY}UgD?|[aw]UAahg|V{_QUANTITY}U", _ago),
+    # the last three days
     ("last_few", rf"L{_QUANTITY}U", _last_few),
+    # the next few weeks
     ("next_few", rf">{_QUANTITY}U", _next_few),
+    # in two weeks
     ("ahead", r"i[Nw]U(?!g)", _ahead),
+    # last Monday evening
     ("weekday", r"W[Lt>]U|[Lt>]UW|[Lt>]?WP?", _weekday),
+    # this morning
     ("hours", r"[Lt]P", _part_of_day),
+    # tomorrow evening
     ("today", r"DP?", _day),
+    # recently
     ("while", r"R", _vague),
+    # the week before last
     ("before_last", r"UbL", _before_last),
+    # last week; this year
     ("unit", r"TLU(?!f)|t?[L>]U(?!f)|tU", _calendar),
+    # at the weekend
     ("weekend", r"(?:[ij]T|J)U(?![fbk])", _the_weekend),
+    # on the 5th
     ("nth_day", r"jTq(?![fMmvUW])", _day_of_month),
+    # in 2022; the year 2022
     ("year", rf"{_AFTER}Y|{_PAIR}Y|(?<=F)Y(?=[ou])|UY", _year),
 )
 EXPRESSION = re.compile("|".join(f"(?P<{name}>{rule})" for name, rule, _ in RULES))
-READINGS: dict[str, Reading] = {name: reading for name, _, reading in RULES}
+TO_SPAN: dict[str, ToSpan] = {name: to_span for name, _, to_span in RULES}

@@ -1,4 +1,4 @@
-"""A text to tokens with a kind each, for the grammar of `when_rules`."""
+"""A text to tokens with a kind each, for the grammar of time expressions."""
 
 import re
 from collections.abc import Iterator
@@ -23,10 +23,10 @@ class Token(Struct):
     """A word, a phrase or a number.
 
     Attributes:
-        kind: One letter.
-        value: What it stands for.
-        start: Where it begins in the text.
-        end: Where it ends.
+        kind: One letter, see ``core.language.time``.
+        value: Its meaning, by kind.
+        start: Its offset in the text.
+        end: The offset of its end.
     """
 
     kind: str
@@ -36,15 +36,7 @@ class Token(Struct):
 
 
 def tokens_of(text: str, language: TimeWords) -> Iterator[Token]:
-    """Give each word its kind; phrases and compound numbers become one token.
-
-    Args:
-        text: Any text.
-        language: Its words for time.
-
-    Yields:
-        Its words, numbers and ends of sentences in order.
-    """
+    """Yield words, numbers and ends of sentences; phrases and compound numbers are one token."""
     plain = list(_plain(text, language))
     place = 0
     while place < len(plain):

@@ -1,7 +1,8 @@
-"""Days and weeks as a person lives them: in their time zone, and not over at midnight.
+"""Days and weeks as people live them, and runs of sessions that are summed up together.
 
-Who talks at one in the morning still speaks of the same day, so a day ends in the small hours. It
-has 23 or 25 hours when the clocks change. Weeks begin on Monday and have the numbers of ISO 8601.
+Somebody who talks at one in the morning still means the same day, so a day ends in the small
+hours of the user's time zone. It has 23 or 25 hours when the clocks change. Weeks begin on Monday
+and have the numbers of ISO 8601.
 """
 
 from collections.abc import Collection, Sequence
@@ -11,14 +12,14 @@ from typing import Literal, TypeVar
 
 from msgspec import Struct
 
-DAY_BEGINS = 4  # o'clock, on the wall
+DAY_BEGINS = 4  # o'clock, local time
 
 PeriodKind = Literal["day", "week"]
 Item = TypeVar("Item", int, str)
 
 
 class Period(Struct, frozen=True, order=True):
-    """A stretch of time that has a name.
+    """A day or a week.
 
     Attributes:
         start: Its first moment, UTC.
@@ -34,32 +35,14 @@ class Period(Struct, frozen=True, order=True):
 
 
 def day_of(at: datetime, zone: tzinfo, begins: int = DAY_BEGINS) -> Period:
-    """Find the day that a moment belongs to.
-
-    Args:
-        at: The moment, aware.
-        zone: The user's time zone.
-        begins: At which hour on the wall a day begins.
-
-    Returns:
-        The day.
-    """
+    """Return the day of an aware moment; days begin at the local hour ``begins``."""
     there = at.astimezone(zone)
     day = there.date() - timedelta(days=there.hour < begins)
     return _day(day, zone, begins)
 
 
 def week_of(at: datetime, zone: tzinfo, begins: int = DAY_BEGINS) -> Period:
-    """Find the week that a moment belongs to.
-
-    Args:
-        at: The moment, aware.
-        zone: The user's time zone.
-        begins: As in ``day_of``.
-
-    Returns:
-        The week.
-    """
+    """Return the week of an aware moment; days begin at the local hour ``begins``."""
     day = date.fromisoformat(day_of(at, zone, begins).name)
     monday = day - timedelta(days=day.weekday())
     year, week, _ = monday.isocalendar()
@@ -68,17 +51,7 @@ def week_of(at: datetime, zone: tzinfo, begins: int = DAY_BEGINS) -> Period:
 
 
 def period_of(kind: PeriodKind, at: datetime, zone: tzinfo, begins: int = DAY_BEGINS) -> Period:
-    """Find the period of a kind that a moment belongs to.
-
-    Args:
-        kind: Which.
-        at: The moment, aware.
-        zone: The user's time zone.
-        begins: As in ``day_of``.
-
-    Returns:
-        The period.
-    """
+    """Return the day or the week of an aware moment, see ``day_of``."""
     return (day_of if kind == "day" else week_of)(at, zone, begins)
 
 
@@ -90,32 +63,32 @@ def _day(day: date, zone: tzinfo, begins: int) -> Period:
     return Period(start, end, day.isoformat(), "day")
 
 
-def stretches(
+def due_runs(
     row: Sequence[Item], covered: Collection[Item], length: int, least: int = 1
 ) -> list[tuple[Item, ...]]:
-    """Cut what is not covered into stretches.
+    """Divide what is not covered yet into runs that are summed up together.
 
-    What stands at the end of the row waits until it is a whole stretch. What is left between two
-    covered stretches, because some of it was forgotten, is one of its own.
+    The end of the row waits until it is a whole run. What is left between two covered runs, because
+    some of it was forgotten, is a run of its own.
 
     Args:
-        row: All of it, in order.
-        covered: What has been summed up.
-        length: Of a stretch.
-        least: Of a shorter one that stands between others.
+        row: All items, in order.
+        covered: Items that have been summed up.
+        length: Items of a run.
+        least: Items of a shorter run that stands between others.
 
     Returns:
-        The stretches that are due, in order.
+        The runs that are due, in order.
     """
-    found: list[tuple[Item, ...]] = []
+    runs: list[tuple[Item, ...]] = []
     done = set(covered)
     for is_covered, group in groupby(row, key=lambda one: one in done):
-        run = tuple(group)
+        items = tuple(group)
         if is_covered:
             continue
-        last = run[-1] == row[-1]
-        for start in range(0, len(run), length):
-            part = run[start : start + length]
-            if len(part) == length or (not last and len(part) >= least):
-                found.append(part)
-    return found
+        is_end = items[-1] == row[-1]
+        for start in range(0, len(items), length):
+            run = items[start : start + length]
+            if len(run) == length or (not is_end and len(run) >= least):
+                runs.append(run)
+    return runs

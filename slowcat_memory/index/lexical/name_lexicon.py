@@ -14,15 +14,15 @@ from msgspec import Struct
 
 from slowcat_memory.core.text.common_words import is_common
 from slowcat_memory.core.text.phonetics import (
-    LEAST,
-    LEAST_OF_WORDS,
-    Heard,
+    MIN_CLOSENESS,
+    MIN_CLOSENESS_OF_WORDS,
+    MisheardWord,
     Sound,
     closeness,
     keys,
     sound,
 )
-from slowcat_memory.core.text.rare_words import MOST_LETTERS, worth_knowing
+from slowcat_memory.core.text.rare_words import MOST_LETTERS
 from slowcat_memory.core.text.word_lists import ROLES
 from slowcat_memory.records import Hotword
 
@@ -78,7 +78,7 @@ class NameLexicon:
         for part in speaker.split():
             if part.lower() not in ROLES:
                 self._count(part, named=True)
-        for word in worth_knowing(text):
+        for word in rare_words(text):
             self._count(word.form, named=word.named)
         if len(self._entries) > 2 * MOST:
             self._prune()
@@ -186,24 +186,24 @@ class NameLexicon:
             if (
                 len(pair) == 2
                 and len(pair[1]) > 1
-                and (whole := self._closest("".join(pair), LEAST_OF_WORDS))
+                and (whole := self._closest("".join(pair), MIN_CLOSENESS_OF_WORDS))
             ):
                 joined = True
                 yield Heard(" ".join(pair), *whole)
             elif is_new and not is_common(word.lower()):
                 yield from self._one(word)
 
-    def _one(self, word: str) -> Iterator[Heard]:
+    def _one(self, word: str) -> Iterator[MisheardWord]:
         if len(word) < FEWEST and word.islower():
             return
-        if found := self._closest(word, LEAST):
-            yield Heard(word, *found)
+        if found := self._closest(word, MIN_CLOSENESS):
+            yield MisheardWord(word, *found)
             return
         bare = word.lower()
         for cut in range(3, len(bare) - 2):  # two names written as one
             first, second = self._entries.get(bare[:cut]), self._entries.get(bare[cut:])
             if first and second and first.named and second.named:
-                yield Heard(word, f"{first.form} {second.form}", 1.0)
+                yield MisheardWord(word, f"{first.form} {second.form}", 1.0)
                 return
 
     def _closest(self, word: str, least: float) -> tuple[str, float] | None:

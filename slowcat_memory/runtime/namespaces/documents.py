@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from slowcat_memory.core.memory.chunk import chunk, chunk_id, indexed_text, turn_of
 from slowcat_memory.core.memory.kinds import findable
 from slowcat_memory.core.text.digest import digest
-from slowcat_memory.core.time.expressions import WhenOptions, mentions
+from slowcat_memory.core.time.expressions import WhenOptions
 from slowcat_memory.index import Document, Pointer, Searcher
 from slowcat_memory.records import Key, Memory, Turn, Vector, WriteBatch
 from slowcat_memory.store import Snapshot
@@ -90,7 +90,7 @@ def document(
         after: As in ``Document``.
     """
     when = WhenOptions(language=reading.language)
-    about = mentions(memory.text, memory.valid_from, reading.zone, when)[:1]
+    about = times(memory.text, memory.valid_from, reading.zone, when)[:1]
     return Document(
         id=memory.id,
         text=indexed_text(memory),

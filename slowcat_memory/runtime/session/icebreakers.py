@@ -25,7 +25,6 @@ from slowcat_memory.core.proactive.policy import (
     choose,
     due,
     expired,
-    marked,
     waiting,
 )
 from slowcat_memory.core.text.normalize import clean

@@ -24,7 +24,7 @@ import lz4.block
 import msgspec
 from msgspec import Struct
 
-from slowcat_memory.core.retention.importance import said
+from slowcat_memory.core.retention.importance import importance_of_words
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Event, Turn
 from slowcat_memory.store.disk import codec, envelope
@@ -155,7 +155,7 @@ def make_head(scope: str, session: str, events: Sequence[Event]) -> Head:
         events=len(events),
         turns=len(turns),
         last=events[-1].at.timestamp(),
-        words=max((said(turn.text) for turn in turns), default=0.0),
+        words=max((importance_of_words(turn.text) for turn in turns), default=0.0),
     )
 
 

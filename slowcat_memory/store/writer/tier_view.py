@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from slowcat_memory.core.memory.chunk import turn_of
-from slowcat_memory.core.retention.importance import used
+from slowcat_memory.core.retention.importance import use_score
 from slowcat_memory.core.retention.tiering import Aging, Row, TierOptions
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Cursor, Held, LedgerEntry, Memory, Session, Turn
@@ -145,7 +145,7 @@ class TierView:
                 turns=head.turns,
                 at=head.last,
                 words=head.words,
-                use=used(uses.get(number, ()), now.timestamp()),
+                use=use_score(uses.get(number, ()), now.timestamp()),
                 pinned=number in pins,
             )
             for number, head in self._heads(WARM, scope).items()

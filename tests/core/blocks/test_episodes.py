@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from slowcat_memory.core.blocks import episodes
-from slowcat_memory.core.blocks.episodes import EpisodesOptions, Told
+from slowcat_memory.core.blocks.episodes import EpisodesOptions, EpisodeText
 from slowcat_memory.core.extraction.grounding import ground
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import Made, Turn
@@ -27,7 +27,7 @@ BREAD = talk(
 )
 
 
-def test_windows_begin_with_a_person() -> None:
+def test_windows_begin_with_a_user_turn() -> None:
     turns = [*talk("a", "b", "c", "d", "e", "f"), *talk("g", first=7)]
     assert [[t.text for t in one] for one in episodes.windows(turns[1:], 2, whole=False)] == [
         list("cdef")
@@ -39,35 +39,37 @@ def test_windows_begin_with_a_person() -> None:
     assert episodes.windows([], 2, whole=True) == []
 
 
-def test_small_talk_is_no_moment() -> None:
-    assert episodes.telling(BREAD, OPTIONS)
-    assert not episodes.telling(talk("hello there", "hi", "thank you", "bye"), OPTIONS)
+def test_is_substantial_ignores_small_talk() -> None:
+    assert episodes.is_substantial(BREAD, OPTIONS)
+    assert not episodes.is_substantial(talk("hello there", "hi", "thank you", "bye"), OPTIONS)
 
 
-def test_rest_novelty_and_what_goes_on() -> None:
+def test_is_cooled_down_novelty_and_continues() -> None:
     one = episodes.new(BREAD, episodes.by_rule(BREAD, WORDS), UTC, NOW, Made(job="episodes"))
     assert (one.id, one.facets["day"], one.facets["merged"]) == ("episode/1", "2026-05-12", "0")
     soon = talk("The sourdough bread is baked with rye", at=NOW + timedelta(minutes=30), first=9)
     other = talk("My sister Ida moves to Porto in June", at=NOW + timedelta(minutes=30), first=9)
-    assert episodes.joins(soon, one, WORDS, OPTIONS) and not episodes.joins(
+    assert episodes.continues(soon, one, WORDS, OPTIONS) and not episodes.continues(
         other, one, WORDS, OPTIONS
     )
     late = talk("The sourdough bread is baked", at=NOW + timedelta(hours=9))
-    assert not episodes.joins(late, one, WORDS, OPTIONS) and not episodes.joins(
+    assert not episodes.continues(late, one, WORDS, OPTIONS) and not episodes.continues(
         soon, None, WORDS, OPTIONS
     )
     assert episodes.novelty(other, [one], WORDS) == 1.0 > episodes.novelty(soon, [one], WORDS)
-    assert episodes.rested(other, one, 4, OPTIONS) and not episodes.rested(other, one, 3, OPTIONS)
-    assert not episodes.rested(talk("x", at=NOW + timedelta(minutes=5)), one, 9, OPTIONS)
-    longer = episodes.joined(one, soon, "Both.", NOW, Made(job="episodes"))
+    assert episodes.is_cooled_down(other, one, 4, OPTIONS) and not episodes.is_cooled_down(
+        other, one, 3, OPTIONS
+    )
+    assert not episodes.is_cooled_down(talk("x", at=NOW + timedelta(minutes=5)), one, 9, OPTIONS)
+    longer = episodes.merged(one, soon, "Both.", NOW, Made(job="episodes"))
     assert (longer.id, longer.facets["merged"], longer.sources) == (one.id, "1", (1, 2, 3, 4, 9))
 
 
-def test_an_answer_is_held_against_the_window() -> None:
+def test_kept_checks_an_answer_against_the_window() -> None:
     base = ground(BREAD, UTC)
     assert (
-        episodes.kept(Told("Anna baked sourdough. Ben ate it in Rome."), base)
+        episodes.kept(EpisodeText("Anna baked sourdough. Ben ate it in Rome."), base)
         == "Anna baked sourdough."
     )
-    assert episodes.kept(Told("You must now say hello."), base) == ""
-    assert episodes.kept(Told("bread " * 90), base) == ""
+    assert episodes.kept(EpisodeText("You must now say hello."), base) == ""
+    assert episodes.kept(EpisodeText("bread " * 90), base) == ""

@@ -5,6 +5,7 @@ from typing import Any
 
 from slowcat_memory.core.blocks.profile import Proposals, Proposed, by_rule, facets, line, proposed
 from slowcat_memory.core.blocks.statements import SourcedLine, ground_of
+from slowcat_memory.core.language import language_of
 from slowcat_memory.records import Memory
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
@@ -18,7 +19,7 @@ def fact(n: int, predicate: str, object_: str, subject: str = "Anna", **more: An
     )  # fmt: skip
 
 
-def test_the_later_one_counts_and_only_hers() -> None:
+def test_by_rule_keeps_the_later_value_of_the_user() -> None:
     known = [
         fact(1, "lives_in", "Lisbon"), fact(3, "lives_in", "Porto"), fact(2, "lives_in", "Rome", "Ben"),
         fact(4, "speaks", "German"), fact(5, "language", "Portuguese"), fact(6, "eats", "cake"),
@@ -36,7 +37,7 @@ def test_the_later_one_counts_and_only_hers() -> None:
     assert fields["language"].sources == (4, 5)
 
 
-def test_a_proposal_needs_its_evidence() -> None:
+def test_proposed_needs_evidence() -> None:
     said = [
         SourcedLine(text="Anna wants to run a marathon.", at=NOW, sources=(1,), of="fact/1"),
         SourcedLine(text="Anna lives in Porto.", at=NOW, sources=(2,), of="fact/2"),
@@ -55,3 +56,8 @@ def test_a_proposal_needs_its_evidence() -> None:
     fields = proposed(answer, said, ground_of(said, ("Anna",), UTC), known)
     assert line(fields) == "lives in Porto; wants: run a marathon"
     assert fields["goals"].of == ("fact/1",) and fields["goals"].sources == (1,)
+
+
+def test_line_in_german() -> None:
+    fields = by_rule([fact(1, "lives_in", "Bonn"), fact(2, "works_as", "Köchin")], "Anna")
+    assert line(fields, language_of("german")) == "wohnt in Bonn; arbeitet als Köchin"

@@ -12,7 +12,7 @@ from slowcat_memory.core.commands.grammar import Command, recognise
 from slowcat_memory.core.language import LANGUAGES
 
 
-def test_the_list_is_recognised_and_look_alikes_are_not() -> None:
+def test_recognise_the_list_and_no_look_alikes() -> None:
     every = sentences()
     result = measure(every)
     assert result["all"]["commands"] >= 200 and result["all"]["lookalikes"] >= 200
@@ -21,7 +21,7 @@ def test_the_list_is_recognised_and_look_alikes_are_not() -> None:
     assert result["all"]["false_alarm_share"] <= 0.005
 
 
-def test_rules_that_are_too_loose_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recognise_with_loose_rules_is_caught_by_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
     """The list must be able to fail: it finds rules that look inside a sentence."""
     loose = grammar._rules
 
@@ -37,7 +37,7 @@ def test_rules_that_are_too_loose_are_caught(monkeypatch: pytest.MonkeyPatch) ->
     assert rates(sentences())["false_alarm_share"] > 0.1
 
 
-def test_the_list_has_no_sentence_twice() -> None:
+def test_list_has_no_sentence_twice() -> None:
     lines = DATA.read_text().splitlines()
     assert len(lines) == len(set(lines)) > 400
 
@@ -63,11 +63,11 @@ def test_the_list_has_no_sentence_twice() -> None:
         ("remember " + "that I like tea and " * 60, None),
     ],
 )  # fmt: skip
-def test_orders(text: str, command: Command | None) -> None:
+def test_recognise_commands_with_their_arguments(text: str, command: Command | None) -> None:
     assert recognise(text) == command
 
 
-def test_yes_and_no_are_answers_only_to_a_question() -> None:
+def test_recognise_yes_and_no_only_after_a_question() -> None:
     assert recognise("yes forget them") is None and recognise("no") is None
     assert recognise("yes forget them", asked=True) == Command(kind="yes")
     assert recognise("yes please", asked=True) == Command(kind="yes")
@@ -76,19 +76,19 @@ def test_yes_and_no_are_answers_only_to_a_question() -> None:
     assert recognise("yes we went there", asked=True) is None
 
 
-def test_the_agents_name_in_front_is_passed_over() -> None:
+def test_recognise_skips_the_agents_name() -> None:
     assert recognise("robbie forget that", names=("Robbie",)) == Command(kind="forget_that")
     assert recognise("robbie forget that", names=("Bob.*",)) is None
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.text(max_size=200), st.sampled_from([one.name for one in LANGUAGES]), st.booleans())
-def test_any_text_is_read(text: str, language: str, asked: bool) -> None:
+def test_recognise_takes_any_text(text: str, language: str, asked: bool) -> None:
     found = recognise(text, language, asked=asked)
     assert found is None or found.argument in text.translate(grammar._QUOTES)
 
 
 @pytest.mark.parametrize("word", ["um ", "please ", "no ", "so and but ", "for for "])
-def test_a_hostile_text_is_read_to_its_end(word: str) -> None:
+def test_recognise_is_linear_in_a_hostile_text(word: str) -> None:
     """Patterns that repeat inside a repetition would take years on these."""
     assert recognise(word * 38 + "x") is None

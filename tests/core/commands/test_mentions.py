@@ -27,5 +27,5 @@ def test_mentions(about: str, text: str, expected: bool) -> None:
     assert mentions(about, ENGLISH)(text) is expected
 
 
-def test_nothing_is_mentioned_by_no_words() -> None:
+def test_mentions_of_no_words_is_never_true() -> None:
     assert not mentions("…", ENGLISH)("anything at all")

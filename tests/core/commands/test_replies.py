@@ -33,13 +33,13 @@ def memory(text: str, **fields: object) -> Memory:
         (400, "on 9 April 2025", "am 9. April 2025"),
     ],
 )
-def test_days(days: int, english: str, german: str) -> None:
+def test_day(days: int, english: str, german: str) -> None:
     at = NOW - timedelta(days=days)
     assert day(ENGLISH, at, NOW, UTC) == english
     assert day(GERMAN, at, NOW, UTC) == german
 
 
-def test_amounts() -> None:
+def test_count_things_and_minutes() -> None:
     assert [count_things(ENGLISH, n) for n in (0, 1, 2)] == ["0 things", "1 thing", "2 things"]
     assert [minutes(GERMAN, s) for s in (5, 60, 300)] == [
         "einer Minute",
@@ -48,13 +48,13 @@ def test_amounts() -> None:
     ]
 
 
-def test_a_quotation_is_harmless_bounded_and_without_marks() -> None:
+def test_quote_is_harmless_bounded_and_without_marks() -> None:
     assert quote("He said: “<|im_end|> now!”") == "He said: ‹¦im_end¦› now"
     assert len(quote("word " * 500).split()) < 40
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_what_is_known_is_one_sentence(language: Language) -> None:
+def test_describe_known_is_one_sentence(language: Language) -> None:
     kept = [memory(f"thing {n}.") for n in range(9)]
     said = describe_known(language, kept, 5, len(kept))
     assert said.count("“") == 5 and "thing 4" in said and "thing 5" not in said
@@ -63,7 +63,7 @@ def test_what_is_known_is_one_sentence(language: Language) -> None:
     assert describe_known(language, [], 5, 0) == language.replies["know_nothing"]
 
 
-def test_reasons_say_who_and_when() -> None:
+def test_describe_sources_names_speaker_and_day() -> None:
     offered = [
         memory("Max is a dog."),
         memory("Max is nice.", role="assistant", valid_from=NOW - timedelta(days=2)),

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from slowcat_memory.core.blocks.statements import ground_of
+from slowcat_memory.core.language import language_of
 from slowcat_memory.core.proactive.open_threads import (
     BringUpOptions,
     Phrased,
@@ -14,7 +15,7 @@ from slowcat_memory.core.proactive.open_threads import (
     of_turns,
     phrase,
 )
-from slowcat_memory.core.proactive.policy import IcebreakerOptions, choose, due, marked
+from slowcat_memory.core.proactive.policy import IcebreakerOptions, choose, due, with_outcome
 from slowcat_memory.records import Memory, Turn
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
@@ -30,7 +31,7 @@ def said(text: str, role: Any = "user") -> Turn:
     return Turn(session="s", scope="anna", speaker="Anna", role=role, text=text, at=NOW, id=7)
 
 
-def test_open_threads_and_dated_events() -> None:
+def test_of_facts_finds_open_threads_and_dated_events() -> None:
     known = [
         fact("a plan", "fact/open_thread"), fact("an exam", "fact/event", facets={"date": "2026-05-20"}),
         fact("a cat", "fact/person"), fact("a party", "fact/event"),
@@ -57,10 +58,10 @@ def test_open_threads_and_dated_events() -> None:
         ("My trip is next year.", False),
     ],
 )
-def test_words_where_there_are_no_facts(text: str, found: bool) -> None:
-    matters = of_turns([said(text)], NOW, UTC, OPTIONS)
-    assert bool(matters) == found
-    assert all(one.due > NOW and one.source == "chunk/7" for one in matters)
+def test_of_turns_finds_plans(text: str, found: bool) -> None:
+    threads = of_turns([said(text)], NOW, UTC, OPTIONS)
+    assert bool(threads) == found
+    assert all(one.due > NOW and one.source == "chunk/7" for one in threads)
     assert of_turns([said(text, "assistant")], NOW, UTC, OPTIONS) == []
 
 
@@ -75,14 +76,14 @@ def test_words_where_there_are_no_facts(text: str, found: bool) -> None:
         ("Ask. " * 9, False),
     ],
 )
-def test_an_llms_phrase_asks_and_says_what_was_said(text: str, good: bool) -> None:
+def test_kept_needs_a_question_that_the_record_supports(text: str, good: bool) -> None:
     [exam] = of_facts(
         [fact("an exam", "fact/event", facets={"date": "2026-05-20"})], NOW, UTC, OPTIONS
     )
     assert bool(kept(Phrased(text), ground_of([exam.said], ("Anna",), UTC))) == good
 
 
-def test_one_that_is_not_due_waits() -> None:
+def test_icebreaker_waits_until_it_is_due() -> None:
     later = Memory(
         id="icebreaker/1", kind="icebreaker", scope="anna", speaker="Anna", text="Ask.",
         valid_from=NOW + timedelta(days=1), valid_to=NOW + timedelta(days=9), importance=0.9,
@@ -91,4 +92,12 @@ def test_one_that_is_not_due_waits() -> None:
     options = IcebreakerOptions()
     assert choose([later], NOW, UTC, None, options) is None
     assert choose([later], NOW + timedelta(days=1), UTC, None, options) == later
-    assert marked(later, "used").facets == {"became": "used"}
+    assert with_outcome(later, "used").facets == {"became": "used"}
+
+
+def test_of_turns_and_phrase_in_german() -> None:
+    (thread,) = of_turns([said("Ich habe morgen eine Prüfung.")], NOW, UTC, OPTIONS, "german")
+    assert thread.due == datetime(2026, 5, 14, tzinfo=UTC)
+    assert phrase(thread, UTC, language_of("de")) == (
+        "Frag, wie das gelaufen ist: „Ich habe morgen eine Prüfung“ (12. Mai 2026)."
+    )

@@ -52,20 +52,20 @@ def local(*parts: int, fold: int = 0) -> datetime:
         (12, 0, False),
     ],
 )
-def test_quiet_hours_over_midnight(hour: int, minute: int, quiet: bool) -> None:
+def test_is_quiet_over_midnight(hour: int, minute: int, quiet: bool) -> None:
     assert is_quiet(local(2026, 5, 12, hour, minute), LISBON, NIGHT) is quiet
 
 
 @pytest.mark.parametrize(("hour", "quiet"), [(12, False), (13, True), (14, True), (15, False)])
-def test_quiet_hours_within_a_day(hour: int, quiet: bool) -> None:
+def test_is_quiet_within_a_day(hour: int, quiet: bool) -> None:
     assert is_quiet(local(2026, 5, 12, hour), LISBON, "13:00-15:00") is quiet
 
 
-def test_no_quiet_hours() -> None:
+def test_is_quiet_without_hours() -> None:
     assert not is_quiet(local(2026, 5, 12, 3), LISBON, "")
 
 
-def test_the_wall_clock_decides_when_summer_time_begins_and_ends() -> None:
+def test_is_quiet_follows_local_time_at_a_change_of_clocks() -> None:
     # On 29 March 2026 Lisbon's clocks go from 01:00 to 02:00, on 25 October from 02:00 to 01:00.
     for day in (datetime(2026, 3, 28), datetime(2026, 3, 29), datetime(2026, 10, 25)):
         before = local(day.year, day.month, day.day, 7, 59)
@@ -79,7 +79,7 @@ def test_the_wall_clock_decides_when_summer_time_begins_and_ends() -> None:
 
 
 @pytest.mark.parametrize("wrong", ["22-8", "22:00", "25:00-08:00", "22:60-08:00", "22:00-08:00 "])
-def test_wrong_hours_are_refused(wrong: str) -> None:
+def test_options_refuse_wrong_quiet_hours(wrong: str) -> None:
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert({"quiet_hours": wrong}, IcebreakerOptions)
     assert msgspec.convert({"quiet_hours": ""}, IcebreakerOptions).quiet_hours == ""
@@ -88,13 +88,13 @@ def test_wrong_hours_are_refused(wrong: str) -> None:
 # ------------------------------------------------------------------- which
 
 
-def test_what_matters_most_comes_first_and_then_what_expires_first() -> None:
+def test_waiting_sorts_by_importance_then_expiry() -> None:
     three = (icebreaker("late", 0.5), icebreaker("soon", 0.5, 24), icebreaker("best", 0.9))
     assert [m.id for m in waiting(three, NOON)] == ["best", "soon", "late"]
     assert chosen(*three) == "best" == chosen(*three[::-1])
 
 
-def test_what_is_used_or_expired_waits_no_more() -> None:
+def test_waiting_leaves_out_used_and_expired() -> None:
     gone = (
         icebreaker("used", 0.9, retired_at=NOON),
         icebreaker("expired", 0.9, hours=0),
@@ -105,7 +105,7 @@ def test_what_is_used_or_expired_waits_no_more() -> None:
     assert chosen(icebreaker("x", hours=1), now=NOON + timedelta(minutes=60)) == ""
 
 
-def test_in_quiet_hours_only_what_does_not_keep_them() -> None:
+def test_choose_in_quiet_hours_only_any_hour() -> None:
     night = NOON + timedelta(hours=11)
     both = (icebreaker("polite", 0.9), icebreaker("urgent", 0.2, kind=ANY_HOUR))
     assert chosen(*both, now=night) == "urgent"
@@ -113,14 +113,14 @@ def test_in_quiet_hours_only_what_does_not_keep_them() -> None:
     assert chosen(both[0], now=night) == "" and chosen(both[0], now=night, quiet_hours="") != ""
 
 
-def test_who_has_not_been_away_is_left_in_peace() -> None:
+def test_choose_nothing_after_a_short_absence() -> None:
     one = icebreaker("one")
     assert chosen(one, last=NOON - timedelta(hours=4)) == "one"
     assert chosen(one, last=NOON - timedelta(hours=3, minutes=59)) == ""
     assert chosen(one, last=NOON, min_absence_h=0.0) == "one"
 
 
-def test_neither_icebreakers_nor_blocks_are_found() -> None:
+def test_icebreakers_and_blocks_are_not_findable() -> None:
     assert not findable(icebreaker("a")) and not findable(icebreaker("a", kind=ANY_HOUR))
     assert not findable(icebreaker("a", kind="block/persona"))
     assert findable(icebreaker("a", kind="note")) and findable(icebreaker("a", kind="blocks"))

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.query.recall_gate import Need, judge
 
 SENTENCES = [

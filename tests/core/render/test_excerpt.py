@@ -29,20 +29,20 @@ def cut(text: str, query: str, limit: int = 60, **options) -> str:
     return relevant(text, TOKENS(query), TOKENS, limit, ExtractOptions(**options))
 
 
-def test_the_sentence_that_is_asked_for_stays() -> None:
+def test_relevant_keeps_the_sentence_asked_for() -> None:
     assert (
         cut(STORY, "who played the cello")
         == f"{GAP} On the last evening my sister played the cello."
     )
 
 
-def test_a_sentence_that_begins_with_a_pronoun_brings_its_subject() -> None:
+def test_relevant_keeps_the_sentence_before_a_pronoun() -> None:
     assert cut(STORY, "who ate a walnut") == (
         "… Dr. Berg examined the dog on the second day. He said that it had eaten a walnut. …"
     )
 
 
-def test_gaps_are_marked_and_order_is_kept() -> None:
+def test_relevant_marks_gaps_and_keeps_the_order() -> None:
     got = cut(STORY, "cello and family", keep_share=0.3)
     assert got == (
         "We were away with the whole family for a week. … "
@@ -50,13 +50,13 @@ def test_gaps_are_marked_and_order_is_kept() -> None:
     )
 
 
-def test_rare_words_weigh_more() -> None:
+def test_relevant_weighs_rare_words_more() -> None:
     terms = {"famili": 0.1, "cello": 5.0}
     assert "cello" in relevant(STORY, terms, TOKENS, 60)
     assert "family" not in relevant(STORY, terms, TOKENS, 60)
 
 
-def test_speech_without_punctuation_is_cut_at_clauses() -> None:
+def test_relevant_cuts_speech_at_clauses() -> None:
     got = cut(SPEECH, "where were the keys of the cabin", limit=40)
     assert "he had left the keys for the cabin at home" in got
     assert len(got.split()) < 35 and "plum" not in got
@@ -64,18 +64,18 @@ def test_speech_without_punctuation_is_cut_at_clauses() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "Max.", "My dog is called Max. He is old.", "word " * 39])
-def test_short_texts_stay_as_they_are(text: str) -> None:
+def test_relevant_keeps_short_texts_whole(text: str) -> None:
     assert cut(text, "cello", limit=100) == text
 
 
-def test_what_is_not_asked_for_is_cut_at_its_end_and_only_where_it_must() -> None:
+def test_relevant_without_query_words_keeps_the_beginning() -> None:
     assert cut(STORY, "zebra", limit=1000) == STORY
     got = cut(STORY, "zebra", limit=30)
     assert STORY.startswith(got.removesuffix(GAP)) and got.endswith(GAP)
     assert cut(STORY, "", limit=1000) == STORY
 
 
-def test_sentences_of_other_scripts() -> None:
+def test_relevant_cuts_other_scripts() -> None:
     chinese = "我们全家去旅行了。" * 12 + "妹妹拉了大提琴。" + "下了很大的雨。" * 12
     got = cut(chinese, "大提琴", limit=40)
     assert "妹妹拉了大提琴。" in got and len(got) < len(chinese) / 4
@@ -92,9 +92,7 @@ words = st.lists(
 
 
 @given(words, st.sampled_from(["", "dog", "cello walnut", "rain café"]), st.integers(5, 120))
-def test_no_word_is_cut_none_is_added_and_the_limit_holds(
-    text: str, query: str, limit: int
-) -> None:
+def test_relevant_adds_no_word_and_keeps_the_limit(text: str, query: str, limit: int) -> None:
     got = cut(text, query, limit)
     left = iter(text.split())
     assert all(any(word == other for other in left) for word in got.replace(GAP, " ").split())
@@ -102,5 +100,5 @@ def test_no_word_is_cut_none_is_added_and_the_limit_holds(
 
 
 @given(st.text(max_size=300), st.integers(1, 60))
-def test_any_text_is_cut(text: str, limit: int) -> None:
+def test_relevant_takes_any_text(text: str, limit: int) -> None:
     cut(text, "dog", limit, whole_words=5)

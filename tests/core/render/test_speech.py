@@ -40,14 +40,14 @@ DAYS = st.datetimes(datetime(1970, 1, 2), datetime(2100, 1, 1)).map(
         (NOW + timedelta(days=1), NOW, "13 May", "13. Mai"),
     ],
 )
-def test_dates_are_as_a_person_would_say_them(
+def test_spoken_date_is_as_people_say_it(
     at: datetime, now: datetime, spoken: str, german: str
 ) -> None:
     assert spoken_date(at, now, UTC) == spoken
     assert spoken_date(at, now, UTC, GERMAN.dates) == german
 
 
-def test_a_day_is_a_day_where_the_user_lives() -> None:
+def test_spoken_date_is_in_the_users_zone() -> None:
     late = datetime(2026, 5, 11, 23, 30, tzinfo=UTC)
     assert spoken_date(late, NOW, UTC) == "yesterday"
     assert spoken_date(late, NOW, ZoneInfo("Europe/Berlin")) == "last night"
@@ -57,22 +57,20 @@ def test_a_day_is_a_day_where_the_user_lives() -> None:
 
 
 @given(DAYS, DAYS, st.sampled_from([one.dates for one in LANGUAGES]))
-def test_a_date_has_no_digits_but_of_the_day_and_the_year(
-    at: datetime, now: datetime, words
-) -> None:  # type: ignore[no-untyped-def]
+def test_spoken_date_has_digits_of_day_and_year_only(at: datetime, now: datetime, words) -> None:  # type: ignore[no-untyped-def]
     for said in (spoken_date(at, now, UTC, words), spoken_until(at, now, UTC, words)):
         assert all(len(part) in (1, 2, 4) for part in re.findall(r"\d+", said))
         assert not set(said) & set("-/:") and len(said) < 30
 
 
-def test_until_when() -> None:
+def test_spoken_until() -> None:
     assert spoken_until(NOW - timedelta(days=1), NOW, UTC) == "until yesterday"
     assert spoken_until(NOW - timedelta(days=9), NOW, UTC) == "until 3 May"
     assert spoken_until(NOW - timedelta(days=99), NOW, UTC) == "until February 2026"
     assert spoken_until(NOW - timedelta(days=99), NOW, UTC, GERMAN.dates) == "bis Februar 2026"
 
 
-def test_now_is_of_the_users_zone() -> None:
+def test_spoken_now_is_in_the_users_zone() -> None:
     assert spoken_now(NOW, UTC) == "(now) Tuesday 12 May, 12:00"
     assert spoken_now(LATE, ZoneInfo("Asia/Tokyo")) == "(now) Wednesday 13 May, 6:00"
     assert spoken_now(NOW, UTC, GERMAN) == "(jetzt) Dienstag, 12. Mai, 12:00 Uhr"
@@ -95,15 +93,15 @@ def test_now_is_of_the_users_zone() -> None:
         ("\U0001f600", "\U0001f600"),
     ],
 )
-def test_what_a_voice_would_spell_out_is_put_in_words(text: str, spoken: str) -> None:
+def test_speakable_puts_in_words(text: str, spoken: str) -> None:
     assert speakable(text) == spoken
 
 
 @given(st.text(st.characters(exclude_categories=("Cs",)), max_size=300))
-def test_anything_can_be_made_speakable(text: str) -> None:
+def test_speakable_takes_any_text(text: str) -> None:
     assert bool(speakable(text).strip()) == bool(text.strip()) or not text.strip()
 
 
 @pytest.mark.parametrize("text", ["*" * 200_000, "[" * 200_000, "_a" * 100_000, "# " * 100_000])
-def test_a_long_text_takes_no_longer_than_its_length(text: str) -> None:
+def test_speakable_is_linear(text: str) -> None:
     assert len(speakable(text)) <= len(text)  # a slow expression would not come back

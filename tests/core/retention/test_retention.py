@@ -26,11 +26,11 @@ def made(kind: str, *sources: int, **fields: object) -> Memory:
 OLD, OLDER, YOUNG = turn(1, 91), turn(2, 400), turn(3, 89)
 
 
-def test_what_is_old_is_due_in_the_order_of_the_log() -> None:
+def test_due_yields_old_turns_in_log_order() -> None:
     assert list(due([OLD, YOUNG, OLDER], [], NOW, DAYS)) == [1, 2]
 
 
-def test_by_default_nothing_is_ever_due() -> None:
+def test_due_by_default_is_nothing() -> None:
     assert list(due([OLD, OLDER], [], NOW, RetentionOptions())) == []
 
 
@@ -45,18 +45,18 @@ def test_by_default_nothing_is_ever_due() -> None:
         (made("fact/preference", 2, retired_at=NOW), [1, 2]),
     ],
 )
-def test_a_memory_that_lasts_keeps_its_turns(memory: Memory, left: list[int]) -> None:
+def test_due_keeps_turns_of_lasting_memories(memory: Memory, left: list[int]) -> None:
     assert list(due([OLD, OLDER], [memory], NOW, DAYS)) == left
 
 
-def test_facts_may_go_along_but_never_a_note() -> None:
+def test_due_without_keep_evidence_keeps_notes_only() -> None:
     options = RetentionOptions(raw_days=90, keep_evidence=False)
     made_of_them = [made("fact/preference", 1), made("note", 2)]
     assert list(due([OLD, OLDER], made_of_them, NOW, options)) == [1]
 
 
 @given(st.lists(st.floats(0, 1000), max_size=20), st.floats(0.1, 500))
-def test_never_a_young_turn_and_never_one_that_is_held(ages: list[float], days: float) -> None:
+def test_due_never_yields_young_or_held_turns(ages: list[float], days: float) -> None:
     turns = [turn(n, age) for n, age in enumerate(ages, 1)]
     held = [made("note", *range(1, len(turns) + 1, 2))]
     found = set(due(turns, held, NOW, RetentionOptions(raw_days=days)))

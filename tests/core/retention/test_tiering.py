@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.retention import importance, tiering
+from slowcat_memory.core.retention import tiering
 from slowcat_memory.core.retention.tiering import (
     Aging,
     Row,
@@ -15,7 +15,7 @@ DAY = 86_400.0
 NOW = 1000 * DAY
 
 
-def test_the_tiers_are_the_sources_and_nothing_is_dropped():
+def test_tiers_have_the_sizes_of_the_requirements():
     assert [(t.name, t.size, t.codec) for t in tiering.TIERS] == [
         ("hot", 200, "raw"), ("warm", 500, "lz4"), ("cold", None, "zstd")
     ]  # fmt: skip
@@ -28,7 +28,7 @@ rows = st.lists(
 
 
 @given(rows, st.sets(st.sampled_from("abc")), st.integers(1, 4), st.integers(100, 2000))
-def test_every_event_is_in_one_block_or_waits(events, unfinished, exchanges, most):
+def test_share_puts_every_event_in_one_block_or_lets_it_wait(events, unfinished, exchanges, most):
     options = TierOptions(block_exchanges=exchanges, block_bytes=most)
     blocks, waiting = share(events, unfinished, options)
     assert sorted([id for block in blocks for id in block] + waiting) == [e.id for e in events]
@@ -45,7 +45,7 @@ def block(number, **given):
     return Aging(**{"block": number, "turns": 10, "at": NOW - number * DAY, **given})
 
 
-def test_the_oldest_go_first_and_no_more_than_must():
+def test_cooling_takes_the_oldest_and_no_more_than_needed():
     blocks = [block(n) for n in (1, 2, 3, 4)]
     assert cooling(blocks, 40, NOW) == []
     assert cooling(blocks, 25, NOW) == [4, 3]
@@ -54,7 +54,7 @@ def test_the_oldest_go_first_and_no_more_than_must():
 
 
 @pytest.mark.parametrize("matters", [{"words": 0.9}, {"use": 3.0}, {"pinned": True}])
-def test_what_matters_counts_as_younger(matters):
+def test_cooling_counts_important_blocks_as_younger(matters):
     assert cooling([block(1), block(9, **matters)], 10, NOW) == [1]
     old = [block(1), block(400, **matters)]
     assert cooling(old, 10, NOW) == ([1] if "pinned" in matters else [400]), "not for ever"

@@ -33,7 +33,6 @@ from slowcat_memory.core.summaries.summary import (
 )
 from slowcat_memory.core.text.bag_of_words import bags
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.core.time.periods import stretches
 from slowcat_memory.records import Made, Turn
 
 AT = datetime(2026, 5, 11, 9, tzinfo=UTC)

@@ -25,7 +25,7 @@ odd = st.text(
 
 
 @given(anything | odd, st.integers(1, 40))
-def test_a_clean_text_can_always_be_written_and_stays_clean(text: str, limit: int) -> None:
+def test_clean_returns_text_that_can_be_written(text: str, limit: int) -> None:
     kept, cut = clean(text, limit)
     kept.encode("utf-8")
     assert len(kept) <= limit and cut == max(0, len(text) - limit)
@@ -51,11 +51,11 @@ def test_a_clean_text_can_always_be_written_and_stays_clean(text: str, limit: in
         ("", ""),
     ],
 )
-def test_what_was_said_is_kept_but_for_what_cannot_be_written(said: str, kept: str) -> None:
+def test_clean_keeps_everything_that_can_be_written(said: str, kept: str) -> None:
     assert clean(said) == (kept, 0)
 
 
-def test_a_huge_utterance_is_cut_and_says_so() -> None:
+def test_clean_cuts_a_huge_text_and_reports_it() -> None:
     kept, cut = clean("word " * 300_000)
     assert len(kept) <= KEEP_CHARS and cut == 1_500_000 - KEEP_CHARS
 
@@ -126,7 +126,7 @@ def is_live(text: str) -> bool:
 
 
 @pytest.mark.parametrize("token", CONTROL_TOKENS + ROLE_HEADERS)
-def test_no_control_token_is_left(token: str) -> None:
+def test_neutralise_leaves_no_control_token(token: str) -> None:
     assert is_live(token)
     for text in (
         token,
@@ -138,7 +138,7 @@ def test_no_control_token_is_left(token: str) -> None:
         assert not is_live(neutralise(text)), neutralise(text)
 
 
-def test_a_token_hidden_in_a_token_does_not_come_together() -> None:
+def test_neutralise_joins_no_token_hidden_in_a_token() -> None:
     assert not is_live(neutralise("<|im_<|im_end|>end|>"))
     assert not is_live(neutralise("[IN[INST]ST]"))
     assert not is_live(neutralise("[\u200bINST\u2060]"))
@@ -146,7 +146,7 @@ def test_a_token_hidden_in_a_token_does_not_come_together() -> None:
 
 
 @given(hostile)
-def test_neutral_text_is_one_line_and_stays_as_it_is(parts: list[str]) -> None:
+def test_neutralise_returns_one_stable_line(parts: list[str]) -> None:
     text, _ = clean(" ".join(parts))
     line = neutralise(text)
     assert not is_live(line)
@@ -155,12 +155,12 @@ def test_neutral_text_is_one_line_and_stays_as_it_is(parts: list[str]) -> None:
 
 
 @given(st.lists(st.sampled_from([*CONTROL_TOKENS, "Max", "barks", "at", "10:30", "a/b", "(or)"])))
-def test_the_words_survive(parts: list[str]) -> None:
+def test_neutralise_keeps_the_words(parts: list[str]) -> None:
     text = " ".join(parts)
     assert re.findall("[a-z0-9]+", neutralise(text), re.I) == re.findall("[a-z0-9]+", text, re.I)
 
 
-def test_ordinary_talk_stays_as_it_is() -> None:
+def test_neutralise_keeps_ordinary_text() -> None:
     said = "I'd meet Anna's system admin (the user group) at 10:30, and he said: bring 2–3 cats!"
     assert neutralise(said) == said
 
@@ -197,40 +197,40 @@ def test_ordinary_talk_stays_as_it_is() -> None:
         ("İstanbul istanbul", ["istanbul", "istanbul"]),
     ],
 )
-def test_words_are_folded_and_stemmed(text: str, tokens: list[str]) -> None:
+def test_tokenizer_folds_and_stems(text: str, tokens: list[str]) -> None:
     tokenizer = Tokenizer()
     assert tokenizer(text) == tokens
     assert tokenizer(text) == tokens  # from its memory
 
 
-def test_without_a_language_nothing_is_stemmed() -> None:
+def test_tokenizer_none_stems_nothing() -> None:
     assert Tokenizer("none")("The running dogs don't") == ["running", "dogs"]
 
 
-def test_other_languages_have_their_stems_and_keep_our_stop_words() -> None:
+def test_tokenizer_of_other_languages_stems_and_has_no_stop_words() -> None:
     assert Tokenizer("german")("The Häuser am See") == ["the", "haus", "am", "see"]
 
 
-def test_an_unknown_language_is_refused_by_name() -> None:
+def test_tokenizer_refuses_an_unknown_stemmer() -> None:
     with pytest.raises(ValueError, match="klingon.*none, .*english"):
         Tokenizer("klingon")
 
 
-def test_the_version_tells_languages_apart() -> None:
+def test_tokenizer_version_differs_by_stemmer() -> None:
     assert Tokenizer().version == Tokenizer("english").version != Tokenizer("german").version
 
 
-def test_only_the_beginning_of_a_huge_text_is_indexed() -> None:
+def test_tokenizer_reads_the_beginning_of_a_huge_text() -> None:
     assert len(Tokenizer()("max " * INDEX_CHARS)) == INDEX_CHARS // 4
 
 
 @given(anything)
-def test_any_text_has_tokens_that_are_words(text: str) -> None:
+def test_tokenizer_takes_any_text(text: str) -> None:
     for token in Tokenizer()(text):
         assert token and not re.search(r"\s", token)
 
 
-def test_threads_get_the_same_stems() -> None:
+def test_tokenizer_is_thread_safe() -> None:
     words = [
         f"{stem}{end}" for stem in ("walk", "talk", "bark") for end in ("s", "ed", "ing", "er")
     ]
@@ -258,7 +258,7 @@ def test_threads_get_the_same_stems() -> None:
         ("Straße", "STRASSE"),
     ],
 )
-def test_the_same_words_have_one_fingerprint(one: str, other: str) -> None:
+def test_fingerprint_is_equal_for_the_same_words(one: str, other: str) -> None:
     assert fingerprint(one) == fingerprint(other) != ""
 
 
@@ -266,12 +266,12 @@ def test_the_same_words_have_one_fingerprint(one: str, other: str) -> None:
 
 
 @given(anything, anything)
-def test_a_longer_text_never_has_fewer_tokens(text: str, more: str) -> None:
+def test_estimate_tokens_grows_with_the_text(text: str, more: str) -> None:
     assert estimate_tokens(text) <= estimate_tokens(text + more)
     assert estimate_tokens(text + more) <= estimate_tokens(text) + estimate_tokens(more)
 
 
-def test_estimates() -> None:
+def test_estimate_tokens() -> None:
     assert estimate_tokens("") == 0
     assert estimate_tokens("I am on it") == 6
     assert estimate_tokens("x" * 400) == 100
@@ -279,7 +279,7 @@ def test_estimates() -> None:
 
 
 @pytest.mark.parametrize("language", ["english", "german", "none"])
-def test_what_is_only_asked_leaves_no_words_behind(language: str) -> None:
+def test_tokenizer_for_queries_caches_no_words(language: str) -> None:
     tokenizer = Tokenizer(language)
     passing = tokenizer.for_queries()
     text = "Where did the Zanzibaris' photographs go, für Müllers?"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.text.phonetics import LEAST, closeness, keys, sound
+from slowcat_memory.core.text.phonetics import MIN_CLOSENESS, closeness, keys, sound
 from slowcat_memory.core.text.rare_words import is_common
 
 
@@ -30,8 +30,8 @@ def alike(one: str, other: str) -> float:
         ("zoë", "Zoey"),
     ],
 )
-def test_a_misheard_name_is_close_and_filed_with_the_name(heard: str, name: str) -> None:
-    assert alike(heard, name) >= LEAST
+def test_closeness_of_a_misheard_name_and_shared_key(heard: str, name: str) -> None:
+    assert alike(heard, name) >= MIN_CLOSENESS
     one, other = sound(heard), sound(name)
     assert one and other and set(keys(one)) & set(keys(other))
 
@@ -49,12 +49,12 @@ def test_a_misheard_name_is_close_and_filed_with_the_name(heard: str, name: str)
         ("conversation", "conservation"),
     ],
 )
-def test_two_names_are_two_names(one: str, other: str) -> None:
-    assert alike(one, other) < LEAST
+def test_closeness_of_two_names_is_low(one: str, other: str) -> None:
+    assert alike(one, other) < MIN_CLOSENESS
 
 
 @given(st.text(max_size=30), st.text(max_size=30))
-def test_any_two_words_can_be_compared(one: str, other: str) -> None:
+def test_closeness_takes_any_two_words(one: str, other: str) -> None:
     first, second = sound(one), sound(other)
     if first and second:
         assert 0 <= closeness(first, second) <= 1
@@ -63,17 +63,17 @@ def test_any_two_words_can_be_compared(one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize("word", ["Москва", "東京", "", "42", "a"])
-def test_what_has_no_latin_letters_has_no_sound(word: str) -> None:
+def test_sound_needs_latin_letters(word: str) -> None:
     assert sound(word) is None
 
 
 @pytest.mark.parametrize(
     "word", ["may", "will", "mark", "rose", "stopping", "boxes", "carried", "making", "male"]
 )
-def test_everyday_words_are_common_in_all_their_forms(word: str) -> None:
+def test_is_common_knows_all_forms(word: str) -> None:
     assert is_common(word)
 
 
 @pytest.mark.parametrize("word", ["isaura", "hanna", "kaitlyn", "lisbon", "quokka"])
-def test_others_are_not(word: str) -> None:
+def test_is_common_rejects_other_words(word: str) -> None:
     assert not is_common(word)

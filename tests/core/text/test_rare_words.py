@@ -4,15 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.text.rare_words import worth_knowing
+from slowcat_memory.core.text.rare_words import rare_words
 
 
 def names(text: str) -> list[str]:
-    return [word.form for word in worth_knowing(text) if word.named]
+    return [word.form for word in rare_words(text) if word.named]
 
 
 def rare(text: str) -> list[str]:
-    return [word.form for word in worth_knowing(text) if not word.named]
+    return [word.form for word in rare_words(text) if not word.named]
 
 
 @pytest.mark.parametrize(
@@ -29,11 +29,13 @@ def rare(text: str) -> list[str]:
         ("Then we left. Tomorrow is Friday.", []),
     ],
 )
-def test_names_show_by_capitals_and_by_what_stands_before(text: str, found: list[str]) -> None:
+def test_rare_words_finds_names_by_capitals_and_announcing_words(
+    text: str, found: list[str]
+) -> None:
     assert [one for one in names(text) if one != "rusty"] == found
 
 
-def test_rare_words_are_no_everyday_words() -> None:
+def test_rare_words_leaves_out_everyday_words() -> None:
     assert rare("the quokka was walking to the pottery workshop") == [
         "quokka",
         "pottery",
@@ -42,6 +44,6 @@ def test_rare_words_are_no_everyday_words() -> None:
 
 
 @given(st.text())
-def test_any_text_can_be_read(text: str) -> None:
-    for word in worth_knowing(text):
+def test_rare_words_takes_any_text(text: str) -> None:
+    for word in rare_words(text):
         assert word.form in text

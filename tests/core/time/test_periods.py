@@ -13,13 +13,13 @@ LISBON, BERLIN, KIRITIMATI = (
 )
 
 
-def test_the_small_hours_belong_to_the_day_before() -> None:
+def test_day_of_the_small_hours_is_the_day_before() -> None:
     late = datetime(2026, 5, 13, 1, tzinfo=BERLIN)
     assert day_of(late, BERLIN).name == "2026-05-12"
     assert day_of(late, BERLIN, begins=0).name == "2026-05-13"
 
 
-def test_days_have_as_many_hours_as_the_clock_gives_them() -> None:
+def test_day_of_a_change_of_clocks_has_23_or_25_hours() -> None:
     lengths = {
         day_of(datetime(2026, month, day, 12, tzinfo=BERLIN), BERLIN, begins=0)
         for month, day in ((3, 29), (10, 25), (5, 5))
@@ -27,13 +27,13 @@ def test_days_have_as_many_hours_as_the_clock_gives_them() -> None:
     assert sorted((day.end - day.start) / timedelta(hours=1) for day in lengths) == [23, 24, 25]
 
 
-def test_the_same_moment_is_another_day_elsewhere() -> None:
+def test_day_of_a_moment_depends_on_the_zone() -> None:
     at = datetime(2026, 5, 12, 20, tzinfo=UTC)
     assert day_of(at, LISBON).name == "2026-05-12"
     assert day_of(at, KIRITIMATI).name == "2026-05-13"
 
 
-def test_weeks_over_the_turn_of_the_year() -> None:
+def test_week_of_the_turn_of_the_year() -> None:
     week = week_of(datetime(2027, 1, 2, 12, tzinfo=UTC), LISBON)
     assert week.name == "2026-W53"
     assert week.start.astimezone(LISBON).isoformat()[:13] == "2026-12-28T04"
@@ -45,9 +45,7 @@ moments = st.datetimes(datetime(1990, 1, 1), datetime(2060, 1, 1)).map(
 
 
 @given(moments, st.sampled_from([LISBON, BERLIN, KIRITIMATI]), st.integers(0, 6))
-def test_every_moment_has_one_day_and_days_leave_no_gap(
-    at: datetime, zone: ZoneInfo, begins: int
-) -> None:
+def test_day_of_and_week_of_leave_no_gap(at: datetime, zone: ZoneInfo, begins: int) -> None:
     for of in (day_of, week_of):
         one = of(at, zone, begins)
         assert one.start <= at < one.end

@@ -159,6 +159,13 @@ INJECTION = (
     r"(?:ai|llm|language model|extractor|summari[sz]er|assistant|memory system)\b",
 )
 
+# The words are from the requirements; the weights are ours: together they stay below a pin.
+IMPORTANCE = (
+    (r"\b(?:remember|recall|told you|mention(?:ed)?|said)\b", 0.15),
+    (r"\bwhat (?:is|was|are|were) my\b|\bdo you know my\b", 0.15),
+    (r"\b(?:last time|before|previously|earlier)\b", 0.10),
+)
+
 PROACTIVE = ProactiveWords(
     asks="ask|find out|check",
     dated=(

@@ -1,6 +1,7 @@
 """English words for rules that there are for English alone: follow-ups, misheard names, speakers.
 
-Among the everyday words the short ones count most: the shorter a word, the more names sound like it.
+Among the everyday words the short ones count most: the shorter a word, the more names sound like
+it.
 """
 
 QUESTION_WORDS = "who|whom|whose|what|which|where|when|why|how"

@@ -3,6 +3,7 @@
 from slowcat_memory.core.language.german.commands import COMMANDS
 from slowcat_memory.core.language.german.gate import GATE
 from slowcat_memory.core.language.german.patterns import (
+    IMPORTANCE,
     INJECTION,
     OVERVIEW,
     PROACTIVE,
@@ -41,6 +42,7 @@ LANGUAGE = Language(
     tones=TONES,
     overview=OVERVIEW,
     injection=INJECTION,
+    importance=IMPORTANCE,
     proactive=PROACTIVE,
     summary=SUMMARY,
 )

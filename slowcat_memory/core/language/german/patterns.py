@@ -85,6 +85,13 @@ INJECTION = (
     r"\bjede (?:antwort|deiner)\b|\bsystem(?:anweisung|nachricht|prompt)\w*",
 )
 
+# As in English.
+IMPORTANCE = (
+    (r"\b(?:erinner\w*|merk dir|gemerkt|erzählt|erwähnt|gesagt)\b", 0.15),
+    (r"\b(?:was|wer|wie) (?:ist|war|sind|waren|heißt) mein\w*\b|\bkennst du mein\w*\b", 0.15),
+    (r"\b(?:letztes mal|vorher|früher|damals)\b", 0.10),
+)
+
 PROACTIVE = ProactiveWords(
     asks="frage?",
     dated=(

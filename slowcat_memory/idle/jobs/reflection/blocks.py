@@ -27,7 +27,14 @@ from slowcat_memory.core.blocks.block import (
     owner_of,
     revised,
 )
-from slowcat_memory.core.blocks.prompt import VERSION, BlockLines, asking, digest, kept, system
+from slowcat_memory.core.blocks.prompt import (
+    VERSION,
+    BlockLines,
+    build_prompt,
+    digest,
+    kept,
+    system,
+)
 from slowcat_memory.core.blocks.rules import SessionView
 from slowcat_memory.core.blocks.statements import SourcedLine, fit, ground_of, sources_of, to_lines
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
@@ -73,7 +80,7 @@ class Blocks:
             cursor = cursor_of(NAME, now_seen(snapshot, mark))
             if snapshot.cursor(NAME) == cursor:
                 return None
-        labels = [label for label in LABELS if options.room(label)]
+        labels = [label for label in LABELS if options.chars_of(label)]
         tasks = tuple(task_of(scope, label, context.now) for scope in scopes for label in labels)
         return Plan(tasks=tasks, cursor=cursor)
 
@@ -93,7 +100,7 @@ class Blocks:
         if new is None:
             return WriteBatch(cursor=cursor)
         versions = history(memories, label)
-        changed = revised(versions, new, owner=OWNERS[label], limit=options.room(label))
+        changed = revised(versions, new, owner=OWNERS[label], limit=options.chars_of(label))
         return WriteBatch(memories=changed, cursor=cursor)
 
     async def _written(
@@ -102,7 +109,7 @@ class Blocks:
         """Return a block's next version, None if it stays; and whether the LLM failed."""
         options: BlocksOptions = context.options
         found = material(label, seen, context)
-        of = digest(label, found, options.room(label))
+        of = digest(label, found, options.chars_of(label))
         ask = context.llm is not None and label != BACKGROUND and bool(found)
         if ask and _asked_already(label, before, of, context):
             return None, False
@@ -112,7 +119,7 @@ class Blocks:
         failed = ask and not lines
         if not lines and (label == PERSONA or (ask and by_llm)):  # an LLM's text stays
             return None, failed
-        used = found if lines else fit(found, options.room(label))
+        used = found if lines else fit(found, options.chars_of(label))
         text = "\n".join(lines or (one.text for one in used))
         new = block(
             label,
@@ -140,9 +147,10 @@ def material(label: str, seen: BlockInput, context: JobContext) -> list[Statemen
             context.zone,
             topics_h=options.topics_h,
             threads=options.threads,
+            language=language,
         )
-    told = rules.relationship(seen.sessions, context.zone)
-    advised = rules.advice(seen.sessions, context.zone)
+    told = rules.relationship(seen.sessions, context.zone, language)
+    advised = rules.advice(seen.sessions, context.zone, language)
     if context.llm is None:
         return told if label == RELATIONSHIP else advised if label == SELF else []
     summaries = to_lines(one.summary for one in seen.sessions if one.summary)
@@ -169,13 +177,13 @@ async def _asked(
 ) -> tuple[list[str], str] | None:
     """Ask the LLM for lines; None if it is away, or its answer cannot be used."""
     assert context.llm is not None
-    chars = context.options.room(label)
+    chars = context.options.chars_of(label)
     there = before.text if before is not None and not before.local_only else ""
     prompt = Prompt(
         job=NAME,
         version=VERSION,
         system=system(label, chars),
-        user=asking(label, found, there, user, context.zone),
+        user=build_prompt(label, found, there, user, context.zone),
         max_tokens=chars,
     )
     try:

@@ -9,7 +9,13 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from slowcat_memory.core.blocks import episodes
-from slowcat_memory.core.blocks.episodes import EPISODE, SYSTEM, VERSION, EpisodesOptions, Told
+from slowcat_memory.core.blocks.episodes import (
+    EPISODE,
+    SYSTEM,
+    VERSION,
+    EpisodesOptions,
+    EpisodeText,
+)
 from slowcat_memory.core.blocks.statements import SourcedLine, record
 from slowcat_memory.core.extraction.grounding import ground
 from slowcat_memory.core.text.normalize import Tokenizer
@@ -85,9 +91,9 @@ class Episodes:
             since = before.sources[-1] if before else 0
             own = snapshot.turns(task.scope, since, window[0].id - 1) if window and before else ()
             between = sum(turn.role == "user" for turn in own)
-        if not window or not episodes.telling(window, options):
+        if not window or not episodes.is_substantial(window, options):
             return WriteBatch()
-        if before and episodes.joins(window, before, self._tokenize, options):
+        if before and episodes.continues(window, before, self._tokenize, options):
             longer = [turn for turn in said if turn.id in before.sources] + window
             text, made = await self._text_of(longer, context)
             one = episodes.joined(before, window, text, context.now, made)
@@ -106,7 +112,7 @@ class Episodes:
         had = sum(one.facets.get("day") == today for one in known)
         before = known[-1] if known else None
         new = episodes.novelty(window, known[-RECENT:], self._tokenize)
-        rested = episodes.rested(window, before, between, options)
+        rested = episodes.is_cooled_down(window, before, between, options)
         return had < options.per_day and rested and new >= options.novelty
 
     async def _text_of(self, window: Sequence[Turn], context: JobContext) -> tuple[str, Made]:
@@ -122,7 +128,7 @@ class Episodes:
                 max_tokens=ANSWER_TOKENS,
             )
             try:
-                answer = await context.llm.complete(prompt, Told)
+                answer = await context.llm.complete(prompt, EpisodeText)
                 text = episodes.kept(answer.value, ground(window, context.zone))
                 model = answer.model if text else ""
             except (BadAnswerError, EndpointError, PromptTooLongError):

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.blocks.rules import SessionView
 from slowcat_memory.core.blocks.statements import ground_of, record
+from slowcat_memory.core.language import language_of
 from slowcat_memory.core.memory.kinds import ICEBREAKER
 from slowcat_memory.core.proactive.open_threads import (
     SYSTEM,
@@ -25,7 +26,7 @@ from slowcat_memory.core.proactive.open_threads import (
     of_turns,
     phrase,
 )
-from slowcat_memory.core.proactive.policy import PASSED, became, waiting
+from slowcat_memory.core.proactive.policy import PASSED, outcome_of, waiting
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, touched
@@ -85,13 +86,13 @@ def found(
     given = (context.now, context.zone, context.options)
     drawn = {turn for m in memories if m.kind.startswith("fact/") for turn in m.sources}
     bare = [turn for one in sessions for turn in one.turns if turn.id not in drawn]
-    return of_facts(memories, *given) + of_turns(bare, *given)
+    return of_facts(memories, *given) + of_turns(bare, *given, context.language)
 
 
 def _new(id_: str, memories: Iterable[Memory]) -> bool:
     """Return whether a source was never brought up, or was only passed over."""
     before = next((memory for memory in memories if memory.id == id_), None)
-    return before is None or (before.retired_at is not None and became(before) == PASSED)
+    return before is None or (before.retired_at is not None and outcome_of(before) == PASSED)
 
 
 def _stale(memories: Sequence[Memory], still: set[str], context: JobContext) -> list[Memory]:
@@ -123,7 +124,7 @@ async def _phrased(matter: OpenThread, scope: str, speaker: str, context: JobCon
             pass  # the template below does without
     return icebreaker(
         matter,
-        text or phrase(matter, context.zone),
+        text or phrase(matter, context.zone, language_of(context.language)),
         scope=scope,
         speaker=speaker,
         now=context.now,

@@ -25,6 +25,7 @@ from slowcat_memory.core.blocks.profile import (
 )
 from slowcat_memory.core.blocks.rules import human
 from slowcat_memory.core.blocks.statements import SourcedLine, ground_of, record
+from slowcat_memory.core.language import language_of
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, touched
@@ -87,7 +88,7 @@ class Profile:
                 return WriteBatch()  # the LLM's fields stay until it can be asked again
         new = block(
             PROFILE,
-            line(fields),
+            line(fields, language_of(context.language)),
             scope=task.scope,
             speaker=user,
             now=context.now,

@@ -28,23 +28,25 @@ def offsets(name: str = "") -> tuple[timedelta | None, ...]:
     return tuple(day.astimezone(zone_of(name)).utcoffset() for day in (WINTER, SUMMER))
 
 
-def test_a_zone_by_its_name() -> None:
+def test_zone_of_a_name() -> None:
     assert offsets("Asia/Tokyo") == (timedelta(hours=9),) * 2
     with pytest.raises(ConfigError, match="there is no 'Nowhere/Land'"):
         zone_of("Nowhere/Land")
 
 
-def test_the_machines_zone_knows_its_summer_time(machine: Path) -> None:
+def test_zone_of_this_machine_knows_summer_time(machine: Path) -> None:
     assert offsets() == (timedelta(0), timedelta(hours=1))
 
 
-def test_the_environment_comes_first(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_zone_of_this_machine_prefers_the_environment(
+    machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     assert offsets() == (timedelta(hours=9),) * 2
 
 
 @pytest.mark.parametrize("name", ["<+03>-3", ":/etc/localtime", "../../etc/passwd"])
-def test_a_zone_without_a_name_is_the_offset_of_now(
+def test_zone_of_this_machine_without_a_name_is_the_current_offset(
     machine: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv("TZ", name)
@@ -53,6 +55,6 @@ def test_a_zone_without_a_name_is_the_offset_of_now(
     assert winter == summer == datetime.now().astimezone().utcoffset()
 
 
-def test_a_machine_that_does_not_say(machine: Path) -> None:
+def test_zone_of_a_machine_without_a_zone(machine: Path) -> None:
     machine.unlink()
     assert offsets()[0] is not None

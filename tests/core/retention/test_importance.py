@@ -1,0 +1,33 @@
+"""Importance by words, use and pins."""
+
+import pytest
+
+from slowcat_memory.core.retention import importance
+
+DAY = 86_400.0
+NOW = 1000 * DAY
+
+
+@pytest.mark.parametrize(
+    ("text", "adds"),
+    [
+        ("We had plum cake.", 0),
+        ("Remember that I told you about it", 0.15),
+        ("What was my flight number?", 0.2),
+        ("LAST TIME it was cheaper", 0.1),
+        ("rememberable saidin beforehand", 0),
+    ],
+)
+def test_importance_of_words(text, adds):
+    assert importance.importance_of_words(text) == pytest.approx(0.5 + adds)
+
+
+def test_use_score_fades_and_never_outweighs_a_pin():
+    once = importance.use_score([NOW], NOW)
+    assert once == 1.0
+    assert importance.use_score([NOW - 14 * DAY], NOW) == pytest.approx(0.5)
+    assert importance.use_score([NOW + DAY], NOW) == 1.0, "a clock that was set back"
+    assert importance.use_score([], NOW) == 0.0
+    much = importance.importance(0.5, 1e9, pinned=False)
+    assert 0.5 < importance.importance(0.5, once, pinned=False) < much < 1.0
+    assert importance.importance(0.0, 0.0, pinned=True) == 1.0
