@@ -433,10 +433,10 @@ class Realtime(LLMService):
             await self.run_function_calls([call])
             await asyncio.wait_for(self._news.wait(), 5)
         elif isinstance(frame, Speaks):
-            before = self._memory.user_turn()
+            before = self._memory.tool_call().turn
             await self.broadcast_frame(UserStartedSpeakingFrame)
             async with asyncio.timeout(5):
-                while self._memory.user_turn() == before:
+                while self._memory.tool_call().turn == before:
                     await asyncio.sleep(0)
 
     async def broadcast_frame(self, frame_cls, **how):
