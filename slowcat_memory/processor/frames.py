@@ -77,7 +77,8 @@ class FrameDispatcher:
 
     def see(self, frame: Frame) -> None:
         """Look at a frame that passes the memory, any but a context; see ``TABLE``."""
-        handle = _handler(type(frame))
+        kind: Any = type(frame)
+        handle = _handler(kind)
         if self.live and handle:
             self._guard.run(handle, self, self.live, frame)
 
@@ -85,6 +86,10 @@ class FrameDispatcher:
         live.turns.confirm()
         message = injection.last_user_message(self._neighbours.messages)
         live.turns.spoken = message is None or not self._messages.is_logged(message)
+
+    def _llm_described(self, live: LiveConversation, frame: Any) -> None:
+        if frame.is_realtime_service:
+            live.set_realtime()
 
     def _reply_passed(self, live: LiveConversation, frame: LLMContextAssistantTurnFrame) -> None:
         if not self._neighbours.assistant_aggregator:  # else its event brings the reply
@@ -162,7 +167,7 @@ TABLE: dict[type[Frame], Handler] = {
 if USER_TURN:
     TABLE[USER_TURN] = FrameDispatcher._turn_confirmed
 if LLM_METADATA:
-    TABLE[LLM_METADATA] = lambda _, live, frame: frame.is_realtime_service and live.set_realtime()
+    TABLE[LLM_METADATA] = FrameDispatcher._llm_described
 
 
 @cache
