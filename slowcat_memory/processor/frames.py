@@ -171,5 +171,5 @@ if LLM_METADATA:
 
 
 @cache
-def _handler(kind: type[Frame]) -> Handler | None:
+def _handler(kind: type) -> Handler | None:
     return next((TABLE[base] for base in kind.__mro__ if base in TABLE), None)

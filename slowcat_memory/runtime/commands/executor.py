@@ -67,7 +67,7 @@ class CommandExecutor:
         }
 
     def execute(self, command: Command, context: CommandContext) -> Outcome:
-        """Execute a command.
+        """Execute a command, but for going off the record and back, which the conversation does.
 
         Returns:
             What became of it, and the answer.
@@ -75,17 +75,8 @@ class CommandExecutor:
         Raises:
             StoreError: The disk is full, or the store is closed; nothing is changed.
         """
-        method = self._methods.get(command.kind)
-        if method is None:  # going off the record and back is the conversation's own state
-            name = "off" if command.kind == "off_record" else "on"
-            return self._outcome(command, name)
         self._engine.store.flush(self._options.wait_s)  # what was said before must be readable
-        return method(command, context)
-
-    def asked(self, scope: str) -> bool:
-        """Return whether the memory waits for a "yes" of this scope."""
-        with self._engine.store.snapshot() as snapshot:
-            return self._pending(snapshot, scope) is not None
+        return self._methods[command.kind](command, context)
 
     def _outcome(
         self,
@@ -99,7 +90,7 @@ class CommandExecutor:
         """Word an outcome: a reply by name, its parts filled in, and the row that it confirms."""
         said = say(self._phrases, reply, **filled)
         id_ = entry.id if entry else 0
-        return Outcome(kind=command.kind, said=said, done=done, rest=command.rest, entry=id_)
+        return Outcome(kind=command.kind, said=said, done=done, entry=id_)
 
     # ---------------------------------------------------------------- remember, correct
 
