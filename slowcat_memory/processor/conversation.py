@@ -19,6 +19,7 @@ from slowcat_memory.processor.turn import Turns
 from slowcat_memory.runtime.commands.types import Outcome
 from slowcat_memory.runtime.conversation.conversation import Conversation, Names
 from slowcat_memory.runtime.conversation.session_tracker import SessionTracker
+from slowcat_memory.tools.handlers import Call
 
 _LAST_REPLY_S = 0.2  # how long a closing pipeline waits for what the agent spoke last
 
@@ -74,6 +75,26 @@ class LiveConversation:
             )
         self.turns.realtime = True
         self.commands.enabled = False
+
+    def tool_call(self) -> Call:
+        """Return the state that a tool's call works on.
+
+        It has no scope for guests and for several speakers, and no turn while the turn that is
+        being answered is not known yet.
+        """
+        deps, scopes, turns = self._deps, self.log.scopes, self.turns
+        known = len(scopes) == 1 and scopes[0] != deps.audience.guest
+        turn = None if turns.realtime or turns.speculates else self.log.user_turn
+        return Call(
+            engine=deps.engine,
+            scope=scopes[0] if known else "",
+            turn=turns.count + turns.speculates,
+            turn_id=turn.id if turn else 0,
+            now=deps.engine.clock(),
+            hidden=deps.visible.said,
+            local=deps.locality.local,
+            keeps=not deps.off_record.off,
+        )
 
     async def watch_silence(self) -> None:
         """End sessions that fall silent, until cancelled."""

@@ -77,24 +77,10 @@ class FrameDispatcher:
 
     def see(self, frame: Frame) -> None:
         """Look at a frame that passes the memory, any but a context; see ``TABLE``."""
-        handle = _handler(type(frame))
+        kind: Any = type(frame)
+        handle = _handler(kind)
         if self.live and handle:
             self._guard.run(handle, self, self.live, frame)
-
-    def _speaking(self, live: LiveConversation, frame: Frame) -> None:
-        live.touch()
-
-    def _user_started(self, live: LiveConversation, frame: Frame) -> None:
-        live.turns.user_starts_speaking()
-
-    def _tool_called(self, live: LiveConversation, frame: FunctionCallInProgressFrame) -> None:
-        live.log.tool_called(frame.function_name)
-
-    def _interrupted(self, live: LiveConversation, frame: Frame) -> None:
-        live.replies.interrupt()
-
-    def _turn_goes_on(self, live: LiveConversation, frame: Frame) -> None:
-        live.turns.withdraw()
 
     def _turn_confirmed(self, live: LiveConversation, frame: Frame) -> None:
         live.turns.confirm()
@@ -106,7 +92,7 @@ class FrameDispatcher:
             live.set_realtime()
 
     def _reply_passed(self, live: LiveConversation, frame: LLMContextAssistantTurnFrame) -> None:
-        if not self._neighbours.assistant_aggregator:
+        if not self._neighbours.assistant_aggregator:  # else its event brings the reply
             live.replies.log(frame.text)
 
     # ---------------------------------------------------------------- the user aggregator
@@ -168,14 +154,14 @@ class FrameDispatcher:
             live.replies.end_silent()
 
 
-Handler = Callable[[FrameDispatcher, LiveConversation, Any], None]
+Handler = Callable[[FrameDispatcher, LiveConversation, Any], object]
 TABLE: dict[type[Frame], Handler] = {
-    UserSpeakingFrame: FrameDispatcher._speaking,
-    BotSpeakingFrame: FrameDispatcher._speaking,
-    UserStartedSpeakingFrame: FrameDispatcher._user_started,
-    FunctionCallInProgressFrame: FrameDispatcher._tool_called,
-    InterruptionFrame: FrameDispatcher._interrupted,
-    EagerEndOfTurnCancelFrame: FrameDispatcher._turn_goes_on,
+    UserSpeakingFrame: lambda _, live, frame: live.touch(),
+    BotSpeakingFrame: lambda _, live, frame: live.touch(),
+    UserStartedSpeakingFrame: lambda _, live, frame: live.turns.user_starts_speaking(),
+    FunctionCallInProgressFrame: lambda _, live, frame: live.log.tool_called(frame.function_name),
+    InterruptionFrame: lambda _, live, frame: live.replies.interrupt(),
+    EagerEndOfTurnCancelFrame: lambda _, live, frame: live.turns.withdraw(),
     LLMContextAssistantTurnFrame: FrameDispatcher._reply_passed,
 }
 if USER_TURN:
@@ -185,5 +171,5 @@ if LLM_METADATA:
 
 
 @cache
-def _handler(kind: type[Frame]) -> Handler | None:
+def _handler(kind: type) -> Handler | None:
     return next((TABLE[base] for base in kind.__mro__ if base in TABLE), None)

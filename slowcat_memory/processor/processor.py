@@ -44,6 +44,7 @@ from slowcat_memory.runtime.conversation.off_record import OffRecord
 from slowcat_memory.runtime.injection import Visible
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.tools.functions import SEARCH, SEARCH_HINT, FunctionSchema, memory_tools
+from slowcat_memory.tools.handlers import Call
 
 _LAST_EVENTS_S = 1.0  # how long event handlers and commands may take at the end
 
@@ -128,9 +129,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._live: LiveConversation | None = None  # while the memory is open
         self._silence_task: asyncio.Task | None = None
         self._subscriptions: list[Callable[[], None]] = []  # each ends one
-        self._register_event_handler("on_memory_trouble")
-        self._register_event_handler("on_record_changed")
-        for event in MEMORY_EVENTS:
+        for event in ("on_memory_trouble", "on_record_changed", *MEMORY_EVENTS):
             self._register_event_handler(event)
         for event in ("on_memory_recalled", "on_exchange_stored", "on_command"):
             self._register_event_handler(event, sync=True)  # in tasks of ours: see ``Guard``
@@ -156,41 +155,9 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             self._instruction = f"{INSTRUCTION} {SEARCH_HINT}"
         return made
 
-    def scope_now(self) -> str:
-        """Return the scope that a tool works on; "" for a guest, or several speakers."""
-        if self._live is None:
-            return self._scope
-        asking = dict.fromkeys(self._live.log.scopes)
-        return next(iter(asking)) if len(asking) == 1 and self._audience.guest not in asking else ""
-
-    def stays_local(self) -> bool:
-        """Return whether the LLM runs on this machine."""
-        return self._locality.local
-
-    def keeps(self) -> bool:
-        """Return whether the conversation is on the record."""
-        return not self._off_record.off
-
-    def user_turn(self) -> int:
-        """Return the number of the user turn that is being answered.
-
-        A realtime service answers before the turn is known: there, a turn counts when the user
-        starts to speak.
-        """
-        live = self._live
-        return live.turns.count + live.turns.speculates if live else 0
-
-    def answering(self) -> int:
-        """Return the log id of the turn that is being answered; 0 if it is not known yet."""
-        live = self._live
-        if live is None or live.turns.realtime or live.turns.speculates:
-            return 0
-        turn = live.log.user_turn
-        return turn.id if turn else 0
-
-    def in_context(self) -> frozenset[str]:
-        """Return the ids of memories that are users' own messages in the LLM's context."""
-        return self._visible.said
+    def tool_call(self) -> Call | None:
+        """Return the state that a tool's call works on; None where memory does not work."""
+        return self._live.tool_call() if self._live else None
 
     @property
     def engine(self) -> MemoryEngine | None:
@@ -284,9 +251,9 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._off_record.set(False)
 
     async def rewarm(self, *, again: bool = False) -> bool:
-        """Make a local LLM read the conversation ahead, after something else has used it.
+        """Make a local LLM read the conversation ahead, by a request for one token.
 
-        Costs a request for one token. It is dropped the moment somebody speaks.
+        The request is dropped the moment somebody speaks.
 
         Args:
             again: Send it for a conversation that was read ahead before and has not changed.

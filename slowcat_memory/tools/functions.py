@@ -6,14 +6,14 @@ Handlers run on a thread: the event loop waits for no disk. Descriptions are sho
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 from pipecat.services.llm_service import FunctionCallParams
 
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.tools.arguments import KINDS
-from slowcat_memory.tools.handlers import Call, ToolCalls, ToolHost
+from slowcat_memory.tools.handlers import Call, ToolCalls
 
 try:
     from pipecat.adapters.llm.schemas.function_schema import FunctionSchema
@@ -35,7 +35,14 @@ DESCRIPTIONS = {
     "facts_read": "Read the stored facts of one type.",
     "memory_as_of": "Search what was known at an earlier date, even if it changed since.",
 }
-NO_MEMORY = {"error": "There is no memory right now."}
+NO_MEMORY: dict[str, Any] = {"error": "There is no memory right now."}
+
+
+class ToolHost(Protocol):
+    """The conversation that tools belong to: the processor."""
+
+    def tool_call(self) -> Call | None:
+        """Return the state that a call works on; None where memory does not work."""
 
 
 def memory_tools(memory: ToolHost, only: Iterable[str] = ()) -> list[FunctionSchema]:
@@ -71,19 +78,9 @@ def _handler(
     name: str, memory: ToolHost, calls: ToolCalls
 ) -> Callable[[FunctionCallParams], Awaitable[None]]:
     async def handle(params: FunctionCallParams) -> None:
-        engine = memory.engine
-        answer: dict[str, Any] = NO_MEMORY
-        if engine is not None:
-            call = Call(
-                engine=engine,
-                scope=memory.scope_now(),
-                turn=memory.user_turn(),
-                turn_id=memory.answering(),
-                now=engine.clock(),
-                hidden=memory.in_context(),
-                local=memory.stays_local(),
-                keeps=memory.keeps(),
-            )
+        call = memory.tool_call()
+        answer = NO_MEMORY
+        if call is not None:
             answer = await asyncio.to_thread(calls.answer, name, params.arguments, call)
         await params.result_callback(answer)
 

@@ -8,7 +8,7 @@ sentence, so that it can call again.
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -41,32 +41,6 @@ OFF_RECORD = "The user is off the record: nothing is kept."
 UNSURE = "None of these surely answers it. Do not guess."
 
 
-class ToolHost(Protocol):
-    """The conversation that tools belong to: the processor."""
-
-    @property
-    def engine(self) -> Engine | None:
-        """The engine, None where memory does not work."""
-
-    def scope_now(self) -> str:
-        """Return the scope to work on; "" where nothing may be read or kept: guests, or several."""
-
-    def stays_local(self) -> bool:
-        """Return whether the calling LLM runs on this machine."""
-
-    def keeps(self) -> bool:
-        """Return whether the conversation is on the record."""
-
-    def user_turn(self) -> int:
-        """Return the number of the user turn that is being answered."""
-
-    def answering(self) -> int:
-        """Return the log id of the turn that is being answered, 0 where it is not known yet."""
-
-    def in_context(self) -> frozenset[str]:
-        """Return the ids of memories that are the user's own messages in the LLM's context."""
-
-
 class Unclear(Exception):
     """The arguments make no sense; its message is for the model."""
 
@@ -92,8 +66,9 @@ class Call(Struct, frozen=True):
 
     Attributes:
         engine: The memory.
-        scope: The namespace.
-        turn: Number of the user turn that is being answered.
+        scope: The namespace; "" for guests and several speakers, who have no memory.
+        turn: Number of the user turn that is being answered. A realtime service answers before the
+            turn is known: there, a turn counts when the user starts to speak.
         turn_id: Its log id, 0 where it is not known yet.
         now: The time.
         hidden: Memories that are the user's own messages in the LLM's context.

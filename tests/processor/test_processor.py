@@ -28,6 +28,7 @@ from pipecat.tests.utils import SleepFrame, run_test
 from slowcat_memory import MemoryEngine, strip_memories
 from slowcat_memory.core.render.memory_block import CLOSE, OPEN
 from slowcat_memory.errors import ConfigError
+from slowcat_memory.processor.engine_handle import load_config
 from tests.support.memories import edges, ledger, remember, said, turns
 from tests.support.processors import (
     MAX,
@@ -332,6 +333,27 @@ def test_processor_what_is_given_overrides_the_configuration(config, tmp_path):
     through(processor, LLMContextFrame(context))
     assert context.messages == [user(QUESTION)] and len(turns(config)) == 1
     assert (tmp_path / "other").is_dir()
+
+
+def test_processor_refuses_an_unknown_keyword(config):
+    with pytest.raises(TypeError, match="hot_cash_size"):
+        memory(config, hot_cash_size=7)
+
+
+def test_processor_overrides_each_documented_field(config):
+    given = {
+        "path": "/tmp/other",
+        "embedding_model": "some/model",
+        "hot_cache_size": 7,
+        "memory_token_budget": 9,
+        "context_llm_endpoint": "http://127.0.0.1:1/v1",
+    }
+    made = load_config(config, given | {"name": "memory"})
+    assert (made.memory.path, made.memory.hot_cache_size) == ("/tmp/other", 7)
+    assert (made.embedding.model, made.pack.memory_token_budget) == ("some/model", 9)
+    assert made.thinking.url == "http://127.0.0.1:1/v1"
+    assert load_config(config, dict.fromkeys(given)) == config
+    assert memory(config, name="a name").name == "a name"
 
 
 @pytest.mark.parametrize(

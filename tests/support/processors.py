@@ -30,6 +30,12 @@ from tests.support.voice_pipeline import VoicePipeline
 
 QUESTION = "what is my dog called"
 MAX = "User: My dog is called Max."
+PETS = (
+    "Anna: My dog is called Max.",
+    "Assistant: Max is a fine name.",
+    "Ben: The rabbit eats carrots.",
+    "Anna: We sailed to Corsica in the old boat.",
+)
 STORY = "There was a cat. It lived in a house. It liked fish. It slept all day. It was old."
 DEVELOPER = {"role": "developer", "content": "Say hello."}
 

@@ -3,25 +3,10 @@
 import asyncio
 import contextlib
 import json
-from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from msgspec.structs import replace
-from pipecat.frames.frames import (
-    DataFrame,
-    FunctionCallFromLLM,
-    FunctionCallResultFrame,
-    LLMContextFrame,
-    LLMServiceMetadataFrame,
-    StartFrame,
-    UserStartedSpeakingFrame,
-)
-from pipecat.pipeline.pipeline import Pipeline
-from pipecat.processors.aggregators.llm_context import LLMContext
-from pipecat.services.llm_service import LLMService
-from pipecat.services.settings import LLMSettings
-from pipecat.tests.utils import run_test
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.errors import ConfigError
@@ -30,23 +15,8 @@ from slowcat_memory.testing.server import ToolCall
 from slowcat_memory.tools.functions import NAMES, memory_tools
 from slowcat_memory.tools.handlers import NOTHING, TOKENS, Call, ToolCalls
 from tests.support.memories import remember
+from tests.support.processors import PETS
 from tests.support.voice_pipeline import VoicePipeline, run
-
-PETS = (
-    "Anna: My dog is called Max.",
-    "Assistant: Max is a fine name.",
-    "Ben: The rabbit eats carrots.",
-    "Anna: We sailed to Corsica in the old boat.",
-)
-
-
-@pytest.fixture
-def engine(config):
-    remember(config, *PETS, days=40)
-    remember(config, "Anna: My dog has a red collar.", days=3)
-    engine = MemoryEngine(config)
-    with contextlib.closing(engine):
-        yield engine
 
 
 def processor(engine, **more) -> HybridContextualMemoryProcessor:
@@ -392,85 +362,3 @@ def test_tool_instruction_names_the_tool_where_it_is_offered(engine):
         return run(scenario())
 
     assert "call search_memory" in system() and "call search_memory" not in system("remember")
-
-
-# ---------------------------------------------------------------- realtime services
-
-
-@dataclass
-class Calls(DataFrame):
-    """What a realtime service is made to call."""
-
-    tool: ToolCall
-
-
-@dataclass
-class Speaks(DataFrame):
-    """Somebody begins to speak, as the service hears it."""
-
-
-class Realtime(LLMService):
-    """A speech-to-speech service that does what it is told to, one thing after another."""
-
-    def __init__(self, memory: HybridContextualMemoryProcessor) -> None:
-        self._memory = memory
-        super().__init__(settings=LLMSettings(**dict.fromkeys(SETTINGS)))
-        self.told: list[dict] = []
-        self._context: LLMContext | None = None
-        self._news = asyncio.Event()
-
-    async def process_frame(self, frame, direction):
-        await super().process_frame(frame, direction)
-        await self.push_frame(frame, direction)
-        if isinstance(frame, StartFrame):
-            await self.broadcast_frame(
-                LLMServiceMetadataFrame, service_name="realtime", is_realtime_service=True
-            )
-        elif isinstance(frame, LLMContextFrame):
-            self._context = frame.context
-        elif isinstance(frame, Calls):
-            self._news.clear()
-            tool = frame.tool
-            call = FunctionCallFromLLM(tool.name, "id", tool.arguments, self._context)
-            await self.run_function_calls([call])
-            await asyncio.wait_for(self._news.wait(), 5)
-        elif isinstance(frame, Speaks):
-            before = self._memory.user_turn()
-            await self.broadcast_frame(UserStartedSpeakingFrame)
-            async with asyncio.timeout(5):
-                while self._memory.user_turn() == before:
-                    await asyncio.sleep(0)
-
-    async def broadcast_frame(self, frame_cls, **how):
-        await super().broadcast_frame(frame_cls, **how)
-        if frame_cls is FunctionCallResultFrame:
-            self.told.append(how["result"])
-            self._news.set()
-
-
-SETTINGS = [field.name for field in fields(LLMSettings) if field.name != "extra"]
-
-
-def test_tool_realtime_service_asks_and_consent_is_a_new_beginning_of_speech(engine):
-    memory = processor(engine)
-    service = Realtime(memory)
-    frames = [
-        LLMContextFrame(LLMContext(tools=memory.tools())),
-        Calls(ToolCall("search_memory", {"query": "dog called"})),
-        Speaks(),
-        Calls(FORGET),
-        Calls(CONFIRM),
-        Speaks(),
-        Calls(CONFIRM),
-    ]
-    pipeline = Pipeline([memory, service])
-    asyncio.run(run_test(pipeline, frames_to_send=frames, start_timeout=10.0))
-    search, first, early, agreed = service.told
-    assert any("called Max" in line for line in search["memories"])
-    assert first["would_forget"] and not early["forgotten"]
-    assert agreed["forgotten"] == first["would_forget"] and not has_max_as_user(engine)
-
-
-def has_max_as_user(engine) -> bool:
-    with engine.store.snapshot() as snapshot:
-        return any(turn.text == "My dog is called Max." for turn in snapshot.turns("user"))

@@ -7,6 +7,8 @@ durable by then.
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.commands.mentions import mentions
 from slowcat_memory.core.commands.replies import known_things, minutes, quote, reasons, say, things
@@ -65,7 +67,7 @@ class CommandExecutor:
         }
 
     def execute(self, command: Command, context: CommandContext) -> Outcome:
-        """Execute a command.
+        """Execute a command, but for going off the record and back, which the conversation does.
 
         Returns:
             What became of it, and the answer.
@@ -73,24 +75,22 @@ class CommandExecutor:
         Raises:
             StoreError: The disk is full, or the store is closed; nothing is changed.
         """
-        method = self._methods.get(command.kind)
-        if method is None:  # going off the record and back is the conversation's own state
-            name = "off" if command.kind == "off_record" else "on"
-            return self._said(command, name, rest=command.rest)
         self._engine.store.flush(self._options.wait_s)  # what was said before must be readable
-        return method(command, context)
+        return self._methods[command.kind](command, context)
 
-    def asked(self, scope: str) -> bool:
-        """Return whether the memory waits for a "yes" of this scope."""
-        with self._engine.store.snapshot() as snapshot:
-            return self._pending(snapshot, scope) is not None
-
-    def _said(
-        self, command: Command, name: str, *, done: bool = True, rest: str = "", **what: str
+    def _outcome(
+        self,
+        command: Command,
+        reply: str,
+        *,
+        done: bool = True,
+        entry: CommandEntry | None = None,
+        **filled: str,
     ) -> Outcome:
-        return Outcome(
-            kind=command.kind, said=say(self._phrases, name, **what), done=done, rest=rest
-        )
+        """Word an outcome: a reply by name, its parts filled in, and the row that it confirms."""
+        said = say(self._phrases, reply, **filled)
+        id_ = entry.id if entry else 0
+        return Outcome(kind=command.kind, said=said, done=done, entry=id_)
 
     # ---------------------------------------------------------------- remember, correct
 
@@ -103,7 +103,7 @@ class CommandExecutor:
         name = "remembered"
         if command.shared:
             name = "remembered_shared" if context.shared else "remembered_alone"
-        return self._kept(command, name, entry)
+        return self._outcome(command, name, entry=entry, text=quote(command.argument, 60))
 
     def _correct(self, command: Command, context: CommandContext) -> Outcome:
         """Retire the wrong memory, and the agent's answer, which would be recalled as well."""
@@ -116,19 +116,13 @@ class CommandExecutor:
         sources: tuple[int, ...] = (context.turn,)
         wrong = [chunk_id(turn.id) for turn in said if turn.role == "assistant"]
         if old is not None:
-            name, text = (
-                "corrected",
-                say(self._phrases, "about", old=quote(old.text, 60), text=text),
-            )
+            name = "corrected"
+            text = say(self._phrases, "about", old=quote(old.text, 60), text=text)
             sources = (*old.sources, context.turn)  # it quotes them: forgetting them forgets it
             wrong.append(old.id)
         note = self._engine.note(text, context.scope, speaker=context.speaker, sources=sources)
         entry = self._engine.undo_log.add_memory("correct", note, context.turn, wrong)
-        return self._kept(command, name, entry)
-
-    def _kept(self, command: Command, name: str, entry: CommandEntry) -> Outcome:
-        said = say(self._phrases, name, text=quote(command.argument, 60))
-        return Outcome(kind=command.kind, said=said, entry=entry.id)
+        return self._outcome(command, name, entry=entry, text=quote(command.argument, 60))
 
     # ---------------------------------------------------------------- forget
 
@@ -137,7 +131,7 @@ class CommandExecutor:
             scope, memories, turns = self._that(snapshot, context)
             before = _forgotten_before(snapshot, turns)
         if not turns:
-            return self._said(command, "nothing_to_forget", done=False)
+            return self._outcome(command, "nothing_to_forget", done=False)
         if before is not None:  # said twice, it means the same
             return self._gone(command, "forgotten", before)
         entry = self._engine.undo_log.hide(
@@ -164,28 +158,29 @@ class CommandExecutor:
     def _forget_about(self, command: Command, context: CommandContext) -> Outcome:
         about = command.argument
         if about.lower() in self._phrases.everything:
-            return self._said(command, "everything", done=False)
+            return self._outcome(command, "everything", done=False)
         with self._engine.store.snapshot() as snapshot:
             memories, turns = targets.mentioning(
                 snapshot, context.scope, mentions(about, self._tokenize), context.turn
             )
         if not memories:
-            return self._said(command, "nothing_about", done=False, about=quote(about))
+            return self._outcome(command, "nothing_about", done=False, about=quote(about))
         entry = self._engine.undo_log.ask(
             "forget_about", context.scope, memories, turns, context.turn
         )
         many = things(self._phrases, len(memories))
-        said = say(self._phrases, "ask_forget", things=many, about=quote(about))
-        return Outcome(kind=command.kind, said=said, entry=entry.id)
+        return self._outcome(command, "ask_forget", entry=entry, things=many, about=quote(about))
 
     def _answer(self, command: Command, context: CommandContext) -> Outcome:
         with self._engine.store.snapshot() as snapshot:
             entry = self._pending(snapshot, context.scope)
         if entry is None:
-            return self._said(command, "nothing_to_undo", done=False)
+            return self._outcome(command, "nothing_to_undo", done=False)
         yes = command.kind == "yes"
         entry = self._engine.undo_log.answer(entry, yes, self._options.undo_s)
-        return self._gone(command, "forgotten_many", entry) if yes else self._said(command, "kept")
+        return (
+            self._gone(command, "forgotten_many", entry) if yes else self._outcome(command, "kept")
+        )
 
     def _pending(self, snapshot: Snapshot, scope: str) -> CommandEntry | None:
         """Return the question that waits: the latest command, if it is one and was asked just now."""
@@ -196,19 +191,14 @@ class CommandExecutor:
         return latest if waited <= ASKED_S else None
 
     def _gone(self, command: Command, name: str, entry: CommandEntry) -> Outcome:
-        said = say(
-            self._phrases,
+        outcome = self._outcome(
+            command,
             name,
+            entry=entry,
             minutes=minutes(self._phrases, self._options.undo_s),
             things=things(self._phrases, len(entry.hidden)),
         )
-        return Outcome(
-            kind=command.kind,
-            said=said,
-            entry=entry.id,
-            turns=entry.turns,
-            memories=(*entry.hidden, *entry.made),
-        )
+        return replace(outcome, turns=entry.turns, memories=(*entry.hidden, *entry.made))
 
     # ---------------------------------------------------------------- undo
 
@@ -216,15 +206,14 @@ class CommandExecutor:
         with self._engine.store.snapshot() as snapshot:
             entry = self._latest(snapshot, context)
         if entry is None:
-            return self._said(command, "nothing_to_undo", done=False)
+            return self._outcome(command, "nothing_to_undo", done=False)
         if entry.state == "asked":
             self._engine.undo_log.answer(entry, False, self._options.undo_s)
-            return self._said(command, "kept")
+            return self._outcome(command, "kept")
         undone = self._engine.undo_log.undo(entry)
         if undone is None:
-            return self._said(command, "too_late", done=False)
-        said = say(self._phrases, "brought_back" if undone.hidden else "undone")
-        return Outcome(kind=command.kind, said=said, entry=undone.id)
+            return self._outcome(command, "too_late", done=False)
+        return self._outcome(command, "brought_back" if undone.hidden else "undone", entry=undone)
 
     def _latest(self, snapshot: Snapshot, context: CommandContext) -> CommandEntry | None:
         """Return the user's latest command that is not undone yet."""
@@ -263,21 +252,20 @@ class CommandExecutor:
         return Outcome(kind=command.kind, said=text)
 
     def _who_sees(self, command: Command, context: CommandContext) -> Outcome:
-        return self._said(
-            command, "who", scope=context.scope, llm=say(self._phrases, f"who_{context.llm}")
-        )
+        llm = say(self._phrases, f"who_{context.llm}")
+        return self._outcome(command, "who", scope=context.scope, llm=llm)
 
     # ---------------------------------------------------------------- local
 
     def _local(self, command: Command, context: CommandContext) -> Outcome:
         if self._keep_local is None:
-            return self._said(command, "failed", done=False)
+            return self._outcome(command, "failed", done=False)
         with self._engine.store.snapshot() as snapshot:
             scope, memories, turns = self._that(snapshot, context)
             said = [t for id_ in turns if (t := snapshot.turn(id_)) and not t.aside]
         for memory in memories or [chunk_id(turn.id) for turn in said]:
             self._keep_local(scope, memory)
-        return self._said(command, "local" if turns else "local_nothing", done=bool(turns))
+        return self._outcome(command, "local" if turns else "local_nothing", done=bool(turns))
 
 
 def _forgotten_before(snapshot: Snapshot, turns: tuple[int, ...]) -> CommandEntry | None:

@@ -1,0 +1,82 @@
+"""What was heard of a turn, and how the turn is divided among its speakers."""
+
+import pytest
+
+from slowcat_memory.core.text.normalize import fingerprint
+from slowcat_memory.runtime.conversation.transcripts import Part, Transcripts, Voice, split
+
+ANNA, BEN, EVE = Voice("anna", "Anna"), Voice("ben", "Ben"), Voice("anna", "Eve")
+
+
+def heard(*said: tuple[Voice, str], off: int = 0) -> Transcripts:
+    transcripts = Transcripts()
+    for n, (voice, words) in enumerate(said):
+        transcripts.add(voice, words, off_record=n < off)
+    return transcripts
+
+
+def words(transcripts: Transcripts, text: str, channel=None) -> list[str]:
+    return [one.words for one in transcripts.of_turn(text, channel)]
+
+
+@pytest.mark.parametrize(
+    ("text", "channel", "found"),
+    [
+        ("Good morning all", None, ["good morning", "all"]),
+        ("Good morning, everybody", None, ["good morning", "psst", "all"]),  # rewritten
+        ("something else", None, []),
+        ("something else", "voice", ["good morning", "psst", "all"]),
+        ("Good morning all", "text", []),
+    ],
+)
+def test_of_turn_finds_what_is_in_the_words(text, channel, found):
+    transcripts = heard((ANNA, "good morning"), (BEN, "psst"), (ANNA, "all"))
+    assert words(transcripts, text, channel) == found
+
+
+def test_of_turn_asks_for_what_was_off_the_record_only_where_the_rest_does_not_cover_it():
+    transcripts = heard((ANNA, "the secret is"), (ANNA, "never mind"), off=1)
+    assert words(transcripts, "never mind") == ["never mind"]
+    assert words(transcripts, "the secret is never mind") == ["the secret is", "never mind"]
+
+
+def test_discard_keeps_what_waits_for_another_turn():
+    transcripts = heard((ANNA, "between us"), (ANNA, "good morning"), off=1)
+    transcripts.discard(transcripts.of_turn("typed", "text"))
+    assert not transcripts.any_in("between us") and transcripts.any_in("good morning")
+    transcripts.discard(transcripts.of_turn("good morning", None))
+    assert len(transcripts) == 0
+
+
+@pytest.mark.parametrize(
+    ("said", "text", "parts"),
+    [
+        ((), "hello", [("ben", "Ben", "hello")]),
+        (((ANNA, "hello"),), "Hello!", [("anna", "Anna", "Hello!")]),
+        (((ANNA, "a"), (EVE, "b")), "a b", [("anna", "Anna", "a"), ("anna", "Eve", "b")]),
+        (((ANNA, "a"), (EVE, "b")), "a, um, b", [("anna", "Anna and Eve", "a, um, b")]),
+        (
+            ((ANNA, "a"), (ANNA, "b"), (BEN, "c"), (ANNA, "d")),
+            "A, B. C? D!",
+            [("anna", "Anna", "a b"), ("ben", "Ben", "c"), ("anna", "Anna", "d")],
+        ),
+    ],
+)
+def test_split_divides_by_scope_and_speaker(said, text, parts):
+    found = heard(*said).of_turn(text, "voice")
+    assert split(text, found, BEN) == [Part(*part) for part in parts]
+
+
+def test_add_fingerprints_once(monkeypatch):
+    calls = []
+
+    def counted(text):
+        calls.append(text)
+        return fingerprint(text)
+
+    module = "slowcat_memory.runtime.conversation.transcripts.fingerprint"
+    monkeypatch.setattr(module, counted)
+    transcripts = heard((ANNA, "good morning"))
+    for _ in range(3):
+        assert transcripts.any_in("good morning all")
+    assert calls.count("good morning") == 1

@@ -1,0 +1,337 @@
+"""The queue of icebreakers, and the heads that take from it, in a real store."""
+
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.errors import ConfigError, StoreError
+from slowcat_memory.records import Forget, Memory, WriteBatch
+from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from tests.support.icebreaker_home import HOUR, Home
+
+GARDEN, INTERVIEW, CAKE = (
+    "Ask about the garden.",
+    "Ask how the interview went.",
+    "Praise the cake.",
+)
+
+
+def texts(engine: MemoryEngine) -> list[str]:
+    return [memory.text for memory in engine.icebreakers.waiting("anna")]
+
+
+# ------------------------------------------------------------------- pushing
+
+
+def test_icebreaker_as_many_as_may_wait_and_the_least_important_makes_room(home: Home) -> None:
+    engine = home.open(most=2)
+    assert engine.push_icebreaker("anna", GARDEN, priority=0.4)
+    assert engine.push_icebreaker("anna", CAKE, priority=0.3)
+    assert engine.push_icebreaker("anna", INTERVIEW, priority=0.9)
+    assert texts(engine) == [INTERVIEW, GARDEN]
+    assert engine.push_icebreaker("anna", "Nothing much.", priority=0.1) is None
+    assert texts(engine) == [INTERVIEW, GARDEN]
+    assert engine.icebreakers.waiting("berta") == []
+
+
+def test_icebreaker_same_text_waits_once_and_is_not_taken_again_until_it_has_expired(
+    home: Home,
+) -> None:
+    engine = home.open(quiet_hours="")
+    engine.push_icebreaker("anna", GARDEN, priority=0.2)
+    changed = engine.push_icebreaker("anna", GARDEN, priority=0.7)
+    assert changed and [m.importance for m in engine.icebreakers.waiting("anna")] == [0.7]
+    assert GARDEN in home.session(engine, "one")
+    assert engine.push_icebreaker("anna", GARDEN, priority=1.0) is None
+    home.clock.advance(14 * 24 * HOUR)
+    assert engine.push_icebreaker("anna", GARDEN)
+    assert texts(engine) == [GARDEN]
+
+
+def test_icebreaker_what_has_expired_is_gone_and_swept_away(home: Home) -> None:
+    engine = home.open()
+    soon = home.clock() + timedelta(hours=1)
+    engine.push_icebreaker("anna", GARDEN, expires=soon)
+    engine.push_icebreaker("anna", CAKE)
+    home.clock.advance(HOUR)
+    assert texts(engine) == [CAKE]
+    assert GARDEN not in engine.session_context("anna")
+    engine.push_icebreaker("anna", INTERVIEW)
+    with engine.store.snapshot() as snapshot:
+        assert {m.text for m in snapshot.memories("anna")} == {CAKE, INTERVIEW}
+
+
+@pytest.mark.parametrize(
+    ("text", "how"),
+    [
+        ("  ", {}),
+        (GARDEN, {"priority": 1.1}),
+        (GARDEN, {"priority": float("nan")}),
+        (GARDEN, {"expires": FixedClock()()}),
+    ],
+)
+def test_icebreaker_what_makes_no_sense_is_refused(home: Home, text: str, how: dict) -> None:
+    engine = home.open()
+    with pytest.raises(ValueError):
+        engine.push_icebreaker("anna", text, **how)
+    with pytest.raises(ConfigError):
+        engine.push_icebreaker("../anna", GARDEN)
+    assert texts(engine) == []
+
+
+def test_icebreaker_dropping(home: Home) -> None:
+    engine = home.open()
+    kept, gone = (engine.push_icebreaker("anna", text) for text in (GARDEN, CAKE))
+    assert kept and gone
+    assert [m.id for m in engine.icebreakers.drop("anna", [gone.id, "nonsense"])] == [gone.id]
+    assert engine.icebreakers.drop("anna", [gone.id]) == [] and texts(engine) == [GARDEN]
+
+
+# ------------------------------------------------------------------- one for a session
+
+
+def test_icebreaker_first_session_takes_one_and_the_second_one_none(home: Home) -> None:
+    engine = home.open()
+    for text, priority in ((GARDEN, 0.4), (INTERVIEW, 0.9), (CAKE, 0.5)):
+        engine.push_icebreaker("anna", text, priority=priority)
+    first = home.session(engine, "one")
+    assert INTERVIEW in first and GARDEN not in first
+    assert texts(engine) == []  # the rest is dropped
+    assert "Bring this up" not in home.session(engine, "two")
+
+
+def test_icebreaker_rest_may_be_kept_for_later_sessions(home: Home) -> None:
+    engine = home.open(keep_rest=True, quiet_hours="")
+    for text, priority in ((GARDEN, 0.4), (INTERVIEW, 0.9)):
+        engine.push_icebreaker("anna", text, priority=priority)
+    for name, text in (("one", INTERVIEW), ("two", GARDEN)):
+        told = home.session(engine, name)
+        assert text in told and told.count("Bring this up") == 1
+    assert "Bring this up" not in home.session(engine, "three")
+
+
+def test_icebreaker_is_the_same_however_often_it_is_asked_for_in_a_session(
+    home: Home,
+) -> None:
+    engine = home.open(keep_rest=True, quiet_hours="22:00-08:00")
+    home.session(engine, "before")
+    engine.remember("Plays the cello.", "anna")
+    for text in (GARDEN, INTERVIEW):
+        engine.push_icebreaker("anna", text)
+    home.clock.advance(4.9 * HOUR)  # 21:54
+    told = {engine.session_context("anna") for _ in range(3)}
+    home.clock.advance(600)
+    told.add(engine.session_context("anna"))  # quiet hours began, nobody has spoken yet
+    home.edge(engine, "now", "start")
+    home.say(engine, "now")
+    told.add(engine.session_context("anna"))
+    engine.remember("Has a cat.", "anna")
+    engine.push_icebreaker("anna", CAKE, priority=1.0, quiet=False)
+    home.clock.advance(3 * HOUR)  # past midnight
+    home.say(engine, "now")
+    told.add(engine.session_context("anna"))
+    assert len(told) == 1 and "earlier today" in told.pop()
+    home.edge(engine, "now", "end")
+    home.clock.advance(5 * HOUR)
+    assert CAKE in engine.session_context("anna") and "cat" in engine.session_context("anna")
+
+
+def test_icebreaker_restart_within_a_session_changes_nothing(home: Home) -> None:
+    engine = home.open(keep_rest=True)
+    for text in (GARDEN, INTERVIEW):
+        engine.push_icebreaker("anna", text)
+    before = engine.session_context("anna")
+    engine.close()
+    engine = home.open(keep_rest=True)
+    assert engine.session_context("anna") == before
+    home.edge(engine, "now", "start")
+    assert engine.session_context("anna") == before
+
+
+def test_icebreaker_who_did_not_speak_after_all_hears_it_no_second_time(home: Home) -> None:
+    engine = home.open()
+    engine.push_icebreaker("anna", GARDEN)
+    assert GARDEN in engine.session_context("anna")
+    home.clock.advance(HOUR + 1)
+    assert GARDEN not in engine.session_context("anna")
+    home.edge(engine, "late", "start")
+    assert GARDEN not in engine.session_context("anna")
+
+
+def test_icebreaker_nobody_is_asked_in_the_middle_of_a_session_or_right_after_one(
+    home: Home,
+) -> None:
+    engine = home.open(quiet_hours="")
+    home.edge(engine, "one", "start")
+    home.say(engine, "one")
+    engine.push_icebreaker("anna", GARDEN)
+    assert engine.session_context("anna") == ""
+    home.edge(engine, "one", "end")
+    home.clock.advance(3.9 * HOUR)
+    assert GARDEN not in engine.session_context("anna")
+    home.clock.advance(0.2 * HOUR)
+    assert GARDEN in engine.session_context("anna")
+
+
+def test_icebreaker_session_that_goes_on_after_a_dropped_line_hears_it_no_second_time(
+    home: Home,
+) -> None:
+    engine = home.open(quiet_hours="", keep_rest=True)
+    for text in (GARDEN, INTERVIEW):
+        engine.push_icebreaker("anna", text)
+    assert "Bring this up" in engine.session_context("anna")
+    home.edge(engine, "one", "start")
+    home.say(engine, "one")
+    home.edge(engine, "one", "end")
+    home.clock.advance(120)
+    assert "Bring this up" not in engine.session_context("anna")
+    home.edge(engine, "one", "resume")
+    home.say(engine, "one")
+    assert "Bring this up" not in engine.session_context("anna")
+
+
+def test_icebreaker_two_threads_that_ask_at_once_hear_the_same(home: Home) -> None:
+    engine = home.open(keep_rest=True)
+    for n in range(3):
+        engine.push_icebreaker("anna", f"Ask about thing {n}.")
+    start = threading.Barrier(8)
+
+    def ask(_: int) -> str:
+        start.wait(10)
+        return engine.session_context("anna")
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(ask, range(8)))) == 1
+    assert len(texts(engine)) == 2
+
+
+# ------------------------------------------------------------------- durable, or not at all
+
+
+def elsewhere(home: Home, then: str, *, readonly: bool) -> subprocess.CompletedProcess:
+    """Ask for the head in another process, and do something there afterwards."""
+    code = f"""
+import os
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.testing import FixedClock, memory_config
+config = memory_config({str(home.path)!r})
+engine = MemoryEngine(config, clock=FixedClock(), readonly={readonly})
+print(engine.session_context("anna"), flush=True)
+{then}
+"""
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+
+
+def test_icebreaker_reading_process_takes_none_and_sees_the_one_that_was_taken(
+    home: Home,
+) -> None:
+    engine = home.open()
+    engine.push_icebreaker("anna", GARDEN)
+    assert elsewhere(home, "", readonly=True).stdout == "\n" and texts(engine) == [GARDEN]
+    told = engine.session_context("anna")
+    beside = elsewhere(home, "engine.push_icebreaker('anna', 'x')", readonly=True)
+    assert GARDEN in told and beside.stdout == f"{told}\n"
+    assert beside.returncode and "StoreError" in beside.stderr
+
+
+def test_icebreaker_process_that_is_killed_right_after_does_not_say_it_again(home: Home) -> None:
+    home.open().push_icebreaker("anna", GARDEN)
+    home.engines[0].close()
+    done = elsewhere(home, "os.kill(os.getpid(), 9)", readonly=False)
+    assert GARDEN in done.stdout and done.returncode == -9
+    home.clock.advance(2 * HOUR)
+    engine = home.open()
+    assert "Bring this up" not in engine.session_context("anna") and texts(engine) == []
+
+
+def test_icebreaker_what_cannot_be_written_down_is_not_said(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = home.open()
+    engine.push_icebreaker("anna", GARDEN)
+    apply = engine.store.apply
+
+    def full(*_: object) -> None:
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(engine.store, "apply", full)
+    assert engine.session_context("anna") == ""
+    monkeypatch.setattr(engine.store, "apply", apply)
+    assert GARDEN in engine.session_context("anna")
+
+
+def test_icebreaker_that_was_forgotten_is_not_said_and_leaves_no_byte(
+    home: Home,
+) -> None:
+    engine = home.open(keep_rest=True)
+    secret = engine.push_icebreaker("anna", "Ask about the swordfish.", priority=0.9)
+    engine.push_icebreaker("anna", GARDEN)
+    assert secret and "swordfish" in engine.session_context("anna")
+    assert engine.forget(Forget(scope="anna", memories=(secret.id,))).erased
+    assert engine.session_context("anna") == ""  # this session has had its own
+    engine.close()
+    held = b"".join(path.read_bytes() for path in home.path.rglob("*") if path.is_file())
+    assert b"swordfish" not in held and b"garden" in held
+
+
+def test_icebreaker_what_was_made_from_a_forgotten_turn_goes_with_it(home: Home) -> None:
+    engine = home.open()
+    number = home.say(engine, "one", "I am nervous about the interview")
+    made = Memory(
+        id="icebreaker/x", kind="icebreaker", scope="anna", speaker="Anna", text=INTERVIEW,
+        valid_from=home.clock(), sources=(number,),
+    )  # fmt: skip
+    engine.store.apply("job", WriteBatch(memories=(made,))).wait()
+    assert texts(engine) == [INTERVIEW]
+    engine.forget(Forget(turns=(number,)))
+    assert texts(engine) == []
+
+
+# ------------------------------------------------------------------- never found
+
+
+def test_icebreaker_neither_recall_nor_search_finds_an_icebreaker_or_a_block(home: Home) -> None:
+    config = memory_config(home.path)
+    engine = MemoryEngine(config, clock=home.clock, embedder=HashEmbedder())
+    home.engines.append(engine)
+    home.say(engine, "one", "The interview was about gardens")
+    engine.push_icebreaker("anna", INTERVIEW)
+    block = Memory(
+        id="block/human", kind="block/human", scope="anna", speaker="Anna",
+        text="Had an interview.", valid_from=home.clock(),
+    )  # fmt: skip
+    engine.store.apply("job", WriteBatch(memories=(block,))).wait()
+
+    def found() -> set[str]:
+        return {hit.memory.kind for hit in engine.search("interview", "anna").hits}
+
+    assert found() == {"chunk"}
+    engine.close()
+    for step in ("loaded", "loaded beside the seal"):
+        engine = MemoryEngine(config, clock=home.clock, embedder=HashEmbedder())
+        home.engines.append(engine)
+        assert found() == {"chunk"}, step
+        if step == "loaded":
+            engine.seal("anna")
+            assert found() == {"chunk"}, step
+        assert engine.stats()["index"]["anna"]["memories"] == 1
+        engine.push_icebreaker("anna", f"Ask about another interview {step}.")
+        engine.pin("anna", engine.icebreakers.waiting("anna")[0].id)
+        assert found() == {"chunk"}, step
+        engine.close()
+    assert len(texts(home.open())) == 3, "they are there all the same"
+
+
+def test_icebreaker_without_the_rule_it_would_be_found(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control of the test above."""
+    home.open().push_icebreaker("anna", INTERVIEW)
+    monkeypatch.setattr("slowcat_memory.runtime.namespaces.namespace.findable", lambda memory: True)
+    found = home.engines[0].search("interview", "anna").hits
+    assert [hit.memory.text for hit in found] == [INTERVIEW]
