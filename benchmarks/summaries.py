@@ -20,6 +20,7 @@ The JSON: ``machine``, and ``tiers``: ``recorded`` and ``rule``, each with ``ses
 ``compression``, ``facts``, ``retention``, ``ceiling``, ``by_day``, ``by_week`` (``n`` and ``found``), ``seconds``.
 """
 
+from slowcat_memory import transfer
 import argparse
 import time
 from collections import defaultdict

@@ -1,5 +1,6 @@
 """A conversation told to an engine session by session, as it took place, and asked about on the way."""
 
+from slowcat_memory import transfer
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime

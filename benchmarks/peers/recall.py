@@ -4,6 +4,7 @@ Each conversation is a store of its own, filled session by session; a question t
 session sees what came before it. All peers get the same texts and the same vectors.
 """
 
+from slowcat_memory import transfer
 import random
 from collections.abc import Iterator, Sequence
 from datetime import UTC

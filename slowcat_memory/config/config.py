@@ -4,6 +4,7 @@ The sections stand beside the code that they tune. Which of them a user sees, an
 is said in ``knobs.py``; files and the environment are read in ``load.py``.
 """
 
+from slowcat_memory.core.language import language_of
 from datetime import tzinfo
 from pathlib import Path
 from typing import Any, Literal

@@ -44,8 +44,8 @@ from slowcat_memory.records import (
     Turn,
     WriteBatch,
 )
-from slowcat_memory.runtime.commands.executor import Commands
-from slowcat_memory.runtime.commands.types import Circumstances, Outcome
+from slowcat_memory.runtime.commands.executor import CommandExecutor
+from slowcat_memory.runtime.commands.types import CommandContext, Outcome
 from slowcat_memory.runtime.namespaces.indexer import CLOSE_S
 from slowcat_memory.runtime.namespaces.vectors import Told
 from slowcat_memory.runtime.recall.prefetch import Prefetch
@@ -109,7 +109,7 @@ class MemoryEngine:
         self.turn_recall = TurnRecall(wiring)
         self._search = Search(wiring)
         self.command_memory = CommandMemory(wiring, self.notes)
-        self._commands = Commands(
+        self._commands = CommandExecutor(
             self.command_memory,
             config.commands,
             config.index.language,
@@ -345,8 +345,8 @@ class MemoryEngine:
             scope, text, priority=priority, expires=expires, quiet=quiet
         )
 
-    def carry_out(self, command: Command, where: Circumstances) -> Outcome:
-        return self._commands.carry_out(command, where)
+    def carry_out(self, command: Command, context: CommandContext) -> Outcome:
+        return self._commands.execute(command, context)
 
     def undo(self, entry: CommandEntry) -> CommandEntry | None:
         return self.wiring.undo_log.undo(entry)

@@ -1,6 +1,6 @@
 """Erases for good: on request, when a hidden memory falls due, and when a retention period ends."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import chain, takewhile
 
@@ -29,7 +29,7 @@ class Eraser:
         if not orders:
             return Forgotten(erased=True)
         self._wiring.indexer.release()
-        gone = _union([self._wiring.store.forget(order, erase=False) for order in orders])
+        gone = self._wiring.store.forget(orders, erase=False)
         self._drop_queries()
         for scope in {scope for scope, _ in gone.memories}:
             self._wiring.namespaces.forget(scope, (id_ for s, id_ in gone.memories if s == scope))
@@ -38,7 +38,7 @@ class Eraser:
 
     def preview(self, *orders: Forget) -> Forgotten:
         """Return what ``forget`` would delete of what is on disk; changes nothing."""
-        return _union([self._wiring.store.covered(order) for order in orders])
+        return self._wiring.store.covered(orders)
 
     def drop_queries(self) -> None:
         """Clear queries from the caches once the running recalls are done. Does not wait."""
@@ -56,7 +56,9 @@ class Eraser:
         Returns:
             How many commands were finished.
         """
-        return self._wiring.undo_log.erase_due(lambda orders: self.forget(*orders))
+        with self._wiring.undo_log.due() as due:
+            self.forget(*chain.from_iterable(due.values()))
+            return len(due)
 
     def erase_expired(self) -> tuple[int, ...]:
         """Erase what guests and known people said longer ago than it is kept. Cheap if nothing is.
@@ -72,13 +74,6 @@ class Eraser:
         """Return whether ``erase_expired`` would erase anything."""
         with self._wiring.store.snapshot() as snapshot:
             return has_expired(snapshot, self._wiring.config, self._wiring.clock())
-
-
-def _union(gone: Sequence[Forgotten]) -> Forgotten:
-    return Forgotten(
-        turns=tuple(dict.fromkeys(id_ for one in gone for id_ in one.turns)),
-        memories=tuple(dict.fromkeys(at for one in gone for at in one.memories)),
-    )
 
 
 def has_expired(snapshot: Snapshot, config: Config, now: datetime) -> bool:

@@ -3,6 +3,7 @@
 Without an LLM, only the jobs that need none are done: upkeep.
 """
 
+from slowcat_memory.idle.context import JobDeps
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence

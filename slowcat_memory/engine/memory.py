@@ -30,7 +30,7 @@ from slowcat_memory.records import (
     WriteBatch,
 )
 from slowcat_memory.records import Memory as MemoryRecord
-from slowcat_memory.runtime.commands.types import Circumstances, Outcome
+from slowcat_memory.runtime.commands.types import CommandContext, Outcome
 from slowcat_memory.runtime.namespaces.vectors import Told
 from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection
@@ -291,7 +291,7 @@ class Memory(Protocol):
         """
         ...
 
-    def carry_out(self, command: Command, where: Circumstances) -> Outcome:
+    def carry_out(self, command: Command, context: CommandContext) -> Outcome:
         """Carry out a voice command; what the answer confirms is durable by then."""
         ...
 

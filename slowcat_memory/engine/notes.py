@@ -133,7 +133,7 @@ class CommandMemory:
     """What voice commands use; implements ``runtime.commands.types.Remembers``."""
 
     def __init__(self, wiring: EngineWiring, notes: Notes) -> None:
-        self.store, self.hiding = wiring.store, wiring.undo_log
+        self.store, self.undo_log = wiring.store, wiring.undo_log
         self.zone, self.clock = wiring.zone, wiring.clock
         self.note = notes.note
 

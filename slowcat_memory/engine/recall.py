@@ -1,5 +1,6 @@
 """Recall for a turn that waits: the query, recall within its deadline, the block, the ledger row."""
 
+from slowcat_memory.core.query.understand import DialogueTurn
 import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -43,16 +44,13 @@ class RecallArguments(TypedDict, total=False):
 def build_query(
     config: Config, now: datetime, text: str, scope: str, /, **known: Unpack[RecallArguments]
 ) -> Query:
-    """Return what a turn asks, with the thresholds of the configuration."""
+    """Return what a turn asks; thresholds are those of the options."""
     return Query(
         text=text,
         scope=scope,
         now=known.get("now") or now,
-        k=config.pack.memories,
         exclude=known.get("exclude", frozenset()),
         exclude_words=known.get("exclude_words", frozenset()),
-        floor=config.recall.floor,
-        keep_share=config.recall.keep_share,
         vector=known.get("vector"),
         dialogue=tuple(known.get("dialogue", ())),
         also=tuple(known.get("also", ())),
@@ -75,27 +73,13 @@ class TurnRecall:
 
         def begin(text: str) -> Attempt | None:
             query = ask(text)
-            return None if query is None else self._wiring.retrieval.begin(query, self.pack)
+            return None if query is None else self._wiring.retrieval.begin(query)
 
-        return Prefetch(begin, self._wiring.config.prefetch, loop.time, loop.call_later)
+        return Prefetch(begin, self._wiring.config.prefetch, loop)
 
     def pack(self, found: Recollection, now: datetime | None = None) -> Packed:
         """Write a recollection as the block for the LLM; see ``Memory.pack``."""
-        wiring, config = self._wiring, self._wiring.config
-
-        def cut(text: str, limit: int) -> str:
-            return relevant(text, found.words, wiring.tokenizer, limit, config.extract)
-
-        return pack(
-            found.hits,
-            now or wiring.clock(),
-            wiring.zone,
-            config.pack,
-            cut,
-            language=config.index.language,
-            unknown=found.unknown,
-            asks_time=found.asks_time,
-        )
+        return self._wiring.retrieval.pack(found, now or self._wiring.clock())
 
     def note(self, turn: Turn, found: Recollection, packed: Packed) -> None:
         """Write the turn's ledger row; see ``Memory.note_recall``."""
@@ -109,4 +93,4 @@ class TurnRecall:
             loop.call_soon(self._wiring.indexer.soon, self._record, turn, found, packed)
 
     def _record(self, turn: Turn, found: Recollection, packed: Packed) -> None:
-        self._wiring.store.record(ledger.entry(turn, found, packed))
+        self._wiring.store.write_ledger(ledger.entry(turn, found, packed))

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.graph.portrait import Names, Portrait, portrait
 from slowcat_memory.core.graph.relations import Relation, as_of, believed
-from slowcat_memory.core.memory.belief import believed as held_at
+from slowcat_memory.core.memory.validity import believed as held_at
 from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.core.memory.kinds import ENTITY, RELATION
-from slowcat_memory.core.query.follow_up import Said
+from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.engine.wiring import EngineWiring, retrieval_options
 from slowcat_memory.records import Memory, Turn
 from slowcat_memory.runtime.recall import scan
@@ -83,7 +83,7 @@ class SearchArguments(TypedDict, total=False):
     now: datetime | None
     floor: float
     exclude: frozenset[str]
-    dialogue: Sequence[Said]
+    dialogue: Sequence[DialogueTurn]
     speaker: str
     since: datetime | None
     until: datetime | None
@@ -111,6 +111,7 @@ class Search:
             now=how.get("now") or only.at or wiring.clock(),
             k=k if only.is_empty else max(k, FILTERED),
             floor=how.get("floor", 0.0),
+            keep_share=0.0,
             exclude=how.get("exclude", frozenset()),
             dialogue=tuple(how.get("dialogue", ())),
             also=tuple(how.get("also", ())),

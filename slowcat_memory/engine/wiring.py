@@ -1,5 +1,7 @@
 """What an engine is built of, and in which order."""
 
+from slowcat_memory.runtime.namespaces.page_cache import PageCache
+from slowcat_memory.index.files import mapped
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -7,7 +9,7 @@ from slowcat_memory.config import Config, time_zone, tokenizer
 from slowcat_memory.errors import StoreError
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import QueryEmbedder
-from slowcat_memory.runtime.commands.undo_log import Hiding
+from slowcat_memory.runtime.commands.undo_log import UndoLog
 from slowcat_memory.runtime.conversation.audience import guest_scope
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer
@@ -55,7 +57,7 @@ class EngineWiring:
         self.namespaces = self.namespaces_of(self.store)
         self.vectors = DocumentVectors(self.embedding, self.namespaces, self.store)
         self.indexer = Indexer(self.namespaces, self.vectors, self.metrics)
-        self.page_cache = Residence(
+        self.page_cache = PageCache(
             config.memory.mapped_mb,
             config.memory.mapped_after_s,
             (mapped.release, self.store.release),
@@ -65,7 +67,7 @@ class EngineWiring:
         user = config.memory.user_name
         self.icebreakers = Icebreakers(self.store, self.zone, clock, config.icebreakers, user)
         self.heads = Heads(self.store, self.icebreakers, self.zone, clock, config.head, user)
-        self.undo_log = Hiding(self.store, self.indexer.put, clock)
+        self.undo_log = UndoLog(self.store, self.indexer.put, clock)
 
     def namespaces_of(self, store: Store) -> Namespaces:
         """Build the indexes of a store, loaded when first used."""
@@ -94,7 +96,7 @@ class EngineWiring:
             self.metrics,
             self.page_cache,
             self.zone,
-            self._tokenizer,
+            self.tokenizer,
             options,
         )
 
@@ -116,5 +118,5 @@ def retrieval_options(config: Config) -> RetrievalOptions:
         gate=config.gate,
         pack=config.pack,
         extract=config.extract,
-        language=config.index.language,
+        language=config.memory.language,
     )

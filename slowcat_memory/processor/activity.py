@@ -94,15 +94,15 @@ class Activity:
             known.
     """
 
-    def __init__(self, gate: IdleGate, name: str) -> None:
+    def __init__(self, set_activity: Callable[[str, bool], None], name: str) -> None:
         """Start with nothing going on.
 
         Args:
-            gate: Is told what goes on.
+            set_activity: Called with what goes on, and whether it does; see ``Memory.set_activity``.
             name: The conversation's unique name.
         """
         self.observed = False
-        self._gate, self._prefix = gate, f"{name}/"
+        self._set_activity, self._prefix = set_activity, f"{name}/"
         self._active: set[str] = set()
         self._seen: set[int] = set()
         self._order: deque[int] = deque()
@@ -165,11 +165,11 @@ class Activity:
     def _begin(self, what: str) -> None:
         if not self._over:
             self._active.add(what)
-            self._gate.busy(self._prefix + what)
+            self._set_activity(self._prefix + what, True)
 
     def _end(self, what: str) -> None:
         self._active.discard(what)
-        self._gate.free(self._prefix + what)
+        self._set_activity(self._prefix + what, False)
 
     def _is_old(self, frame: Frame) -> bool:
         """Return whether a frame was seen: each processor that it passes pushes it again."""

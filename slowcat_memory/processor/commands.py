@@ -5,6 +5,7 @@ if the model had written it, so it is spoken and enters the context like any rep
 beside the event loop, and the turn waits for it a bounded time; a failure is said to be one.
 """
 
+from slowcat_memory.core.language import language_of
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
@@ -19,9 +20,8 @@ from pipecat.frames.frames import (
 
 from slowcat_memory.core.commands.grammar import Command, recognise
 from slowcat_memory.core.commands.replies import say
-from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine import Memory
 from slowcat_memory.records import Turn
-from slowcat_memory.runtime.commands.executor import CommandExecutor
 from slowcat_memory.runtime.commands.types import ASKED_S, CommandContext, LLMPlace, Outcome
 from slowcat_memory.runtime.conversation.off_record import OffRecord
 
@@ -38,7 +38,7 @@ class VoiceCommands:
 
     def __init__(
         self,
-        engine: MemoryEngine,
+        engine: Memory,
         off_record: OffRecord,
         *,
         push: Push,
@@ -57,11 +57,11 @@ class VoiceCommands:
             llm: Returns where the language model runs.
         """
         config = engine.config
-        self._options, self._language = config.commands, config.index.language
+        self._options, self._language = config.commands, config.memory.language
         self._names, self._clock = (config.memory.agent_name,), engine.clock
         self._off_record, self._push, self._on_done = off_record, push, on_done
         self._shared, self._llm = shared, llm
-        self._executor = CommandExecutor(engine, self._options, self._language, engine.keep_local)
+        self._engine = engine
         self._asked_until: datetime | None = None
         self._latest: tuple[str, bool, Command | None] = ("", False, None)
         self._running: set[asyncio.Task[Outcome]] = set()
@@ -131,7 +131,7 @@ class VoiceCommands:
 
     async def _run(self, command: Command, context: CommandContext) -> Outcome:
         try:
-            outcome = await asyncio.to_thread(self._executor.execute, command, context)
+            outcome = await asyncio.to_thread(self._engine.carry_out, command, context)
         except Exception as error:  # no words of a user may end the conversation
             logger.error(f"a voice command failed: {type(error).__name__}")
             outcome = self._apologise(command, "failed")
@@ -142,13 +142,13 @@ class VoiceCommands:
         """Go off the record or back at once, so that not a word more is kept."""
         off = command.kind == "off_record"
         self._off_record.set(off)
-        said = say(phrases(self._language), "off" if off else "on")
+        said = say(language_of(self._language), "off" if off else "on")
         outcome = Outcome(kind=command.kind, said=said, rest=command.rest)
         self._on_done(command, outcome)
         return outcome
 
     def _apologise(self, command: Command, name: str) -> Outcome:
-        said = say(phrases(self._language), name)
+        said = say(language_of(self._language), name)
         return Outcome(kind=command.kind, said=said, done=False)
 
     async def finish(self, timeout_s: float) -> None:

@@ -1,5 +1,6 @@
 """One live conversation: its parts, wired once the memory is open."""
 
+from slowcat_memory.engine.inspect import latest_session
 import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
@@ -47,7 +48,7 @@ class LiveConversation:
             push: Pushes a frame downstream.
         """
         self._deps = deps
-        self.activity = Activity(deps.engine.gate, name)
+        self.activity = Activity(deps.engine.set_activity, name)
         self.commands = VoiceCommands(
             deps.engine,
             deps.off_record,
@@ -134,10 +135,13 @@ class LiveConversation:
 def _open_log(deps: ConversationDeps) -> Conversation:
     engine, memory = deps.engine, deps.config.memory
     scopes = filter(None, (*deps.audience.people, deps.audience.guest))
-    trackers = [
-        SessionTracker(scope, _session_id, deps.config.sessions, engine.latest_session(scope))
-        for scope in scopes
-    ]
+    with engine.snapshot() as snapshot:
+        trackers = [
+            SessionTracker(
+                scope, _session_id, deps.config.sessions, latest_session(snapshot, scope)
+            )
+            for scope in scopes
+        ]
     names = Names(memory.user_name, memory.agent_name, deps.speaker_names)
     return Conversation(
         deps.audience, trackers, engine.append, names, deps.off_record, engine.clock

@@ -157,7 +157,7 @@ def forward_memory_events(
         if not ended:  # it may have ended since the event was handed over
             notify(f"on_memory_{event.what}", event)
 
-    unsubscribe = engine.on_memory(on_idle_thread)
+    unsubscribe = engine.subscribe(on_memory=on_idle_thread)
 
     def end() -> None:
         nonlocal ended

@@ -4,6 +4,7 @@ The user aggregator consumes transcripts, so they are seen on their way to it. A
 what it has collected so far and the latest transcript. See ``runtime.recall.prefetch``.
 """
 
+from slowcat_memory.engine.recall import build_query
 import copy
 
 from pipecat.frames.frames import (
@@ -65,7 +66,9 @@ class InterimTranscripts:
             return None
         visible = copy.copy(self._deps.visible)  # the turn itself may look at another context
         visible.refresh(self._aggregator.context.messages)
-        return self._deps.engine.query(
+        return build_query(
+            self._deps.engine.config,
+            self._deps.engine.clock(),
             text,
             scopes[0],
             also=scopes[1:],

@@ -359,7 +359,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
     def _on_record_changed(self, off: bool) -> None:
         engine = self._engine_handle.engine
         if engine and not off:
-            self._guard.run(engine.forget_queries)
+            self._guard.run(engine.maintain, "drop queries")
         if self._live:
             self._guard.notify("on_record_changed", off)
 

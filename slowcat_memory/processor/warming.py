@@ -134,7 +134,7 @@ def rewarm_after_idle(
         if spent != before and not loop.is_closed():
             loop.call_soon_threadsafe(lambda: spawn(rewarm()))
 
-    return engine.on_burst_end(on_burst_end)
+    return engine.subscribe(on_pause=on_burst_end)
 
 
 def _tokens_read(engine: MemoryEngine) -> int:

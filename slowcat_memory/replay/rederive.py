@@ -150,7 +150,7 @@ def _by(record: Memory | Context | Key, jobs: Sequence[str] | None) -> bool:
 
 def _touched(memory: Memory, snapshot: Snapshot) -> bool:
     """Return whether a person has changed a memory, or a session has used it."""
-    used = family(memory.kind) == ICEBREAKER and became(memory) == USED
+    used = family(memory.kind) == ICEBREAKER and outcome_of(memory) == USED
     [of_turns] = kept_here((replace(memory, local_only=False),), snapshot)
     return memory.pinned or used or (memory.local_only and not of_turns.local_only)
 

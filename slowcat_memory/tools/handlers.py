@@ -5,6 +5,7 @@ inside a token budget, harmless as a prompt. Wrong arguments are explained to th
 sentence, so that it can call again.
 """
 
+from slowcat_memory.engine.search import read_graph
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -17,7 +18,7 @@ from msgspec import Struct
 
 from slowcat_memory.core.extraction.evidence import shared
 from slowcat_memory.core.graph.portrait import predicate_in_words
-from slowcat_memory.core.memory.belief import believed
+from slowcat_memory.core.memory.validity import believed
 from slowcat_memory.core.memory.chunk import CHUNK, chunk_id, turn_of
 from slowcat_memory.core.memory.kinds import QUARANTINED
 from slowcat_memory.core.memory.validity import believed
@@ -226,8 +227,8 @@ class ToolCalls:
 
     def _held(self, call: Call, query: str, at: datetime) -> list[str]:
         """Return the relations of a query's subjects that held at a time, by present knowledge."""
-        names = call.engine.entities(call.scope, local=call.local)
-        rows = call.engine.relations(call.scope, true=at, local=call.local)
+        graph = read_graph(call.engine, call.scope, true=at, local=call.local)
+        names, rows = graph.names, graph.relations
         told = [
             (one, f"{names[one.subject]} {predicate_in_words(one.predicate)} {names[one.object]}")
             for one in rows
@@ -296,8 +297,8 @@ def _chunks_about(call: Call, since: int) -> list[str]:
     """Return the chunks from the request to forget up to the consent: they repeat its subject."""
     if not since or not call.turn_id:
         return []
-    call.engine.store.flush(FLUSH_S)
-    with call.engine.store.snapshot() as snapshot:
+    call.engine.flush(FLUSH_S)
+    with call.engine.snapshot() as snapshot:
         said = snapshot.turns(call.scope, after=since - 1, upto=call.turn_id - 1)
         return [chunk_id(turn.id) for turn in said]
 

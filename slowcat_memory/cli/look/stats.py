@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.store import Snapshot
 
-HOW = {"hot": "one by one", "warm": "LZ4", "cold": "zstd"}
+HOW = {"hot": "one by one", "warm": "LZ4", "cold": "zstd, dictionary"}
 
 
 def stats(ctx: typer.Context, as_json: AsJson = False) -> None:
@@ -43,7 +43,14 @@ def stats(ctx: typer.Context, as_json: AsJson = False) -> None:
 
 
 def collect(engine: "MemoryEngine") -> dict[str, Any]:
-    """Count everything."""
+    """Count everything.
+
+    Args:
+        engine: The engine.
+
+    Returns:
+        Plain values, and times.
+    """
     from msgspec import to_builtins
 
     from slowcat_memory.idle.forecast import forecast
@@ -63,7 +70,6 @@ def collect(engine: "MemoryEngine") -> dict[str, Any]:
 
 def _scope(snapshot: "Snapshot", scope: str, embedder: str) -> dict[str, Any]:
 
-    from slowcat_memory.core.feedback.tuning import tuning_name
     from slowcat_memory.core.memory.kinds import findable
 
     sessions = snapshot.sessions(scope)
@@ -71,7 +77,7 @@ def _scope(snapshot: "Snapshot", scope: str, embedder: str) -> dict[str, Any]:
     notes = [m for m in derived if not m.id.startswith("chunk/")]
     made = snapshot.vectors(embedder, scope) if embedder else ()
     vectors = [v.draft for v in made if "?" not in v.memory]  # not those of keys
-    manifest, row = snapshot.manifest(scope), snapshot.cursor(tuning_name(scope))
+    manifest = snapshot.manifest(scope)
     return {
         "turns": sum(session.turns for session in sessions),
         "sessions": len(sessions),
@@ -163,8 +169,8 @@ def _facts(found: dict[str, Any]) -> dict[str, str]:
         "": embedding["hint"],
         "rows": listed((f"{name} {n:,}" for name, n in rows.items()), 20),
         "idle work": _idle(found["idle"]),
-        "learned": listed(_learned(found["scopes"]), 20),
-        "damaged rows": str(found["counters"].get("store_quarantined", "")),
+        "judged": listed(_judged(found["scopes"]), 20),
+        "damaged rows": str(found["counters"].get("store.quarantined", "")),
         "unsaved": str(found["unsaved"] or ""),
     }
     return {name: value for name, value in facts.items() if value}

@@ -1,5 +1,6 @@
 """``slowcat-memory timeline``: what changed when, in whose words."""
 
+from slowcat_memory.engine.search import read_graph
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer

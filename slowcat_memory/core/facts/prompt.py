@@ -6,6 +6,7 @@ were said (see `grounding`), and it will still hold tomorrow (see `durability`).
 order or a link is quarantined, where only the audit sees it.
 """
 
+from slowcat_memory.core.language import LANGUAGES
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,7 @@
-"""Recognises questions that ask for an overview, and names the periods whose summaries answer them.
+"""Does a question ask what there was, and not for a thing that was said? And of which periods?
 
 "What did we talk about last week?" has no single turn that answers it; the week's summary does. Any
-other question is answered by turns, in the speaker's own words, and never by summaries.
+other question is answered by what was said, in the person's own words, and summaries stay out of it.
 """
 
 import re
@@ -12,30 +12,34 @@ from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.time.expressions import Interval
 from slowcat_memory.core.time.periods import day_of, week_of
 
-MOST_CHARS = 160  # of a question; a longer text tells something
+MOST_CHARS = 160  # of a question; who says more tells something
 MOST_DAYS = 62  # of a period that is looked up day by day
 _OVERVIEW = re.compile(
     "|".join(pattern for one in LANGUAGES for pattern in one.overview.asks), re.IGNORECASE
 )
-_ABOUT_A_THING = re.compile(  # these ask for one thing that was said, not for an overview
-    rf"\bwhat (?:did|have|had) (?:we|you and i|i) {_TALKED}? ?(?:say|said|decide|agree)\b"
-    r"|\b(?:happened|going on|passiert|los) (?:to|with|mit|at|bei) (?!me\b|us\b|mir\b|uns\b)\w+"
-    r"|\bmit (?!mir\b|uns\b)\w+ (?:los|passiert)\b",
-    re.IGNORECASE,
+_ABOUT_A_THING = re.compile(  # a thing behind it: that is what was said, and no overview
+    "|".join(pattern for one in LANGUAGES for pattern in one.overview.about_a_thing), re.IGNORECASE
 )
 
 
 def asks_overview(text: str) -> bool:
-    """Return whether a question asks for an overview: "catch me up", "what did we talk about?"."""
+    """Tell whether a question asks what there was, in any language that there is.
+
+    Args:
+        text: The user's words.
+
+    Returns:
+        True for "catch me up", "what did we talk about on 8 May?"; False for what asks for a thing.
+    """
     short = len(text) <= MOST_CHARS
     return short and bool(_OVERVIEW.search(text)) and not _ABOUT_A_THING.search(text)
 
 
 def names(intervals: Sequence[Interval], now: datetime, zone: tzinfo) -> Iterator[str]:
-    """Yield the names of the periods whose summaries cover a time, the longest first.
+    """Name the periods whose summaries tell of a time, the widest first.
 
     Args:
-        intervals: The times that a question mentions; none for the last eight days.
+        intervals: The times that a question names; none for lately.
         now: The time of the question.
         zone: The user's time zone.
 
@@ -57,6 +61,6 @@ def names(intervals: Sequence[Interval], now: datetime, zone: tzinfo) -> Iterato
 
 
 def _days(start: datetime, end: datetime) -> Iterator[datetime]:
-    """Yield a moment of each day, in order, of ``MOST_DAYS`` at most."""
+    """Yield a moment of each day, the first and so on."""
     for n in range(min(MOST_DAYS, max(1, -(-(end - start) // timedelta(days=1))))):
         yield start + timedelta(days=n)

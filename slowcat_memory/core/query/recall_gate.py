@@ -1,13 +1,12 @@
-"""The recall gate: whether an utterance needs a memory, and whether it asks for one.
+"""Does what somebody says need a memory, and does it ask for one?
 
-"Okay, thanks", "louder", "turn off the lights" need none: a recall would put words before the LLM
-that have nothing to do with it. What is skipped is made of known words alone, from its first
-word to its last: anything else may carry content, and is looked up. In a language without a table
-everything is.
+"Okay, thanks", "louder", "turn off the lights" need none: looking one up would put words before the
+LLM that have nothing to do with it. What is skipped is made of known words alone, from its first
+word to its last: anything else may carry content, and is looked up.
 
-A question about the people here ("what's my sister's name", "when did Anna move") is told from one
-about the world ("what is the capital of France"): only the first is answered with "nothing is
-remembered", so that the LLM does not make a memory up.
+A question that asks for a memory of the people here ("what's my sister's name", "when did Anna
+move") is told from one about the world ("what is the capital of France"): only the first must be told
+that there is no memory of it, lest the LLM make one up.
 """
 
 import re
@@ -16,9 +15,9 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from slowcat_memory.core.language import language_of
-from slowcat_memory.core.language.gate import GateWords
+from slowcat_memory.core.language.gate import GateWords, PhraseTable
 
-MOST_WORDS = 16  # of an utterance that may be fillers or a command alone
+MOST_WORDS = 16  # of an utterance that is no more than fillers or a command
 MOST_COURTESY = 6  # words behind a command
 MOST_CHARS = 300  # of a question, read for what it asks for
 MOST_READ = 3000  # of an utterance, from its end: questions come last
@@ -30,11 +29,11 @@ _LAUGHTER = re.compile(
 
 
 class GateOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which turns are looked up.
+    """Which turns need no memory.
 
     Attributes:
-        enabled: Skip recall for "okay", thanks, laughter and pure commands, and look up what
-            follows a greeting without it. Off: every turn is looked up as it was said.
+        enabled: Skip recall for "okay", thanks, laughter and pure commands, and look up what follows
+            a greeting without it. Off: everything is looked up as it was said.
     """
 
     enabled: bool = True
@@ -45,11 +44,11 @@ class Need(Struct, frozen=True, kw_only=True):
 
     Attributes:
         query: What to look up; "" for nothing.
-        asks: It asks something, other than for advice or about the world in general.
-        asks_memory: It asks about the people here, or about what was talked about.
-        asks_somebody: It asks about somebody by name, and not about the world in general.
-        asks_time: It asks for the time or the date, or for what depends on it ("how long until my
-            appointment").
+        asks: Whether it asks anything, but for advice or about the world in general.
+        asks_memory: Whether it asks for a memory of the people here, or of what was talked about.
+        asks_somebody: Whether it asks about somebody by name, and not about the world in general.
+        asks_time: Whether it asks for the time or the date, or for what depends on it ("how long
+            until my appointment").
     """
 
     query: str
@@ -60,17 +59,19 @@ class Need(Struct, frozen=True, kw_only=True):
 
     @property
     def asks_at_all(self) -> bool:
-        """Whether the answer may be that nothing is remembered."""
+        """Whether it may have to be told that nothing is remembered."""
         return self.asks or self.asks_memory or self.asks_somebody
 
 
 def judge(text: str, language: str = "english") -> Need:
-    """Return what an utterance needs.
+    """Judge an utterance.
 
     Args:
-        text: The utterance, cleaned.
-        language: Language of the words, "english" or "german".
+        text: What was said, clean.
+        language: Whose words, as in ``language_of``.
 
+    Returns:
+        What it needs.
     """
     table = language_of(language).gate
     found = list(_WORD.finditer(text[:MOST_CHARS]))
@@ -87,7 +88,7 @@ def judge(text: str, language: str = "english") -> Need:
 
 
 def _asked(query: str, table: GateWords) -> Need:
-    """Classify the questions in a query."""
+    """Read what the questions of a query ask for."""
     asked = [one for one in _SENTENCE.findall(query[-MOST_READ:]) if _asks(one, table)]
     lines = [_line(one, table) for one in asked]
     for_advice = [bool(table.advice.match(line)) for line in lines]
@@ -114,8 +115,8 @@ def _folded(word: str) -> str:
     return word.casefold().replace("’", "'")
 
 
-def _after(words: Sequence[str], phrases: Phrases, *, laughter: bool = True) -> int:
-    """Return how many words at the beginning are a sequence of known phrases, the longest."""
+def _after(words: Sequence[str], phrases: PhraseTable, *, laughter: bool = True) -> int:
+    """Count the words at the beginning that phrases can be made of, as many as there are."""
     ends = {0}
     for place, word in enumerate(words):
         if place > max(ends):
@@ -129,7 +130,7 @@ def _after(words: Sequence[str], phrases: Phrases, *, laughter: bool = True) -> 
 
 
 def _readings(words: list[str], table: GateWords) -> set[str]:
-    """Return the utterance without greeting and courtesy at both ends, in every possible way."""
+    """Take greeting and courtesy off in front and behind, in every way."""
     words = [word for word in words if word not in table.please] or words
     first = _after(words, table.greetings)
     starts = {0, first, _after(words, table.courtesy)}
@@ -150,7 +151,7 @@ def _is_command(readings: set[str], table: GateWords) -> bool:
 
 
 def _of_devices(words: Sequence[str], table: GateWords) -> bool:
-    """Return whether an utterance is a verb, a device, and only words that go with them."""
+    """Tell whether an utterance is a verb and a device, and words that go with them alone."""
     if table.verbs.isdisjoint(words) or table.devices.isdisjoint(words):
         return False
     known = (table.verbs, table.devices, table.other)
@@ -161,12 +162,12 @@ def _asks(sentence: str, table: GateWords) -> bool:
     if sentence.rstrip().endswith(("?", "？", "؟")):
         return True
     first = [_folded(match[0]) for match in _WORD.finditer(sentence[:80])]
-    start = _after(first, table.fillers)  # "so", "oh"; STT may omit the question mark
+    start = _after(first, table.fillers)  # "so", "oh": recognisers leave the mark out
     start += _after(first[start:], table.courtesy)  # "and"
     return start < len(first) and first[start] in table.asking
 
 
 def _line(sentence: str, table: GateWords) -> str:
-    """Return a sentence in lower case, without the fillers at its beginning."""
+    """Fold a sentence, without the fillers that it begins with."""
     words = [_folded(match[0]) for match in _WORD.finditer(sentence[-MOST_CHARS:])]
     return " ".join(words[_after(words, table.fillers) :] or words)

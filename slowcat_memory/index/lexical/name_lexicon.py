@@ -12,7 +12,6 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from slowcat_memory.core.text.common_words import is_common
 from slowcat_memory.core.text.phonetics import (
     MIN_CLOSENESS,
     MIN_CLOSENESS_OF_WORDS,
@@ -22,7 +21,7 @@ from slowcat_memory.core.text.phonetics import (
     keys,
     sound,
 )
-from slowcat_memory.core.text.rare_words import MOST_LETTERS
+from slowcat_memory.core.text.rare_words import MAX_LETTERS, is_common, rare_words
 from slowcat_memory.core.text.word_lists import ROLES
 from slowcat_memory.records import Hotword
 
@@ -156,7 +155,7 @@ class NameLexicon:
 
     def sounding_like(
         self, words: list[str], unknown: Callable[[Sequence[str]], list[bool]]
-    ) -> list[Heard]:
+    ) -> list[MisheardWord]:
         """Find the names that unknown words of a query sound like.
 
         Args:
@@ -168,7 +167,7 @@ class NameLexicon:
         """
         words = words[:QUERY_WORDS]
         new = [
-            1 < len(word) <= MOST_LETTERS and is_new
+            1 < len(word) <= MAX_LETTERS and is_new
             for word, is_new in zip(words, unknown(words), strict=True)
         ]
         if not any(new):
@@ -176,7 +175,7 @@ class NameLexicon:
         self.warm()
         return list(self._matches(words, new))
 
-    def _matches(self, words: list[str], new: list[bool]) -> Iterator[Heard]:
+    def _matches(self, words: list[str], new: list[bool]) -> Iterator[MisheardWord]:
         joined = False  # this word was matched together with the previous one
         for place, (word, is_new) in enumerate(zip(words, new, strict=True)):
             if joined or not is_new and not any(new[place + 1 : place + 2]):
@@ -189,7 +188,7 @@ class NameLexicon:
                 and (whole := self._closest("".join(pair), MIN_CLOSENESS_OF_WORDS))
             ):
                 joined = True
-                yield Heard(" ".join(pair), *whole)
+                yield MisheardWord(" ".join(pair), *whole)
             elif is_new and not is_common(word.lower()):
                 yield from self._one(word)
 
@@ -208,7 +207,7 @@ class NameLexicon:
 
     def _closest(self, word: str, least: float) -> tuple[str, float] | None:
         """Return the name that sounds most like a word, and how much, 0 to 1."""
-        spoken = sound(word) if len(word) <= MOST_LETTERS else None
+        spoken = sound(word) if len(word) <= MAX_LETTERS else None
         if spoken is None or self._by_sound is None:
             return None
         near: dict[str, Sound] = {}
@@ -220,6 +219,6 @@ class NameLexicon:
             if entry is None:
                 continue
             alike = closeness(spoken, other)
-            if alike >= (least if entry.named else max(least, LEAST_OF_WORDS)):
+            if alike >= (least if entry.named else max(least, MIN_CLOSENESS_OF_WORDS)):
                 best = max(best or (0.0, 0, ""), (alike, entry.salience, entry.form))
         return (best[2], round(best[0], 3)) if best else None

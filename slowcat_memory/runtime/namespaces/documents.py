@@ -9,8 +9,8 @@ from msgspec import Struct, field
 
 from slowcat_memory.core.memory.chunk import chunk, chunk_id, indexed_text, turn_of
 from slowcat_memory.core.memory.kinds import findable
-from slowcat_memory.core.text.digest import digest
-from slowcat_memory.core.time.expressions import WhenOptions
+from slowcat_memory.core.text.normalize import digest
+from slowcat_memory.core.time.expressions import WhenOptions, times
 from slowcat_memory.index import Document, Pointer, Searcher
 from slowcat_memory.records import Key, Memory, Turn, Vector, WriteBatch
 from slowcat_memory.store import Snapshot
@@ -126,7 +126,7 @@ def stored_vectors(
     snapshot: Snapshot, space: Space, memory: Memory, keys: Sequence[Key]
 ) -> Iterator[tuple[str, int, np.ndarray]]:
     """Yield the stored vectors of a memory and its keys: id, digest of the text, values."""
-    texts = {memory.id: spoken(memory), **{key.id: key.text for key in keys}}
+    texts = {memory.id: indexed_text(memory), **{key.id: key.text for key in keys}}
     for id_, text in texts.items() if space.dim else ():
         if (vector := snapshot.vector(space.key, memory.scope, id_)) is not None:
             yield id_, digest(text), vector.values

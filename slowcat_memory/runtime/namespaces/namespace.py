@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory.chunk import chunk, turn_of
 from slowcat_memory.core.memory.kinds import READING
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.core.time.zones import zone_of
+from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.index import IndexOptions, Searcher
 from slowcat_memory.records import Memory, Turn
 from slowcat_memory.runtime.namespaces.documents import (

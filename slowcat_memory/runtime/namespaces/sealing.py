@@ -22,7 +22,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.core.time.zones import zone_of
+from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import Builder, IndexOptions, Searcher
 from slowcat_memory.index.build import generation

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from slowcat_memory.core.memory.chunk import chunk
-from slowcat_memory.core.text.digest import digest
+from slowcat_memory.core.text.normalize import digest
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import (
     DocumentEmbedder,
@@ -258,7 +258,7 @@ class DocumentVectors:
 
 
 def _passage_of(memory: Memory) -> Passage:
-    return Passage(memory.id, spoken(memory))
+    return Passage(memory.id, indexed_text(memory))
 
 
 def _passage_of_key(key: Key) -> Passage:

@@ -57,13 +57,13 @@ class Retrieval:
             indexer: Its workers run the queries.
             store: Holds vectors of tokens, and summaries.
             metrics: Counts stages.
-            residence: Notified of each recall.
+            page_cache: Notified of each recall.
             zone: The user's time zone.
             tokenizer: That of the indexes.
             options: How to recall.
         """
         self._namespaces, self._indexer = namespaces, indexer
-        self._metrics, self._residence = metrics, residence
+        self._metrics, self._page_cache = metrics, page_cache
         self._zone, self._tokenizer, self._options = zone, tokenizer, options
         self._pipeline = Pipeline(store, embedding, metrics, zone, options)
 
@@ -292,7 +292,7 @@ class Retrieval:
                 namespace = self._namespaces.get(scope)
                 left.done = self._pipeline.run(namespace, query, left, ahead=ahead)
             finally:
-                self._residence.recalled()
+                self._page_cache.recalled()
             found.append(left.done)
         return self._conclude(query, found)
 

@@ -1,34 +1,54 @@
-"""The store as it was before a turn: to repeat a recall of then.
+"""The store as it was at a moment: to repeat a recall, or to work through the log again.
 
-What was logged at that turn or later, and what was recorded later, is missing; what was superseded
-since counts. The store does not keep three things, which are as they are today: a memory's former
-text under the same id (pinning changes a memory so), its context note, and a draft vector that an
-exact one replaced. What was forgotten since is missing, too.
+What was logged or recorded later is missing, and what was retired later is current. The store does
+not keep three things, which are as they are today: a memory's former text under the same id
+(pinning changes a memory so), its context note, and a draft vector that an exact one replaced.
+What was forgotten since is missing, too.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory.chunk import turn_of
 from slowcat_memory.core.memory.kinds import ICEBREAKER, family
-from slowcat_memory.records import Manifest, Memory, Turn
-from slowcat_memory.store import Snapshot, Store
+from slowcat_memory.records import Event, LedgerEntry, Manifest, Memory, Session, Turn, WriteBatch
+from slowcat_memory.store import Ack, Snapshot, Store
+from slowcat_memory.store.rows.sessions import fold
 
 
-class AsOf:
-    """Reads like a ``Store`` that nothing was written to since: as much as a namespace needs."""
+class StoreThen:
+    """Reads like a ``Store`` of a moment, which moves on with ``advance``.
 
-    def __init__(self, store: Store, turn: Turn) -> None:
-        """Set the first turn that is missing."""
-        self._store, self._turn = store, turn
-        self.path: Path = store.path
+    Attributes:
+        path: The store's folder.
+        readonly: Always False: ``apply`` writes to the store at once.
+        upto: Log id of the last event that exists then.
+        now: The time then.
+        sessions: The sessions then, by id, of the events passed to ``advance``.
+    """
+
+    readonly = False
+
+    def __init__(self, store: Store, now: datetime, upto: int = 0) -> None:
+        self._store, self.path, self.now, self.upto = store, Path(store.path), now, upto
+        self.sessions: dict[str, Session] = {}
+
+    def advance(self, event: Event) -> None:
+        """Move on by one event of the log."""
+        self.upto = event.id
+        self.now = max(self.now, event.at)
+        self.sessions[event.session] = fold(self.sessions.get(event.session), event)
+
+    def apply(self, job: str, batch: WriteBatch) -> Ack:
+        return self._store.apply(job, batch)
 
     @contextmanager
-    def snapshot(self) -> "Iterator[SnapshotAsOf]":
+    def snapshot(self) -> "Iterator[SnapshotThen]":
         """Open a consistent view, valid until the block ends."""
         with self._store.snapshot() as snapshot:
             yield SnapshotThen(snapshot, self)
@@ -38,54 +58,61 @@ def store_before(store: Store, turn: Turn) -> StoreThen:
     """Return the store as it was before a turn, as far as a namespace reads it: no sessions."""
     return StoreThen(store, turn.at, turn.id - 1)
 
-class SnapshotAsOf:
-    """A ``Snapshot`` from before a turn: as much as a namespace reads."""
 
-    def __init__(self, snapshot: Snapshot, before: int, at: datetime) -> None:
-        """Hide what came later.
+class SnapshotThen:
+    """A ``Snapshot`` of a moment; tasks, runs, cursors, keys and vectors are today's."""
 
-        Args:
-            snapshot: Of today.
-            before: Log id of the first turn that is missing.
-            at: When it was said.
-        """
-        self._snapshot, self._before, self._at = snapshot, before, at
-        self.forget_epoch = snapshot.forget_epoch
-        self.tokens = snapshot.tokens
-        self.turn_before = snapshot.turn_before
-        self.in_context = snapshot.in_context
-        self.cursor = snapshot.cursor
-        self.keys = snapshot.keys
+    def __init__(self, snapshot: Snapshot, then: StoreThen) -> None:
+        self._snapshot, self._then = snapshot, then
+
+    def __getattr__(self, name: str) -> Any:
+        """Read anything else as it is today."""
+        return getattr(self._snapshot, name)
 
     def manifest(self, scope: str) -> Manifest | None:
         """Return None: a sealed index holds what came later."""
         return None
 
-    def turns(self, scope: str, after: int = 0) -> Iterator[Turn]:
-        """Yield the turns of then, in order; see ``Snapshot``."""
-        return self._snapshot.turns(scope, after=after, upto=self._before - 1)
-
     def turn(self, id: int) -> Turn | None:
-        """Return a turn of then; see ``Snapshot``."""
-        return self._snapshot.turn(id) if id < self._before else None
+        return self._snapshot.turn(id) if id <= self._then.upto else None
+
+    def events(self, scope: str = "", after: int = 0, upto: int | None = None) -> Iterator[Event]:
+        last = self._then.upto if upto is None else min(upto, self._then.upto)
+        return self._snapshot.events(scope, after, last)
+
+    def turns(self, scope: str = "", after: int = 0, upto: int | None = None) -> Iterator[Turn]:
+        return (event for event in self.events(scope, after, upto) if isinstance(event, Turn))
+
+    def last_id(self) -> int:
+        return self._then.upto
+
+    def session(self, id: str) -> Session | None:
+        return self._then.sessions.get(id)
+
+    def sessions(self, scope: str = "") -> list[Session]:
+        rows = [row for row in self._then.sessions.values() if scope in ("", row.scope)]
+        return sorted(rows, key=lambda row: (row.started, row.id))
+
+    def unended(self) -> list[Session]:
+        return [row for row in self.sessions() if row.ended is None]
 
     def memory(self, scope: str, id: str) -> Memory | None:
         memory = self._snapshot.memory(scope, id)
         return None if memory is None else self._as_was(memory)
 
     def read(self, scope: str, id: str) -> Memory | None:
-        """Return a memory as it was, with its context; see ``Snapshot``."""
         memory = self._snapshot.read(scope, id)
         return None if memory is None else self._as_was(memory)
 
-    def memories(self, scope: str) -> Iterator[Memory]:
-        """Yield the memories of then; see ``Snapshot``."""
-        found = (self._as_was(memory) for memory in self._snapshot.memories(scope))
+    def memories(self, scope: str, beginning: str = "") -> Iterator[Memory]:
+        found = (self._as_was(memory) for memory in self._snapshot.memories(scope, beginning))
         return (memory for memory in found if memory is not None)
 
-    def vectors(self, embedder: str, scope: str) -> Iterator[Vector]:
-        """Yield the vectors; those of missing memories are passed over by the index."""
-        return self._snapshot.vectors(embedder, scope)
+    def ledger(self, turn: int) -> LedgerEntry | None:
+        return self._snapshot.ledger(turn) if turn <= self._then.upto else None
+
+    def ledger_tail(self, n: int) -> list[LedgerEntry]:
+        return [row for row in self._snapshot.ledger_tail(n) if row.turn <= self._then.upto]
 
     def _as_was(self, memory: Memory) -> Memory | None:
         # A used icebreaker stays used at any time, so that working through the log again does not

@@ -200,8 +200,8 @@ class Icebreakers:
                     self._record(scope, Taken("", after, now), ())
                 return None
             rest = (one for one in due(known.values(), now) if one.id != chosen.id)
-            passed = (marked(one, PASSED) for one in rest)
-            used = (marked(chosen, USED), *passed)
+            passed = (with_outcome(one, PASSED) for one in rest)
+            used = (with_outcome(chosen, USED), *passed)
             if not self._record(scope, Taken(chosen.id, after, now), used):
                 return None
         logger.info(f"memory: {chosen.id} of scope {scope} is used")

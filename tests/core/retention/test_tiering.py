@@ -8,6 +8,7 @@ from slowcat_memory.core.retention.tiering import (
     Row,
     TierOptions,
     cooling,
+    dictionary_due,
     share,
 )
 
@@ -19,7 +20,7 @@ def test_tiers_have_the_sizes_of_the_requirements():
     assert [(t.name, t.size, t.codec) for t in tiering.TIERS] == [
         ("hot", 200, "raw"), ("warm", 500, "lz4"), ("cold", None, "zstd")
     ]  # fmt: skip
-    assert TierOptions().warm == 500
+    assert TierOptions().warm == 500 and TierOptions().dictionary_from == 2000
 
 
 rows = st.lists(
@@ -61,30 +62,8 @@ def test_cooling_counts_important_blocks_as_younger(matters):
     assert cooling(old, 0, NOW) == ([1, 400] if "pinned" in matters else [400, 1])
 
 
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("We had plum cake.", set()),
-        ("Remember that I told you about it", {"speaks of memory"}),
-        ("What was my flight number?", {"asks for one's own", "asks"}),
-        ("LAST TIME it was cheaper", {"looks back"}),
-        ("rememberable saidin beforehand", set()),
-    ],
-)
-def test_the_patterns(text, names):
-    found = {p.name for p in importance.PATTERNS if p.words.search(text)}
-    assert found == names
-    assert importance.said(text) == pytest.approx(
-        0.5 + sum(p.adds for p in importance.PATTERNS if p.name in names)
-    )
-
-
-def test_use_fades_and_never_outweighs_a_pin():
-    once = importance.used([NOW], NOW)
-    assert once == 1.0
-    assert importance.used([NOW - 14 * DAY], NOW) == pytest.approx(0.5)
-    assert importance.used([NOW + DAY], NOW) == 1.0, "a clock that was set back"
-    assert importance.used([], NOW) == 0.0
-    much = importance.importance(0.5, 1e9, pinned=False)
-    assert 0.5 < importance.importance(0.5, once, pinned=False) < much < 1.0
-    assert importance.importance(0.0, 0.0, pinned=True) == 1.0
+def test_dictionary_due_once_it_pays_and_at_four_times():
+    options = TierOptions(dictionary_from=2000)
+    assert [dictionary_due(n, 0, options) for n in (0, 1999, 2000)] == [False, False, True]
+    assert [dictionary_due(n, 2100, options) for n in (8000, 8400)] == [False, True]
+    assert not dictionary_due(0, 0, TierOptions(dictionary_from=0))

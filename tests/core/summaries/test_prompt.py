@@ -1,5 +1,6 @@
 """What is check_reply of an answer about a conversation, and what a summary is."""
 
+from slowcat_memory.core.time.periods import stretches
 from datetime import UTC, datetime, timedelta
 
 import numpy as np

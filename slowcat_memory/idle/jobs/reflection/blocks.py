@@ -134,7 +134,7 @@ class Blocks:
         return new, failed
 
 
-def material(label: str, seen: BlockInput, context: JobContext) -> list[Statement]:
+def material(label: str, seen: BlockInput, context: JobContext) -> list[SourcedLine]:
     """Return the statements for a block, in order; without an LLM they are its lines."""
     options: BlocksOptions = context.options
     if label == HUMAN:
@@ -206,7 +206,7 @@ def _retry_mark(snapshot: Snapshot, context: JobContext) -> str:
     return str(failed.position)
 
 
-def _name(sessions: Sequence[Heard]) -> str:
+def _name(sessions: Sequence[SessionView]) -> str:
     """Return the user's name in the latest session."""
     said = (turn.speaker for one in reversed(sessions) for turn in one.turns if turn.role == "user")
     return next(said, "User")

@@ -80,8 +80,8 @@ class BringUp:
 
 
 def found(
-    memories: Sequence[Memory], sessions: Sequence[Heard], context: JobContext
-) -> list[Matter]:
+    memories: Sequence[Memory], sessions: Sequence[SessionView], context: JobContext
+) -> list[OpenThread]:
     """Return open threads: those of facts, then those of turns from which no fact was made."""
     given = (context.now, context.zone, context.options)
     drawn = {turn for m in memories if m.kind.startswith("fact/") for turn in m.sources}

@@ -12,7 +12,7 @@ MOST_TURNS = 400  # of one session
 
 def recent_sessions(
     snapshot: Snapshot, scope: str, memories: Iterable[Memory], most: int
-) -> list[Heard]:
+) -> list[SessionView]:
     """Return the last sessions of a namespace that have ended, the earliest first.
 
     Turns and summaries that are retired or local-only are left out: blocks go to any LLM.

@@ -36,7 +36,7 @@ from slowcat_memory.core.summaries.summary import (
     until,
 )
 from slowcat_memory.core.time.periods import Period, PeriodKind, period_of
-from slowcat_memory.core.time.stretches import stretches
+from slowcat_memory.core.time.periods import stretches
 from slowcat_memory.idle.job import JobContext
 from slowcat_memory.idle.jobs.extraction.session_extractor import may_see, visible_turns
 from slowcat_memory.records import Memory, Session, Task, Turn
