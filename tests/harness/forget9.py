@@ -30,7 +30,7 @@ from tests.harness.children import Child
 from tests.support.dictionary_blocks import pack_with_dictionary
 
 SAID = struct.Struct(">cQ")
-FIRST = 80  # turns before the first forgetting: enough to train a dictionary
+FIRST = 80  # turns before the first forgetting: enough to train a dictionary of an earlier version
 
 
 def work(path: Path, into: int, seed: int, control: str) -> None:
@@ -46,13 +46,12 @@ def work(path: Path, into: int, seed: int, control: str) -> None:
             last = _append(store, last + 1, into)
             live.append(last)
         tiers.age(store)
+        pack_with_dictionary(store, size=16_384, old_cursor=False)  # as earlier versions did
         os.write(into, SAID.pack(b"U", 0))
         while True:
             last = _append(store, last + 1, into)
             live.append(last)
             if rng.random() < 0.25:
-                if rng.random() < 0.5:  # as earlier versions left them
-                    pack_with_dictionary(store, size=16_384, old_cursor=False)
                 risky = sorted(tiers.trained_on(store) & set(live))
                 n = rng.choice(risky if risky and rng.random() < 0.5 else live)
                 live.remove(n)

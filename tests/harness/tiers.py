@@ -106,5 +106,6 @@ def dictionaries_stay() -> Iterator[None]:
     """Forget, but leave dictionaries that were trained on it."""
     from slowcat_memory.store.blocks import removal
 
-    with mock.patch.object(removal, "_trained_on", lambda gone, tx: set()):
+    kept = mock.patch.object(tier_mover.TierMover, "_drop_dictionaries", lambda mover, scope: None)
+    with kept, mock.patch.object(removal, "_trained_on", lambda gone, tx: set()):
         yield

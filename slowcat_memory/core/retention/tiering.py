@@ -54,13 +54,14 @@ class TierOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     Attributes:
         block_exchanges: At most so many exchanges of one session share a block.
-        block_bytes: Nor more than so many bytes, unpacked: who reads one text unpacks its block.
+        block_bytes: At most so many bytes share a block, unpacked; reading one text unpacks its
+            block.
         level: zstd's, 1 to 19; 19 takes six times as long as 12 and saves 3 percent more.
     """
 
     warm: Annotated[int, Meta(ge=0)] = WARM.size or 0
     block_exchanges: Annotated[int, Meta(ge=1)] = COLD.exchanges
-    block_bytes: Annotated[int, Meta(le=1 << 20)] = 8192
+    block_bytes: Annotated[int, Meta(ge=1, le=1 << 20)] = 8192
     level: Annotated[int, Meta(ge=1, le=19)] = 12
 
 

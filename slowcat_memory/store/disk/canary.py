@@ -19,7 +19,7 @@ import lmdb
 if __package__:
     from slowcat_memory.store.disk.envelope import HEADER, MAX_TABLES, VERSION, intact
 else:  # run as a script
-    sys.path.append(str(Path(__file__).parent))
+    sys.path.insert(0, str(Path(__file__).parent))  # before any other package of that name
     from envelope import HEADER, MAX_TABLES, VERSION, intact  # type: ignore[no-redef]
 
 # Exit codes; 1 is Python's own, for a canary that cannot start.
