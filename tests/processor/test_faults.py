@@ -279,11 +279,11 @@ def test_processor_megabyte_of_words(config):
     words = "my dog is called Max and he likes it " * 28_000
     context = LLMContext(messages=[user(words)])
     assert len(words) > 1_000_000
-    began = time.monotonic()
+    began = time.process_time()  # of this process: the machine may be busy
     down, up = through(
         memory(config), LLMContextFrame(context), LLMContextFrame(LLMContext([user(QUESTION)]))
     )
-    assert len(down) == 2 and not up and time.monotonic() - began < 5
+    assert len(down) == 2 and not up and time.process_time() - began < 5
     turn = turns(config)[0]
     assert turn.text == words[:KEEP_CHARS].strip() and turn.cut == len(words) - KEEP_CHARS
     assert down[1].context.messages[0]["content"].startswith(OPEN)

@@ -1,6 +1,7 @@
 """Nested, parallel and shared pipelines."""
 
 import asyncio
+import contextlib
 
 from pipecat.frames.frames import (
     TranscriptionFrame,
@@ -11,6 +12,7 @@ from pipecat.pipeline.parallel_pipeline import ParallelPipeline
 from pipecat.pipeline.pipeline import Pipeline
 from pipecat.processors.aggregators.llm_context import LLMContext
 from pipecat.processors.filters.function_filter import FunctionFilter
+from pipecat.processors.frame_processor import FrameProcessor
 from pipecat.tests.utils import SleepFrame, run_test
 from pipecat.utils.time import time_now_iso8601
 
@@ -124,3 +126,32 @@ def test_pipeline_two_agents_of_one_path_share_its_store_and_the_last_closes_it(
     assert "Rio" in run(scenario()).content
     with engine_of(config):  # nobody holds it any more
         pass
+
+
+def test_pipeline_twenty_conversations_at_once_in_one_process(config):
+    async def scenario():
+        with engine_of(config) as engine:
+            voices = [
+                VoicePipeline(
+                    lambda _: "I see.",
+                    memory=memory(config, engine=engine, user_id=f"u{n}"),
+                    speed=50,
+                )
+                for n in range(20)
+            ]
+            async with contextlib.AsyncExitStack() as stack:
+                for voice in voices:
+                    await stack.enter_async_context(voice)
+                await asyncio.gather(
+                    *(v.exchange(f"my number is {n}") for n, v in enumerate(voices))
+                )
+
+    run(scenario())
+    for n in range(20):
+        assert [text for _, text in said(config, f"u{n}")] == [f"my number is {n}", "I see."]
+
+
+def test_pipeline_processor_is_a_plain_frame_processor(config):
+    processor = memory(config, name="memory")
+    assert isinstance(processor, FrameProcessor) and processor.name == "memory"
+    assert processor.can_generate_metrics() and processor.engine is None

@@ -9,13 +9,12 @@ from pipecat.frames.frames import LLMContextFrame, MetricsFrame
 from pipecat.metrics.metrics import ProcessingMetricsData
 from pipecat.pipeline.worker import PipelineParams
 from pipecat.processors.filters.function_filter import FunctionFilter
-from pipecat.processors.frame_processor import FrameProcessor
 
 from slowcat_memory import MemoryEngine, strip_memories
 from slowcat_memory.core.render.memory_block import OPEN
 from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.server import ScriptedServer
-from tests.support.memories import edges, engine_of, ledger, remember, said, turns
+from tests.support.memories import edges, ledger, remember, said, turns
 from tests.support.processors import (
     QUESTION,
     STORY,
@@ -384,32 +383,3 @@ def test_conversation_no_word_of_the_conversation_is_in_the_logs(config):
 
 
 # ---------------------------------------------------------------- many
-
-
-def test_conversation_twenty_conversations_at_once_in_one_process(config):
-    async def scenario():
-        with engine_of(config) as engine:
-            voices = [
-                VoicePipeline(
-                    lambda _: "I see.",
-                    memory=memory(config, engine=engine, user_id=f"u{n}"),
-                    speed=50,
-                )
-                for n in range(20)
-            ]
-            async with contextlib.AsyncExitStack() as stack:
-                for voice in voices:
-                    await stack.enter_async_context(voice)
-                await asyncio.gather(
-                    *(v.exchange(f"my number is {n}") for n, v in enumerate(voices))
-                )
-
-    run(scenario())
-    for n in range(20):
-        assert [text for _, text in said(config, f"u{n}")] == [f"my number is {n}", "I see."]
-
-
-def test_conversation_processor_is_a_plain_frame_processor(config):
-    processor = memory(config, name="memory")
-    assert isinstance(processor, FrameProcessor) and processor.name == "memory"
-    assert processor.can_generate_metrics() and processor.engine is None
