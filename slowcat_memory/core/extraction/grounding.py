@@ -4,8 +4,8 @@ An LLM that describes a conversation invents now and then, and a weak one often.
 tell an invention from a paraphrase; but a *name*, a *number* or a *date* that was not said, and
 does not follow from the day of the conversation, gives it away. In doubt the text passes: names
 cannot be judged in a language that writes every noun with a capital. Of 2,601 contexts and
-questions that a careful reader wrote about LoCoMo it stops 14; of contexts from another session 41
-%.
+questions that a careful reader wrote about LoCoMo it stops 14, of contexts from another session
+41 %.
 """
 
 import re

@@ -1,8 +1,7 @@
 """Facts from what users said: read by an LLM, or by rules where there is none.
 
 ``core.facts.prompt`` has the prompt and the check of the reply. The cursor holds two positions in
-the
-log: what the rules have read is read again when an LLM comes, and its facts then replace theirs.
+the log: what the rules have read is read again when an LLM comes, whose facts replace theirs.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -230,6 +230,21 @@ class SessionExtractor:
         """Return the function that ranks tasks; asked for once a plan."""
         return lambda session, asked: self.rank
 
+    def calls(
+        self, turns: Sequence[Turn], wanted: Sequence[int], context: JobContext
+    ) -> Iterator[tuple[Collection[int], list[int]]]:
+        """Yield the places of the turns that each call sees, and of those that it asks about."""
+        options = context.options
+        sizes = [estimate_tokens(line(turn, options.turn_chars)) + 1 for turn in turns]
+        spans = list(windows(sizes, self._room(context), self.shared_turns))
+        return groups(wanted, spans, options.turns)
+
+    def extra_tasks(
+        self, before: Cursor | None, snapshot: Snapshot, context: JobContext
+    ) -> Sequence[Task]:
+        """Return tasks that are no calls about turns."""
+        return ()
+
     # --------------------------------------------------- the cursor
 
     def cursor_version(self, snapshot: Snapshot, context: JobContext) -> str:
@@ -270,12 +285,6 @@ class SessionExtractor:
             tasks += tuple(self.extra_tasks(before, snapshot, context))
             cursor = self.cursor(before, progress, snapshot, context)
         return None if cursor == before else Plan(tasks=tasks, cursor=cursor)
-
-    def extra_tasks(
-        self, before: Cursor | None, snapshot: Snapshot, context: JobContext
-    ) -> Sequence[Task]:
-        """Return tasks that are no calls about turns."""
-        return ()
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         """Read the turns of one task; see ``idle.job.Job``."""
@@ -344,15 +353,6 @@ class SessionExtractor:
                     session.scope, session.id, Asked(asked), seen, session.last,
                     rank(session, asked),
                 )  # fmt: skip
-
-    def calls(
-        self, turns: Sequence[Turn], wanted: Sequence[int], context: JobContext
-    ) -> Iterator[tuple[Collection[int], list[int]]]:
-        """Yield the places of the turns that each call sees, and of those that it asks about."""
-        options = context.options
-        sizes = [estimate_tokens(line(turn, options.turn_chars)) + 1 for turn in turns]
-        spans = list(windows(sizes, self._room(context), self.shared_turns))
-        return groups(wanted, spans, options.turns)
 
     def _room(self, context: JobContext) -> int:
         """Return the tokens that a record may take in a prompt."""
