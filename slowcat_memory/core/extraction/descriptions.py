@@ -1,14 +1,14 @@
 """Descriptions of chunks: the prompt, and the check of the LLM's reply.
 
-No query finds the turn "she loved it there". A *context* says who said it to whom, when, and what it
-refers to; *questions* that it answers, in other words than its own, are short index keys to it.
+No query finds the turn "she loved it there". A *context* says who said it to whom, when, and what
+it refers to; *questions* that it answers, in other words than its own, are short index keys to it.
 Together they are worth 5 points R@10 on LoCoMo, 8 on paraphrases (measured on three chats). A long
-turn says many things, and no one vector is near to all of them: *notes*, each a statement of its own,
-are index keys as well (worth 12 points R@10 on RealMem). Text about a whole session in front of each
-of its turns makes recall worse, so each turn has its own.
+turn says many things, and no one vector is near to all of them: *notes*, each a statement of its
+own, are index keys as well (worth 12 points R@10 on RealMem). Text about a whole session in front
+of each of its turns makes recall worse, so each turn has its own.
 
-Only what can be checked of a reply is kept: turns that were asked about, in few words, without names,
-numbers and dates that were not said (see `grounding`).
+Only what can be checked of a reply is kept: turns that were asked about, in few words, without
+names, numbers and dates that were not said (see `grounding`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Evidence for a statement: is it quoted, does it ask, which day does it mean, which turns does it need?"""
+"""Evidence for a statement: is it quoted, is it a question, which day and which turns does it need?"""
 
 import re
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ def quoted(quote: str, text: str) -> bool:
 
 
 def asks(quote: str, text: str) -> bool:
-    """Return whether the sentence of a text in which a quote ends is a question, which states nothing."""
+    """Return whether a quote ends in a question of the text; a question states nothing."""
     words = fingerprint(quote)
     read = ""
     for sentence in _SENTENCES.findall(text):
@@ -54,8 +54,8 @@ def asks(quote: str, text: str) -> bool:
 def dated(quote: str, turn: Turn, date_written: str, ground: Ground, zone: tzinfo) -> Dated:
     """Return the day that a statement speaks of.
 
-    A day in the quote counts first, then the day that the extractor wrote, if it lies near one that was
-    spoken of. A statement holds since that day when it is over, else since it was said.
+    A day in the quote counts first, then the day that the extractor wrote, if it lies near one that
+    was spoken of. A statement holds since that day when it is over, else since it was said.
 
     Args:
         quote: The words that say it.

@@ -1,10 +1,11 @@
 """Grounding: does a text name only people, numbers and dates that a conversation holds?
 
 An LLM that describes a conversation invents now and then, and a weak one often. Words alone hardly
-tell an invention from a paraphrase; but a *name*, a *number* or a *date* that was not said, and does
-not follow from the day of the conversation, gives it away. In doubt the text passes: names cannot be
-judged in a language that writes every noun with a capital. Of 2,601 contexts and questions that a
-careful reader wrote about LoCoMo it stops 14; of contexts from another session 41 %.
+tell an invention from a paraphrase; but a *name*, a *number* or a *date* that was not said, and
+does not follow from the day of the conversation, gives it away. In doubt the text passes: names
+cannot be judged in a language that writes every noun with a capital. Of 2,601 contexts and
+questions that a careful reader wrote about LoCoMo it stops 14, of contexts from another session
+41 %.
 """
 
 import re
@@ -112,7 +113,7 @@ def strays(text: str, ground: Ground) -> list[str]:
 
 
 def _unknown(text: str, ground: Ground) -> list[str]:
-    """Return the names that were not said; the long form of letters that were said is known (UK)."""
+    """Return the names that were not said; a long form of spoken initials is known (UK)."""
     names = list(_names(text))
     initials = {"".join(n[0] for n in pair).lower() for pair in pairwise(names)} & ground.words
     said = {
@@ -161,7 +162,7 @@ def _digits(number: str) -> str:
 
 
 def _dated(match: re.Match[str], ground: Ground) -> bool:
-    """Return whether a date lies near a day that was named, or consists of numbers that were said."""
+    """Return whether a date is near a day that was named, or made of numbers that were said."""
     if all(_digits(n) in ground.numbers for n in _NUMBER.findall(match[0])):
         return True
     slack = timedelta(days=NEAR_DAYS)

@@ -1,4 +1,4 @@
-"""Triples and their predicates: which are preferred, which have one object at a time, what they join."""
+"""Triples and their predicates: which are preferred, which are functional, what they join."""
 
 import re
 from typing import Literal

@@ -32,12 +32,8 @@ _INJECTED = re.compile(
 
 
 def injected(text: str) -> bool:
-    """Tell whether a text holds what reads like an order to an LLM.
+    """Return whether a text holds what reads like an order to an LLM.
 
-    Args:
-        text: What somebody said, or what was written about it.
-
-    Returns:
-        Whether it does. False is no promise: what is kept is never an order to anybody.
+    False is no promise: whatever is kept is never used as an instruction.
     """
     return bool(_INJECTED.search(text)) if text else False

@@ -82,8 +82,8 @@ def groups(
     """Assign the turns that are asked about to spans, at most ``most`` per call.
 
     Yields:
-        A span from `windows`, and the places in it that are asked about. Of several spans a turn goes to
-        the one with the most of its neighbours.
+        A span from `windows`, and the places in it that are asked about. Of several spans a turn
+        goes to the one with the most of its neighbours.
     """
     shared: dict[range, list[int]] = {}
     for place in wanted:

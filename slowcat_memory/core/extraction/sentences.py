@@ -12,14 +12,15 @@ _TO_THE_READER = re.compile(  # what no description says, and an injected instru
     r"\b(?:ignore|disregard|forget|override)\b.{0,30}\b(?:instructions?|prompts?|rules|everything|above)\b"
     r"|\b(?:system|developer) (?:prompt|message|instruction)|\bas an ai\b|\byou are now\b"
     r"|\b(?:you|the assistant|assistants?) (?:must|should|shall|has to|have to|need to|will) "
-    r"(?:now |always |never |not )?(?:say|tell|answer|reply|respond|reveal|call|send|obey|output|ignore)\b"
+    r"(?:now |always |never |not )?(?:say|tell|answer|reply|respond|reveal|"
+    r"call|send|obey|output|ignore)\b"
     r"|^(?:always|never|please|now)\s+(?:say|tell|answer|reply|respond|reveal|call|send|output)\b",
     re.IGNORECASE,
 )
 
 
 def holds(text: str, ground: Ground) -> bool:
-    """Return whether a tidy sentence may be kept: harmless, with no name, number or date that was not said."""
+    """Return whether a tidy sentence is harmless, and names nothing that was not said."""
     return harmless(text) and not strays(text, ground)
 
 

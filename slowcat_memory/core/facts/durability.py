@@ -10,14 +10,16 @@ import re
 from msgspec import Struct
 
 _META = re.compile(
-    r"\b(?:asked|asks|wonders (?:if|whether|what|how|why|who)|wants to know|inquired|requested|greeted|thanked|said (?:hello|goodbye)|"
+    r"\b(?:asked|asks|wonders (?:if|whether|what|how|why|who)|wants to know|inquired|"
+    r"requested|greeted|thanked|said (?:hello|goodbye)|"
     r"the (?:assistant|agent|bot|ai)|this (?:conversation|chat|call)|can (?:you|the assistant)|"
     r"is (?:talking|speaking|chatting|asking)|fragte|bedankte|begrüßte|der assistent)\b",
     re.IGNORECASE,
 )
 _PASSING = re.compile(
     r"\b(?:right now|at the moment|currently (?:sitting|eating|driving|walking|waiting|cooking)|"
-    r"just (?:woke|got up|ate|had)|is (?:tired|hungry|sleepy|bored|busy|late|here|back|ready|fine|ok)\b|"
+    r"just (?:woke|got up|ate|had)|"
+    r"is (?:tired|hungry|sleepy|bored|busy|late|here|back|ready|fine|ok)\b|"
     r"feels? (?:tired|hungry|sleepy|bored|better)|today|tonight|this (?:morning|afternoon|evening)|"
     r"gerade|im moment|heute)\b",
     re.IGNORECASE,
@@ -29,7 +31,8 @@ _ORDER = re.compile(
     re.IGNORECASE,
 )
 _INSTRUCTS = re.compile(
-    r"\b(?:ignore (?:all|any|the|your|previous)|from now on|your (?:instructions|rules|system prompt)|"
+    r"\b(?:ignore (?:all|any|the|your|previous)|from now on|"
+    r"your (?:instructions|rules|system prompt)|"
     r"(?:system|developer) (?:prompt|message)|jailbreak|password|api key|you must (?:always|never)|"
     r"(?:the )?(?:assistant|agent|ai|bot) (?:must|should|shall|has to|always|never|will)|"
     r"https?://|www\.)",

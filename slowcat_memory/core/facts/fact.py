@@ -1,7 +1,7 @@
 """A fact as it is kept: a plain sentence about somebody, with the words that say it.
 
-It is a memory that recall never offers by itself, and an index key to the chunk of the turn that says
-it: the conversation is offered the user's own words.
+It is a memory that recall never offers by itself. Its index key leads to the chunk of the turn that
+says it, so the conversation is offered the user's own words.
 """
 
 import hashlib

@@ -1,12 +1,13 @@
 """Whether a new fact is a known one: the same, a newer state of it, or another; and what follows.
 
-Bands of cosine decide (requirements V10, 1.6 row 18), below what overrides them: the subject, denial
-and numbers. "Max is 3" and "Max is 4" are one fact that changed; "Max is 3" and "Mia is 3" are two,
-however similar they read. Where the bands leave a doubt, an LLM is asked; without one, shared words
-decide, and in doubt the two stay two.
+Bands of cosine decide (requirements V10, 1.6 row 18), below what overrides them: the subject,
+denial and numbers. "Max is 3" and "Max is 4" are one fact that changed; "Max is 3" and "Mia is 3"
+are two, however similar they read. Where the bands leave a doubt, an LLM is asked; without one,
+shared words decide, and in doubt the two stay two.
 
-Only facts of the same speaker and trust are compared: what somebody else says of Anna does not change
-what she said. Which fact is newer follows from the turns that say them, not from when they were read.
+Only facts of the same speaker and trust are compared: what somebody else says of Anna does not
+change what she said. Which fact is newer follows from the turns that say them, not from when they
+were read.
 """
 
 import re
@@ -42,7 +43,8 @@ _NUMBERS = {
 }
 _DIGITS = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _DENIED = re.compile(
-    r"\b(?:not|no|never|none|no longer|without|cannot|stopped|quit|dislikes|hates|nicht|kein\w*|nie)\b"
+    r"\b(?:not|no|never|none|no longer|without|cannot|stopped|quit|dislikes|hates|"
+    r"nicht|kein\w*|nie)\b"
     r"|n't\b",
     re.IGNORECASE,
 )

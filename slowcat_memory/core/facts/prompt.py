@@ -1,9 +1,9 @@
 """Facts by an LLM: the prompt, and the check of its reply; and facts by rule.
 
-The LLM may only write down what users said in so many words, and must quote them. A fact is kept when
-its quote stands in the very turn that it names, a user said that turn, its names, numbers and dates
-were said (see `grounding`), and it will still hold tomorrow (see `durability`). What reads like an
-order or a link is quarantined, where only the audit sees it.
+The LLM may only write down what users said in so many words, and must quote them. A fact is kept
+when its quote stands in the very turn that it names, a user said that turn, its names, numbers and
+dates were said (see `grounding`), and it will still hold tomorrow (see `durability`). What reads
+like an order or a link is quarantined, where only the audit sees it.
 """
 
 from slowcat_memory.core.language import LANGUAGES
@@ -210,7 +210,7 @@ def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extrac
 
 
 def _quarantine(type_: str, content: str, quote: str, turn: Turn) -> str:
-    """Return why a fact is quarantined: it orders something, or links somewhere; "" for no reason."""
+    """Return why a fact is quarantined: it orders something, or links somewhere; else ""."""
     if LINK.search(content) or LINK.search(quote):
         return "link"
     if keepable(type_, content).why == "order" or injected(content) or injected(quote):

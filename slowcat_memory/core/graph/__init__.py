@@ -1,1 +1,1 @@
-"""People and things: who is mentioned, whether two names mean one, and how they relate over time."""
+"""People and things: who is mentioned, which names mean one, how they relate over time."""

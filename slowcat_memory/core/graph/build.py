@@ -1,8 +1,8 @@
 """Turn readings to entities and relations: a pure function, independent of the order of work.
 
-What each turn says is asserted in the order of the log, by `relations.assert_relation`. Where a reading
-was taken back (an LLM's replaced a rule's, or the user said that it is wrong), what is believed from
-then on follows from the others; what was believed before stays in the history.
+What each turn says is asserted in the order of the log, by `relations.assert_relation`. Where a
+reading was taken back (an LLM's replaced a rule's, or the user said that it is wrong), what is
+believed from then on follows from the others; what was believed before stays in the history.
 """
 
 from collections import defaultdict
@@ -23,7 +23,7 @@ from slowcat_memory.records import Memory
 SEPARATOR = "; "
 ATTRIBUTE = "attr."
 Group = tuple[str, ...]  # subject and predicate, and the object where there may be several
-# True of all time, if at all: what is said later corrects, and does not change, what was said before.
+# True of all time, if at all: a later statement corrects an earlier one, it is no change.
 TIMELESS = frozenset({"birthday", "born_in", "gender", "name"})
 
 
@@ -217,7 +217,7 @@ def _is_old_news(statement: ReadStatement, reading: TurnReading, known: Sequence
 def _interval(
     statement: ReadStatement, reading: TurnReading, known: Sequence[Relation]
 ) -> tuple[datetime, datetime | None]:
-    """Return since when and until when a statement is true; what was not said follows from others."""
+    """Return since and until when a statement is true; what was not said follows from others."""
     _, others = _split_by_object(statement, known)
     until = statement.until or (reading.said if statement.over else None)
     if until is not None and statement.since is None:
@@ -271,7 +271,8 @@ class Changes(Struct, frozen=True):
 def new_readings(kept: StoredGraph, new: Iterable[TurnReading], now: datetime) -> list[TurnReading]:
     """Return the readings to write: new ones, and those that they replace, retired.
 
-    An LLM's reading replaces a rule's of the same turn, unless it states nothing where the rule's does.
+    An LLM's reading replaces a rule's of the same turn, unless it states nothing where the rule's
+    does.
     """
     standing: dict[int, list[TurnReading]] = {}
     for reading in kept.readings:

@@ -42,7 +42,7 @@ class EntityIndex:
             self._put(entity.id, Candidate(first, kind, attributes_of(entity), tuple(also)))
 
     def find_or_add(self, mention: Mention, similar: Similarity | None = None) -> Mention:
-        """Return a mention with the id of its entity, a new one if need be; "" if two could be meant."""
+        """Return a mention with its entity's id, of a new one if need be; "" if two match."""
         new = Candidate(mention.name, mention.type, mention.attributes)
         found = self._find(new, similar)
         if found is None and self._could_be_two(new):

@@ -1,4 +1,4 @@
-"""A portrait of somebody for people to read: what holds, what held before, and which turn says so."""
+"""A portrait of a person or thing: what holds, what held before, and which turn says so."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime

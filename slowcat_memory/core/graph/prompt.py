@@ -1,8 +1,8 @@
 """People and things by an LLM: the prompt, and the check of its reply.
 
 The LLM names who is mentioned and how they relate, each with the words that say so. Only names and
-values that were said are kept word for word; the sentence of a relation is our own. A relation is kept
-when a user's turn holds its quote, its subject was named, and its object was said there.
+values that were said are kept word for word; the sentence of a relation is our own. A relation is
+kept when a user's turn holds its quote, its subject was named, and its object was said there.
 """
 
 import re
@@ -65,7 +65,8 @@ _LINK = re.compile(r"\b(?:https?|ftp)\b:?|\bwww\.|://", re.IGNORECASE)
 _SELF = frozenset({"i", "me", "myself", "user", "the user", "speaker", "the speaker"})
 _WE = re.compile(r"\b(?:I|we|us|me|ich|wir|mir|mich|uns)\b|\bI['’]", re.IGNORECASE)
 _THEIRS = re.compile(
-    r"\b(?:my|our|meine?|unsere?) (?:\w+ )?(?:wife|husband|partner|girlfriend|boyfriend|son|daughter|kid|"
+    r"\b(?:my|our|meine?|unsere?) (?:\w+ )?(?:wife|husband|partner|girlfriend|boyfriend|son|"
+    r"daughter|kid|"
     r"child|children|brother|sister|mother|father|mum|mom|dad|parents|boss|friend|colleague|cousin|aunt|"
     r"uncle|neighbou?r|roommate|grand\w+|dog|cat|frau|mann|freundin|freund|sohn|tochter|bruder|"
     r"schwester|mutter|vater|chef|hund|katze)\b",
@@ -74,7 +75,8 @@ _THEIRS = re.compile(
 _NOT = re.compile(r"\b(?:not|never|no longer|nicht|nie|kein\w*)\b|n['’]t\b", re.IGNORECASE)
 _DENYING = frozenset({"dislikes", "allergic_to", "avoids", "fears", "lacks", "cannot"})
 _SUPPOSED = re.compile(
-    r"\b(?:if|would|could|might|maybe|perhaps|imagine|pretend|wish|suppose|dream(?:ed|t)? of|joking|kidding|"
+    r"\b(?:if|would|could|might|maybe|perhaps|imagine|pretend|wish|suppose|dream(?:ed|t)? of|"
+    r"joking|kidding|"
     r"wenn|falls|würde|könnte|vielleicht)\b|\?",
     re.IGNORECASE,
 )

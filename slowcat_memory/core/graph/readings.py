@@ -1,9 +1,9 @@
 """What was read in a turn: the names that it mentions, and what it says of them.
 
-A *reading* is all that is kept of one turn for the graph of people and things. Entities and relations
-derive from readings alone (see `build`): when a turn is forgotten its reading goes, and what the
-others say is what holds. So nothing outlives what it was made from, and what a forgotten turn had
-ended is believed again.
+A *reading* is all that is kept of one turn for the graph of people and things. Entities and
+relations derive from readings alone (see `build`): when a turn is forgotten its reading goes, and
+what the others say is what holds. So nothing outlives what it was made from, and what a forgotten
+turn had ended is believed again.
 """
 
 import hashlib

@@ -1,9 +1,9 @@
 """Relations between people, things and values, with two times: they change, and nothing is lost.
 
 A relation has two times (Snodgrass, "Developing Time-Oriented Database Applications in SQL", 1999,
-chapter 10): it is true in the world from ``valid_from`` until ``valid_to``, and the memory believes it
-from ``recorded_at`` until ``retired_at``. What turns out to have ended, or to have been wrong, is
-retired, and what is known now is put beside it: so "where did she live in May?" and "what did we
+chapter 10): it is true in the world from ``valid_from`` until ``valid_to``, and the memory believes
+it from ``recorded_at`` until ``retired_at``. What turns out to have ended, or to have been wrong,
+is retired, and what is known now is put beside it: so "where did she live in May?" and "what did we
 think in May?" both have an answer. Each interval holds its beginning and not its end.
 """
 

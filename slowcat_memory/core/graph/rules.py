@@ -31,8 +31,8 @@ def read_by_rule(turn: Turn, zone: tzinfo, known: Mapping[str, str] = {}) -> Tur
         known: Types of known entities, by folded name.
 
     Returns:
-        What a user states; None where that is nothing, for the agent's turns, and where anything reads
-        like an order.
+        What a user states; None where that is nothing, for the agent's turns, and where anything
+        reads like an order.
     """
     if turn.role != "user" or injected(turn.text):
         return None

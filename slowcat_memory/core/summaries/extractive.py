@@ -1,9 +1,10 @@
 """A summary without an LLM: the sentences nearest to the centroid of all.
 
 Centroid summaries (Radev et al., "Centroid-based summarization of multiple documents", 2004): each
-sentence is compared with the mean of all, by vectors where there are any, else by the words' weights
-(tf-idf over the sentences at hand). Names, numbers and first-person statements count a little more,
-questions and small talk less; near-repetitions are left out; the chosen sentences keep their order.
+sentence is compared with the mean of all, by vectors where there are any, else by the words'
+weights (tf-idf over the sentences at hand). Names, numbers and first-person statements count a
+little more, questions and small talk less; near-repetitions are left out; the chosen sentences keep
+their order.
 """
 
 import math

@@ -1,9 +1,10 @@
 """Summaries by an LLM: the instruction, and the check of its reply; and summaries by rule.
 
 The agent itself summarises: its own persona stands in the instruction, and that it looks back. So a
-summary is in its voice, and what it notes of the relationship is its own. Only what can be checked of
-a reply is kept: few sentences, no link, no order to the reader, and no name, number or date that was
-not said (see `grounding`). A summary by rule consists of sentences that were said, so it needs no check.
+summary is in its voice, and what it notes of the relationship is its own. Only what can be checked
+of a reply is kept: few sentences, no link, no order to the reader, and no name, number or date that
+was not said (see `grounding`). A summary by rule consists of sentences that were said, so it needs
+no check.
 """
 
 import re

@@ -1,8 +1,8 @@
 """The stored form of a summary: its kinds and ids, its facets, and how it is replaced.
 
 A summary's id follows from what it covers, so that there is one of each. When it is made again (a
-session went on, a late one came, an LLM took over from a rule), the one before stays as history: its
-id grows by its digest, and it is retired. Only forgetting deletes it.
+session went on, a late one came, an LLM took over from a rule), the one before stays as history:
+its id grows by its digest, and it is retired. Only forgetting deletes it.
 """
 
 import hashlib
@@ -108,7 +108,7 @@ def summary(subject: Subject, text: SummaryText, made: Made, now: datetime) -> M
 
 
 def replacing(new: Memory, old: Memory | None, now: datetime) -> tuple[Memory, ...]:
-    """Return what to write to replace the summary with the same id: the new one, the old as history."""
+    """Return what to write to replace a summary: the new one, and the old one as history."""
     return (new,) if old is None else (new, *archived(old, now))
 
 
@@ -127,7 +127,7 @@ def current(memories: Iterable[Memory]) -> Iterator[Memory]:
 
 
 def is_stale(old: Memory | None, digest: str, *, llm: bool) -> bool:
-    """Return whether a summary is missing, made from something else, or only made by rule with an LLM there.
+    """Return whether a summary is missing or out of date, or made by rule although there is an LLM.
 
     Args:
         old: The summary that there is.

@@ -2,8 +2,8 @@
 
 Single-pass clustering (Hartigan, "Clustering Algorithms", 1975, the leader algorithm) with moving
 centroids: a vector joins the nearest topic if that is near enough, else it begins one; topics whose
-centroids have come close are merged. The outcome depends on the order, which is that of time, so the
-same log gives the same topics.
+centroids have come close are merged. The outcome depends on the order, which is that of time, so
+the same log gives the same topics.
 """
 
 import math

@@ -62,8 +62,8 @@ class ContextualizeOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     Attributes:
         enabled: Whether it does.
-        chunks: Chunks per call. More cost fewer tokens in all; fewer lose less when the user speaks,
-            and a weak model leaves fewer out.
+        chunks: Chunks per call. More cost fewer tokens in all; fewer lose less when the user
+            speaks, and a weak model leaves fewer out.
         questions: Questions kept per chunk, 0 for none.
         notes: Notes kept per chunk, 0 for none.
         chunk_chars: Characters of a chunk that the LLM sees; of a longer one its beginning and end.

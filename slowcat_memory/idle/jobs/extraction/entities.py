@@ -48,8 +48,8 @@ class EntityOptions(DedupOptions, frozen=True, kw_only=True, forbid_unknown_fiel
 
     Attributes:
         types: Types of entities; a shop adds "order" and "product".
-        turns: Turns per call of the LLM. More cost fewer tokens in all; a weak model leaves fewer out
-            with fewer.
+        turns: Turns per call of the LLM. More cost fewer tokens in all; a weak model leaves fewer
+            out with fewer.
         turn_chars: Characters of a turn that the LLM sees; of a longer one its beginning and end.
         record_tokens: Most tokens of conversation in one prompt, 0 for as many as the LLM reads.
         rest_s: Seconds of silence after which a session that has not ended is read.

@@ -1,7 +1,7 @@
 """Facts from what users said: read by an LLM, or by rules where there is none.
 
-``core.facts.prompt`` has the prompt and the check of the reply. The cursor holds two positions in the
-log: what the rules have read is read again when an LLM comes, and its facts then replace theirs.
+``core.facts.prompt`` has the prompt and the check of the reply. The cursor holds two positions in
+the log: what the rules have read is read again when an LLM comes, whose facts replace theirs.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -51,8 +51,8 @@ class FactsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     Attributes:
         enabled: Whether they are.
-        turns: User turns per call of the LLM. Fewer lose less when the user speaks, and a weak model
-            misses less.
+        turns: User turns per call of the LLM. Fewer lose less when the user speaks, and a weak
+            model misses less.
         known: Nearest known facts shown to the LLM, to avoid duplicates; about 15 tokens each.
         turn_chars: Characters of a turn that the LLM sees; of a longer one its beginning and end.
         record_tokens: Most tokens of conversation in one prompt, 0 for as many as the LLM reads.
@@ -186,7 +186,7 @@ def _memories(found: Iterable[ExtractedFact], made: Made, context: JobContext) -
 def _replaced(
     ruled: Sequence[Memory], every: Sequence[Memory], new: Sequence[Memory], context: JobContext
 ) -> list[Memory]:
-    """Retire the rules' facts of a turn where the LLM has facts of it; undo what they superseded."""
+    """Retire the rules' facts of turns where the LLM has facts; undo what they superseded."""
     written = {one.id for one in new}
     by_turn = {one.sources[0]: one for one in new if is_fact(one)}
     gone = {

@@ -1,7 +1,7 @@
 """Merging of facts: a new one joins a known fact that says the same, or supersedes an older one.
 
-``core.facts.merging`` decides by bands of cosine. Where they leave a doubt, an LLM is asked about a few
-pairs at once; without one, shared words decide.
+``core.facts.merging`` decides by bands of cosine. Where they leave a doubt, an LLM is asked about a
+few pairs at once; without one, shared words decide.
 """
 
 from collections.abc import Mapping, Sequence
@@ -108,7 +108,7 @@ class Merge:
 
 
 class _MergeState:
-    """The facts as this step has changed them so far, so that each decision sees those before it."""
+    """The facts as this step has changed them, so that each decision sees those before it."""
 
     def __init__(self, facts: Sequence[Memory], context: JobContext) -> None:
         self.facts = {one.id: one for one in facts}
@@ -122,7 +122,7 @@ class _MergeState:
             self.facts[one.id] = self._changed[one.id] = one
 
     async def batch(self) -> WriteBatch:
-        """Return what has changed. The key of a fact with more sources now depends on all of them."""
+        """Return what has changed; the key of a fact with more sources depends on all of them."""
         changed = tuple(self._changed.values())
         keys = [key for one in changed if (key := fact_key(one))]
         drop = tuple((one.scope, key_id(one)) for one in changed if one.retired_at is not None)

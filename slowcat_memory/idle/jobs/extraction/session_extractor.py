@@ -1,11 +1,11 @@
 """The engine of the jobs that read sessions: descriptions, facts and entities.
 
-Theory of operation. `SessionExtractor.plan` reads on in the log from the job's cursor. A session that
-has ended, or rests, is divided into calls: spans of turns that fit a prompt, each with a few turns that
-the call asks about. Each call is a task, so it survives a restart. `step` reads the task's turns
-again, and hands them to the reader: the subclass, which has the prompt, the reply type, the check of
-the reply and what is written. A task that is too long for the LLM is split. Sessions that still go on
-stay in the cursor, with their first turn that was not planned for.
+Theory of operation. `SessionExtractor.plan` reads on in the log from the job's cursor. A session
+that has ended, or rests, is divided into calls: spans of turns that fit a prompt, each with a few
+turns that the call asks about. Each call is a task, so it survives a restart. `step` reads the
+task's turns again, and hands them to the reader: the subclass, which has the prompt, the reply
+type, the check of the reply and what is written. A task that is too long for the LLM is split.
+Sessions that still go on stay in the cursor, with their first turn that was not planned for.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -177,8 +177,8 @@ class SessionExtractor:
     """Base of the jobs that read sessions; see ``idle.job.Job`` for the contract.
 
     A subclass sets the attributes, and implements at least ``read_by_llm`` and ``prompt_overhead``.
-    Its options have ``enabled``, ``turns`` (asked about by a call), ``turn_chars``, ``record_tokens``
-    and ``rest_s``.
+    Its options have ``enabled``, ``turns`` (asked about by a call), ``turn_chars``,
+    ``record_tokens`` and ``rest_s``.
 
     Attributes:
         shared_turns: How many turns two spans of a long session have in common.
@@ -213,7 +213,7 @@ class SessionExtractor:
     def wanted(
         self, snapshot: Snapshot, turns: Sequence[Turn], new: range, context: JobContext
     ) -> list[int]:
-        """Return the places of the turns to ask about: what users newly said, without small talk."""
+        """Return the places of the turns to ask about: new user turns without small talk."""
         return [
             place
             for place, turn in enumerate(turns)
@@ -229,6 +229,21 @@ class SessionExtractor:
     def ranking(self, snapshot: Snapshot, context: JobContext) -> Rank:
         """Return the function that ranks tasks; asked for once a plan."""
         return lambda session, asked: self.rank
+
+    def calls(
+        self, turns: Sequence[Turn], wanted: Sequence[int], context: JobContext
+    ) -> Iterator[tuple[Collection[int], list[int]]]:
+        """Yield the places of the turns that each call sees, and of those that it asks about."""
+        options = context.options
+        sizes = [estimate_tokens(line(turn, options.turn_chars)) + 1 for turn in turns]
+        spans = list(windows(sizes, self._room(context), self.shared_turns))
+        return groups(wanted, spans, options.turns)
+
+    def extra_tasks(
+        self, before: Cursor | None, snapshot: Snapshot, context: JobContext
+    ) -> Sequence[Task]:
+        """Return tasks that are no calls about turns."""
+        return ()
 
     # --------------------------------------------------- the cursor
 
@@ -271,12 +286,6 @@ class SessionExtractor:
             cursor = self.cursor(before, progress, snapshot, context)
         return None if cursor == before else Plan(tasks=tasks, cursor=cursor)
 
-    def extra_tasks(
-        self, before: Cursor | None, snapshot: Snapshot, context: JobContext
-    ) -> Sequence[Task]:
-        """Return tasks that are no calls about turns."""
-        return ()
-
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         """Read the turns of one task; see ``idle.job.Job``."""
         request = self._request(task, context)
@@ -301,7 +310,8 @@ class SessionExtractor:
         """Divide a task that is too long for the LLM: half the questions, half the turns around.
 
         Returns:
-            Two tasks where it asks about several turns, else one; none when nothing can be left out.
+            Two tasks where it asks about several turns, else one; none when nothing can be left
+            out.
         """
         asked = asked_of(task)
         half = len(asked.turns) // 2
@@ -343,15 +353,6 @@ class SessionExtractor:
                     session.scope, session.id, Asked(asked), seen, session.last,
                     rank(session, asked),
                 )  # fmt: skip
-
-    def calls(
-        self, turns: Sequence[Turn], wanted: Sequence[int], context: JobContext
-    ) -> Iterator[tuple[Collection[int], list[int]]]:
-        """Yield the places of the turns that each call sees, and of those that it asks about."""
-        options = context.options
-        sizes = [estimate_tokens(line(turn, options.turn_chars)) + 1 for turn in turns]
-        spans = list(windows(sizes, self._room(context), self.shared_turns))
-        return groups(wanted, spans, options.turns)
 
     def _room(self, context: JobContext) -> int:
         """Return the tokens that a record may take in a prompt."""

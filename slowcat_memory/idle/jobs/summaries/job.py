@@ -1,7 +1,7 @@
 """The summary jobs: one class, which makes the rows of `PURPOSES` that have its name.
 
-A summary is made by the LLM, or by a rule for as long as there is none or its server is away; the task
-then waits, and the LLM's summary replaces the rule's.
+A summary is made by the LLM, or by a rule for as long as there is none or its server is away; the
+task then waits, and the LLM's summary replaces the rule's.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -1,9 +1,9 @@
 """The six purposes of summaries, as a table: what each reads, when it is due, and what follows.
 
 Session, window (a part of a long session), meta (of windows), day, week and topic. A window is made
-from turns alone, so nothing is summarised twice. Sessions between which only the line broke count as
-one conversation, which belongs to the day on which it began. A summary that goes out of date is made
-again in place of the one before (see ``core.summaries.summary``).
+from turns alone, so nothing is summarised twice. Sessions between which only the line broke count
+as one conversation, which belongs to the day on which it began. A summary that goes out of date is
+made again in place of the one before (see ``core.summaries.summary``).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -249,7 +249,7 @@ def _metas_of_windows(
     turns: int,
     context: JobContext,
 ) -> Iterator[Task]:
-    """Yield the tasks for windows that no meta summary covers, and for meta summaries that are out of date."""
+    """Yield the tasks for windows without a meta summary, and for stale meta summaries."""
     options, by_id = context.options, {memory.id: memory for memory in windows}
     if turns < options.meta_turns:
         return

@@ -1,8 +1,8 @@
 """Topics that sessions come back to: incremental clusters of session summaries, with names.
 
-Grouping needs no LLM: it compares vectors, or words where there is no model. A topic gets a name and a
-summary by rule at once; with an LLM, its summary becomes due wherever it has changed. Sessions without
-a topic are looked at again with every new session, in the order of time.
+Grouping needs no LLM: it compares vectors, or words where there is no model. A topic gets a name
+and a summary by rule at once; with an LLM, its summary becomes due wherever it has changed.
+Sessions without a topic are looked at again with every new session, in the order of time.
 """
 
 import hashlib
