@@ -20,7 +20,6 @@ The JSON: ``machine``, and ``tiers``: ``recorded`` and ``rule``, each with ``ses
 ``compression``, ``facts``, ``retention``, ``ceiling``, ``by_day``, ``by_week`` (``n`` and ``found``), ``seconds``.
 """
 
-from slowcat_memory import transfer
 import argparse
 import time
 from collections import defaultdict
@@ -32,6 +31,7 @@ from benchmarks import common, datasets, thinking
 from benchmarks.quality import opened
 from benchmarks.recorded_llm import NOTES
 from benchmarks.thinking import ThinkingChoice
+from slowcat_memory import transfer
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
 from slowcat_memory.core.summaries.summary import current, items
 from slowcat_memory.core.text.normalize import Tokenizer

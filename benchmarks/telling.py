@@ -1,6 +1,5 @@
 """A conversation told to an engine session by session, as it took place, and asked about on the way."""
 
-from slowcat_memory import transfer
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -10,6 +9,7 @@ from msgspec.structs import replace
 from benchmarks import datasets
 from benchmarks.datasets import Question
 from benchmarks.thinking import Thinker
+from slowcat_memory import transfer
 from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import DocumentEmbedder

@@ -11,7 +11,7 @@ import pytest
 from loguru import logger
 
 from slowcat_memory.config import Config, build, load
-from slowcat_memory.config.load import read
+from slowcat_memory.config.loader import read
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget
 from slowcat_memory.store import Store

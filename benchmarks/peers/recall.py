@@ -4,7 +4,6 @@ Each conversation is a store of its own, filled session by session; a question t
 session sees what came before it. All peers get the same texts and the same vectors.
 """
 
-from slowcat_memory import transfer
 import random
 from collections.abc import Iterator, Sequence
 from datetime import UTC
@@ -16,6 +15,7 @@ from benchmarks import common, corpus, datasets
 from benchmarks.datasets import ADVERSARIAL, Dataset, Question
 from benchmarks.peers.base import Item, K, Peer, open_peer
 from benchmarks.telling import apart
+from slowcat_memory import transfer
 from slowcat_memory.core.memory.chunk import chunk, indexed_text
 from slowcat_memory.providers import DocumentEmbedder, QueryEmbedder
 from slowcat_memory.records import Turn

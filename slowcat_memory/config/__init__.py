@@ -14,7 +14,7 @@ from slowcat_memory.config.config import (
     tokenizer,
 )
 from slowcat_memory.config.knobs import KNOBS, Knob, options
-from slowcat_memory.config.load import build, build_options, load
+from slowcat_memory.config.loader import build, build_options, load
 
 __all__ = [
     "KNOBS",

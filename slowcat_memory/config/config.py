@@ -1,10 +1,9 @@
 """Every option of the package in one struct: a section for each ``Options`` class.
 
 The sections stand beside the code that they tune. Which of them a user sees, and under which name,
-is said in ``knobs.py``; files and the environment are read in ``load.py``.
+is said in ``knobs.py``; files and the environment are read in ``loader.py``.
 """
 
-from slowcat_memory.core.language import language_of
 from datetime import tzinfo
 from pathlib import Path
 from typing import Any, Literal
@@ -14,6 +13,7 @@ from msgspec import Struct, field
 from slowcat_memory.core.blocks.block import BlocksOptions
 from slowcat_memory.core.blocks.episodes import EpisodesOptions
 from slowcat_memory.core.facts.merging import MergeOptions
+from slowcat_memory.core.language import language_of
 from slowcat_memory.core.proactive.open_threads import BringUpOptions
 from slowcat_memory.core.proactive.policy import IcebreakerOptions
 from slowcat_memory.core.query.recall_gate import GateOptions

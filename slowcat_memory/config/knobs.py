@@ -188,7 +188,7 @@ def options(of: type[Struct] = Config, path: str = "") -> Iterator[tuple[str, An
         elif name != JOBS:
             default = option.default
             if default is msgspec.NODEFAULT:
-                default = option.default_factory()  # type: ignore[operator]
+                default = option.default_factory()
             yield name, hints[option.name], default
 
 

@@ -1,6 +1,6 @@
 """Keys of earlier versions of config.toml: what they are called now, or why they are gone.
 
-Keys that kept their option but changed their place need no line here: ``load.py`` knows every
+Keys that kept their option but changed their place need no line here: ``loader.py`` knows every
 option by its own name.
 """
 

@@ -112,7 +112,7 @@ class MemoryEngine:
         self._commands = CommandExecutor(
             self.command_memory,
             config.commands,
-            config.index.language,
+            config.memory.language,
             partial(self.notes.keep_local, on=True),
         )
         if not readonly:

@@ -3,7 +3,6 @@
 Without an LLM, only the jobs that need none are done: upkeep.
 """
 
-from slowcat_memory.idle.context import JobDeps
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -17,11 +16,11 @@ from msgspec.structs import asdict, replace
 
 from slowcat_memory.engine.upkeep import Upkeep
 from slowcat_memory.engine.wiring import EngineWiring
-from slowcat_memory.idle.context import Contexts, Parts
+from slowcat_memory.idle.context import Contexts, JobDeps
 from slowcat_memory.idle.events import MemoryEvent, OnMemory
 from slowcat_memory.idle.forecast import Forecast, forecast
 from slowcat_memory.idle.job import Job
-from slowcat_memory.idle.jobs.summaries.shared import SUMMING_UP
+from slowcat_memory.idle.jobs.summaries.job import SHARED_SECTION
 from slowcat_memory.idle.registry import BUILT_IN, UPKEEP, find_jobs
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
@@ -74,7 +73,7 @@ class IdleWork:
         self._sleep = sleep
         self._parts, self._options, self._llm = parts, options, llm
         self._metrics, self._index, self.jobs = metrics, index, find_jobs(jobs).jobs
-        self.gate = IdleGate(options.gate, seconds)
+        self.gate = IdleGate(options, seconds)
         self._on_memory: list[OnMemory] = []
         self._on_pause: list[Callable[[], object]] = []
         self._contexts: Contexts | None = None
@@ -241,10 +240,10 @@ class IdleWork:
             future.cancel()
 
 
-def job_parts(wiring: EngineWiring, upkeep: Upkeep, llm: LLM | None) -> Parts:
+def job_parts(wiring: EngineWiring, upkeep: Upkeep, llm: LLM | None) -> JobDeps:
     """Return what idle jobs work with."""
     config = wiring.config
-    return Parts(
+    return JobDeps(
         store=wiring.store,
         upkeep=upkeep,
         clock=wiring.clock,
@@ -255,7 +254,9 @@ def job_parts(wiring: EngineWiring, upkeep: Upkeep, llm: LLM | None) -> Parts:
         space=lambda: wiring.embedding.space.key,
         token_space=lambda: wiring.embedding.token_key,
         # A job's section has its name, except that summary jobs share one.
-        options=asdict(config) | dict.fromkeys(SUMMING_UP, config.summaries),
+        options=asdict(config) | dict.fromkeys(SHARED_SECTION, config.summaries),
+        jobs=config.idle.jobs,
+        language=config.memory.language,
     )
 
 

@@ -61,5 +61,5 @@ class EventLog:
             self._wake()
 
     def _wake(self) -> None:
-        self._wiring.store.ring()
+        self._wiring.store.wake_writer()
         self._wiring.indexer.release()

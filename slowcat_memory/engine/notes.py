@@ -195,7 +195,7 @@ def release_block(engine: "memory.Memory", scope: str, label: str) -> None:
     if there is None:
         raise ValueError(f"there is no block {label}")
     released = replace(there, facets={**there.facets, "owner": "agent"})
-    wanted = label in LABELS and engine.config.blocks.enabled and engine.config.blocks.room(label)
+    wanted = label in LABELS and engine.config.blocks.chars_of(label)
     # Releasing is not an event that the job's plan sees, so its task is put here.
     tasks = (task_of(scope, label, engine.clock()),) if wanted else ()
     engine.apply(EDIT, WriteBatch(memories=(released,), tasks=tasks))

@@ -1,6 +1,5 @@
 """Recall for a turn that waits: the query, recall within its deadline, the block, the ledger row."""
 
-from slowcat_memory.core.query.understand import DialogueTurn
 import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -9,8 +8,8 @@ from typing import TypedDict, Unpack
 import numpy as np
 
 from slowcat_memory.config import Config
-from slowcat_memory.core.render.excerpt import relevant
-from slowcat_memory.core.render.memory_block import Packed, pack
+from slowcat_memory.core.query.understand import DialogueTurn
+from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Turn

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.graph.portrait import Names, Portrait, portrait
+from slowcat_memory.core.graph.portrait import EntityNames, Portrait, portrait
 from slowcat_memory.core.graph.relations import Relation, as_of, believed
-from slowcat_memory.core.memory.validity import believed as held_at
 from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.core.memory.kinds import ENTITY, RELATION
+from slowcat_memory.core.memory.validity import believed as held_at
 from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.engine.wiring import EngineWiring, retrieval_options
 from slowcat_memory.records import Memory, Turn
@@ -157,7 +157,7 @@ class Graph:
         relations: Earliest first.
     """
 
-    def __init__(self, names: Names, relations: Sequence[Relation], now: datetime) -> None:
+    def __init__(self, names: EntityNames, relations: Sequence[Relation], now: datetime) -> None:
         self.names, self.relations, self._now = names, list(relations), now
 
     def portraits(self, name: str = "") -> list[Portrait]:
@@ -191,7 +191,7 @@ def read_graph(
     """
     with engine.snapshot() as snapshot:
         entities = snapshot.memories(scope, f"{ENTITY}/")
-        names = Names(one for one in entities if local or not one.local_only)
+        names = EntityNames(one for one in entities if local or not one.local_only)
         every = [Relation.of(one) for one in snapshot.memories(scope, f"{RELATION}/")]
         every = list(_without_hidden_turns(snapshot, scope, every, local))
     found = believed(every, known) if true is None else as_of(every, true, known)

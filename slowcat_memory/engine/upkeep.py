@@ -39,7 +39,7 @@ class Upkeep:
             case "check":
                 return store.health(partial(index_root, store.path))
             case "repair":
-                return store.mend()
+                return store.repair()
             case "backup":
                 return store.backup()
             case "erase":

@@ -1,18 +1,18 @@
 """What an engine is built of, and in which order."""
 
-from slowcat_memory.runtime.namespaces.page_cache import PageCache
-from slowcat_memory.index.files import mapped
 from collections.abc import Callable
 from datetime import UTC, datetime
 
 from slowcat_memory.config import Config, time_zone, tokenizer
 from slowcat_memory.errors import StoreError
+from slowcat_memory.index.files.arrays import release_pages
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import QueryEmbedder
 from slowcat_memory.runtime.commands.undo_log import UndoLog
 from slowcat_memory.runtime.conversation.audience import guest_scope
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer
+from slowcat_memory.runtime.namespaces.page_cache import PageCache
 from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.runtime.namespaces.vectors import DocumentVectors
 from slowcat_memory.runtime.recall.query import RetrievalOptions
@@ -60,13 +60,13 @@ class EngineWiring:
         self.page_cache = PageCache(
             config.memory.mapped_mb,
             config.memory.mapped_after_s,
-            (mapped.release, self.store.release),
+            (release_pages, self.store.release),
             self.indexer.later,
         )
         self.retrieval = self.retrieval_of(retrieval_options(config))
         user = config.memory.user_name
         self.icebreakers = Icebreakers(self.store, self.zone, clock, config.icebreakers, user)
-        self.heads = Heads(self.store, self.icebreakers, self.zone, clock, config.head, user)
+        self.heads = Heads(self.store, self.icebreakers, self.zone, clock, config.head, user, config.memory.language)
         self.undo_log = UndoLog(self.store, self.indexer.put, clock)
 
     def namespaces_of(self, store: Store) -> Namespaces:

@@ -41,6 +41,7 @@ class JobDeps(Struct, frozen=True, kw_only=True):
         token_space: Returns that of its token vectors.
         options: Each job's own options, by name.
         jobs: What the user set for any job (``[jobs.NAME]``), by name.
+        language: Of what is written by rule, as in ``language_of``.
     """
 
     store: Store
@@ -54,6 +55,7 @@ class JobDeps(Struct, frozen=True, kw_only=True):
     token_space: Callable[[], str] = lambda: ""
     options: Mapping[str, Any] = {}
     jobs: Mapping[str, JobOptions] = {}
+    language: str = "english"
 
 
 class CountingLLM:
@@ -140,7 +142,7 @@ class Context:
     @property
     def language(self) -> str:
         """Name of the language that is written by rule."""
-        return self._parts.language
+        return self._deps.language
 
     @property
     def options(self) -> Any:

@@ -26,16 +26,12 @@ from slowcat_memory.idle.jobs.reflection.blocks import Blocks
 from slowcat_memory.idle.jobs.reflection.episodes import Episodes
 from slowcat_memory.idle.jobs.reflection.open_threads import BringUp
 from slowcat_memory.idle.jobs.reflection.profile import Profile
-from slowcat_memory.idle.jobs.summaries.meta import MetaSummary
-from slowcat_memory.idle.jobs.summaries.rollups import Rollups
-from slowcat_memory.idle.jobs.summaries.session import SessionSummary
-from slowcat_memory.idle.jobs.summaries.topics import Topics
-from slowcat_memory.idle.jobs.summaries.window import WindowSummary
+from slowcat_memory.idle.jobs.summaries.job import SUMMARY_JOBS
 from slowcat_memory.idle.jobs.upkeep import TABLE, UpkeepJob
 
 UPKEEP: tuple[Job, ...] = tuple(map(UpkeepJob, TABLE))
 EXTRACTION: tuple[Job, ...] = (Contextualize(), Entities(), Facts(), Merge())
-SUMMARIES: tuple[Job, ...] = (SessionSummary(), WindowSummary(), MetaSummary(), Rollups(), Topics())
+SUMMARIES: tuple[Job, ...] = tuple(SUMMARY_JOBS.values())
 REFLECTION: tuple[Job, ...] = (Episodes(), BringUp(), Profile(), Blocks())
 FEEDBACK: tuple[Job, ...] = (Corrections(), Rerank())
 BUILT_IN: tuple[Job, ...] = (*UPKEEP, *EXTRACTION, *SUMMARIES, *REFLECTION, *FEEDBACK)

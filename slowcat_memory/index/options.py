@@ -60,7 +60,7 @@ class IndexOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         rescore: How many of the best by code are compared exactly.
     """
 
-    language: str = "english"
+    stemmer: str = ""
     k1: Annotated[float, Meta(ge=0, le=10)] = 0.9
     b: Annotated[float, Meta(ge=0, le=1)] = 0.4
     turn_view: bool = True

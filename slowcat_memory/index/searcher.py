@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from slowcat_memory.core.text.normalize import Tokenizer, digest
-from slowcat_memory.core.text.phonetics import Heard
-from slowcat_memory.core.text.rare_words import MOST_CHARS
+from slowcat_memory.core.text.phonetics import MisheardWord
+from slowcat_memory.core.text.rare_words import MAX_CHARS
 from slowcat_memory.index.candidates import Candidates, CandidateSelector
 from slowcat_memory.index.files.document import KEY_VIEWS, Document, Pointer, split_key_id
 from slowcat_memory.index.files.header import read_header
@@ -309,9 +309,9 @@ class Searcher:
 
     # ---------------------------------------------------------------- search
 
-    def heard(self, text: str) -> list[Heard]:
+    def heard(self, text: str) -> list[MisheardWord]:
         """Find the names that unknown words of a query sound like; none for most queries."""
-        words = _WORD.findall(text[:MOST_CHARS])
+        words = _WORD.findall(text[:MAX_CHARS])
         with self._lock:
             return self.names.sounding_like(words, self._lookup.unknown)
 

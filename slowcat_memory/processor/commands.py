@@ -5,7 +5,6 @@ if the model had written it, so it is spoken and enters the context like any rep
 beside the event loop, and the turn waits for it a bounded time; a failure is said to be one.
 """
 
-from slowcat_memory.core.language import language_of
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
@@ -20,6 +19,7 @@ from pipecat.frames.frames import (
 
 from slowcat_memory.core.commands.grammar import Command, recognise
 from slowcat_memory.core.commands.replies import say
+from slowcat_memory.core.language import language_of
 from slowcat_memory.engine import Memory
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.commands.types import ASKED_S, CommandContext, LLMPlace, Outcome

@@ -1,6 +1,5 @@
 """One live conversation: its parts, wired once the memory is open."""
 
-from slowcat_memory.engine.inspect import latest_session
 import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
@@ -10,6 +9,7 @@ from loguru import logger
 from pipecat.frames.frames import Frame
 
 from slowcat_memory.core.commands.grammar import Command
+from slowcat_memory.engine.inspect import latest_session
 from slowcat_memory.processor.activity import Activity
 from slowcat_memory.processor.commands import VoiceCommands
 from slowcat_memory.processor.context_messages import remove_forgotten

@@ -4,7 +4,6 @@ The user aggregator consumes transcripts, so they are seen on their way to it. A
 what it has collected so far and the latest transcript. See ``runtime.recall.prefetch``.
 """
 
-from slowcat_memory.engine.recall import build_query
 import copy
 
 from pipecat.frames.frames import (
@@ -16,6 +15,7 @@ from pipecat.frames.frames import (
 from pipecat.processors.aggregators.llm_response_universal import LLMUserAggregator
 
 from slowcat_memory.core.text.normalize import clean, fingerprint
+from slowcat_memory.engine.recall import build_query
 from slowcat_memory.processor.deps import ConversationDeps
 from slowcat_memory.runtime.conversation.conversation import Conversation
 from slowcat_memory.runtime.recall.query import Query

@@ -11,7 +11,7 @@ from slowcat_memory.engine.recall import build_query
 from slowcat_memory.engine.search import read_graph
 from slowcat_memory.records import Cursor, Forget, Session, SessionEdge, Turn, WriteBatch
 from slowcat_memory.records import Memory as MemoryRecord
-from slowcat_memory.runtime.commands.types import Circumstances
+from slowcat_memory.runtime.commands.types import CommandContext
 
 SCOPE, SESSION = "anna", "contract"
 THEN = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
@@ -130,10 +130,10 @@ def _check_changes(memory: Memory) -> None:
 
 def _check_commands(memory: Memory) -> None:
     text = "Remember that the bins are emptied on Tuesday"
-    command = recognise(text, memory.config.index.language)
+    command = recognise(text, memory.config.memory.language)
     assert command is not None
     turn = memory.append(_turn(text, memory.clock()))
-    where = Circumstances(scope=SCOPE, speaker="Anna", session=SESSION, turn=turn.id)
+    where = CommandContext(scope=SCOPE, speaker="Anna", session=SESSION, turn=turn.id)
     outcome = memory.carry_out(command, where)
     assert outcome.done and outcome.said and outcome.entry
     assert "bins" in memory.search("bins on Tuesday", SCOPE).hits[0].memory.text

@@ -5,7 +5,6 @@ inside a token budget, harmless as a prompt. Wrong arguments are explained to th
 sentence, so that it can call again.
 """
 
-from slowcat_memory.engine.search import read_graph
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -18,7 +17,6 @@ from msgspec import Struct
 
 from slowcat_memory.core.extraction.evidence import shared
 from slowcat_memory.core.graph.portrait import predicate_in_words
-from slowcat_memory.core.memory.validity import believed
 from slowcat_memory.core.memory.chunk import CHUNK, chunk_id, turn_of
 from slowcat_memory.core.memory.kinds import QUARANTINED
 from slowcat_memory.core.memory.validity import believed
@@ -27,6 +25,7 @@ from slowcat_memory.core.render.memory_block import memory_line, shorten
 from slowcat_memory.core.text.normalize import clean, estimate_tokens, neutralise
 from slowcat_memory.core.time.expressions import WhenOptions, times
 from slowcat_memory.engine import Memory as Engine
+from slowcat_memory.engine.search import read_graph
 from slowcat_memory.records import Forget, Hit, Memory
 from slowcat_memory.tools.arguments import KINDS, AsOf, ForgetWhat, Nothing, Read, Remember, Search
 

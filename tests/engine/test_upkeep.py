@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from slowcat_memory import providers
-from slowcat_memory.core.memory.chunk import chunk_id, spoken
+from slowcat_memory.core.memory.chunk import chunk_id, indexed_text
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import EmbedderReport, QueryEmbedder
@@ -86,7 +86,7 @@ def test_embed_tokens_are_kept_beside_the_vectors(home: Home) -> None:
     assert token_ids(engine, embedder, drafts=False) == set(ids)
     with engine.store.snapshot() as snapshot:
         held = snapshot.tokens(embedder.token_key, "anna", ids)
-    text = spoken(engine.search("Max", "anna", 1).hits[0].memory)
+    text = indexed_text(engine.search("Max", "anna", 1).hits[0].memory)
     (own,) = embedder.encode_tokens([text]).tokens
     assert any(np.array_equal(rows, own) for rows in held)
 

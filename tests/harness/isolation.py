@@ -25,6 +25,7 @@ from msgspec.structs import replace
 from slowcat_memory import transfer
 from slowcat_memory.core.memory.chunk import chunk
 from slowcat_memory.idle.jobs.summaries.job import SummaryJob
+from slowcat_memory.processor.context_messages import PlacedBlocks
 from slowcat_memory.records import Forget
 from slowcat_memory.runtime.conversation import conversation
 from slowcat_memory.runtime.conversation.audience import Audience

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.idle.test_asking_jobs import SAID, Talk, grading
 
 from slowcat_memory.idle.jobs.extraction.contextualize import Contextualize
 from slowcat_memory.idle.jobs.feedback.rerank import Rerank

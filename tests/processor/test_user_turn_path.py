@@ -12,7 +12,7 @@ from pipecat.processors.aggregators.llm_context import LLMContext
 import slowcat_memory
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.records import Turn
-from slowcat_memory.store.writer.write_queue import Backlog
+from slowcat_memory.store.writer.write_queue import WriteQueue
 from tests.support.memories import said
 from tests.support.processors import memory, through, user
 
@@ -68,9 +68,9 @@ def _carries(value: Any) -> bool:
 
 def test_user_turn_path_is_short(config: Any, monkeypatch: Any) -> None:
     trace = Trace()
-    add_events, process = Backlog.add_events, HybridContextualMemoryProcessor.process_frame
+    add_events, process = WriteQueue.add_events, HybridContextualMemoryProcessor.process_frame
 
-    def queued(self: Backlog, events: Any, *rest: Any, **named: Any) -> Any:
+    def queued(self: WriteQueue, events: Any, *rest: Any, **named: Any) -> Any:
         try:
             return add_events(self, events, *rest, **named)
         finally:
@@ -82,7 +82,7 @@ def test_user_turn_path_is_short(config: Any, monkeypatch: Any) -> None:
             trace.start()
         await process(self, frame, direction)
 
-    monkeypatch.setattr(Backlog, "add_events", queued)
+    monkeypatch.setattr(WriteQueue, "add_events", queued)
     monkeypatch.setattr(HybridContextualMemoryProcessor, "process_frame", processed)
     try:
         through(memory(config), LLMContextFrame(LLMContext(messages=[user(WORDS)])))

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory.chunk import chunk_id
-from slowcat_memory.idle.context import Contexts, Parts
+from slowcat_memory.idle.context import Contexts, JobDeps
 from slowcat_memory.idle.jobs.extraction.contextualize import (
     NAME,
     Contextualize,
@@ -56,7 +56,7 @@ class House:
 
     def open(self, **options: Any) -> None:
         self.contexts = Contexts(
-            Parts(
+            JobDeps(
                 store=self.store,
                 upkeep=None,  # type: ignore[arg-type]
                 clock=self.clock,

@@ -51,7 +51,7 @@ def undo(
             return print_json(None) if as_json else warn("There is nothing to undo.")
         if not yes:
             typer.confirm("Undo this?", abort=True, err=True)
-        undone = engine.undo_log.undo(entry)
+        undone = engine.undo(entry)
     if undone is None:
         raise typer.BadParameter(f"order {entry.id} cannot be undone", param_hint="ORDER")
     return print_json(undone) if as_json else out().print(f"[green]✓[/] Undone: {_what(undone)}.")

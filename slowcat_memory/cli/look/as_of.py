@@ -72,6 +72,7 @@ def _held(
     engine: "MemoryEngine", scope: str, held: "list[Relation]", at: datetime, known: bool
 ) -> Any:
     from slowcat_memory.core.graph.portrait import predicate_in_words
+    from slowcat_memory.engine.search import read_graph
 
     names = read_graph(engine, scope).names
     on = day(at, engine.zone)

@@ -1,6 +1,5 @@
 """``slowcat-memory timeline``: what changed when, in whose words."""
 
-from slowcat_memory.engine.search import read_graph
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,6 +8,7 @@ from slowcat_memory.cli.look.people import day, nobody
 from slowcat_memory.cli.shared.arguments import AsJson, Scope
 from slowcat_memory.cli.shared.output import count, out, print_json, row, say, short, table, warn
 from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.engine.search import read_graph
 
 if TYPE_CHECKING:
     from slowcat_memory.core.graph.relations import Relation

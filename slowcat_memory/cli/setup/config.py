@@ -170,7 +170,7 @@ def changed_options(known: Settings) -> Iterator[dict[str, Any]]:
 
 
 def _origin(known: Settings, target: str) -> str:
-    from slowcat_memory.config.load import origin, read
+    from slowcat_memory.config.loader import origin, read
 
     if target == "memory.path" and known.store is not None:
         return "--path"

@@ -56,7 +56,7 @@ def init(
 def _write_config(known: Settings) -> tuple[Path, bool]:
     """Write the configuration, unless there is one."""
     from slowcat_memory.cli.setup.config_file import render_short
-    from slowcat_memory.config.load import default_file
+    from slowcat_memory.config.loader import default_file
 
     file = (known.file or default_file()).expanduser().absolute()
     if file.exists():
@@ -126,7 +126,7 @@ def _disk(config: "Config") -> Finding:
 
 
 def _print(found: list[Finding], file: Path) -> None:
-    from slowcat_memory.config.load import default_file
+    from slowcat_memory.config.loader import default_file
 
     made: Any = table("", "", "*")
     made.show_header = False

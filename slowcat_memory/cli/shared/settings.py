@@ -52,7 +52,7 @@ class Settings:
         """The configuration file in effect; None where all is at its default."""
         import os
 
-        from slowcat_memory.config.load import file_to_read
+        from slowcat_memory.config.loader import file_to_read
 
         return file_to_read(self.file, os.environ)
 

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, tzinfo
 
-from slowcat_memory.core.query.follow_up import EMPTY
 from slowcat_memory.core.text.normalize import estimate_tokens, neutralise
-from slowcat_memory.core.text.rare_words import worth_knowing
+from slowcat_memory.core.text.rare_words import rare_words
+from slowcat_memory.core.text.word_lists import EMPTY
 from slowcat_memory.records import Turn
 
 FEWEST_CHARS = 80  # of a turn that is cut so that all of them fit
@@ -50,7 +50,7 @@ def small_talk(text: str) -> bool:
         return False
     if any(word.partition("'")[0] not in _PLEASANTRIES for word in words):
         return False
-    return not any(word.named for word in worth_knowing(text))
+    return not any(word.named for word in rare_words(text))
 
 
 def windows(sizes: Sequence[int], room: int, shared: int) -> Iterator[range]:

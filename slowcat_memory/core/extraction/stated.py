@@ -6,8 +6,6 @@ the first person, in the present or past, not a question, not denied, not suppos
 Lisbon?" are not. Better to miss one than to make one up (requirements F13).
 """
 
-from slowcat_memory.core.language.table import StatementRule
-from slowcat_memory.core.language import LANGUAGES, language_of
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -15,6 +13,8 @@ from functools import cache
 import sentencex
 
 from slowcat_memory.core.extraction.predicates import Triple
+from slowcat_memory.core.language import LANGUAGES, language_of
+from slowcat_memory.core.language.table import StatementRule
 from slowcat_memory.core.text.normalize import clean
 
 MOST_CHARS = 4000  # of a turn

@@ -6,7 +6,6 @@ dates were said (see `grounding`), and it will still hold tomorrow (see `durabil
 like an order or a link is quarantined, where only the audit sees it.
 """
 
-from slowcat_memory.core.language import LANGUAGES
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,6 +22,7 @@ from slowcat_memory.core.extraction.prompt_record import fenced
 from slowcat_memory.core.extraction.stated import Stated, stated
 from slowcat_memory.core.facts.durability import keepable
 from slowcat_memory.core.facts.fact import TYPES, ExtractedFact
+from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.text.normalize import clean, fingerprint, fold, neutralise
 from slowcat_memory.records import Memory, Turn
 

@@ -11,7 +11,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from slowcat_memory.core.query.speakers import speakers_named, without_names
-from slowcat_memory.core.text.phonetics import Heard
+from slowcat_memory.core.text.phonetics import MisheardWord
 from slowcat_memory.core.text.word_lists import ASKING, PRONOUNS, WORD, content_words
 from slowcat_memory.core.time.expressions import Interval, WhenOptions, asked_about, times
 
@@ -91,7 +91,7 @@ def parse_query(
     zone: tzinfo,
     *,
     speakers: Iterable[str] = (),
-    heard: Sequence[Heard] = (),
+    heard: Sequence[MisheardWord] = (),
     dialogue: Sequence[DialogueTurn] = (),
     language: str = "english",
     options: AskOptions,
@@ -127,7 +127,7 @@ def parse_query(
     )
 
 
-def _with_heard_names(text: str, heard: Sequence[Heard]) -> str:
+def _with_heard_names(text: str, heard: Sequence[MisheardWord]) -> str:
     """Replace misheard words by the names, for what looks at the text as a whole."""
     for one in heard:
         words = r"\s+".join(map(re.escape, one.said.split()))

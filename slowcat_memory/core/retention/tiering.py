@@ -159,16 +159,3 @@ def _age_days(block: Aging, now: float) -> float:
     matters = importance(block.words, block.use, block.pinned)
     return (now - block.at) / DAY_S - GRACE_DAYS * (2 * matters - 1)
 
-
-def dictionary_due(cold: int, trained_at: int, options: TierOptions) -> bool:
-    """Return whether a namespace's dictionary should be trained, or trained anew.
-
-    Args:
-        cold: How many cold memories it has.
-        trained_at: How many it had when the present dictionary was trained, 0 without one.
-        options: From when on it pays.
-
-    Returns:
-        True when it pays.
-    """
-    return cold >= max(1, options.dictionary_from, 4 * trained_at)

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from slowcat_memory.core.text.normalize import digest
-from slowcat_memory.core.text.normalize import Tokenizer
+from slowcat_memory.core.text.normalize import Tokenizer, digest
 from slowcat_memory.index.files.document import KEY_VIEWS, NO_TIME, Document, key_text, split_key_id
 from slowcat_memory.index.files.header import COLUMNS, FORMAT, Header, write_header
 from slowcat_memory.index.files.ids import Ids, chunk_of

@@ -42,7 +42,7 @@ class TermLookup:
     def __init__(self, words: LexicalViews, tokenizer: Tokenizer, options: IndexOptions) -> None:
         """Wire the parts; ``tokenizer`` is the documents'."""
         self._words, self._options = words, options
-        self._tokenize = tokenizer.passing()  # without the cache: a query's words are not kept
+        self._tokenize = tokenizer.for_queries()  # without the cache: a query's words are not kept
         # The query whose scores the views hold; its words are freed with it.
         self._scored: ReferenceType[Lexical] | None = None
 

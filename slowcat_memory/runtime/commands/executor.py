@@ -11,8 +11,15 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.commands.mentions import mentions
-from slowcat_memory.core.commands.replies import known_things, minutes, quote, reasons, say, things
-from slowcat_memory.core.language import Kind, phrases
+from slowcat_memory.core.commands.replies import (
+    count_things,
+    describe_known,
+    describe_sources,
+    minutes,
+    quote,
+    say,
+)
+from slowcat_memory.core.language import CommandKind, language_of
 from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import CommandEntry, Memory
@@ -49,10 +56,10 @@ class CommandExecutor:
             language: Of the answers, by its Snowball name.
             keep_local: Marks a memory as local-only; None if that is not possible.
         """
-        self._engine, self._options, self._phrases = engine, options, phrases(language)
+        self._engine, self._options, self._language = engine, options, language_of(language)
         self._tokenize = Tokenizer("none" if language == "none" else language)
         self._keep_local = keep_local
-        self._methods: dict[Kind, Callable[[Command, CommandContext], Outcome]] = {
+        self._methods: dict[CommandKind, Callable[[Command, CommandContext], Outcome]] = {
             "remember": self._remember,
             "forget_that": self._forget_that,
             "forget_about": self._forget_about,
@@ -88,7 +95,7 @@ class CommandExecutor:
         **filled: str,
     ) -> Outcome:
         """Word an outcome: a reply by name, its parts filled in, and the row that it confirms."""
-        said = say(self._phrases, reply, **filled)
+        said = say(self._language, reply, **filled)
         id_ = entry.id if entry else 0
         return Outcome(kind=command.kind, said=said, done=done, entry=id_)
 
@@ -117,7 +124,7 @@ class CommandExecutor:
         wrong = [chunk_id(turn.id) for turn in said if turn.role == "assistant"]
         if old is not None:
             name = "corrected"
-            text = say(self._phrases, "about", old=quote(old.text, 60), text=text)
+            text = say(self._language, "about", old=quote(old.text, 60), text=text)
             sources = (*old.sources, context.turn)  # it quotes them: forgetting them forgets it
             wrong.append(old.id)
         note = self._engine.note(text, context.scope, speaker=context.speaker, sources=sources)
@@ -157,7 +164,7 @@ class CommandExecutor:
 
     def _forget_about(self, command: Command, context: CommandContext) -> Outcome:
         about = command.argument
-        if about.lower() in self._phrases.everything:
+        if about.lower() in self._language.commands.everything:
             return self._outcome(command, "everything", done=False)
         with self._engine.store.snapshot() as snapshot:
             memories, turns = targets.mentioning(
@@ -168,7 +175,7 @@ class CommandExecutor:
         entry = self._engine.undo_log.ask(
             "forget_about", context.scope, memories, turns, context.turn
         )
-        many = things(self._phrases, len(memories))
+        many = count_things(self._language, len(memories))
         return self._outcome(command, "ask_forget", entry=entry, things=many, about=quote(about))
 
     def _answer(self, command: Command, context: CommandContext) -> Outcome:
@@ -195,8 +202,8 @@ class CommandExecutor:
             command,
             name,
             entry=entry,
-            minutes=minutes(self._phrases, self._options.undo_s),
-            things=things(self._phrases, len(entry.hidden)),
+            minutes=minutes(self._language, self._options.undo_s),
+            things=count_things(self._language, len(entry.hidden)),
         )
         return replace(outcome, turns=entry.turns, memories=(*entry.hidden, *entry.made))
 
@@ -228,8 +235,8 @@ class CommandExecutor:
 
     def _what_known(self, command: Command, context: CommandContext) -> Outcome:
         with self._engine.store.snapshot() as snapshot:
-            found = targets.known_about(snapshot, context.scope, self._phrases.own)
-        said = known_things(self._phrases, found, self._options.tell, len(found))
+            found = targets.known_about(snapshot, context.scope, self._language.commands.own)
+        said = describe_known(self._language, found, self._options.tell, len(found))
         return Outcome(kind=command.kind, said=said)
 
     def _why(self, command: Command, context: CommandContext) -> Outcome:
@@ -248,11 +255,11 @@ class CommandExecutor:
             present = (found[1].get(offer.memory) for offer in found[0].offers)
             offered = [m for m in present if m and (m.scope, m.id) not in hidden]
         now, zone = self._engine.clock(), self._engine.zone
-        text = reasons(self._phrases, offered, self._options.tell, now, zone)
+        text = describe_sources(self._language, offered, self._options.tell, now, zone)
         return Outcome(kind=command.kind, said=text)
 
     def _who_sees(self, command: Command, context: CommandContext) -> Outcome:
-        llm = say(self._phrases, f"who_{context.llm}")
+        llm = say(self._language, f"who_{context.llm}")
         return self._outcome(command, "who", scope=context.scope, llm=llm)
 
     # ---------------------------------------------------------------- local

@@ -74,7 +74,7 @@ class ScopeLog:
                 self._latest.clear()
         return ack
 
-    def before(self, turn: Turn | None) -> list[Said]:
+    def before(self, turn: Turn | None) -> list[DialogueTurn]:
         """Return the two latest turns before one, oldest first.
 
         Args:
@@ -86,7 +86,7 @@ class ScopeLog:
         if turn is None and not self.tracker.session:
             return []
         earlier = [said for said in self._latest if turn is None or said.id < turn.id]
-        return [Said(said.text, said.at, chunk_id(said.id)) for said in earlier[-2:]]
+        return [DialogueTurn(said.text, said.at, chunk_id(said.id)) for said in earlier[-2:]]
 
     def forget(self, turns: Collection[int]) -> None:
         """Drop forgotten turns."""
@@ -155,7 +155,7 @@ class Conversation:
         """Whether the agent has called a tool since the user's turn."""
         return bool(self._exchange.tools)
 
-    def before(self, turn: Turn | None) -> list[Said]:
+    def before(self, turn: Turn | None) -> list[DialogueTurn]:
         """Return the turns before the present one, oldest first.
 
         Args:
@@ -166,7 +166,7 @@ class Conversation:
         """
         return self._logs[self.scopes[-1]].before(turn) if len(self.scopes) == 1 else []
 
-    def before_next(self, scope: str) -> list[Said]:
+    def before_next(self, scope: str) -> list[DialogueTurn]:
         """Return the two latest turns of a scope whose user is about to speak, oldest first."""
         return self._logs[scope].before(None)
 

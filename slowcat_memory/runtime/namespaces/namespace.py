@@ -127,7 +127,7 @@ class Namespace:
             zone: The user's time zone, "" for this machine's.
         """
         self.scope, self.space, self._store = scope, space, store
-        self._reading = Reading(zone_of(zone), options.language)
+        self._reading = Reading(zone_of(zone), tokenizer.language)
         self._hot, self._local_only = HotCache(hot_cache_size), LocalOnlyIds(scope, store)
         # Incremented by every change of known memories: earlier recalls may be outdated.
         self.version = 0
@@ -141,6 +141,7 @@ class Namespace:
             embedder=space.key,
             dim=space.dim,
             zone=zone,
+            language=tokenizer.language,
             options=options,
         )
         self._index = LiveIndex(loaded, loader, store, root, order)

@@ -49,6 +49,7 @@ class Order(Struct, frozen=True, kw_only=True):
         embedder: Key of the vector space in use, "" for none.
         dim: Its dimension.
         zone: Time zone of time expressions, "" for this machine's.
+        language: Of time expressions and, unless the options name a stemmer, of the stemmer.
         options: The index's options.
     """
 
@@ -57,6 +58,7 @@ class Order(Struct, frozen=True, kw_only=True):
     embedder: str
     dim: int
     zone: str
+    language: str
     options: IndexOptions
 
 
@@ -185,9 +187,9 @@ def seal(build: Build, root: Path, order: Order) -> Manifest:
 def _build(folder: Path, order: Order) -> None:
     built = folder / BUILT
     built.mkdir(mode=0o700)
-    tokenizer = Tokenizer(order.options.language)
+    tokenizer = Tokenizer(order.options.stemmer or order.language, order.language)
     builder = Builder(built, tokenizer, order.options, order.dim)
-    reading = Reading(zone_of(order.zone), order.options.language)
+    reading = Reading(zone_of(order.zone), order.language)
     opening = StoreOptions(allow_unsafe_fs=True)  # the parent has decided that
     with (
         Store.open(Path(order.store), readonly=True, options=opening) as store,

@@ -156,7 +156,12 @@ class Retrieval:
             self._zone,
             self._options.pack,
             lambda text, tokens: relevant(
-                text, found.words, self._tokenizer, tokens, self._options.extract
+                text,
+                found.words,
+                self._tokenizer,
+                tokens,
+                self._options.extract,
+                self._options.language,
             ),
             language=self._options.language,
             unknown=found.unknown,

@@ -18,7 +18,7 @@ from slowcat_memory.core.memory.chunk import turn_of
 from slowcat_memory.core.memory.kinds import ICEBREAKER, family
 from slowcat_memory.records import Event, LedgerEntry, Manifest, Memory, Session, Turn, WriteBatch
 from slowcat_memory.store import Ack, Snapshot, Store
-from slowcat_memory.store.rows.sessions import fold
+from slowcat_memory.store.rows.bookkeeping import fold_session
 
 
 class StoreThen:
@@ -42,7 +42,7 @@ class StoreThen:
         """Move on by one event of the log."""
         self.upto = event.id
         self.now = max(self.now, event.at)
-        self.sessions[event.session] = fold(self.sessions.get(event.session), event)
+        self.sessions[event.session] = fold_session(self.sessions.get(event.session), event)
 
     def apply(self, job: str, batch: WriteBatch) -> Ack:
         return self._store.apply(job, batch)

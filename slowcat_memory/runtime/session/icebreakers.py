@@ -26,6 +26,7 @@ from slowcat_memory.core.proactive.policy import (
     due,
     expired,
     waiting,
+    with_outcome,
 )
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.errors import StoreError

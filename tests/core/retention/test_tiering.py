@@ -8,7 +8,6 @@ from slowcat_memory.core.retention.tiering import (
     Row,
     TierOptions,
     cooling,
-    dictionary_due,
     share,
 )
 
@@ -60,10 +59,3 @@ def test_cooling_counts_important_blocks_as_younger(matters):
     old = [block(1), block(400, **matters)]
     assert cooling(old, 10, NOW) == ([1] if "pinned" in matters else [400]), "not for ever"
     assert cooling(old, 0, NOW) == ([1, 400] if "pinned" in matters else [400, 1])
-
-
-def test_dictionary_due_once_it_pays_and_at_four_times():
-    options = TierOptions(dictionary_from=2000)
-    assert [dictionary_due(n, 0, options) for n in (0, 1999, 2000)] == [False, False, True]
-    assert [dictionary_due(n, 2100, options) for n in (8000, 8400)] == [False, True]
-    assert not dictionary_due(0, 0, TierOptions(dictionary_from=0))

@@ -1,6 +1,5 @@
 """What is check_reply of an answer about a conversation, and what a summary is."""
 
-from slowcat_memory.core.time.periods import stretches
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -34,6 +33,7 @@ from slowcat_memory.core.summaries.summary import (
 )
 from slowcat_memory.core.text.bag_of_words import bags
 from slowcat_memory.core.text.normalize import Tokenizer
+from slowcat_memory.core.time.periods import due_runs
 from slowcat_memory.records import Made, Turn
 
 AT = datetime(2026, 5, 11, 9, tzinfo=UTC)
@@ -171,7 +171,7 @@ def test_conversations_join_sessions_with_a_short_silence_between():
     ],
 )
 def test_stretches_of_what_is_not_covered(covered, due):
-    assert stretches(range(8), covered, 3) == due
+    assert due_runs(range(8), covered, 3) == due
 
 
 def test_bags_are_unit_vectors_that_know_what_is_alike():

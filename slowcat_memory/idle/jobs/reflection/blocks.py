@@ -37,6 +37,7 @@ from slowcat_memory.core.blocks.prompt import (
 )
 from slowcat_memory.core.blocks.rules import SessionView
 from slowcat_memory.core.blocks.statements import SourcedLine, fit, ground_of, sources_of, to_lines
+from slowcat_memory.core.language import language_of
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, touched
@@ -137,6 +138,7 @@ class Blocks:
 def material(label: str, seen: BlockInput, context: JobContext) -> list[SourcedLine]:
     """Return the statements for a block, in order; without an LLM they are its lines."""
     options: BlocksOptions = context.options
+    language = language_of(context.language)
     if label == HUMAN:
         return rules.human(seen.memories)[-MOST_STATEMENTS:]
     if label == BACKGROUND:

@@ -22,7 +22,7 @@ from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.periods import day_of
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger, cursor_at, payload_of
-from slowcat_memory.idle.jobs.extraction.due import LOOKED_AT, news
+from slowcat_memory.idle.jobs.extraction.session_extractor import EVENTS_PER_PLAN, read_log
 from slowcat_memory.idle.jobs.reflection.recent_sessions import readable_turns
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Made, Memory, Task, Turn, WriteBatch
@@ -58,10 +58,10 @@ class Episodes:
         with context.snapshot() as snapshot:
             before = snapshot.cursor(NAME)
             after = before.position if before else 0
-            upto, first = news(
+            upto, first = read_log(
                 snapshot, after, payload_of(before, EpisodesCursor).open, set(context.scopes())
             )
-            caught_up = upto >= snapshot.last_id() or upto - after < LOOKED_AT
+            caught_up = upto >= snapshot.last_id() or upto - after < EVENTS_PER_PLAN
             for id_, turn in first.items():
                 session = snapshot.session(id_)
                 if session is None:
@@ -96,7 +96,7 @@ class Episodes:
         if before and episodes.continues(window, before, self._tokenize, options):
             longer = [turn for turn in said if turn.id in before.sources] + window
             text, made = await self._text_of(longer, context)
-            one = episodes.joined(before, window, text, context.now, made)
+            one = episodes.merged(before, window, text, context.now, made)
         else:
             if not self._may_begin(window, known, between, context):
                 return WriteBatch()

@@ -35,8 +35,7 @@ from slowcat_memory.core.summaries.summary import (
     of_turns,
     until,
 )
-from slowcat_memory.core.time.periods import Period, PeriodKind, period_of
-from slowcat_memory.core.time.periods import stretches
+from slowcat_memory.core.time.periods import Period, PeriodKind, due_runs, period_of
 from slowcat_memory.idle.job import JobContext
 from slowcat_memory.idle.jobs.extraction.session_extractor import may_see, visible_turns
 from slowcat_memory.records import Memory, Session, Task, Turn
@@ -199,7 +198,7 @@ def _windows_due(snapshot: Snapshot, session: Session, context: JobContext) -> I
     turns = visible_turns(snapshot, session, context)
     windows = _of_session(snapshot, session.scope, session.id, WINDOW)
     covered = {id for memory in windows for id in memory.sources}
-    parts = stretches([turn.id for turn in turns], covered, context.options.window_turns)
+    parts = due_runs([turn.id for turn in turns], covered, context.options.window_turns)
     if context.llm is not None:
         parts += [m.sources for m in windows if m.made is not None and not m.made.model]
     for part in parts:
@@ -255,7 +254,7 @@ def _metas_of_windows(
         return
     covered = {id for memory in metas for id in items(memory, "covers")}
     ids = [memory.id for memory in windows]
-    groups = stretches(ids, covered, max(MIN_PARTS, options.meta_windows), MIN_PARTS)
+    groups = due_runs(ids, covered, max(MIN_PARTS, options.meta_windows), MIN_PARTS)
     for memory in metas:
         left = tuple(id for id in items(memory, "covers") if id in by_id)
         digest = digest_of(VERSION, of_summaries(by_id[id] for id in left))
