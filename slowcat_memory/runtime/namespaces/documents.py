@@ -1,4 +1,4 @@
-"""What an index is told of a memory: its line in its context, its times, its keys and vectors."""
+"""What an index holds of a memory: its line in its context, its times, its keys and vectors."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence

@@ -146,8 +146,6 @@ class Namespace:
         )
         self._index = LiveIndex(loaded, loader, store, root, order)
         self._lock = self._index.lock
-        self.wait_vectors, self.seal_due = self._index.wait_vectors, self._index.seal_due
-        self.reseal, self.stop = self._index.reseal, self._index.stop
 
     @property
     def searcher(self) -> Searcher:
@@ -319,3 +317,25 @@ class Namespace:
         """Return those of the memories that are among the latest, without reading the store."""
         held = ((memory_id, self._hot.get(memory_id)) for memory_id in memory_ids)
         return {memory_id: memory for memory_id, memory in held if memory}
+
+    # ---------------------------------------------------------------- sealing, see ``LiveIndex``
+
+    def wait_vectors(self, timeout: float | None = None) -> bool:
+        """Wait until the sealed vectors are searched too; return whether they are. Blocks."""
+        return self._index.wait_vectors(timeout)
+
+    def seal_due(self) -> bool:
+        """Return whether a new sealed index is due."""
+        return self._index.seal_due()
+
+    def reseal(self) -> None:
+        """Build a new sealed index and continue with it. Blocks for seconds.
+
+        Raises:
+            IndexDamagedError: The build failed; the current index continues.
+        """
+        self._index.reseal()
+
+    def stop(self) -> None:
+        """Kill a running build, and start no other."""
+        self._index.stop()
