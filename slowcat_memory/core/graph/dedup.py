@@ -19,6 +19,7 @@ from rapidfuzz.distance import Levenshtein
 from slowcat_memory.core.graph.names import Name, names, same_given, same_surname
 from slowcat_memory.core.text.contrasts import contrast
 from slowcat_memory.core.text.rare_words import is_common
+from slowcat_memory.core.text.word_lists import contrast
 
 Stage = Literal["exact", "fuzzy", "embedding", "rule"]
 Similarity = Callable[[str, str], float]

@@ -1,11 +1,13 @@
-"""Words that several packages look up, and the two functions that only look words up in them."""
+"""Words that several packages look up, and the functions that only look words up in them."""
 
 import re
 
 from slowcat_memory.core.language.english.vocabulary import (
     AUXILIARIES,
     EMPTY,
+    PARTS,
     PRONOUNS,
+    QUALITIES,
     QUESTION_WORDS,
     ROLES,
 )
@@ -22,11 +24,18 @@ __all__ = [
     "WORD",
     "asking",
     "content_words",
+    "contrast",
 ]
 
 ASKING = frozenset((*QUESTION_WORDS.split("|"), *AUXILIARIES.split("|"), "tell", "remind"))
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _SENTENCE = re.compile(r"[^.!?…;。！？؟\n]+[.!?…;。！？؟]*")
+
+_QUALITY_OF = {
+    word: number
+    for number, line in enumerate(QUALITIES.strip().splitlines())
+    for word in line.split()
+}
 
 
 def asking(text: str) -> list[str]:
@@ -50,3 +59,19 @@ def content_words(text: str) -> list[str]:
             and bare not in PRONOUNS
         )
     )
+
+
+def contrast(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Return whether two names differ in a quality ("red", "white") or one names a part.
+
+    Vectors put opposites close together, because they are used in the same contexts, so a staged
+    match must not rely on them here.
+
+    Args:
+        one: A name's words, folded.
+        other: Another's.
+    """
+    if not PARTS.isdisjoint(one ^ other):
+        return True
+    qualities = {_QUALITY_OF[word] for word in one - other if word in _QUALITY_OF}
+    return any(_QUALITY_OF.get(word) in qualities for word in other - one)

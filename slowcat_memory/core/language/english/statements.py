@@ -33,177 +33,103 @@ _CHORE = (
     r"order|register|apply|sign|cancel|e-?mail|see (?:a|the) (?:doctor|dentist|vet)"
 )
 _RULES = (
-    StatementRule(
-        "person", "name", "{s}'s name is {o}.",
-        rf"\bmy name(?:'s| is) {_WHO}",
-    ),
-    StatementRule(
-        "person", "name", "{s} is called {o}.",
-        rf"^(?:please )?call me {_WHO}{_END}",
-    ),
-    StatementRule(
-        "person", "lives_in", "{s} lives in {o}.",
-        rf"\bI(?:'m| am)? (?:now |currently )?(?:live|living) in (?P<o>(?:the )?{_NAME})",
-    ),
-    StatementRule(
-        "person", "lives_in", "{s} moved to {o}.",
+    StatementRule("person", "name", "{s}'s name is {o}.", rf"\bmy name(?:'s| is) {_WHO}"),
+    StatementRule("person", "name", "{s} is called {o}.", rf"^(?:please )?call me {_WHO}{_END}"),
+    StatementRule("person", "lives_in", "{s} lives in {o}.",
+        rf"\bI(?:'m| am)? (?:now |currently )?(?:live|living) in (?P<o>(?:the )?{_NAME})"),
+    StatementRule("person", "lives_in", "{s} moved to {o}.",
         rf"\b(?:I|we)(?:'ve| have)? (?:just |recently |finally )?moved (?:here )?to (?P<o>(?:the "
-        rf")?{_NAME})",
-    ),
-    StatementRule(
-        "person", "address", "{s}'s address is {o}.",
-        r"\bmy (?:new )?address is (?P<o>\d+[^,;!?]{3,60}?)(?=[.,;!]|$)",
-    ),
-    StatementRule(
-        "person", "address", "{s} lives at {o}.",
+        rf")?{_NAME})"),
+    StatementRule("person", "address", "{s}'s address is {o}.",
+        r"\bmy (?:new )?address is (?P<o>\d+[^,;!?]{3,60}?)(?=[.,;!]|$)"),
+    StatementRule("person", "address", "{s} lives at {o}.",
         rf"\b(?:I|we)(?:'ve| have)? (?:now |just )?(?:live|living|moved) (?:at|to) (?P<o>\d+ "
-        rf"{_NAME})",
-    ),
-    StatementRule(
-        "person", "born_in", "{s} comes from {o}.",
-        rf"\bI(?:'m| am| come) (?:originally )?from (?P<o>{_NAME})",
-    ),
-    StatementRule(
-        "person", "works_at", "{s} works at {o}.",
-        rf"\bI(?:'m| am)? (?:now |currently )?work(?:ing)? (?:at|for) (?P<o>{_NAME})",
-    ),
-    StatementRule(
-        "person", "works_at", "{s} started at {o}.",
-        rf"\bI(?:'ve| have)? (?:just )?(?:started|begun) (?:working )?(?:at|for) (?P<o>{_NAME})",
-    ),
-    StatementRule(
-        "person", "works_at", "{s} no longer works at {o}.",
+        rf"{_NAME})"),
+    StatementRule("person", "born_in", "{s} comes from {o}.",
+        rf"\bI(?:'m| am| come) (?:originally )?from (?P<o>{_NAME})"),
+    StatementRule("person", "works_at", "{s} works at {o}.",
+        rf"\bI(?:'m| am)? (?:now |currently )?work(?:ing)? (?:at|for) (?P<o>{_NAME})"),
+    StatementRule("person", "works_at", "{s} started at {o}.",
+        rf"\bI(?:'ve| have)? (?:just )?(?:started|begun) (?:working )?(?:at|for) (?P<o>{_NAME})"),
+    StatementRule("person", "works_at", "{s} no longer works at {o}.",
         rf"\bI (?:no longer|don't|do not) work (?:at|for) (?P<o>{_NAME})(?: any ?more)?",
-        over=True,
-    ),
-    StatementRule(
-        "person", "works_at", "{s} left {o}.",
+        over=True),
+    StatementRule("person", "works_at", "{s} left {o}.",
         rf"\bI(?:'ve| have)? (?:just )?(?:quit my job at|left my job at|was laid off from) "
         rf"(?P<o>{_NAME})",
-        over=True,
-    ),
-    StatementRule(
-        "person", "works_as", "{s} works as {o}.",
+        over=True),
+    StatementRule("person", "works_as", "{s} works as {o}.",
         rf"\bI(?:'m| am)? work(?:ing)?(?: (?:at|for) {_NAME})? as (?P<o>an? [a-z][a-z "
-        rf"-]{{2,40}}?){_END}",
-    ),
-    StatementRule(
-        "person", "works_as", "{s} is {o}.",
+        rf"-]{{2,40}}?){_END}"),
+    StatementRule("person", "works_as", "{s} is {o}.",
         r"\bI(?:'m| am) (?P<o>an? (?:[a-z]+ ){0,2}(?:nurse|teacher|doctor|engineer|programmer|"
         r"developer|designer|student|lawyer|chef|cook|baker|pilot|driver|carpenter|electrician|"
         r"plumber|journalist|writer|musician|painter|architect|accountant|scientist|researcher|"
         r"farmer|gardener|librarian|photographer|translator|therapist|dentist|vet|manager|"
-        r"consultant|analyst))\b",
-    ),
-    StatementRule(
-        "person", "studies", "{s} studies {o}.",
+        r"consultant|analyst))\b"),
+    StatementRule("person", "studies", "{s} studies {o}.",
         r"\bI(?:'m| am)? stud(?:y|ying) (?P<o>[A-Za-z][A-Za-z ]{2,40}?)(?: at\b| in\b|(?=[.,!]|"
-        r"$))",
-    ),
-    StatementRule(
-        "person", "age", "{s} is {o} years old.",
+        r"$))"),
+    StatementRule("person", "age", "{s} is {o} years old.",
         rf"\bI(?:'m| am) (?P<o>{_NUMBER}(?:[ -](?:one|two|three|four|five|six|seven|eight|"
-        rf"nine))?)(?: years old| years of age|(?<=\d\d)(?=[.!](?:\s|$)|$))",
-    ),
-    StatementRule(
-        "person", "age", "{s} turned {o}.",
-        rf"(?<!when )\bI (?:just )?turned (?P<o>{_NUMBER})\b",
-    ),
-    StatementRule(
-        "person", "birthday", "{s}'s birthday is {o}.",
+        rf"nine))?)(?: years old| years of age|(?<=\d\d)(?=[.!](?:\s|$)|$))"),
+    StatementRule("person", "age", "{s} turned {o}.",
+        rf"(?<!when )\bI (?:just )?turned (?P<o>{_NUMBER})\b"),
+    StatementRule("person", "birthday", "{s}'s birthday is {o}.",
         r"\bmy birthday is (?:on )?(?P<o>(?:the )?(?:\d{1,2}(?:st|nd|rd|th)? (?:of )?[A-Z][a-z]+|"
-        r"[A-Z][a-z]+ \d{1,2}(?:st|nd|rd|th)?))",
-    ),
-    StatementRule(
-        "person", "email", "{s}'s e-mail address is {o}.",
-        r"\bmy e-?mail(?: address)? is (?P<o>\S+@\S+\.\w+)",
-    ),
-    StatementRule(
-        "person", "has_{kin}", "{s}'s {kin} is called {o}.",
-        rf"\bmy (?P<kin>{_KIN})(?:'s name is| is called| is named) {_WHO}",
-    ),
-    StatementRule(
-        "person", "has_{kin}", "{s}'s {kin} is called {o}.",
-        rf"\bmy (?P<kin>{_KIN}),? (?P<o>{_CAPITAL})\b(?!['’])",
-    ),
-    StatementRule(
-        "person", "has_pet", "{s} has a {kin} called {o}.",
-        rf"\bmy (?P<kin>{_PET})(?:'s name is| is called| is named) {_WHO}",
-    ),
-    StatementRule(
-        "person", "has_pet", "{s} has a {kin} called {o}.",
+        r"[A-Z][a-z]+ \d{1,2}(?:st|nd|rd|th)?))"),
+    StatementRule("person", "email", "{s}'s e-mail address is {o}.",
+        r"\bmy e-?mail(?: address)? is (?P<o>\S+@\S+\.\w+)"),
+    StatementRule("person", "has_{kin}", "{s}'s {kin} is called {o}.",
+        rf"\bmy (?P<kin>{_KIN})(?:'s name is| is called| is named) {_WHO}"),
+    StatementRule("person", "has_{kin}", "{s}'s {kin} is called {o}.",
+        rf"\bmy (?P<kin>{_KIN}),? (?P<o>{_CAPITAL})\b(?!['’])"),
+    StatementRule("person", "has_pet", "{s} has a {kin} called {o}.",
+        rf"\bmy (?P<kin>{_PET})(?:'s name is| is called| is named) {_WHO}"),
+    StatementRule("person", "has_pet", "{s} has a {kin} called {o}.",
         rf"\b(?:I|we)(?:'ve)? (?:have|got|adopted|have got)(?: just)? an? (?:new |little |old "
-        rf")?(?P<kin>{_PET}) (?:called|named) {_WHO}",
-    ),
-    StatementRule(
-        "person", "has_pet", "{s} has a {kin} called {o}.",
-        rf"\bmy (?P<kin>{_PET}),? (?P<o>{_CAPITAL})\b(?!['’])",
-    ),
-    StatementRule(
-        "person", "age", "{s} is {o} years old.",
+        rf")?(?P<kin>{_PET}) (?:called|named) {_WHO}"),
+    StatementRule("person", "has_pet", "{s} has a {kin} called {o}.",
+        rf"\bmy (?P<kin>{_PET}),? (?P<o>{_CAPITAL})\b(?!['’])"),
+    StatementRule("person", "age", "{s} is {o} years old.",
         rf"\bmy (?:{_PET}|{_KIN}),? (?P<s>{_CAPITAL}),? (?:is|turned|just turned) "
         rf"(?P<o>{_NUMBER})\b(?! (?:minutes|hours|days|weeks|months|times|kilos|o'clock))",
-        subject="s",
-    ),
-    StatementRule(
-        "person", "age", "{s} is {o} years old.",
+        subject="s"),
+    StatementRule("person", "age", "{s} is {o} years old.",
         rf"^(?:and |well,? |now )?(?P<s>{_CAPITAL}) (?:is|turned|just turned) (?P<o>{_NUMBER}) "
         rf"(?:years old|years of age|now|today|yesterday)\b",
-        subject="s",
-    ),
-    StatementRule(
-        "person", "allergic_to", "{s} is allergic to {o}.",
-        rf"\bI(?:'m| am) allergic to {_THING}{_END}",
-    ),
-    StatementRule(
-        "person", "diet", "{s} is {o}.",
+        subject="s"),
+    StatementRule("person", "allergic_to", "{s} is allergic to {o}.",
+        rf"\bI(?:'m| am) allergic to {_THING}{_END}"),
+    StatementRule("person", "diet", "{s} is {o}.",
         r"\bI(?:'m| am) (?:a )?(?P<o>vegan|vegetarian|lactose intolerant|gluten[- ]free|coeliac|"
-        r"celiac|diabetic)\b",
-    ),
-    StatementRule(
-        "preference", "favourite {kin}", "{s}'s favourite {kin} is {o}.",
-        rf"\bmy (?:all-time )?favou?rite (?P<kin>[a-z]+(?: [a-z]+)?) is {_THING}{_END}",
-    ),
-    StatementRule(
-        "preference", "likes", "{s} likes {o}.",
+        r"celiac|diabetic)\b"),
+    StatementRule("preference", "favourite {kin}", "{s}'s favourite {kin} is {o}.",
+        rf"\bmy (?:all-time )?favou?rite (?P<kin>[a-z]+(?: [a-z]+)?) is {_THING}{_END}"),
+    StatementRule("preference", "likes", "{s} likes {o}.",
         rf"\bI (?:really |just |absolutely )?(?:love|like|enjoy|adore) (?!(?:the|those|these|all|"
         rf"being|not|making|makes|and|some|a|my|our)\b|['#‘]|it\b|that\b|this\b|you\b|to (?:know|"
-        rf"think|see|say|believe|imagine)\b|how\b|what\b|when\b){_THING}{_END}",
-    ),
-    StatementRule(
-        "preference", "dislikes", "{s} dislikes {o}.",
+        rf"think|see|say|believe|imagine)\b|how\b|what\b|when\b){_THING}{_END}"),
+    StatementRule("preference", "dislikes", "{s} dislikes {o}.",
         rf"\bI (?:really |just |absolutely )?(?:hate|dislike|can't stand|don't like|do not like) "
-        rf"(?!being\b|having\b|not\b|how\b|what\b|when\b|to\b){_THING}{_END}",
-    ),
-    StatementRule(
-        "preference", "prefers", "{s} prefers {o}.",
-        rf"\bI(?:'d)? (?:usually |always )?prefer (?!not\b|to\b|if\b|it\b|that\b){_THING}{_END}",
-    ),
-    StatementRule(
-        "event", "appointment", "{s} has {o}.",
+        rf"(?!being\b|having\b|not\b|how\b|what\b|when\b|to\b){_THING}{_END}"),
+    StatementRule("preference", "prefers", "{s} prefers {o}.",
+        rf"\bI(?:'d)? (?:usually |always )?prefer (?!not\b|to\b|if\b|it\b|that\b){_THING}{_END}"),
+    StatementRule("event", "appointment", "{s} has {o}.",
         r"\bI(?:'ve| have)(?: got)? (?P<o>(?:an?|my) (?:[a-z]+ ){0,2}(?:appointment|interview|"
         r"exam|meeting|flight|date|check-up|checkup|surgery|operation|wedding|party|concert|"
-        r"deadline)\b[^.!?;]{3,60})(?=[.!;]|$)",
-    ),
-    StatementRule(
-        "decision", "decided", "{s} decided {o}.",
+        r"deadline)\b[^.!?;]{3,60})(?=[.!;]|$)"),
+    StatementRule("decision", "decided", "{s} decided {o}.",
         rf"\b(?:I|we)(?:'ve| have)? (?:just |finally )?(?:decided|made up my mind) (?P<o>to "
-        rf"(?:{_LIFE})\b[^.,;!?]{{0,60}}?){_END}",
-    ),
-    StatementRule(
-        "task_completed", "finished", "{s} finished {o}.",
+        rf"(?:{_LIFE})\b[^.,;!?]{{0,60}}?){_END}"),
+    StatementRule("task_completed", "finished", "{s} finished {o}.",
         rf"\b(?:I|we)(?:'ve| have)? (?:just |finally |already )?(?:finished|completed|handed in|"
         rf"submitted|passed) (?!up\b|off\b|last\b|early\b|late\b|few\b|work\b|"
-        rf"\w+ing\b){_THING}{_END}",
-    ),
-    StatementRule(
-        "open_thread", "has_to", "{s} still has to {o}.",
-        rf"\bI still (?:need|have) to (?P<o>(?:{_CHORE})\b[^.,;!?]{{2,60}}?){_END}",
-    ),
-    StatementRule(
-        "open_thread", "wants_reminder", "{s} wants to be reminded to {o}.",
-        rf"(?:^|\bplease |\bcan you |^so )remind me to {_THING}{_END}",
-    ),
+        rf"\w+ing\b){_THING}{_END}"),
+    StatementRule("open_thread", "has_to", "{s} still has to {o}.",
+        rf"\bI still (?:need|have) to (?P<o>(?:{_CHORE})\b[^.,;!?]{{2,60}}?){_END}"),
+    StatementRule("open_thread", "wants_reminder", "{s} wants to be reminded to {o}.",
+        rf"(?:^|\bplease |\bcan you |^so )remind me to {_THING}{_END}"),
 )  # fmt: skip
 
 STATEMENTS = StatementWords(

@@ -10,59 +10,32 @@ _PET = r"hund|katze|kater|pferd|hamster|papagei|hase"
 _THING = r"(?P<o>[^.,;!?]{2,60}?)"
 _WHO = rf"(?P<o>{_NAME})"
 _RULES = (
-    StatementRule(
-        "person", "name", "{s} heißt {o}.",
-        rf"\b(?:ich heiße|mein Name ist) {_WHO}",
-    ),
-    StatementRule(
-        "person", "lives_in", "{s} wohnt in {o}.",
-        rf"\bich (?:wohne|lebe) (?:jetzt |derzeit )?in (?P<o>{_NAME})",
-    ),
-    StatementRule(
-        "person", "lives_in", "{s} ist nach {o} gezogen.",
-        rf"\bich bin (?:gerade |jetzt )?nach (?P<o>{_NAME}) gezogen",
-    ),
-    StatementRule(
-        "person", "born_in", "{s} kommt aus {o}.",
-        rf"\bich (?:komme|stamme) aus (?P<o>{_NAME})",
-    ),
-    StatementRule(
-        "person", "works_at", "{s} arbeitet bei {o}.",
-        rf"\bich arbeite (?:jetzt |derzeit )?(?:bei|für) (?P<o>{_NAME})",
-    ),
-    StatementRule(
-        "person", "works_as", "{s} arbeitet als {o}.",
-        rf"\bich arbeite (?:jetzt |derzeit )?als (?P<o>{_CAPITAL})",
-    ),
-    StatementRule(
-        "person", "age", "{s} ist {o} Jahre alt.",
-        r"\bich bin (?P<o>\d{1,3})(?: Jahre alt|(?=[.!]|$))",
-    ),
-    StatementRule(
-        "person", "has_{kin}", "{s}: {kin} heißt {o}.",
-        rf"\bmeine? (?P<kin>{_KIN}) heißt {_WHO}",
-    ),
-    StatementRule(
-        "person", "has_pet", "{s}: {kin} heißt {o}.",
-        rf"\bmeine? (?P<kin>{_PET}) heißt {_WHO}",
-    ),
-    StatementRule(
-        "person", "allergic_to", "{s} ist allergisch gegen {o}.",
-        rf"\bich bin allergisch gegen {_THING}(?=[.,;!]|\s+(?:und|aber)\b|$)",
-    ),
-    StatementRule(
-        "preference", "likes", "{s} mag {o}.",
+    StatementRule("person", "name", "{s} heißt {o}.", rf"\b(?:ich heiße|mein Name ist) {_WHO}"),
+    StatementRule("person", "lives_in", "{s} wohnt in {o}.",
+        rf"\bich (?:wohne|lebe) (?:jetzt |derzeit )?in (?P<o>{_NAME})"),
+    StatementRule("person", "lives_in", "{s} ist nach {o} gezogen.",
+        rf"\bich bin (?:gerade |jetzt )?nach (?P<o>{_NAME}) gezogen"),
+    StatementRule("person", "born_in", "{s} kommt aus {o}.",
+        rf"\bich (?:komme|stamme) aus (?P<o>{_NAME})"),
+    StatementRule("person", "works_at", "{s} arbeitet bei {o}.",
+        rf"\bich arbeite (?:jetzt |derzeit )?(?:bei|für) (?P<o>{_NAME})"),
+    StatementRule("person", "works_as", "{s} arbeitet als {o}.",
+        rf"\bich arbeite (?:jetzt |derzeit )?als (?P<o>{_CAPITAL})"),
+    StatementRule("person", "age", "{s} ist {o} Jahre alt.",
+        r"\bich bin (?P<o>\d{1,3})(?: Jahre alt|(?=[.!]|$))"),
+    StatementRule("person", "has_{kin}", "{s}: {kin} heißt {o}.",
+        rf"\bmeine? (?P<kin>{_KIN}) heißt {_WHO}"),
+    StatementRule("person", "has_pet", "{s}: {kin} heißt {o}.",
+        rf"\bmeine? (?P<kin>{_PET}) heißt {_WHO}"),
+    StatementRule("person", "allergic_to", "{s} ist allergisch gegen {o}.",
+        rf"\bich bin allergisch gegen {_THING}(?=[.,;!]|\s+(?:und|aber)\b|$)"),
+    StatementRule("preference", "likes", "{s} mag {o}.",
         rf"\bich (?:mag|liebe) (?!es\b|das\b|dich\b|sie\b|ihn\b|nicht\b|"
-        rf"kein\w*\b){_THING}(?=[.,;!]|\s+(?:und|aber|sehr)\b|$)",
-    ),
-    StatementRule(
-        "preference", "favourite {kin}", "{s}: Lieblings{kin} ist {o}.",
-        rf"\bmein(?:e)? Lieblings(?P<kin>[a-zäöüß]+) ist {_THING}(?=[.,;!]|$)",
-    ),
-    StatementRule(
-        "decision", "decided", "{s} hat sich entschieden, {o}.",
-        r"\bich habe (?:mich entschieden|beschlossen),? (?P<o>[^.;!?]{4,60})(?=[.;!]|$)",
-    ),
+        rf"kein\w*\b){_THING}(?=[.,;!]|\s+(?:und|aber|sehr)\b|$)"),
+    StatementRule("preference", "favourite {kin}", "{s}: Lieblings{kin} ist {o}.",
+        rf"\bmein(?:e)? Lieblings(?P<kin>[a-zäöüß]+) ist {_THING}(?=[.,;!]|$)"),
+    StatementRule("decision", "decided", "{s} hat sich entschieden, {o}.",
+        r"\bich habe (?:mich entschieden|beschlossen),? (?P<o>[^.;!?]{4,60})(?=[.;!]|$)"),
 )  # fmt: skip
 
 STATEMENTS = StatementWords(
