@@ -47,13 +47,11 @@ class EntityOptions(DedupOptions, frozen=True, kw_only=True, forbid_unknown_fiel
     """How people and things are told apart, and which ones are kept.
 
     Attributes:
-        enabled: Whether the register is kept.
         types: Types of entities; a shop adds "order" and "product".
         turns: Turns per call of the LLM. More cost fewer tokens in all; a weak model leaves fewer
             out with fewer.
         turn_chars: Characters of a turn that the LLM sees; of a longer one its beginning and end.
         record_tokens: Most tokens of conversation in one prompt, 0 for as many as the LLM reads.
-        rest_s: Seconds of silence after which a session that has not ended is read.
         exact: Whether equal names mean one entity.
         fuzzy: Whether spellings of one name do.
         embedding: Whether near vectors do; never for people.
@@ -62,12 +60,10 @@ class EntityOptions(DedupOptions, frozen=True, kw_only=True, forbid_unknown_fiel
         embedding_at: Cosine of two names from which they mean the same.
     """
 
-    enabled: bool = True
     types: tuple[str, ...] = TYPES
     turns: Annotated[int, Meta(ge=1, le=60)] = 12
     turn_chars: Annotated[int, Meta(ge=80, le=20_000)] = 800
     record_tokens: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
-    rest_s: Annotated[float, Meta(ge=0.0, le=86_400.0)] = 300.0
 
 
 class Entities(SessionExtractor):

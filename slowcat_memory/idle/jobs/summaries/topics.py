@@ -47,14 +47,12 @@ class TopicsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """How topics are found.
 
     Attributes:
-        enabled: Whether they are.
         join_at: Cosine with a topic's centroid from which a session joins it.
         merge_at: Cosine of two centroids from which two topics become one.
         least: Sessions from which a topic is worth keeping.
         most: Most topics; beyond it the nearest two are merged.
     """
 
-    enabled: bool = True
     join_at: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.45
     merge_at: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.8
     least: Annotated[int, Meta(ge=1, le=1_000)] = 3
