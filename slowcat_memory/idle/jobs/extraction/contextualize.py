@@ -61,7 +61,6 @@ class ContextualizeOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """How an LLM describes chunks.
 
     Attributes:
-        enabled: Whether it does.
         chunks: Chunks per call. More cost fewer tokens in all; fewer lose less when the user
             speaks, and a weak model leaves fewer out.
         questions: Questions kept per chunk, 0 for none.
@@ -69,17 +68,14 @@ class ContextualizeOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fie
         chunk_chars: Characters of a chunk that the LLM sees; of a longer one its beginning and end.
         record_tokens: Most tokens of conversation in one prompt, 0 for as many as the LLM reads.
             A small model understands a short one better.
-        rest_s: Seconds of silence after which a session that has not ended is described.
         fresh_h: Hours for which a session comes before older ones that are recalled often.
     """
 
-    enabled: bool = True
     chunks: Annotated[int, Meta(ge=1, le=32)] = 8
     questions: Annotated[int, Meta(ge=0, le=MAX_QUESTIONS)] = 3
     notes: Annotated[int, Meta(ge=0, le=MAX_NOTES)] = 3
     chunk_chars: Annotated[int, Meta(ge=80, le=20_000)] = 800
     record_tokens: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
-    rest_s: Annotated[float, Meta(ge=0.0, le=86_400.0)] = 300.0
     fresh_h: Annotated[float, Meta(ge=0.0, le=8_760.0)] = 24.0
 
     @property

@@ -52,7 +52,6 @@ class EntityOptions(DedupOptions, frozen=True, kw_only=True, forbid_unknown_fiel
             out with fewer.
         turn_chars: Characters of a turn that the LLM sees; of a longer one its beginning and end.
         record_tokens: Most tokens of conversation in one prompt, 0 for as many as the LLM reads.
-        rest_s: Seconds of silence after which a session that has not ended is read.
         exact: Whether equal names mean one entity.
         fuzzy: Whether spellings of one name do.
         embedding: Whether near vectors do; never for people.
@@ -65,7 +64,6 @@ class EntityOptions(DedupOptions, frozen=True, kw_only=True, forbid_unknown_fiel
     turns: Annotated[int, Meta(ge=1, le=60)] = 12
     turn_chars: Annotated[int, Meta(ge=80, le=20_000)] = 800
     record_tokens: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
-    rest_s: Annotated[float, Meta(ge=0.0, le=86_400.0)] = 300.0
 
 
 class Entities(SessionExtractor):

@@ -50,21 +50,17 @@ class FactsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """How facts are drawn from what users say.
 
     Attributes:
-        enabled: Whether they are.
         turns: User turns per call of the LLM. Fewer lose less when the user speaks, and a weak
             model misses less.
         known: Nearest known facts shown to the LLM, to avoid duplicates; about 15 tokens each.
         turn_chars: Characters of a turn that the LLM sees; of a longer one its beginning and end.
         record_tokens: Most tokens of conversation in one prompt, 0 for as many as the LLM reads.
-        rest_s: Seconds of silence after which a session that has not ended is read.
     """
 
-    enabled: bool = True
     turns: Annotated[int, Meta(ge=1, le=40)] = 8
     known: Annotated[int, Meta(ge=0, le=100)] = 12
     turn_chars: Annotated[int, Meta(ge=80, le=20_000)] = 800
     record_tokens: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
-    rest_s: Annotated[float, Meta(ge=0.0, le=86_400.0)] = 300.0
 
 
 class FactsCursor(Struct, frozen=True, omit_defaults=True):

@@ -28,6 +28,7 @@ from slowcat_memory.store import Snapshot
 EVENTS_PER_PLAN = 1000  # of the log, which takes about 20 ms
 FRAME_TOKENS = 400  # of a prompt's words around the record, and of a server's around the prompt
 MIN_RECORD_TOKENS = 256  # whatever context size the LLM reports
+SESSION_REST = timedelta(seconds=300)  # of silence: then a session that has not ended is read
 LAST_ATTEMPT = 2  # of an LLM whose replies cannot be used; then the rules read
 RETRY_AFTER = timedelta(minutes=5)  # the LLM server was away, and rules have read meanwhile
 
@@ -141,9 +142,8 @@ def read_log(
 
 
 def is_open(session: Session, context: JobContext) -> bool:
-    """Return whether a session neither ended nor was silent for ``options.rest_s``."""
-    rest = timedelta(seconds=context.options.rest_s)
-    return session.ended is None and context.now - session.last < rest
+    """Return whether a session neither ended nor was silent for `SESSION_REST`."""
+    return session.ended is None and context.now - session.last < SESSION_REST
 
 
 def read_sessions(
@@ -177,8 +177,7 @@ class SessionExtractor:
     """Base of the jobs that read sessions; see ``idle.job.Job`` for the contract.
 
     A subclass sets the attributes, and implements at least ``read_by_llm`` and ``prompt_overhead``.
-    Its options have ``enabled``, ``turns`` (asked about by a call), ``turn_chars``,
-    ``record_tokens`` and ``rest_s``.
+    Its options have ``turns`` (asked about by a call), ``turn_chars`` and ``record_tokens``.
 
     Attributes:
         shared_turns: How many turns two spans of a long session have in common.
@@ -274,8 +273,6 @@ class SessionExtractor:
 
     def plan(self, context: JobContext) -> Plan | None:
         """Return the calls that ended sessions need; see ``idle.job.Job``."""
-        if not context.options.enabled:
-            return None
         with context.snapshot() as snapshot:
             before = snapshot.cursor(self.name)
             sessions, progress = read_sessions(

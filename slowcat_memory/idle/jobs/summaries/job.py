@@ -113,7 +113,7 @@ class SummaryJob:
 
     def plan(self, context: JobContext) -> Plan | None:
         """Return the summaries that are due; see ``idle.job.Job``."""
-        return self._plan(self.name, context) if context.options.enabled else None
+        return self._plan(self.name, context)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         """Make one summary, or find the topics again; see ``idle.job.Job``."""

@@ -52,14 +52,12 @@ class SummariesOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """How conversations are summarised.
 
     Attributes:
-        enabled: Whether they are.
         domain: What the conversations are: support (10), sales (20), interview (50) or voice (5)
             set how many turns of a long one a window holds; "" takes 20.
         window: The same as a number of turns; 0 for that of the domain.
         meta_windows: Windows per meta summary.
         meta_turns: Turns of a session from which it gets meta summaries.
         least_turns: Turns from which a session is summarised.
-        rest_s: Seconds of silence after which a session that has not ended is summarised.
         heal_s: Sessions with fewer seconds of silence between them count as one conversation: the
             line broke, and they went on.
         days: Whether days are summarised.
@@ -68,13 +66,11 @@ class SummariesOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         share: Its most share of the words that were said: 0.28 leaves out 72 %.
     """
 
-    enabled: bool = True
     domain: Domain = ""
     window: Annotated[int, Meta(ge=0, le=1_000)] = 0
     meta_windows: Annotated[int, Meta(ge=2, le=100)] = 5
     meta_turns: Annotated[int, Meta(ge=0, le=100_000)] = 100
     least_turns: Annotated[int, Meta(ge=1, le=1_000)] = 2
-    rest_s: Annotated[float, Meta(ge=0.0, le=86_400.0)] = 300.0
     heal_s: Annotated[float, Meta(ge=0.0, le=86_400.0)] = 600.0
     days: bool = True
     weeks: bool = True

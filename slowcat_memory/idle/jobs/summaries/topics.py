@@ -53,7 +53,6 @@ class TopicsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         most: Most topics; beyond it the nearest two are merged.
     """
 
-    enabled: bool = True
     join_at: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.45
     merge_at: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.8
     least: Annotated[int, Meta(ge=1, le=1_000)] = 3

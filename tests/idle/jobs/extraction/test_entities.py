@@ -339,12 +339,6 @@ def test_entities_keep_the_job_contract(tmp_path: Path) -> None:
         related("Anna", "lives_in", "Lisbon", "I live in Lisbon")]})))  # fmt: skip
 
 
-def test_entities_nothing_is_read_when_it_is_off(house: House) -> None:
-    house.say("I live in Lisbon.")
-    house.think(enabled=False)
-    assert house.memories("") == []
-
-
 def test_entities_a_prompt_that_is_too_long_is_halved(house: House) -> None:
     house.say(*[f"I like the number {n} and hiking a lot." for n in range(8)])
     with house.store.snapshot() as snapshot:
