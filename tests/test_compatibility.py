@@ -112,7 +112,9 @@ def test_backup_of_the_old_version_is_restored(folder: Path, expected: dict[str,
 
 def test_config_old_keys_are_read_and_name_their_successors() -> None:
     lines: list[str] = []
-    sink = logger.add(lambda line: lines.append(str(line).strip()), level="WARNING", format="{message}")
+    sink = logger.add(
+        lambda line: lines.append(str(line).strip()), level="WARNING", format="{message}"
+    )
     try:
         config = load(OLD / "config.toml", {})
     finally:

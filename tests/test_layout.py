@@ -49,7 +49,9 @@ def arrows(package: Path) -> dict[str, dict[str, set[str]]]:
     for name, path in known.items():
         for other in imported(path, set(known)):
             mine, theirs = name.split("."), other.split(".")
-            shared = next((i for i, (a, b) in enumerate(zip(mine, theirs, strict=False)) if a != b), None)
+            shared = next(
+                (i for i, (a, b) in enumerate(zip(mine, theirs, strict=False)) if a != b), None
+            )
             if shared is not None:
                 drawn[".".join(mine[:shared])][mine[shared]].add(theirs[shared])
     return drawn
@@ -94,7 +96,9 @@ def repeated(package: Path) -> list[str]:
     for path in package.rglob("*.py"):
         folder = path.parent.relative_to(package)
         if "language" not in folder.parts:
-            rooms[path.stem].add("idle/jobs" if folder.parts[:2] == ("idle", "jobs") else str(folder))
+            rooms[path.stem].add(
+                "idle/jobs" if folder.parts[:2] == ("idle", "jobs") else str(folder)
+            )
     return sorted(
         name
         for name, found in rooms.items()
@@ -115,7 +119,9 @@ def test_repeated_no_module_name_stands_in_three_folders() -> None:
 
 
 def test_empty_no_module_is_a_placeholder() -> None:
-    assert [str(path) for path in PACKAGE.rglob("*.py") if not path.read_text("utf-8").strip()] == []
+    assert [
+        str(path) for path in PACKAGE.rglob("*.py") if not path.read_text("utf-8").strip()
+    ] == []
 
 
 @pytest.mark.parametrize(
@@ -125,7 +131,9 @@ def test_empty_no_module_is_a_placeholder() -> None:
         ("store/forget_.py", "x = 1\n", None),
     ],
 )
-def test_layout_laws_catch_a_planted_fault(tmp_path: Path, file: str, text: str, check: object) -> None:
+def test_layout_laws_catch_a_planted_fault(
+    tmp_path: Path, file: str, text: str, check: object
+) -> None:
     for folder in ("core/text", "core/time", "store", "index", "idle"):
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "same.py").write_text("y = 1\n")

@@ -217,8 +217,12 @@ def limits(kind: Any) -> str:
     made = msgspec.inspect.type_info(kind)
     if isinstance(made, msgspec.inspect.LiteralType):
         return "one of " + ", ".join(f'"{value}"' for value in made.values)
-    low = next((v for v in (getattr(made, "ge", None), getattr(made, "gt", None)) if v is not None), None)
-    high = next((v for v in (getattr(made, "le", None), getattr(made, "lt", None)) if v is not None), None)
+    low = next(
+        (v for v in (getattr(made, "ge", None), getattr(made, "gt", None)) if v is not None), None
+    )
+    high = next(
+        (v for v in (getattr(made, "le", None), getattr(made, "lt", None)) if v is not None), None
+    )
     if low is None and high is None:
         return ""
     if high is None:

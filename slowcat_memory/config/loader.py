@@ -80,7 +80,9 @@ def build(values: Mapping[str, Any], environ: Mapping[str, str] | None = None) -
     overrides = _overrides(environ or {})
     preset = overrides.get("preset", targets.get("preset", "default"))
     if not isinstance(preset, str) or preset not in PRESETS:
-        raise ConfigError(f"preset: unknown value {preset!r}", hint=f"Choose one of {', '.join(PRESETS)}")
+        raise ConfigError(
+            f"preset: unknown value {preset!r}", hint=f"Choose one of {', '.join(PRESETS)}"
+        )
     return build_options(_nested(PRESETS[preset] | targets | overrides))
 
 
@@ -189,14 +191,20 @@ def _moved(path: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 def _job_targets(table: Any) -> Iterator[tuple[str, Any]]:
     if not isinstance(table, Mapping):
-        raise ConfigError(f"{JOB_TABLE}: expected tables", hint=f"Write [{JOB_TABLE}.facts], for instance")
+        raise ConfigError(
+            f"{JOB_TABLE}: expected tables", hint=f"Write [{JOB_TABLE}.facts], for instance"
+        )
     for name, fields in table.items():
         if not isinstance(fields, Mapping):
-            raise ConfigError(f"{JOB_TABLE}.{name}: expected a table", hint=f"Write [{JOB_TABLE}.{name}]")
+            raise ConfigError(
+                f"{JOB_TABLE}.{name}: expected a table", hint=f"Write [{JOB_TABLE}.{name}]"
+            )
         for field, value in fields.items():
             if field not in JobOptions.__struct_fields__:
                 names = ", ".join(JobOptions.__struct_fields__)
-                raise ConfigError(f"{JOB_TABLE}.{name}.{field}: no such key", hint=f"A job has {names}")
+                raise ConfigError(
+                    f"{JOB_TABLE}.{name}.{field}: no such key", hint=f"A job has {names}"
+                )
             yield f"{JOBS}.{name}.{field}", value
         try:
             msgspec.convert(fields, JobOptions, strict=False)
@@ -220,7 +228,11 @@ def _nearest(path: str, known: Any) -> str:
     every = [*known, *SECTIONS]
     same_name = [name for name in every if name.rsplit(".")[-1] == path.rsplit(".")[-1]]
     near = same_name or difflib.get_close_matches(path, every, n=1, cutoff=0.5)
-    return f"Did you mean {near[0]}?" if near else "`slowcat-memory config show --all` lists every knob"
+    return (
+        f"Did you mean {near[0]}?"
+        if near
+        else "`slowcat-memory config show --all` lists every knob"
+    )
 
 
 # ------------------------------------------------------------------- the environment
@@ -274,6 +286,10 @@ def _error_of(error: msgspec.ValidationError) -> ConfigError:
     what, _, where = str(error).partition(" - at `$")
     target = where.strip(".`")
     kinds = {name: kind for name, kind, _ in options()}
-    path = BY_TARGET[target].path if target in BY_TARGET else target.replace(f"{JOBS}.", f"{JOB_TABLE}.", 1)
+    path = (
+        BY_TARGET[target].path
+        if target in BY_TARGET
+        else target.replace(f"{JOBS}.", f"{JOB_TABLE}.", 1)
+    )
     allowed = limits(kinds[target]) if target in kinds else ""
     return ConfigError(f"{path or 'config'}: {what}", hint=f"It is {allowed}" if allowed else "")

@@ -66,7 +66,15 @@ class EngineWiring:
         self.retrieval = self.retrieval_of(retrieval_options(config))
         user = config.memory.user_name
         self.icebreakers = Icebreakers(self.store, self.zone, clock, config.icebreakers, user)
-        self.heads = Heads(self.store, self.icebreakers, self.zone, clock, config.head, user, config.memory.language)
+        self.heads = Heads(
+            self.store,
+            self.icebreakers,
+            self.zone,
+            clock,
+            config.head,
+            user,
+            config.memory.language,
+        )
         self.undo_log = UndoLog(self.store, self.indexer.put, clock)
 
     def namespaces_of(self, store: Store) -> Namespaces:

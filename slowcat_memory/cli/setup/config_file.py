@@ -127,9 +127,7 @@ def _expert() -> list[str]:
 
 def _attributes(kind: Any) -> dict[str, str]:
     """Return what a class's docstring says about each of its attributes."""
-    found = re.findall(
-        r"^ {4}(\w+): (.*(?:\n {8}.*)*)", inspect.getdoc(kind) or "", re.MULTILINE
-    )
+    found = re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", inspect.getdoc(kind) or "", re.MULTILINE)
     return {name: re.sub(r"\s+", " ", text) for name, text in found}
 
 

@@ -17,7 +17,6 @@ from msgspec import Meta, Struct, field
 from rapidfuzz.distance import Levenshtein
 
 from slowcat_memory.core.graph.names import Name, names, same_given, same_surname
-from slowcat_memory.core.text.contrasts import contrast
 from slowcat_memory.core.text.rare_words import is_common
 from slowcat_memory.core.text.word_lists import contrast
 

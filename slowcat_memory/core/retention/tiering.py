@@ -158,4 +158,3 @@ def cooling(blocks: Sequence[Aging], room: int, now: float) -> list[int]:
 def _age_days(block: Aging, now: float) -> float:
     matters = importance(block.words, block.use, block.pinned)
     return (now - block.at) / DAY_S - GRACE_DAYS * (2 * matters - 1)
-
