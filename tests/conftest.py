@@ -11,6 +11,9 @@ from slowcat_memory.providers import EmbedderOptions, export_model, open_query_e
 from tests.support.stores import configured
 
 
+os.environ["SLOWCAT_CONFIG"] = ""  # no test, nor a process it starts, reads ~/.slowcat/config.toml
+
+
 @pytest.fixture
 def config(tmp_path: Path) -> Config:
     """A store in the test's own folder; words alone, no model, and a low bar for what is offered."""
