@@ -23,7 +23,9 @@ def written(folder: Path, text: str) -> Path:
 @pytest.fixture
 def warnings():
     lines: list[str] = []
-    sink = logger.add(lambda line: lines.append(str(line).strip()), level="WARNING", format="{message}")
+    sink = logger.add(
+        lambda line: lines.append(str(line).strip()), level="WARNING", format="{message}"
+    )
     yield lines
     logger.remove(sink)
 
@@ -95,11 +97,19 @@ def test_load_names_a_misspelt_key_and_the_nearest_one(
         ('[recall]\ndeadline_ms = "soon"', "recall.deadline_ms: Expected `float`, got `str`", ""),
         ("[recall]\nmemories = 2.5", "recall.memories: Expected `int`, got `float`", ""),
         ("[memory]\npath = 5", "memory.path: Expected `str`, got `int`", ""),
-        ('[store]\ndurability = "x"', "store.durability: Invalid enum value 'x'", '"full", "relaxed"'),
+        (
+            '[store]\ndurability = "x"',
+            "store.durability: Invalid enum value 'x'",
+            '"full", "relaxed"',
+        ),
         ("memory = 5", "memory: expected a table, got 5", "[memory]"),
         ("[recall]\nmemories = -1", "recall.memories: Expected `int` >= 0", "It is 0 to"),
         ("[idle]\nfrom_hour = 25", "idle.from_hour: Expected `int` <= 23", "It is 0 to 23"),
-        ("[memory]\nhot_cache_size = -5", "memory.hot_cache_size: Expected `int` >= 1", "It is 1 to"),
+        (
+            "[memory]\nhot_cache_size = -5",
+            "memory.hot_cache_size: Expected `int` >= 1",
+            "It is 1 to",
+        ),
         ('[expert]\n"recall.floor" = 7', "recall.floor: Expected `float` <= 1.0", "It is 0 to 1"),
         ("[jobs.facts]\nevery_s = -1", "jobs.facts.every_s: Expected `float` >= 1.0", ""),
         ("[jobs.facts]\nevery = 1", "jobs.facts.every: no such key", "every_s"),
@@ -286,7 +296,9 @@ def test_knobs_can_all_be_set_from_the_environment() -> None:
         value = defaults[knob.target]
         text = ", ".join(value) if isinstance(value, tuple) else str(value)
         name = "SLOWCAT_" + knob.path.upper().replace(".", "__")
-        assert build({}, {name: text.lower() if isinstance(value, bool) else text}) == Config(), name
+        assert build({}, {name: text.lower() if isinstance(value, bool) else text}) == Config(), (
+            name
+        )
 
 
 def test_numeric_knobs_have_a_range() -> None:
