@@ -50,7 +50,7 @@ class Talk:
             offers=tuple(Offer(self.memories[n], 0.9 - n / 10, views) for n in offered),
             left_out=tuple(LeftOut(self.memories[n], "share", 0.3, 0.1, views) for n in left),
         )  # fmt: skip
-        self.rig.store.record(row)
+        self.rig.store.write_ledger(row)
         self.rig.store.flush(None)
         return turn
 

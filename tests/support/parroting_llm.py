@@ -180,7 +180,7 @@ def think(
     async def done() -> int:
         loop = IdleLoop(
             engine.store, jobs, IdleGate(IdleOptions(grace_s=0.0)), contexts, options=AT_ONCE,
-            clock=clock, on_applied=engine._indexer.take, sleep=sleep,
+            clock=clock, on_applied=engine.wiring.indexer.take, sleep=sleep,
         )  # fmt: skip
         return await asyncio.wait_for(loop.run_until_done(patience_s=patience_s), 120)
 

@@ -102,7 +102,7 @@ def test_a_tool_tells_what_held_and_nothing_hidden(register) -> None:
         assert "Anna address 123 Main St" in told["held"]
         with engine.store.snapshot() as snapshot:
             [turn] = [t.id for t in snapshot.turns("user") if "123 Main" in t.text]
-        engine.undo_log.hide("forget", "user", [f"chunk/{turn}"], [turn], 0, 3600.0)
+        engine.wiring.undo_log.hide("forget", "user", [f"chunk/{turn}"], [turn], 0, 3600.0)
         left = ToolCalls().answer("memory_as_of", asked, call)["held"]
         assert left == ["Anna has sister Clara"]
         assert all(turn not in one.sources for one in engine.graph("user").relations)

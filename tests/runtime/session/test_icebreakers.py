@@ -22,7 +22,7 @@ GARDEN, INTERVIEW, CAKE = (
 
 
 def texts(engine: MemoryEngine) -> list[str]:
-    return [memory.text for memory in engine.icebreakers.waiting("anna")]
+    return [memory.text for memory in engine.wiring.icebreakers.waiting("anna")]
 
 
 # ------------------------------------------------------------------- pushing
@@ -36,7 +36,7 @@ def test_icebreaker_as_many_as_may_wait_and_the_least_important_makes_room(home:
     assert texts(engine) == [INTERVIEW, GARDEN]
     assert engine.push_icebreaker("anna", "Nothing much.", priority=0.1) is None
     assert texts(engine) == [INTERVIEW, GARDEN]
-    assert engine.icebreakers.waiting("berta") == []
+    assert engine.wiring.icebreakers.waiting("berta") == []
 
 
 def test_icebreaker_same_text_waits_once_and_is_not_taken_again_until_it_has_expired(
@@ -45,7 +45,7 @@ def test_icebreaker_same_text_waits_once_and_is_not_taken_again_until_it_has_exp
     engine = home.open(quiet_hours="")
     engine.push_icebreaker("anna", GARDEN, priority=0.2)
     changed = engine.push_icebreaker("anna", GARDEN, priority=0.7)
-    assert changed and [m.importance for m in engine.icebreakers.waiting("anna")] == [0.7]
+    assert changed and [m.importance for m in engine.wiring.icebreakers.waiting("anna")] == [0.7]
     assert GARDEN in home.session(engine, "one")
     assert engine.push_icebreaker("anna", GARDEN, priority=1.0) is None
     home.clock.advance(14 * 24 * HOUR)
@@ -88,8 +88,10 @@ def test_icebreaker_dropping(home: Home) -> None:
     engine = home.open()
     kept, gone = (engine.push_icebreaker("anna", text) for text in (GARDEN, CAKE))
     assert kept and gone
-    assert [m.id for m in engine.icebreakers.drop("anna", [gone.id, "nonsense"])] == [gone.id]
-    assert engine.icebreakers.drop("anna", [gone.id]) == [] and texts(engine) == [GARDEN]
+    assert [m.id for m in engine.wiring.icebreakers.drop("anna", [gone.id, "nonsense"])] == [
+        gone.id
+    ]
+    assert engine.wiring.icebreakers.drop("anna", [gone.id]) == [] and texts(engine) == [GARDEN]
 
 
 # ------------------------------------------------------------------- one for a session
@@ -317,11 +319,11 @@ def test_icebreaker_neither_recall_nor_search_finds_an_icebreaker_or_a_block(hom
         home.engines.append(engine)
         assert found() == {"chunk"}, step
         if step == "loaded":
-            engine.seal("anna")
+            engine.upkeep.seal("anna")
             assert found() == {"chunk"}, step
         assert engine.stats()["index"]["anna"]["memories"] == 1
         engine.push_icebreaker("anna", f"Ask about another interview {step}.")
-        engine.pin("anna", engine.icebreakers.waiting("anna")[0].id)
+        engine.pin("anna", engine.wiring.icebreakers.waiting("anna")[0].id)
         assert found() == {"chunk"}, step
         engine.close()
     assert len(texts(home.open())) == 3, "they are there all the same"
