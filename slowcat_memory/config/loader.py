@@ -123,6 +123,12 @@ def origin(target: str, values: Mapping[str, Any], environ: Mapping[str, str]) -
     return "preset" if target in PRESETS.get(preset, {}) else "default"
 
 
+def variable_of(target: str) -> str:
+    """Return the environment variable that sets an option."""
+    path = BY_TARGET[target].path if target in BY_TARGET else f"{EXPERT}.{target}"
+    return PREFIX + path.replace(".", SEPARATOR).upper()
+
+
 def read(path: Path) -> dict[str, Any]:
     """Return the tables of a TOML file.
 

@@ -8,7 +8,6 @@ from slowcat_memory.cli.look.people import day, nobody
 from slowcat_memory.cli.shared.arguments import AsJson, Scope
 from slowcat_memory.cli.shared.output import count, out, print_json, row, say, short, table, warn
 from slowcat_memory.cli.shared.settings import settings
-from slowcat_memory.engine.search import read_graph
 
 if TYPE_CHECKING:
     from slowcat_memory.core.graph.relations import Relation
@@ -42,6 +41,7 @@ def timeline(
 def _about(engine: "MemoryEngine", scope: str, about: str) -> "list[Relation]":
     """Find what was true of those who are called so; else what holds these words."""
     from slowcat_memory.core.text.normalize import fold
+    from slowcat_memory.engine.search import read_graph
 
     graph = read_graph(engine, scope)
     every = graph.relations
@@ -58,6 +58,7 @@ def _about(engine: "MemoryEngine", scope: str, about: str) -> "list[Relation]":
 
 def _table(engine: "MemoryEngine", scope: str, found: "list[Relation]") -> Any:
     from slowcat_memory.core.graph.portrait import predicate_in_words
+    from slowcat_memory.engine.search import read_graph
 
     names = read_graph(engine, scope).names
     made = table("since", "until", "what*", "who said it", "in these words*", ">turn")

@@ -109,7 +109,7 @@ def store(health: "Health") -> Iterator[Finding]:
             state="wrong",
             found=f"damaged rows, which are passed over: {_tables(health.damaged)}",
             hint="What is derived is taken away and made again; else restore a backup",
-            repair=lambda engine: engine.store.repair(),
+            repair=lambda engine: engine.maintain("repair"),
         )
     else:
         yield Finding(what="store", state="fine", found=f"{held}, every row reads")
@@ -118,7 +118,7 @@ def store(health: "Health") -> Iterator[Finding]:
             what="store",
             state="note",
             found=f"rows about memories that are not there: {_tables(health.orphans)}",
-            repair=lambda engine: engine.store.repair(),
+            repair=lambda engine: engine.maintain("repair"),
         )
     if health.aside:
         yield Finding(
