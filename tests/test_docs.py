@@ -43,7 +43,7 @@ def test_the_readme_lists_every_command_in_the_order_of_the_help() -> None:
 
 
 def test_the_page_on_thinking_lists_every_job_and_what_it_does_without_an_llm() -> None:
-    table = re.search(r"^\| job \|.*?\n\n", (ROOT / "docs/thinking.md").read_text(), re.M | re.S)
+    table = re.search(r"^\| job \|.*?\n\n", (ROOT / "docs/idle-work.md").read_text(), re.M | re.S)
     assert table
     rows = [line.split("|") for line in table[0].splitlines()[2:] if line]
     alone = {name: row[3].strip() for row in rows for name in re.findall(r"`(\w+)`", row[1])}

@@ -48,9 +48,6 @@ class Commands(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         """List the commands.
 
-        Args:
-            ctx: The context.
-
         Returns:
             Their names, those to try first.
         """
@@ -59,10 +56,6 @@ class Commands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Find a command for the list of commands.
 
-        Args:
-            ctx: The context.
-            cmd_name: Its name.
-
         Returns:
             The command, or what stands for it.
         """
@@ -70,27 +63,12 @@ class Commands(TyperGroup):
         return late.listed(TRY) if late else super().get_command(ctx, cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command that runs.
-
-        Args:
-            ctx: The context.
-            args: Its name and what follows.
-
-        Returns:
-            Its name, itself, and what follows.
-        """
+        """Find the command that runs."""
         late = next((late for late in LATE if late.name == args[0]), None)
         return (late.name, late.command(), args[1:]) if late else super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command that was named.
-
-        Args:
-            ctx: The context.
-
-        Returns:
-            What the command returns.
-        """
+        """Run the command that was named."""
         try:
             return super().invoke(ctx)
         except (SlowcatError, OSError) as error:

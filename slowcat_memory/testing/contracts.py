@@ -36,9 +36,6 @@ async def think(
     """Have jobs do all there is to be done, with the real loop.
 
     Args:
-        store: What they work on.
-        *jobs: The jobs.
-        llm: What they ask.
         upkeep: What they may do to files.
         now: The time; None for this moment.
         options: Options of each job, by its name; its defaults where there are none.
@@ -66,7 +63,6 @@ def check_job(
     """Run a job through what any job must do.
 
     Args:
-        job: The job.
         events: What was said: enough for it to find something to do.
         llm: What it asks; needed when it needs one. It must answer the same to the same prompt.
         upkeep: What it may do to files; needed when it does.

@@ -55,19 +55,11 @@ class FixedClock:
         self.now = now
 
     def __call__(self) -> datetime:
-        """Read the clock.
-
-        Returns:
-            The time.
-        """
+        """Read the clock."""
         return self.now
 
     def advance(self, seconds: float) -> None:
-        """Put the clock forward.
-
-        Args:
-            seconds: By how much.
-        """
+        """Put the clock forward."""
         self.now += timedelta(seconds=seconds)
 
 
@@ -89,7 +81,6 @@ class HashEmbedder:
         """Choose a vector space.
 
         Args:
-            dim: Length of a vector.
             name: What it is called.
             token_dim: Length of a token's vector, 0 to tell none.
         """
@@ -103,7 +94,6 @@ class HashEmbedder:
         """Embed texts.
 
         Args:
-            texts: Any strings.
             progress: Told at the end how many texts are done.
 
         Returns:
@@ -119,9 +109,6 @@ class HashEmbedder:
     def encode_query(self, text: str) -> np.ndarray:
         """Embed one text.
 
-        Args:
-            text: Any string.
-
         Returns:
             Shape (dim,), float32, unit length.
         """
@@ -134,14 +121,7 @@ class HashEmbedder:
         return row / np.linalg.norm(row)
 
     def encode_query_tokens(self, text: str) -> Encoded:
-        """Embed one text and its words.
-
-        Args:
-            text: Any string.
-
-        Returns:
-            Its vector and its tokens.
-        """
+        """Embed one text and its words."""
         tokens = self._words(text).astype(np.float32) if self.token_key else None
         return Encoded(self.encode_query(text), tokens)
 
@@ -151,11 +131,7 @@ class HashEmbedder:
         """Embed texts and their words.
 
         Args:
-            texts: Any strings.
             progress: Told at the end how many texts are done.
-
-        Returns:
-            Their vectors and tokens.
         """
         tokens = [quantise(self._words(text)) for text in texts] if self.token_key else []
         return Embedded(self.encode(texts, progress), tokens)
@@ -213,13 +189,6 @@ class ScriptedLLM:
     async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
         """Answer.
 
-        Args:
-            prompt: The question.
-            into: Type of the answer.
-
-        Returns:
-            The answer.
-
         Raises:
             BadAnswerError: The script says what cannot be used; nothing is repaired.
             Exception: Whatever the script says.
@@ -239,7 +208,7 @@ class ScriptedLLM:
         )
 
     async def ready(self) -> bool:
-        """Tell whether it can be asked.
+        """Return whether it can be asked.
 
         Returns:
             True.
@@ -256,11 +225,7 @@ def memory_config(path: Path | str, **sections: dict[str, Any]) -> Config:
     """Configure a store for a test: in UTC, words alone, thinking when told to, and so patient that no machine is slow.
 
     Args:
-        path: The store's folder.
         **sections: Knobs by section, as in config.toml; they win.
-
-    Returns:
-        The configuration.
     """
     values: dict[str, dict[str, Any]] = {
         "memory": {"path": str(path), "time_zone": "UTC"},
@@ -275,9 +240,6 @@ def memory_config(path: Path | str, **sections: dict[str, Any]) -> Config:
 
 def check_embedder(embedder: Embedder) -> None:
     """Run an embedder through what any embedder must do.
-
-    Args:
-        embedder: The embedder.
 
     Raises:
         AssertionError: It breaks the contract of ``Embedder``, or that of ``TokenEmbedder`` when

@@ -99,13 +99,10 @@ class HeadlessConversation:
 
         Args:
             llm_url: The base URL of an OpenAI-compatible server, with its `/v1`.
-            llm_model: The model to ask for.
-            llm_api_key: The key; local servers take any.
             memory: The processor between the user aggregator and the LLM, if any.
             system_instruction: What the LLM is told first.
             speaker: Who speaks when `say` does not tell.
             tools: What `LLMContext` takes as tools, or None.
-            messages: What was said before.
             params: Pipecat's pipeline parameters, to turn metrics on for instance.
         """
         self._llm_url = llm_url
@@ -190,16 +187,12 @@ class HeadlessConversation:
         returns what had been answered.
 
         Args:
-            text: The words.
             speaker: Who says them; the conversation's speaker if None.
             on_token: Called with each piece of the answer as it arrives.
             interims: Whether interim transcriptions come after every second word, as from a
                 streaming recogniser; one that works in segments sends none.
             word_s: How long a word takes to say.
             timeout_s: How long to wait for the answer, tools included.
-
-        Returns:
-            The answer.
 
         Raises:
             ValueError: The text is blank.
@@ -235,12 +228,8 @@ class HeadlessConversation:
         """Type one message and wait for the answer. Nothing tells the pipeline who types.
 
         Args:
-            text: The message.
             on_token: Called with each piece of the answer as it arrives.
             timeout_s: How long to wait for the answer, tools included.
-
-        Returns:
-            The answer.
 
         Raises:
             ValueError: The text is blank.

@@ -10,9 +10,6 @@ from typing import Any
 def message_text(message: dict[str, Any]) -> str:
     """Return what a chat message says, whether its content is a string or a list of parts.
 
-    Args:
-        message: A message of a chat request.
-
     Returns:
         Its text, empty when it has none.
     """
@@ -47,7 +44,6 @@ def parrot(request: dict[str, Any], *, trusting: bool = False) -> str:
     conversation once it is injected, so blocks of earlier user messages count too.
 
     Args:
-        request: A chat request's body.
         trusting: When no line shares a word with the question, quote the one nearest to it in its
             own block: the one that memory holds to be the best.
 

@@ -107,7 +107,6 @@ class ScriptedServer:
 
         Args:
             condition: Looked at now and after every arrival, end or hang-up.
-            timeout_s: How long to wait.
 
         Raises:
             TimeoutError: It did not come to hold in time.
@@ -120,10 +119,6 @@ class ScriptedServer:
 
         Args:
             count: How many, from the start of the server.
-            timeout_s: How long to wait.
-
-        Returns:
-            The requests.
 
         Raises:
             TimeoutError: Fewer arrived in time.
@@ -205,10 +200,6 @@ class ScriptedServer:
 
 def hash_vector(text: str, dim: int = 64) -> np.ndarray:
     """Embed a text by hashing its words: equal texts are equal, shared words bring texts nearer.
-
-    Args:
-        text: The text.
-        dim: The vector's length.
 
     Returns:
         A float32 vector of length one, the same on every machine and in every process.

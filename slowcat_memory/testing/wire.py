@@ -47,9 +47,7 @@ class Script:
         """Cut a reply.
 
         Args:
-            body: The chat request's body.
             reply: Text, a call, or a list of both.
-            call_ids: Numbers for calls without an id.
         """
         parts = [reply] if isinstance(reply, str | ToolCall) else list(reply)
         self.body = body

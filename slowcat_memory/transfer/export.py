@@ -19,7 +19,6 @@ def export(snapshot: Snapshot, scope: str = "", but: str = "") -> Iterator[Row]:
     what a person ordered to forget, though it may not be erased yet.
 
     Args:
-        snapshot: The store.
         scope: Only this namespace; "" for every one.
         but: A namespace that goes out only if it is named.
 
@@ -44,7 +43,6 @@ def export_summaries(snapshot: Snapshot, scope: str = "", but: str = "") -> Iter
     """Write the summaries that count as texts that stand alone; see ``core.summaries.archival``.
 
     Args:
-        snapshot: The store.
         scope: Only this namespace; "" for every one.
         but: A namespace that goes out only if it is named.
 
@@ -61,7 +59,6 @@ def turn_row(turn: Turn, chunk: Memory | None = None) -> Row:
     """Write a turn.
 
     Args:
-        turn: A numbered turn.
         chunk: What a person decided about it, if anything.
 
     Returns:
@@ -93,9 +90,6 @@ def note_row(memory: Memory) -> Row:
 
     Args:
         memory: A memory of the kind "note".
-
-    Returns:
-        Its line.
     """
     row: Row = {
         "note": memory.text,

@@ -125,13 +125,8 @@ def export_facts(snapshot: Snapshot, folder: Path, scopes: Iterable[str], zone: 
     """Write facts into a folder; files of other days that lie there stay.
 
     Args:
-        snapshot: The store.
         folder: Made when it is not there, readable by its owner alone.
-        scopes: Whose.
         zone: The user's time zone: it tells which day.
-
-    Returns:
-        How many facts.
     """
     days = defaultdict[str, list[FactRow]](list)
     for scope in scopes:
@@ -220,12 +215,7 @@ def import_facts(engine: "MemoryEngine", folder: Path, scope: str = "") -> Impor
     """Read facts from a folder. Those that are known by their id stay as they are. Blocks.
 
     Args:
-        engine: The memory.
-        folder: What `export_facts` wrote.
         scope: Whose they become; "" for whom each names.
-
-    Returns:
-        What came of it.
 
     Raises:
         TranscriptError: A file is not one of facts.
@@ -326,7 +316,7 @@ def _memory(row: FactRow, snapshot: Snapshot, said: dict[datetime, list[Turn]]) 
 
 
 def _says(turn: Turn | None, row: FactRow) -> bool:
-    """Tell whether a turn is the one that a fact was drawn from."""
+    """Return whether a turn is the one that a fact was drawn from."""
     if turn is None or turn.scope != row.scope or turn.role != "user":
         return False
     return turn.speaker == row.speaker and quoted(row.quote, turn.text)

@@ -26,9 +26,6 @@ _TEXT_CONTROLS = frozenset(b"\t\n\r\f\x1b\x00")  # a NUL may stand in a text, bu
 def opened(path: Path) -> Iterator[IO[bytes]]:
     """Open a file, compressed or not; what is inside decides, not the name.
 
-    Args:
-        path: The file.
-
     Yields:
         Its bytes.
 
@@ -74,7 +71,6 @@ def lines(bytes_: IO[bytes], report: Report) -> Iterator[Line]:
     """Number a file's lines, and leave out those that are not UTF-8.
 
     Args:
-        bytes_: The file.
         report: Told of each line that is not, and of an end that is missing.
 
     Yields:
@@ -93,9 +89,6 @@ def lines(bytes_: IO[bytes], report: Report) -> Iterator[Line]:
 
 def fingerprint(path: Path) -> str:
     """Name a file by what is in it.
-
-    Args:
-        path: The file.
 
     Returns:
         Its SHA-256 in hexadecimal.

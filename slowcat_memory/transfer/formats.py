@@ -26,7 +26,6 @@ def read(path: Path, on_error: Report = _ignore) -> Iterator[Transcript]:
     The formats are described in ``transfer.jsonl`` and ``transfer.plain_text``.
 
     Args:
-        path: The file.
         on_error: Told of each line that cannot be read, by its number; the rest is read.
 
     Yields:

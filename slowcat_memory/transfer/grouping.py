@@ -31,7 +31,6 @@ class Gathering:
 
         Args:
             label: Its name; "" numbers it.
-            started: When it began.
         """
         number = len(self._turns) + 1
         self._open = label or str(number)
@@ -44,7 +43,6 @@ class Gathering:
         """Add an utterance to its session.
 
         Args:
-            utterance: What was said.
             label: Its session's name, "" when the transcript has no names for sessions.
         """
         if label:
@@ -64,9 +62,6 @@ class Gathering:
 
     def append_line(self, more: str) -> bool:
         """Go on with the latest utterance.
-
-        Args:
-            more: Its next line, clean.
 
         Returns:
             False when there is none to go on with.

@@ -72,18 +72,12 @@ def import_file(
     """Log every session of a file that is not in the log yet. Blocks.
 
     Args:
-        engine: Open for writing.
-        path: The file.
         scope: The namespace; "{conversation}" in it stands for each conversation's name. "" is the
             one that a line was exported from, else the configured one.
-        conversations: Only these; none for all.
         again: Look at each session, even where the cursor says that it is done: brings back what
             was forgotten by whole sessions.
         on_error: Told of each line that cannot be read.
         progress: Told after each session. When it raises, what is done stays done.
-
-    Returns:
-        What is new.
 
     Raises:
         TranscriptError: The file cannot be read, or has no such conversation.
@@ -117,11 +111,6 @@ def target_scope(scope: str, transcript: Transcript, default: str) -> str:
 
     Args:
         scope: What was asked for, "" when nothing was.
-        transcript: The conversation.
-        default: The configured scope.
-
-    Returns:
-        The scope; not yet checked.
     """
     name = _NOT_IN_SCOPES.sub("-", transcript.conversation.casefold())[:64]
     return scope.replace(BY_CONVERSATION, name) or transcript.scope or default

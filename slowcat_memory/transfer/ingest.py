@@ -34,10 +34,7 @@ def ingest(
     turn of a person before it.
 
     Args:
-        engine: Open for writing.
-        scope: The namespace.
         session: From ``read``.
-        cursor: Moved in the same transaction.
         zone: Of times that name none; None for the engine's.
 
     Returns:
@@ -61,10 +58,6 @@ def ingest(
 def log_id(scope: str, session: TranscriptSession) -> str:
     """Tell under which id a session of a transcript is in the log.
 
-    Args:
-        scope: The namespace it goes to.
-        session: The session.
-
     Returns:
         Its own id when it was exported from this very scope; else one that its scope, its name and
         its first words yield, the same every time.
@@ -84,7 +77,7 @@ def _new(snapshot: Snapshot, row: Session, session: TranscriptSession) -> range:
 
 
 def _same(said: Utterance, turn: Turn, session: TranscriptSession) -> bool:
-    """Tell whether an utterance is a turn of the log.
+    """Return whether an utterance is a turn of the log.
 
     An export numbers turns as its store did: this one, or one that this one's turns came from.
     """
@@ -143,7 +136,6 @@ def moments(session: TranscriptSession, zone: tzinfo) -> list[datetime]:
 
     Args:
         session: From ``read``.
-        zone: Of times that name none.
 
     Returns:
         Times in UTC; a turn without one comes ten seconds after the turn before it.
@@ -164,7 +156,6 @@ def utc(at: datetime, zone: tzinfo) -> datetime:
 
     Args:
         at: A time, naive when it names no zone.
-        zone: Of a naive one.
 
     Returns:
         The time in UTC.
@@ -176,11 +167,7 @@ def pins(session: TranscriptSession, acks: Sequence[Ack]) -> list[str]:
     """Name the memories that were pinned where the session comes from.
 
     Args:
-        session: The session.
         acks: What ``ingest`` returned for it.
-
-    Returns:
-        Ids of chunks.
     """
     return _chunks({said.origin for said in session.utterances if said.pinned}, acks)
 
@@ -189,11 +176,7 @@ def local_only(session: TranscriptSession, acks: Sequence[Ack]) -> list[str]:
     """Name the memories that stayed on the machine where the session comes from.
 
     Args:
-        session: The session.
         acks: What ``ingest`` returned for it.
-
-    Returns:
-        Ids of chunks.
     """
     return _chunks({said.origin for said in session.utterances if said.local_only}, acks)
 

@@ -47,7 +47,6 @@ def transcripts(lines: Iterable[Line], name: str, report: Report) -> Iterator[Tr
     """Read lines of JSON.
 
     Args:
-        lines: Numbered.
         name: What to call the conversation that single turns make.
         report: Told of each line that cannot be read.
 

@@ -43,12 +43,7 @@ def transcript(lines: Iterable[Line], name: str, report: Report) -> Transcript:
     """Read lines of plain text.
 
     Args:
-        lines: Numbered.
-        name: What to call the conversation.
         report: Told of each line that cannot be read.
-
-    Returns:
-        The conversation.
     """
     gathering, blank = Gathering(), 0
     for number, line in lines:

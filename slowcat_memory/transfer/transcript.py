@@ -110,9 +110,6 @@ def name_of(raw: object) -> str:
 
     Args:
         raw: The name, None when there is none.
-
-    Returns:
-        One line, clean.
     """
     return " ".join(clean("" if raw is None else str(raw), NAME_CHARS)[0].split())
 
@@ -122,22 +119,12 @@ def label_of(raw: object) -> str:
 
     Args:
         raw: The id, None when there is none.
-
-    Returns:
-        One line, clean.
     """
     return " ".join(clean("" if raw is None else str(raw), LABEL_CHARS)[0].split())
 
 
 def role_of(speaker: str) -> Role:
-    """Tell from a speaker's name who speaks.
-
-    Args:
-        speaker: The name.
-
-    Returns:
-        The role.
-    """
+    """Tell from a speaker's name who speaks."""
     return "assistant" if speaker.casefold() in AGENTS else "user"
 
 
@@ -169,9 +156,5 @@ def fault(line: int, reason: object) -> TranscriptError:
 
     Args:
         line: Its number, from 1.
-        reason: Why not.
-
-    Returns:
-        The error, to be reported.
     """
     return TranscriptError(f"line {line}: {reason}")

@@ -41,11 +41,6 @@ def tidy(
 def tidy_scopes(engine: "MemoryEngine", scopes: Sequence[str], quiet: bool = False) -> None:
     """Tidy scopes, one after the other, with a bar for each step.
 
-    Args:
-        engine: Open for writing.
-        scopes: Which.
-        quiet: Show nothing.
-
     Raises:
         ProviderError: The embedding model failed; what it finished is kept.
     """

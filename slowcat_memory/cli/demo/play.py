@@ -80,11 +80,7 @@ class Play:
         """Choose the store and the LLM.
 
         Args:
-            config: With the store's folder.
-            llm_url: Base URL of an OpenAI-compatible server.
-            llm_model: Its model.
             on_evening: Told when the store has been opened for an evening.
-            on_turn: Told after each exchange.
         """
         self._config, self._url, self._model = config, llm_url, llm_model
         self._on_evening, self._on_turn = on_evening, on_turn
@@ -96,9 +92,6 @@ class Play:
 
         Args:
             script: The evenings, in order.
-
-        Returns:
-            What happened.
 
         Raises:
             SlowcatError: The store or the LLM failed.

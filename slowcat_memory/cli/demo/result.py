@@ -145,13 +145,8 @@ def summarise(played: Played, *, vectors: bool, own_llm: bool, seconds: float) -
     """Judge a play.
 
     Args:
-        played: What happened.
         vectors: Whether a model was at hand; without one only shared words can be found.
         own_llm: Whether the user's LLM spoke; what it advised is not in the script then.
-        seconds: How long the play took.
-
-    Returns:
-        The sum.
     """
     turns = [turn for _, turn in played.turns]
     times = [turn.ms for turn in turns]

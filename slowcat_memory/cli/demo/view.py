@@ -29,12 +29,7 @@ class View:
         console.width = min(console.width, _WIDTH)
 
     def title(self, llm: str, embedding: str) -> None:
-        """Say what is about to be shown.
-
-        Args:
-            llm: Who answers.
-            embedding: Which model makes vectors.
-        """
+        """Say what is about to be shown."""
         self._out.print()
         self._out.print(
             Text.assemble(
@@ -54,11 +49,7 @@ class View:
         )
 
     def evening(self, opened: Opened) -> None:
-        """Begin a session.
-
-        Args:
-            opened: Its start.
-        """
+        """Begin a session."""
         when = f"{opened.at:%a} {opened.at.day} {opened.at:%b, %H:%M}"
         later = f", {opened.days} days later" if opened.days else ""
         store = f"store reopened: {opened.turns} turns" if opened.turns else "new store"
@@ -71,11 +62,7 @@ class View:
         self._out.rule(head, align="left", style="cyan")
 
     def turn(self, turn: PlayedTurn) -> None:
-        """Show one exchange.
-
-        Args:
-            turn: The exchange.
-        """
+        """Show one exchange."""
         rows = Table.grid(padding=(0, 1), expand=True)
         rows.add_column(width=7, justify="right", no_wrap=True)
         rows.add_column(ratio=1)
@@ -94,9 +81,6 @@ class View:
         """Show the sum.
 
         Args:
-            result: Of the whole play.
-            llm: Who answered.
-            embedding: Which model made vectors.
             store: Where the store is, or what became of it.
         """
         self._out.print()

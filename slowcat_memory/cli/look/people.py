@@ -66,12 +66,7 @@ def nobody(engine: "MemoryEngine", scope: str, name: str | None) -> str:
     """Say that nobody is known, or nobody of a name, and what to do about it.
 
     Args:
-        engine: The engine.
-        scope: The namespace.
         name: Of whom; None for anybody.
-
-    Returns:
-        A sentence or two.
     """
     from slowcat_memory.engine.search import read_graph
 
@@ -117,7 +112,6 @@ def day(at: "datetime | None", zone: "tzinfo") -> str:
 
     Args:
         at: A time, None for none.
-        zone: Of the reader.
 
     Returns:
         For example "2024-05-12".

@@ -70,9 +70,6 @@ def _table(hits: "list[Hit]", zone: "tzinfo") -> Any:
 def views(scores: dict[str, float]) -> str:
     """Write by which views a memory was found.
 
-    Args:
-        scores: By view.
-
     Returns:
         A line for each that counts, for example "dense 0.91".
     """

@@ -96,11 +96,6 @@ def _one(snapshot: "Snapshot", scope: str, what: str, zone: "tzinfo", as_json: b
 def find_memory(snapshot: "Snapshot", scope: str, id_: str) -> "Memory | None":
     """Find a memory in a scope, or a chunk in any: a turn's number is the same in all of them.
 
-    Args:
-        snapshot: The store.
-        scope: Where to look.
-        id_: The memory's id.
-
     Returns:
         The memory, None when there is none.
     """
@@ -143,11 +138,6 @@ def turns_table(turns: "list[Turn]", zone: "tzinfo", title: str = "") -> Any:
 
     Args:
         turns: In order.
-        zone: Of the reader.
-        title: Above the table.
-
-    Returns:
-        A table.
     """
     made = table(">id", "when", "who", "text*", title=title)
     for turn in turns:

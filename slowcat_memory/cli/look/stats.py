@@ -43,14 +43,7 @@ def stats(ctx: typer.Context, as_json: AsJson = False) -> None:
 
 
 def collect(engine: "MemoryEngine") -> dict[str, Any]:
-    """Count everything.
-
-    Args:
-        engine: The engine.
-
-    Returns:
-        Plain values, and times.
-    """
+    """Count everything."""
     from msgspec import to_builtins
 
     from slowcat_memory.idle.forecast import forecast

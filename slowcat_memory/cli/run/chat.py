@@ -81,14 +81,7 @@ class Chat:
     def __init__(
         self, console: Console, engine: "MemoryEngine", talk: "Talk", config: Config
     ) -> None:
-        """Begin.
-
-        Args:
-            console: Where to write.
-            engine: The memory.
-            talk: The conversation.
-            config: Whose memory.
-        """
+        """Begin."""
         self._out, self._engine, self._talk = console, engine, talk
         self._me, self._scope = config.memory.user_name, config.memory.user_id
         self._said = 0

@@ -29,14 +29,7 @@ class Talk:
     """One conversation with a model server, with memory."""
 
     def __init__(self, engine: MemoryEngine, scope: str, llm_url: str, llm_model: str) -> None:
-        """Choose whose memory and which model.
-
-        Args:
-            engine: The memory; it stays open.
-            scope: The namespace.
-            llm_url: Base URL of the server.
-            llm_model: Its model.
-        """
+        """Choose whose memory and which model."""
         self._engine, self._scope = engine, scope
         self._url, self._model = llm_url, llm_model
         self._loop = asyncio.new_event_loop()
@@ -80,7 +73,6 @@ class Talk:
         """Say something and wait for the answer. Ctrl-C stops the answer, not the conversation.
 
         Args:
-            text: The words.
             on_token: Called with each piece of the answer, from the pipeline's thread.
 
         Returns:
@@ -127,14 +119,7 @@ class Talk:
         return [turn for turn in (asked, last) if turn]
 
     def forget(self, turns: list[Turn]) -> Forgotten:
-        """Delete turns for good, and take the last exchange out of the conversation.
-
-        Args:
-            turns: From `last_exchange`.
-
-        Returns:
-            What is gone.
-        """
+        """Delete turns for good, and take the last exchange out of the conversation."""
         gone = self._engine.forget(
             Forget(scope=self._scope, turns=tuple(turn.id for turn in turns))
         )

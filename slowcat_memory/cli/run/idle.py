@@ -129,9 +129,6 @@ def describe(now: "Forecast") -> str:
 def duration(seconds: float) -> str:
     """Write how long something takes.
 
-    Args:
-        seconds: How long.
-
     Returns:
         For example "40 s", "3 min", "2 h 5 min".
     """

@@ -22,8 +22,6 @@ def parse_time(text: str | None, zone: tzinfo, option: str) -> datetime | None:
 
     Args:
         text: For example "2024-05-12" or "2024-05-12 18:30"; None when nothing was typed.
-        zone: Of the person.
-        option: Its name, for the error.
 
     Returns:
         The time in UTC.
@@ -46,9 +44,6 @@ def memory_id(text: str) -> str:
 
     Args:
         text: For example "12", "chunk/12" or "note/0a1b2c".
-
-    Returns:
-        The memory's id.
     """
     from slowcat_memory.core.memory.chunk import chunk_id
 
@@ -57,10 +52,6 @@ def memory_id(text: str) -> str:
 
 def find_session(snapshot: "Snapshot", name: str) -> "Session | None":
     """Find a session by its id, or by the beginning of it.
-
-    Args:
-        snapshot: The store.
-        name: What a person typed.
 
     Returns:
         The session; None when there is none, or more than one.
@@ -75,11 +66,7 @@ def nothing_in(engine: "MemoryEngine", scope: str) -> str:
     """Say that a scope is empty, and which are not.
 
     Args:
-        engine: The engine.
         scope: The empty one.
-
-    Returns:
-        One sentence.
     """
     from slowcat_memory.cli.shared.output import listed
 

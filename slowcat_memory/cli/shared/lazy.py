@@ -25,20 +25,13 @@ class Late(Struct, frozen=True):
     def listed(self, panel: str) -> TyperCommand:
         """Stand for the command in the list of commands.
 
-        Args:
-            panel: The heading above it.
-
         Returns:
             A command that only has words.
         """
         return TyperCommand(self.name, help=self.help, rich_help_panel=panel)
 
     def command(self) -> Any:
-        """Import the command.
-
-        Returns:
-            The command, with its options.
-        """
+        """Import the command."""
         alone = typer.Typer(
             rich_markup_mode="rich",
             pretty_exceptions_enable=False,

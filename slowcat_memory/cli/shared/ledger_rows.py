@@ -62,9 +62,6 @@ class Verdict(Struct, frozen=True, kw_only=True):
 def verdicts(entry: "LedgerEntry") -> list[Verdict]:
     """Tell what became of each memory at a turn.
 
-    Args:
-        entry: The ledger's row.
-
     Returns:
         By score, best first; at the end what still stood in the context.
     """
@@ -93,7 +90,6 @@ def line(memory: "Memory | None", zone: "tzinfo") -> str:
 
     Args:
         memory: The memory, None when it no longer exists.
-        zone: Of the reader.
 
     Returns:
         For example "2024-05-12 18:30 Anna: My dog is called Max."
@@ -106,9 +102,6 @@ def line(memory: "Memory | None", zone: "tzinfo") -> str:
 def views(scores: dict[str, float]) -> str:
     """Write by which views a memory was found.
 
-    Args:
-        scores: By view.
-
     Returns:
         For example "window 0.91, dense 0.40".
     """
@@ -117,14 +110,7 @@ def views(scores: dict[str, float]) -> str:
 
 
 def how_found(entry: "LedgerEntry") -> str:
-    """Say how far recall came, and how long each part took.
-
-    Args:
-        entry: The ledger's row.
-
-    Returns:
-        One line.
-    """
+    """Say how far recall came, and how long each part took."""
     stage = entry.stage or "none"
     times = ", ".join(f"{name} {ms:.1f}" for name, ms in entry.timings.items())
     told = [f"stage {stage} ({STAGES.get(stage, stage)})"]

@@ -28,29 +28,17 @@ def err() -> Console:
 
 
 def say(line: str = "") -> None:
-    """Print a line of rich markup for people.
-
-    Args:
-        line: The line.
-    """
+    """Print a line of rich markup for people."""
     out().print(line)
 
 
 def warn(line: str) -> None:
-    """Print what a person should know, beside the result.
-
-    Args:
-        line: A sentence, no markup.
-    """
+    """Print what a person should know, beside the result."""
     err().print(Text(line, style="yellow"), soft_wrap=True)
 
 
 def print_json(value: Any) -> None:
-    """Print a value for a script, alone on stdout.
-
-    Args:
-        value: Plain values, records, times and paths.
-    """
+    """Print a value for a script, alone on stdout."""
     import msgspec
 
     plain = msgspec.to_builtins(value, str_keys=True, enc_hook=str)
@@ -63,10 +51,6 @@ def table(*columns: str, title: str = "") -> Table:
     Args:
         *columns: Headings; one that begins with ">" is for numbers, one that ends with "*" takes
             the room that is left. Numbers and times are never cut.
-        title: Above it.
-
-    Returns:
-        The table.
     """
     made = Table(
         box=SIMPLE_HEAD,
@@ -93,19 +77,13 @@ def row(made: Table, *cells: Any, style: str = "") -> None:
     """Add a row of plain values.
 
     Args:
-        made: The table.
         *cells: Anything; never read as markup.
-        style: Of the whole row.
     """
     made.add_row(*(c if isinstance(c, Text) else Text(str(c)) for c in cells), style=style or None)
 
 
 def when(at: datetime, zone: tzinfo) -> str:
     """Write a time, to the minute.
-
-    Args:
-        at: The time.
-        zone: Of the reader.
 
     Returns:
         For example "2024-05-12 18:30".
@@ -114,24 +92,13 @@ def when(at: datetime, zone: tzinfo) -> str:
 
 
 def short(text: str, limit: int = 300) -> str:
-    """Cut a text for a table.
-
-    Args:
-        text: The text.
-        limit: Characters.
-
-    Returns:
-        One line.
-    """
+    """Cut a text for a table."""
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + LEFT_OUT
 
 
 def size(bytes_: float) -> str:
     """Write a size on disk.
-
-    Args:
-        bytes_: The size.
 
     Returns:
         For example "1.2 MB".
@@ -147,7 +114,6 @@ def count(n: int, noun: str) -> str:
     """Write a number of things.
 
     Args:
-        n: How many.
         noun: Of what, in the singular; "y" at its end becomes "ies".
 
     Returns:
@@ -160,10 +126,6 @@ def count(n: int, noun: str) -> str:
 
 def listed(names: Iterable[str], limit: int = 5) -> str:
     """Write a list of names.
-
-    Args:
-        names: The names.
-        limit: How many to write out.
 
     Returns:
         For example "anna, ben and 3 more".

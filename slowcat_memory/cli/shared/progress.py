@@ -32,15 +32,7 @@ class _Rate(ProgressColumn):
 
 @contextmanager
 def waiting(what: str, quiet: bool = False) -> Iterator[Callable[[str], None]]:
-    """Show that something goes on whose end cannot be foreseen.
-
-    Args:
-        what: What goes on, no markup.
-        quiet: Show nothing.
-
-    Yields:
-        To be told of its steps.
-    """
+    """Show that something goes on whose end cannot be foreseen."""
     console = err()
     if quiet or not console.is_terminal:
         yield lambda step: None
@@ -51,15 +43,7 @@ def waiting(what: str, quiet: bool = False) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def bars(labels: dict[str, str], quiet: bool = False) -> Iterator[Told]:
-    """Show a bar for each sort of work, as it comes.
-
-    Args:
-        labels: What people read for each sort.
-        quiet: Show nothing.
-
-    Yields:
-        To be told of progress.
-    """
+    """Show a bar for each sort of work, as it comes."""
     columns = (
         SpinnerColumn(finished_text="[green]✓"),
         TextColumn("{task.description}"),

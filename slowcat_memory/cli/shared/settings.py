@@ -31,8 +31,6 @@ class Settings:
         """Keep the options; nothing is read yet.
 
         Args:
-            file: The configuration file.
-            store: The store's folder.
             debug: Show where errors come from.
         """
         self.file, self.store, self.debug = file, store, debug
@@ -52,9 +50,6 @@ class Settings:
     def existing(self) -> "Settings":
         """Refuse to begin an empty memory, for a command that works on what is there.
 
-        Returns:
-            This.
-
         Raises:
             StoreError: There is no store.
         """
@@ -70,9 +65,6 @@ class Settings:
 
         Args:
             given: By ``--scope``; None for the configured one.
-
-        Returns:
-            The scope.
         """
         from slowcat_memory.runtime.namespaces.registry import check_scope
 
@@ -94,9 +86,6 @@ class Settings:
             words_only: Leave the embedding model alone, for what needs no vectors.
             thinking: Let it think by itself, when it is so configured.
             llm: Thinks in place of the configured one.
-
-        Yields:
-            The engine.
         """
         from msgspec.structs import replace
 
@@ -127,12 +116,5 @@ def _tell_what_was_found(engine: "MemoryEngine") -> None:
 
 
 def settings(ctx: typer.Context) -> Settings:
-    """Find the settings of a running command.
-
-    Args:
-        ctx: The command's context.
-
-    Returns:
-        What stood before the command's name.
-    """
+    """Find the settings of a running command."""
     return ctx.find_object(Settings) or Settings()

@@ -108,9 +108,6 @@ class Encoded(Struct, frozen=True):
 
         Args:
             value: A vector, or what is embedded already.
-
-        Returns:
-            The query.
         """
         return value if isinstance(value, cls) else cls(value)  # type: ignore[arg-type]
 
@@ -175,9 +172,6 @@ class TokenEmbedder(Embedder, Protocol):
 
 def token_key_of(embedder: object) -> str:
     """Tell in which space an embedder's token vectors are.
-
-    Args:
-        embedder: Any embedder.
 
     Returns:
         Its key, "" when it tells no tokens.

@@ -34,9 +34,6 @@ def plan(texts: Sequence[str], tokenizer: Tokenizer, prompt: str, max_tokens: in
     """Split the texts that the model cannot read at once.
 
     Args:
-        texts: The documents.
-        tokenizer: The model's, neither truncating nor padding.
-        prompt: What will stand before each piece.
         max_tokens: The most tokens of a piece, prompt and special tokens included.
 
     Returns:
@@ -63,7 +60,6 @@ def split(text: str, spans: Sequence[tuple[int, int]], budget: int) -> list[str]
     where the tokens end.
 
     Args:
-        text: The text.
         spans: Where each of its tokens begins and ends, in characters, in order.
         budget: The most tokens of a piece.
 
@@ -89,7 +85,6 @@ def gather(plan: Plan, vectors: np.ndarray) -> np.ndarray:
     """Average the vectors of each text's pieces, longer pieces counting more.
 
     Args:
-        plan: Which pieces stand for which texts.
         vectors: Shape (len(plan.pieces), dim), unit length.
 
     Returns:
@@ -106,7 +101,6 @@ def join(plan: Plan, tokens: Sequence[np.ndarray], most: int) -> list[np.ndarray
     """Put the tokens of each text's pieces together.
 
     Args:
-        plan: Which pieces stand for which texts.
         tokens: For each piece shape (its tokens, token_dim).
         most: Tokens of a text; those after them are left out, and count in its vector alone.
 

@@ -39,9 +39,6 @@ class EndpointEmbedder:
     def __init__(self, options: EmbedderOptions) -> None:
         """Connect, and embed one word to learn the dimension.
 
-        Args:
-            options: Which server and model.
-
         Raises:
             ConfigError: The URL or the model's name is missing or malformed.
             EndpointRefusedError: The server is not on this machine.
@@ -81,7 +78,6 @@ class EndpointEmbedder:
         """Embed documents, long ones piece by piece.
 
         Args:
-            texts: Any strings.
             progress: Told after every batch how many texts are done; may raise to stop.
 
         Returns:

@@ -101,9 +101,6 @@ def short_name(model: str) -> str:
 def weights_files(folder: Path) -> list[Path]:
     """List the files that hold a model's weights.
 
-    Args:
-        folder: A folder that sentence-transformers can load.
-
     Returns:
         In a fixed order; in each folder the safetensors, else the pickled ones.
     """
@@ -116,9 +113,6 @@ def weights_files(folder: Path) -> list[Path]:
 
 def weights_hash(folder: Path) -> str:
     """Hash a model's weights, about 0.06 s per 100 MB with SHA instructions.
-
-    Args:
-        folder: A folder that sentence-transformers can load.
 
     Returns:
         ``HASH_DIGITS`` hex digits.
@@ -134,9 +128,6 @@ def weights_hash(folder: Path) -> str:
 def weights_stamp(folder: Path) -> str:
     """Describe a model's weights without reading them.
 
-    Args:
-        folder: A folder that sentence-transformers can load.
-
     Returns:
         Sizes and times; equal stamps of one folder mean equal weights for our purpose.
     """
@@ -148,9 +139,7 @@ def space_key(name: str, digest: str, dim: int) -> str:
     """Identify a vector space.
 
     Args:
-        name: The model's short name.
         digest: ``weights_hash`` of its weights.
-        dim: Length of a vector.
 
     Returns:
         For example "all-MiniLM-L6-v2@1a2b3c4d5e6f/384".
@@ -162,12 +151,7 @@ def export_folder(cache: Path, name: str, digest: str) -> Path:
     """Tell where an export belongs.
 
     Args:
-        cache: The cache folder.
-        name: The model's short name.
         digest: ``weights_hash`` of its weights.
-
-    Returns:
-        The folder.
     """
     return cache / f"{name.replace('/', '--')}-{digest}"
 
@@ -191,10 +175,6 @@ def read_meta(folder: Path) -> Meta | None:
 
 def exports_of(cache: Path, name: str) -> list[tuple[Path, Meta]]:
     """Find every usable export of a model.
-
-    Args:
-        cache: The cache folder.
-        name: The model's short name.
 
     Returns:
         Folder and ``Meta``, the newest first.

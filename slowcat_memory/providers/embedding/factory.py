@@ -23,9 +23,6 @@ def open_query_embedder(options: EmbedderOptions) -> tuple[QueryEmbedder | None,
 
     Never imports torch, never downloads, and never falls back from one kind to another.
 
-    Args:
-        options: Which model.
-
     Returns:
         The embedder, or None unless the report's state is "ready" or "endpoint"; and the report.
 
@@ -42,9 +39,6 @@ def open_document_embedder(
     options: EmbedderOptions,
 ) -> tuple[DocumentEmbedder | None, EmbedderReport]:
     """Open the embedder for bulk work; its child process starts with the first text.
-
-    Args:
-        options: Which model.
 
     Returns:
         The embedder, or None unless the report's state is "ready" or "endpoint"; and the report,

@@ -38,9 +38,6 @@ def find_export(options: EmbedderOptions, source: ModelSource | None) -> tuple[P
 def open_local(options: EmbedderOptions) -> tuple[OnnxEmbedder | None, EmbedderReport]:
     """Open the query embedder of a local model.
 
-    Args:
-        options: Which model.
-
     Returns:
         The embedder, or None; and what became of it.
     """
@@ -74,9 +71,6 @@ def open_local_documents(
     options: EmbedderOptions,
 ) -> tuple[SentenceEmbedder | None, EmbedderReport]:
     """Open the document embedder of a local model; its child starts with the first text.
-
-    Args:
-        options: Which model.
 
     Returns:
         The embedder, or None when the model is not here; and what became of it.

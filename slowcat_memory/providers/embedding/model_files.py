@@ -86,15 +86,7 @@ def resolve(model: str) -> ModelSource:
 
 
 def not_downloadable(model: str, reason: str) -> ModelNotFoundError:
-    """Make the error for a model that the hub does not give.
-
-    Args:
-        model: The name that was asked for.
-        reason: Why, in few words.
-
-    Returns:
-        The error, to be raised.
-    """
+    """Make the error for a model that the hub does not give."""
     return ModelNotFoundError(
         f"the embedding model {model!r} is not on this machine and could not be downloaded "
         f"({reason})",

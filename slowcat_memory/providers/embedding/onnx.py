@@ -44,8 +44,6 @@ class OnnxEmbedder:
         """Take the parts; see ``load``.
 
         Args:
-            meta: What vouches for the export.
-            session: The model.
             tokenizer: Its tokenizer; its padding and truncation are switched off here.
             space: Of its token vectors, None when it tells none.
             query_max_tokens: Tokens of a query that are embedded.
@@ -83,9 +81,6 @@ class OnnxEmbedder:
             threads: Threads of a run; a second one gains nothing on short texts.
             query_max_tokens: Tokens of a query that are embedded, its two ends when longer.
             doc_max_tokens: Tokens of a piece of a document, 0 for the model's own limit.
-
-        Returns:
-            The embedder, warm.
 
         Raises:
             ProviderError: The export is incomplete or damaged.
@@ -148,9 +143,6 @@ class OnnxEmbedder:
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         """Embed documents, long ones piece by piece.
 
-        Args:
-            texts: Any strings.
-
         Returns:
             Shape (len(texts), dim), float32, unit length.
 
@@ -161,9 +153,6 @@ class OnnxEmbedder:
 
     def encode_tokens(self, texts: Sequence[str]) -> Embedded:
         """Embed documents and their tokens, long ones piece by piece.
-
-        Args:
-            texts: Any strings.
 
         Returns:
             Their vectors, and their tokens without special ones and punctuation.
@@ -207,10 +196,6 @@ class OnnxEmbedder:
 
 def open_session(path: Path, threads: int = 1) -> ort.InferenceSession:
     """Open an ONNX file for the CPU.
-
-    Args:
-        path: The file.
-        threads: Threads of a run.
 
     Returns:
         The session; its ``run`` may be called from any thread.

@@ -43,7 +43,6 @@ class TokenSpace(Struct, frozen=True):
         """Tell which tokens of a text count.
 
         Args:
-            ids: The text's tokens, special ones included.
             lead: How many at the front are a prompt's; see ``lead_of``.
 
         Returns:
@@ -65,11 +64,7 @@ class TokenSpace(Struct, frozen=True):
         return quantise(unit(states @ self.projection))
 
     def save(self, folder: Path) -> None:
-        """Keep it beside the model.
-
-        Args:
-            folder: Where the export is made.
-        """
+        """Keep it beside the model."""
         np.savez(folder / export_format.TOKENS, projection=self.projection, counts=self.counts)
 
 
@@ -77,12 +72,8 @@ def space(model_key: str, projection: np.ndarray, counts: np.ndarray) -> TokenSp
     """Name a space after what is in it.
 
     Args:
-        model_key: Key of the model's vectors.
         projection: As in ``TokenSpace``.
         counts: As in ``TokenSpace``.
-
-    Returns:
-        The space.
     """
     digest = hashlib.sha256(projection.tobytes() + counts.tobytes()).hexdigest()
     key = f"{model_key}~{digest[: export_format.HASH_DIGITS]}/{projection.shape[1]}"
@@ -91,10 +82,6 @@ def space(model_key: str, projection: np.ndarray, counts: np.ndarray) -> TokenSp
 
 def load(folder: Path, meta: export_format.Meta) -> TokenSpace | None:
     """Read the space of an export.
-
-    Args:
-        folder: The export's.
-        meta: What vouches for it.
 
     Returns:
         The space, None when the model tells no tokens.
@@ -120,7 +107,6 @@ def lead_of(tokenizer: Tokenizer, prompt: str) -> int:
     """Count the tokens that a prompt puts in front of every text.
 
     Args:
-        tokenizer: The model's.
         prompt: What stands before each text, "" for nothing.
 
     Returns:

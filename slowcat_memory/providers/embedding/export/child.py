@@ -30,8 +30,6 @@ def export(model_name: str, cache: Path, say: Callable[[str], None], threads: in
     Args:
         model_name: A name on the hub, or a path.
         cache: The cache folder; made when missing, readable by its owner alone.
-        say: Told which step begins.
-        threads: Threads of torch.
 
     Returns:
         The folder of the export, complete and on disk.

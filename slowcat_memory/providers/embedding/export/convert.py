@@ -79,7 +79,6 @@ def convert(
         vectors: Shape (len(rows), dim): what the model itself makes of them, unit length.
         projection: Shape (hidden, token_dim), of the tokens' states; None for no such output.
         folder: Where to write; other files are left there by the steps.
-        say: Told which step begins.
 
     Returns:
         Whether it is int8, and its mean cosine with ``vectors``.
@@ -106,12 +105,7 @@ def mean_cosine(path: Path, rows: list[list[int]], vectors: np.ndarray) -> float
     """Compare a graph with the model it came from.
 
     Args:
-        path: The ONNX file.
-        rows: Token ids.
         vectors: What the model itself makes of them, unit length.
-
-    Returns:
-        The mean cosine over the rows.
     """
     session = open_session(path)
     ours = np.stack([run_ids(session, ids) for ids in rows])

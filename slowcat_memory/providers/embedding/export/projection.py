@@ -51,8 +51,6 @@ def fit(model: Any, tokenizer: Tokenizer, model_key: str) -> TokenSpace | None:
 
     Args:
         model: A ``SentenceTransformer``.
-        tokenizer: Its tokenizer.
-        model_key: Key of its vectors.
 
     Returns:
         The space, None when the model does not tell its tokens.

@@ -22,10 +22,6 @@ def export_model(options: EmbedderOptions, on_progress: Progress | None = None) 
 
     Args:
         options: Which model, and where the cache is.
-        on_progress: Told which step begins.
-
-    Returns:
-        The folder of the export.
 
     Raises:
         ModelNotFoundError: There is no such model.

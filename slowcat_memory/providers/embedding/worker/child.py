@@ -29,7 +29,6 @@ def load(
 
     Args:
         model_name: A name on the hub, or a path.
-        threads: Threads of torch.
         doc_max_tokens: Tokens of a piece of a document; the model's own limit wins when lower.
         export: Folder of the model's export, "" for vectors alone.
 
@@ -92,13 +91,7 @@ class Encode(Protocol):
 
 
 def serve(requests: BinaryIO, replies: BinaryIO, encode: Encode) -> None:
-    """Answer requests until there are no more.
-
-    Args:
-        requests: The pipe from the parent.
-        replies: The pipe to the parent.
-        encode: From texts to vectors.
-    """
+    """Answer requests until there are no more."""
     while isinstance(request := protocol.read(requests), Request):
         try:
             made = encode(request.texts, request.tokens)

@@ -50,13 +50,10 @@ class SentenceEmbedder:
         """Take the options; nothing starts yet.
 
         Args:
-            options: Which model, and how.
             key: Key that the vectors must have, "" to learn it from the child.
             dim: Length of a vector, 0 to learn it from the child.
             token_key: Key that the token vectors must have, "" for none.
-            token_dim: Length of a token's vector.
             export: Folder of the model's export, where their projection is.
-            module: The child's program.
             reply_s: Seconds after which a child that does not answer is killed.
         """
         self.name = export_format.short_name(options.model)
@@ -95,7 +92,6 @@ class SentenceEmbedder:
         """Embed documents in batches.
 
         Args:
-            texts: Any strings.
             progress: Told after every batch how many texts are done; may raise to stop.
 
         Returns:
@@ -112,11 +108,7 @@ class SentenceEmbedder:
         """Embed documents and their tokens in batches.
 
         Args:
-            texts: Any strings.
             progress: As in ``encode``.
-
-        Returns:
-            Their vectors and tokens.
 
         Raises:
             ProviderError: As in ``encode``.

@@ -25,9 +25,6 @@ def fetch(model: str) -> Path:
     Args:
         model: A name on the hub, or a path.
 
-    Returns:
-        Its folder.
-
     Raises:
         ModelNotFoundError: It is nowhere, the download included.
     """
@@ -40,7 +37,6 @@ def load(folder: Path, threads: int) -> Any:
 
     Args:
         folder: What ``fetch`` returned.
-        threads: Threads of torch.
 
     Returns:
         The ``SentenceTransformer``, on the CPU, in fp32, not training.

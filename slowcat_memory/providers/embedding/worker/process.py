@@ -10,9 +10,11 @@ import sys
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
+import slowcat_memory
+
 NICENESS = 10  # the scheduler gives a child about a tenth of a contended core
 
-_ROOT = Path(__file__).resolve().parents[2]
+_ROOT = Path(slowcat_memory.__file__).resolve().parents[1]
 _START = (
     "import runpy, sys; sys.path.append({root!r}); runpy.run_module({module!r}, {{}}, '__main__')"
 )
@@ -28,8 +30,6 @@ def spawn(module: str, *args: str, stderr: IO[Any], stdin: int) -> subprocess.Po
 
     Args:
         module: The module to run as a program.
-        *args: Its arguments.
-        stderr: Where its complaints go.
         stdin: As ``subprocess.Popen`` takes it.
 
     Returns:

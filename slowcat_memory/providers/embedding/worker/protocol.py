@@ -51,10 +51,6 @@ class Fault(Struct, tag=True):
 
         Args:
             error: The error; of a foreign one the first 300 characters are told.
-            doing: What failed, for foreign errors.
-
-        Returns:
-            The fault.
         """
         if isinstance(error, ProviderError):
             return cls(type(error).__name__, error.message, error.hint)
@@ -62,11 +58,7 @@ class Fault(Struct, tag=True):
         return cls("ProviderError", f"{doing} failed: {type(error).__name__}: {words}"[:300])
 
     def error(self) -> ProviderError:
-        """Make the error again.
-
-        Returns:
-            The error, to be raised.
-        """
+        """Make the error again."""
         return _RAISABLE.get(self.kind, ProviderError)(self.message, hint=self.hint)
 
 
@@ -111,9 +103,6 @@ class Vectors(Struct, tag=True):
         Args:
             vectors: Shape (n, dim).
             tokens: For each text shape (its tokens, token_dim), int8; None when not wanted.
-
-        Returns:
-            The reply.
         """
         rows = np.ascontiguousarray(vectors, "<f4").tobytes()
         return cls(
@@ -125,7 +114,6 @@ class Vectors(Struct, tag=True):
 
         Args:
             count: How many there must be.
-            dim: Their length.
 
         Returns:
             Shape (count, dim), float32, read-only.
@@ -140,7 +128,6 @@ class Vectors(Struct, tag=True):
 
         Args:
             count: How many texts there must be.
-            dim: Length of a token's vector.
 
         Returns:
             For each text shape (its tokens, dim), int8, read-only.
@@ -160,10 +147,6 @@ Frame = Hello | Request | Vectors | Fault
 def write(file: BinaryIO, frame: Frame) -> None:
     """Send a frame.
 
-    Args:
-        file: A pipe.
-        frame: What to send.
-
     Raises:
         OSError: The other side is gone.
     """
@@ -176,9 +159,6 @@ def write(file: BinaryIO, frame: Frame) -> None:
 
 def read(file: BinaryIO) -> Frame | None:
     """Receive a frame.
-
-    Args:
-        file: A pipe.
 
     Returns:
         The frame; None when the other side is gone, also in the middle of one.
