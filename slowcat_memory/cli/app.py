@@ -2,17 +2,19 @@
 
 import os
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from msgspec import Struct
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
 from slowcat_memory import __version__
-from slowcat_memory.cli.change import blocks, forget, icebreaker, remember, undo
-from slowcat_memory.cli.data import backup, export, import_, reindex, replay, tidy
+from slowcat_memory.cli.change import blocks, forget, icebreaker, remember
+from slowcat_memory.cli.data import backup, export, import_, replay, tidy
 from slowcat_memory.cli.look import (
-    as_of,
     facts,
     hotwords,
     people,
@@ -26,12 +28,46 @@ from slowcat_memory.cli.look import (
 from slowcat_memory.cli.run import idle, jobs
 from slowcat_memory.cli.setup import config as config_commands
 from slowcat_memory.cli.setup import doctor, init
-from slowcat_memory.cli.shared.lazy import Late
 from slowcat_memory.cli.shared.settings import Settings
 from slowcat_memory.errors import SlowcatError
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 TRY, LOOK, CHANGE, CARE = "Try it", "Look into a memory", "Change a memory", "Set up"
+
+
+class Late(Struct, frozen=True):
+    """Where a command is, and what the list of commands says of it.
+
+    Attributes:
+        name: Its name.
+        module: Its module, which has a function of the same name.
+        help: One line.
+    """
+
+    name: str
+    module: str
+    help: str
+
+    def listed(self, panel: str) -> TyperCommand:
+        """Stand for the command in the list of commands.
+
+        Returns:
+            A command that only has words.
+        """
+        return TyperCommand(self.name, help=self.help, rich_help_panel=panel)
+
+    def command(self) -> Any:
+        """Import the command."""
+        alone = typer.Typer(
+            rich_markup_mode="rich",
+            pretty_exceptions_enable=False,
+            add_completion=False,
+            context_settings={"help_option_names": ["-h", "--help"]},
+        )
+        alone.command(self.name)(getattr(import_module(self.module), self.name))
+        return get_command(alone)
+
+
 LATE = (
     Late(
         "demo",
@@ -153,7 +189,7 @@ app.command("summaries", rich_help_panel=LOOK)(summaries.summaries)
 app.command("facts", rich_help_panel=LOOK)(facts.facts)
 app.command("people", rich_help_panel=LOOK)(people.people)
 app.command("timeline", rich_help_panel=LOOK)(timeline.timeline)
-app.command("as-of", rich_help_panel=LOOK)(as_of.as_of)
+app.command("as-of", rich_help_panel=LOOK)(timeline.as_of)
 app.command("blocks", rich_help_panel=LOOK)(blocks.blocks)
 app.command("why", rich_help_panel=LOOK)(why.why)
 app.command("replay", rich_help_panel=LOOK)(replay.replay)
@@ -165,14 +201,14 @@ app.command("remember", rich_help_panel=CHANGE)(remember.remember)
 app.command("pin", rich_help_panel=CHANGE)(remember.pin)
 app.command("local", rich_help_panel=CHANGE)(remember.local)
 app.command("forget", rich_help_panel=CHANGE)(forget.forget)
-app.command("undo", rich_help_panel=CHANGE)(undo.undo)
+app.command("undo", rich_help_panel=CHANGE)(forget.undo)
 app.add_typer(icebreaker.app, name="icebreaker", rich_help_panel=CHANGE)
 app.command("init", rich_help_panel=CARE)(init.init)
 app.command("idle", rich_help_panel=CARE)(idle.idle)
 app.command("doctor", rich_help_panel=CARE)(doctor.doctor)
 app.command("backup", rich_help_panel=CARE)(backup.backup)
 app.command("restore", rich_help_panel=CARE)(backup.restore)
-app.command("reindex", rich_help_panel=CARE)(reindex.reindex)
+app.command("reindex", rich_help_panel=CARE)(tidy.reindex)
 app.command("tidy", rich_help_panel=CARE)(tidy.tidy)
 app.add_typer(config_commands.app, name="config", rich_help_panel=CARE)
 app.add_typer(jobs.app, name="jobs", rich_help_panel=CARE)

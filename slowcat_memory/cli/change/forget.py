@@ -1,10 +1,9 @@
-"""``slowcat-memory forget``: real deletion, after a look at what would go."""
+"""``slowcat-memory forget``: real deletion after a preview; and ``undo`` of voice commands."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slowcat_memory.cli.shared.arguments import AsJson, memory_id, parse_time
 from slowcat_memory.cli.shared.output import (
     count,
     err,
@@ -16,13 +15,14 @@ from slowcat_memory.cli.shared.output import (
     warn,
     when,
 )
-from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.cli.shared.settings import AsJson, Scope, memory_id, parse_time, settings
 
 if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine
-    from slowcat_memory.records import Forget, Forgotten
+    from slowcat_memory.records import CommandEntry, Forget, Forgotten
 
-SAMPLE = 8
+SAMPLE = 8  # rows of a preview
+LAST = 10  # voice commands listed by undo
 
 
 def forget(
@@ -55,18 +55,18 @@ def forget(
     [bold]slowcat-memory forget --all --scope anna[/]
     """
     with settings(ctx).engine(words_only=True) as engine:
-        what = _wish(engine, ids or [], since, until, speaker, session, scope, everything)
+        what = _selection(engine, ids or [], since, until, speaker, session, scope, everything)
         doomed = engine.forget(what, dry_run=True)
         if not doomed.turns and not doomed.memories and not everything:
             return print_json(doomed) if as_json else warn("Nothing fits: nothing was forgotten.")
         if not yes:
-            _show(engine, doomed)
+            _preview(engine, doomed)
             typer.confirm("Forget this for good?", abort=True, err=True)
         gone = engine.forget(what)
-    return print_json(gone) if as_json else _tell(gone)
+    return print_json(gone) if as_json else _print_done(gone)
 
 
-def _wish(
+def _selection(
     engine: "MemoryEngine",
     ids: list[str],
     since: str | None,
@@ -97,7 +97,7 @@ def _wish(
     )
 
 
-def _show(engine: "MemoryEngine", doomed: "Forgotten") -> None:
+def _preview(engine: "MemoryEngine", doomed: "Forgotten") -> None:
     with engine.snapshot() as snapshot:
         turns = [turn for id_ in doomed.turns[:SAMPLE] if (turn := snapshot.turn(id_))]
         derived = [key for key in doomed.memories if not key[1].startswith("chunk/")]
@@ -128,7 +128,7 @@ def _amount(turns: int, derived: int) -> str:
     return count(turns, "turn") + beside
 
 
-def _tell(gone: "Forgotten") -> None:
+def _print_done(gone: "Forgotten") -> None:
     derived = sum(not id_.startswith("chunk/") for _, id_ in gone.memories)
     out().print(f"[green]✓[/] Forgotten: {_amount(len(gone.turns), derived)}.")
     if not gone.erased:
@@ -136,3 +136,79 @@ def _tell(gone: "Forgotten") -> None:
             "Their bytes are still in the store's file, because another process reads it; they go "
             "when the store is next opened for writing."
         )
+
+
+def undo(
+    ctx: typer.Context,
+    number: Annotated[
+        int | None,
+        typer.Argument(
+            metavar="ORDER", help="An order's number; by default the latest.", show_default=False
+        ),
+    ] = None,
+    only_list: Annotated[bool, typer.Option("--list", help="Only show the last orders.")] = False,
+    scope: Scope = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; for scripts.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Take back what somebody ordered in a conversation: "forget that", "remember that…".
+
+    What was forgotten comes back until it is erased for good; the configuration says how long that
+    takes (undo_s). What was corrected becomes current again, and what was to be remembered is
+    retired. With [bold]--list[/] it works while an agent runs.
+
+    Examples: [bold]slowcat-memory undo --list[/], [bold]slowcat-memory undo[/],
+    [bold]slowcat-memory undo 7 --yes[/]
+    """
+    known = settings(ctx)
+    where = known.scope(scope)
+    with known.engine(readonly=only_list, words_only=True) as engine:
+        with engine.snapshot() as snapshot:
+            entries = snapshot.commands(where, LAST)
+        if only_list:
+            return print_json(entries) if as_json else _show_commands(engine, entries)
+        entry = _chosen(engine, where, number)
+        if not yes:
+            _show_commands(engine, [entry] if entry else entries, err())
+        if entry is None:
+            return print_json(None) if as_json else warn("There is nothing to undo.")
+        if not yes:
+            typer.confirm("Undo this?", abort=True, err=True)
+        undone = engine.undo(entry)
+    if undone is None:
+        raise typer.BadParameter(f"order {entry.id} cannot be undone", param_hint="ORDER")
+    return print_json(undone) if as_json else out().print(f"[green]✓[/] Undone: {_kind(undone)}.")
+
+
+def _chosen(engine: "MemoryEngine", scope: str, number: int | None) -> "CommandEntry | None":
+    from slowcat_memory.runtime.commands.undo_log import UNDOABLE
+
+    with engine.snapshot() as snapshot:
+        for entry in snapshot.commands(scope):
+            if number in (None, entry.id) and entry.state == "done" and entry.kind in UNDOABLE:
+                return entry
+    if number is not None:
+        raise typer.BadParameter(f"order {number} cannot be undone", param_hint="ORDER")
+    return None
+
+
+def _show_commands(
+    engine: "MemoryEngine", entries: "list[CommandEntry]", console: Any = None
+) -> None:
+    if not entries:
+        return warn("Nothing was ordered so far.")
+    made = table(">order", "when", "what", "state", "until", "words*")
+    with engine.snapshot() as snapshot:
+        for entry in entries:
+            turn = snapshot.turn(entry.turn) if entry.turn else None
+            until = when(entry.due, engine.zone) if entry.due and entry.state == "done" else ""
+            words = short(turn.text) if turn else ""
+            row(
+                made, entry.id, when(entry.at, engine.zone), _kind(entry), entry.state, until, words
+            )
+    (console or out()).print(made)
+    return None
+
+
+def _kind(entry: "CommandEntry") -> str:
+    return entry.kind.replace("_", " ")

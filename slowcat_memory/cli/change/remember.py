@@ -5,9 +5,8 @@ from typing import Annotated
 import typer
 
 from slowcat_memory.cli.look.show import find_memory
-from slowcat_memory.cli.shared.arguments import AsJson, Scope, memory_id
 from slowcat_memory.cli.shared.output import out, print_json, short
-from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.cli.shared.settings import AsJson, Scope, memory_id, settings
 
 
 def remember(

@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slowcat_memory.cli.shared.arguments import AsJson
-from slowcat_memory.cli.shared.output import count, out, print_json, warn
-from slowcat_memory.cli.shared.progress import waiting
-from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.cli.shared.output import count, out, print_json, waiting, warn
+from slowcat_memory.cli.shared.settings import AsJson, settings
 from slowcat_memory.errors import StoreError
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ from typing import IO, Annotated
 
 import typer
 
-from slowcat_memory.cli.shared.arguments import Scope
 from slowcat_memory.cli.shared.output import count, err
-from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.cli.shared.settings import Scope, settings
 
 
 def export(

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from slowcat_memory.cli.data.tidy import tidy_scopes
-from slowcat_memory.cli.shared.arguments import AsJson
-from slowcat_memory.cli.shared.output import count, err, listed, out, print_json, warn
-from slowcat_memory.cli.shared.progress import Told, bars
-from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.cli.shared.output import Told, bars, count, err, listed, out, print_json, warn
+from slowcat_memory.cli.shared.settings import AsJson, settings
 from slowcat_memory.errors import ProviderError, TranscriptError
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slowcat_memory.cli.shared.arguments import AsJson
-from slowcat_memory.cli.shared.ledger_rows import (
+from slowcat_memory.cli.look.why import (
     OFFERED,
     WIDTH,
     Verdict,
@@ -22,11 +21,11 @@ from slowcat_memory.cli.shared.output import (
     row,
     short,
     table,
+    waiting,
     warn,
     when,
 )
-from slowcat_memory.cli.shared.progress import waiting
-from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.cli.shared.settings import AsJson, settings
 
 if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine

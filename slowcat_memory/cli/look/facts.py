@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slowcat_memory.cli.shared.arguments import AsJson, Scope, nothing_in
 from slowcat_memory.cli.shared.output import (
     count,
     listed,
@@ -15,7 +14,7 @@ from slowcat_memory.cli.shared.output import (
     table,
     warn,
 )
-from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.cli.shared.settings import AsJson, Scope, nothing_in, settings
 
 if TYPE_CHECKING:
     from datetime import tzinfo

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slowcat_memory.cli.shared.arguments import Scope, nothing_in
 from slowcat_memory.cli.shared.output import print_json, warn
-from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.cli.shared.settings import Scope, nothing_in, settings
 
 if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine

@@ -4,9 +4,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slowcat_memory.cli.shared.arguments import AsJson, Scope, find_session, memory_id, nothing_in
 from slowcat_memory.cli.shared.output import count, out, print_json, row, short, table, warn, when
-from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.cli.shared.settings import (
+    AsJson,
+    Scope,
+    find_session,
+    memory_id,
+    nothing_in,
+    settings,
+)
 
 if TYPE_CHECKING:
     from datetime import tzinfo

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.text import Text
 
-from slowcat_memory.cli.shared.arguments import AsJson
 from slowcat_memory.cli.shared.output import listed, out, print_json, row, size, table, when
-from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.cli.shared.settings import AsJson, settings
 from slowcat_memory.core.retention.tiering import TIERS
 
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from slowcat_memory.cli.shared.arguments import AsJson, Scope, nothing_in, parse_time
 from slowcat_memory.cli.shared.output import count, out, print_json, row, short, table, warn, when
-from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.cli.shared.settings import AsJson, Scope, nothing_in, parse_time, settings
 
 if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine

@@ -1,17 +1,28 @@
-"""``slowcat-memory timeline``: what changed when, in whose words."""
+"""``slowcat-memory timeline`` and ``as-of``: what was true when."""
 
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from slowcat_memory.cli.look.people import day, nobody
-from slowcat_memory.cli.shared.arguments import AsJson, Scope
-from slowcat_memory.cli.shared.output import count, out, print_json, row, say, short, table, warn
-from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.cli.shared.output import (
+    count,
+    out,
+    print_json,
+    row,
+    say,
+    short,
+    table,
+    warn,
+    when,
+)
+from slowcat_memory.cli.shared.settings import AsJson, Scope, nothing_in, parse_time, settings
 
 if TYPE_CHECKING:
     from slowcat_memory.core.graph.relations import Relation
     from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.records import Hit
 
 
 def timeline(
@@ -29,16 +40,16 @@ def timeline(
     known = settings(ctx)
     where = known.scope(scope)
     with known.engine(readonly=True, words_only=True) as engine:
-        found = _about(engine, where, about)
+        found = _relations_of(engine, where, about)
         if as_json:
             return print_json(found)
         if not found:
             return warn(nobody(engine, where, about))
-        out().print(_table(engine, where, found))
+        out().print(_timeline(engine, where, found))
         say(f"[dim]{count(len(found), 'thing')} that held[/]")
 
 
-def _about(engine: "MemoryEngine", scope: str, about: str) -> "list[Relation]":
+def _relations_of(engine: "MemoryEngine", scope: str, about: str) -> "list[Relation]":
     """Find what was true of those who are called so; else what holds these words."""
     from slowcat_memory.core.graph.relations import fold
     from slowcat_memory.engine.search import read_graph
@@ -56,7 +67,7 @@ def _about(engine: "MemoryEngine", scope: str, about: str) -> "list[Relation]":
     ]
 
 
-def _table(engine: "MemoryEngine", scope: str, found: "list[Relation]") -> Any:
+def _timeline(engine: "MemoryEngine", scope: str, found: "list[Relation]") -> Any:
     from slowcat_memory.core.graph.portrait import spoken
     from slowcat_memory.engine.search import read_graph
 
@@ -74,4 +85,87 @@ def _table(engine: "MemoryEngine", scope: str, found: "list[Relation]") -> Any:
             one.sources[0] if one.sources else "",
             style="dim" if one.valid_to else "",
         )
+    return made
+
+
+def as_of(
+    ctx: typer.Context,
+    date: Annotated[str, typer.Argument(help="A day, or a minute: 2025-11-15.")],
+    text: Annotated[str | None, typer.Argument(help="What to look for; all by default.")] = None,
+    scope: Scope = None,
+    known: Annotated[
+        bool, typer.Option("--known", help="By what was believed then, not by what is known now.")
+    ] = False,
+    k: Annotated[int, typer.Option(help="How many memories at most.", min=1, max=1000)] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """See what was true on a day; with --known, what was thought on that day.
+
+    With a text, what had been said about it by then is shown as well.
+
+    Example: [bold]slowcat-memory as-of 2025-11-15 "where does Clara live" --known[/]
+    """
+    from slowcat_memory.engine.search import read_graph
+
+    given = settings(ctx)
+    where = given.scope(scope)
+    with given.engine(readonly=True) as engine:
+        at = parse_time(date, engine.zone, "DATE")
+        assert at is not None
+        if len(date.strip()) <= len("2025-11-15"):  # all of that day
+            at += timedelta(days=1, microseconds=-1)
+        held = read_graph(engine, where, true=at, known=at if known else None).relations
+        held = _about(held, text) if text else held
+        hits = engine.search(text, where, k, at=at, local=True).hits if text else []
+        if as_json:
+            return print_json({"held": held, "said": [hit.memory for hit in hits]})
+        if not held and not hits:
+            return warn(_nothing(engine, where))
+        if held:
+            out().print(_held(engine, where, held, at, known))
+        if hits:
+            out().print(_said(engine, hits))
+
+
+def _about(held: "list[Relation]", text: str) -> "list[Relation]":
+    """Keep what shares a word of weight with a text."""
+    from slowcat_memory.core.extraction.evidence import shared
+
+    return [one for one in held if shared(f"{one.text} {one.quote}", text, "")]
+
+
+def _nothing(engine: "MemoryEngine", scope: str) -> str:
+    with engine.snapshot() as snapshot:
+        known = scope in snapshot.scopes()
+    return "Nothing is known of that time." if known else nothing_in(engine, scope)
+
+
+def _held(
+    engine: "MemoryEngine", scope: str, held: "list[Relation]", at: datetime, known: bool
+) -> Any:
+    from slowcat_memory.core.graph.portrait import spoken
+    from slowcat_memory.engine.search import read_graph
+
+    names = read_graph(engine, scope).names
+    on = day(at, engine.zone)
+    title = f"What was thought on {on} to be true" if known else f"What was true on {on}"
+    made = table("who", "what", "of them*", "since", "until", "in these words*", title=title)
+    for one in held:
+        row(
+            made,
+            names[one.subject],
+            spoken(one.predicate),
+            names[one.object],
+            day(one.valid_from, engine.zone),
+            day(one.valid_to, engine.zone),
+            f"“{short(one.quote, 120)}”",
+        )
+    return made
+
+
+def _said(engine: "MemoryEngine", hits: "list[Hit]") -> Any:
+    made = table("when", "who", "text*", title="What had been said")
+    for hit in hits:
+        memory = hit.memory
+        row(made, when(memory.valid_from, engine.zone), memory.speaker, short(memory.text))
     return made

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slowcat_memory.cli.shared.output import count, err, out, warn
-from slowcat_memory.cli.shared.progress import waiting
+from slowcat_memory.cli.shared.output import count, err, out, waiting, warn
 from slowcat_memory.cli.shared.settings import settings
 
 if TYPE_CHECKING:

@@ -17,9 +17,8 @@ from slowcat_memory.cli.setup.checks import (
     store,
     vectors,
 )
-from slowcat_memory.cli.shared.arguments import AsJson
 from slowcat_memory.cli.shared.output import count, out, print_json, row, table, warn
-from slowcat_memory.cli.shared.settings import Settings, settings
+from slowcat_memory.cli.shared.settings import AsJson, Settings, settings
 from slowcat_memory.errors import SlowcatError, StoreDamagedError, StoreError
 
 if TYPE_CHECKING:
