@@ -6,10 +6,10 @@ Both carry the same ``key``, and only vectors of one key may ever be compared.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Literal, Protocol
+from typing import Annotated, Literal, Protocol
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 Progress = Callable[[str], None]
 """Told one short line for people now and then; called from the thread that does the work."""
@@ -180,31 +180,34 @@ def token_key_of(embedder: object) -> str:
 
 
 class EmbedderOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which embedding model, and at what price.
+    """Which embedding model, and at what cost.
 
     Attributes:
-        kind: "local": a model on this machine. "endpoint": an OpenAI-compatible server; never
-            used unless it is named here. "none": no vectors, lexical search alone.
-        model: Name on the model hub, or a folder that sentence-transformers can load.
+        kind: "local": a model on this machine. "endpoint": an OpenAI-compatible server. "none": no
+            vectors; search is by words alone.
+        model: Name on the model hub, or a folder that sentence-transformers can load. Turn it for
+            another language or more quality; every vector is then computed again.
         endpoint_url: Base URL of the server, up to and including "/v1".
         endpoint_model: Name of the model on that server.
-        endpoint_query_prompt: Put before queries by us, for example "search_query: ".
-        endpoint_doc_prompt: Put before documents by us, for example "search_document: ".
-        allow_remote: Let texts leave this machine for ``endpoint_url``.
-        query_max_tokens: Tokens of a query that are embedded, its two ends when it is longer; one
-            token costs about 0.1 ms on one core (all-MiniLM-L6-v2, int8), and 64 are what fits
-            into a turn's deadline. On RealMem, whose users write long turns, 32 find 5 points
-            (Hit@5 of sessions) fewer than 64, and 256 one more.
-        doc_max_tokens: Tokens of one piece of a document; the model's own limit wins when it is
-            lower. Longer documents are split, and their pieces' vectors averaged.
-        token_vectors: Keep a vector for each word too, for ``core.maxsim``: about 4 kB of disk a
-            memory (96 bytes a word; ``doc_max_tokens`` words at most).
-        cache_dir: Where exported models are kept; "" for the user's cache folder. The environment
-            variable SLOWCAT_CACHE_DIR wins over both.
-        threads: Threads of the query embedder; a second one gains nothing on short texts.
-        doc_threads: Threads of the document embedder's child process.
-        batch_size: Texts per request to the child process or the endpoint.
-        endpoint_timeout_s: Seconds that one request to the endpoint may take.
+        endpoint_query_prompt: Prefix of each query, for example "search_query: ".
+        endpoint_doc_prompt: Prefix of each document, for example "search_document: ".
+        allow_remote: Allow ``endpoint_url`` to be on another machine; stored texts go there.
+        query_max_tokens: Tokens embedded of a query, 8 to 8192, its two ends when it is longer. A
+            token costs about 0.1 ms on one core (all-MiniLM-L6-v2, int8), and 64 fit into a turn's
+            deadline. On RealMem, whose users write long turns, 32 find 5 points (Hit@5 of sessions)
+            fewer than 64, and 256 one more.
+        doc_max_tokens: Tokens of one piece of a document, 8 to 8192; the model's own limit wins when
+            it is lower. Longer documents are split, and their pieces' vectors averaged.
+        token_vectors: Also keep a vector for each word, for ``core.ranking.maxsim``: about 4 kB of
+            disk a memory (96 bytes a word, at most ``doc_max_tokens`` words).
+        cache_dir: Folder of exported models; "" for the user's cache folder. The environment
+            variable SLOWCAT_CACHE_DIR overrides both.
+        threads: Threads of the query embedder, 1 to 64; a second one gains nothing on short texts.
+        doc_threads: Threads of the document embedder's child process, 1 to 64; more finish imports
+            sooner and take cores from the conversation.
+        batch_size: Texts per request to the child process or the endpoint, 1 to 4096; lower it for
+            a server that refuses large requests.
+        endpoint_timeout_s: Seconds that one request to the endpoint may take, above 0, at most 600.
     """
 
     # Behaviour: changing these changes vectors, or where texts go.
@@ -215,15 +218,15 @@ class EmbedderOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     endpoint_query_prompt: str = ""
     endpoint_doc_prompt: str = ""
     allow_remote: bool = False
-    query_max_tokens: int = 64
-    doc_max_tokens: int = 256
+    query_max_tokens: Annotated[int, Meta(ge=8, le=8192)] = 64
+    doc_max_tokens: Annotated[int, Meta(ge=8, le=8192)] = 256
     token_vectors: bool = True
     # Performance and place.
     cache_dir: str = ""
-    threads: int = 1
-    doc_threads: int = 1
-    batch_size: int = 32
-    endpoint_timeout_s: float = 10.0
+    threads: Annotated[int, Meta(ge=1, le=64)] = 1
+    doc_threads: Annotated[int, Meta(ge=1, le=64)] = 1
+    batch_size: Annotated[int, Meta(ge=1, le=4096)] = 32
+    endpoint_timeout_s: Annotated[float, Meta(gt=0, le=600)] = 10.0
 
 
 State = Literal["ready", "needs export", "missing", "none", "endpoint"]

@@ -17,8 +17,7 @@ import msgspec
 
 from slowcat_memory.providers.embedding import export_format
 from slowcat_memory.providers.embedding.export_format import Meta
-from slowcat_memory.providers.embedding.worker.process import settle
-from slowcat_memory.providers.embedding.worker.protocol import Event, Fault
+from slowcat_memory.providers.embedding.worker.process import Event, Fault, become_child
 
 _TEMPORARY = ".export-"
 _ABANDONED_S = 3600  # an export takes well under a minute
@@ -61,7 +60,7 @@ def main() -> int:
     Returns:
         0 on success, 1 after an error event.
     """
-    out = settle()
+    out = become_child()
 
     def tell(event: Event) -> None:
         out.write(msgspec.json.encode(event) + b"\n")
@@ -79,7 +78,8 @@ def main() -> int:
 
 
 def _fill(work: Path, model: Any, name: str, source: Path, say: Callable[[str], None]) -> Meta:
-    from slowcat_memory.providers.embedding.export import convert, projection
+    from slowcat_memory.providers.embedding import token_vectors
+    from slowcat_memory.providers.embedding.export import convert
     from slowcat_memory.providers.embedding.worker import model as sentence_model
 
     tokenizer = sentence_model.tokenizer_of(model)
@@ -89,7 +89,7 @@ def _fill(work: Path, model: Any, name: str, source: Path, say: Callable[[str], 
     dim = vectors.shape[1]
     key = export_format.space_key(name, export_format.weights_hash(source), dim)
     say("finding the space of its tokens")
-    space = projection.fit(model, tokenizer, key)
+    space = token_vectors.fit_space(model, tokenizer, key)
     onto = space.projection if space else None
     int8, cosine = convert.convert(model, rows, vectors, onto, work, say)
     tokenizer.save(str(work / export_format.TOKENIZER))

@@ -14,9 +14,15 @@ import numpy as np
 from slowcat_memory.providers.embedding import chunking, export_format, token_vectors
 from slowcat_memory.providers.embedding.base import Embedded
 from slowcat_memory.providers.embedding.token_vectors import TokenSpace
-from slowcat_memory.providers.embedding.worker import protocol
-from slowcat_memory.providers.embedding.worker.process import settle
-from slowcat_memory.providers.embedding.worker.protocol import Fault, Hello, Request, Vectors
+from slowcat_memory.providers.embedding.worker.process import (
+    Fault,
+    Hello,
+    Request,
+    Vectors,
+    become_child,
+    read_frame,
+    write_frame,
+)
 
 STATES_TOGETHER = 64  # pieces whose hidden states are in memory at a time: 25 MB at 256 tokens
 PAD_TOGETHER = 4  # texts of one forward pass: on a CPU, padding costs more than batches gain
@@ -92,13 +98,13 @@ class Encode(Protocol):
 
 def serve(requests: BinaryIO, replies: BinaryIO, encode: Encode) -> None:
     """Answer requests until there are no more."""
-    while isinstance(request := protocol.read(requests), Request):
+    while isinstance(request := read_frame(requests), Request):
         try:
             made = encode(request.texts, request.tokens)
             reply: Vectors | Fault = Vectors.of(made.vectors, made.tokens)
         except Exception as error:  # the parent shall hear of it, whatever it is
             reply = Fault("ProviderError", f"embedding failed ({type(error).__name__})")
-        protocol.write(replies, reply)
+        write_frame(replies, reply)
 
 
 def main() -> int:
@@ -107,14 +113,14 @@ def main() -> int:
     Returns:
         0 when the parent wants no more, 1 when the model cannot be used.
     """
-    replies = settle()
+    replies = become_child()
     try:
         try:
             hello, encode = load(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
         except Exception as error:  # whatever the libraries raise must reach the parent
-            protocol.write(replies, Fault.of(error, "loading the model"))
+            write_frame(replies, Fault.of(error, "loading the model"))
             return 1
-        protocol.write(replies, hello)
+        write_frame(replies, hello)
         serve(sys.stdin.buffer, replies, encode)
     except BrokenPipeError:
         pass  # the parent is gone

@@ -21,9 +21,17 @@ from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers.embedding import export_format
 from slowcat_memory.providers.embedding.base import Embedded, EmbedderOptions
 from slowcat_memory.providers.embedding.chunking import MAX_CHARS, sendable
-from slowcat_memory.providers.embedding.worker import protocol
-from slowcat_memory.providers.embedding.worker.process import last_words, spawn
-from slowcat_memory.providers.embedding.worker.protocol import Fault, Hello, Request, Vectors
+from slowcat_memory.providers.embedding.worker.process import (
+    Fault,
+    Frame,
+    Hello,
+    Request,
+    Vectors,
+    last_stderr_line,
+    read_frame,
+    spawn,
+    write_frame,
+)
 
 MAX_DEATHS = 3
 START_S = 600.0  # a cold disk, or a model that must be downloaded first
@@ -200,15 +208,15 @@ class SentenceEmbedder:
 
     def _ask(
         self, process: "subprocess.Popen[bytes]", request: Request | None, timeout_s: float
-    ) -> protocol.Frame:
+    ) -> Frame:
         assert process.stdin and process.stdout
         if self._closes != self._began_at:
             raise self._failed("")
         with _killed_after(process, timeout_s):
             try:
                 if request:
-                    protocol.write(process.stdin, request)  # type: ignore[arg-type]
-                reply = protocol.read(process.stdout)  # type: ignore[arg-type]
+                    write_frame(process.stdin, request)  # type: ignore[arg-type]
+                reply = read_frame(process.stdout)  # type: ignore[arg-type]
             except OSError:
                 reply = None
             except ProviderError as error:
@@ -227,7 +235,7 @@ class SentenceEmbedder:
         if self._closes != self._began_at:
             return ProviderError("the embedder was closed while it was at work")
         self._deaths += 1
-        words = last_words(self._stderr)
+        words = last_stderr_line(self._stderr)
         return ProviderError(f"{what} (code {code}{f', {words}' if words else ''})")
 
     def _put_away(self, *, kill: bool = False) -> int | None:
