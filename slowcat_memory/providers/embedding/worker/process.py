@@ -23,12 +23,11 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-import slowcat_memory
 from slowcat_memory.errors import ModelNotFoundError, ProviderError
 
 NICENESS = 10  # the scheduler gives a child about a tenth of a contended core
 
-_ROOT = Path(slowcat_memory.__file__).resolve().parents[1]
+_ROOT = Path(__file__).resolve().parents[4]  # the folder that holds slowcat_memory
 _START = (
     "import runpy, sys; sys.path.append({root!r}); runpy.run_module({module!r}, {{}}, '__main__')"
 )
