@@ -5,7 +5,7 @@ both for a file and may be interrupted and repeated, ``export`` writes the log a
 """
 
 from slowcat_memory.transfer.export import export, export_summaries
-from slowcat_memory.transfer.formats import read
+from slowcat_memory.transfer.files import read
 from slowcat_memory.transfer.import_ import Imported, Step, import_file
 from slowcat_memory.transfer.ingest import ingest
 from slowcat_memory.transfer.transcript import Note, Transcript, TranscriptSession, Utterance

@@ -14,7 +14,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import Cursor
 from slowcat_memory.runtime.namespaces.registry import check_scope
-from slowcat_memory.transfer import files, formats, ingest
+from slowcat_memory.transfer import files, ingest
 from slowcat_memory.transfer.transcript import Note, Report, Transcript, TranscriptSession
 
 BY_CONVERSATION = "{conversation}"
@@ -84,7 +84,7 @@ def import_file(
         StoreError: The store cannot take it.
     """
     print_ = files.fingerprint(path)
-    found = list(formats.read(path, on_error))
+    found = list(files.read(path, on_error))
     chosen = [(n, t) for n, t in enumerate(found) if _is_chosen(t, conversations)]
     if conversations and not chosen:
         raise TranscriptError(f"{path} has no such conversation", hint=f"It has: {_names(found)}.")

@@ -14,8 +14,7 @@ from slowcat_memory.core.memory.chunk import chunk_id
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Cursor, Event, Session, SessionEdge, Turn, WriteBatch
 from slowcat_memory.store import Ack, Snapshot
-from slowcat_memory.transfer.formats import PACE
-from slowcat_memory.transfer.transcript import TranscriptSession, Utterance
+from slowcat_memory.transfer.transcript import PACE, TranscriptSession, Utterance
 
 REASON = "import"
 

@@ -23,12 +23,12 @@ from typing import Any
 
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.records import Role
-from slowcat_memory.transfer.files import Line
-from slowcat_memory.transfer.grouping import Gathering
 from slowcat_memory.transfer.transcript import (
     AGENTS,
+    Line,
     Note,
     Report,
+    SessionGrouper,
     Transcript,
     TranscriptSession,
     Utterance,
@@ -54,7 +54,7 @@ def transcripts(lines: Iterable[Line], name: str, report: Report) -> Iterator[Tr
         Whole conversations as they come; then the single turns, one transcript for each scope that
         they were exported from.
     """
-    loose: dict[str, tuple[Gathering, list[Note]]] = {}
+    loose: dict[str, tuple[SessionGrouper, list[Note]]] = {}
     for number, text in lines:
         if not text.strip():
             continue
@@ -64,7 +64,7 @@ def transcripts(lines: Iterable[Line], name: str, report: Report) -> Iterator[Tr
                 yield _conversation(row, number, report)
             else:
                 scope = label_of(row.get("scope"))
-                _take(row, number, *loose.setdefault(scope, (Gathering(scope), [])))
+                _take(row, number, *loose.setdefault(scope, (SessionGrouper(scope), [])))
         except (ValueError, RecursionError) as error:
             report(fault(number, error))
     for scope, (gathering, notes) in loose.items():
@@ -82,7 +82,7 @@ def _object(text: str) -> Row:
     return row
 
 
-def _take(row: Row, number: int, gathering: Gathering, notes: list[Note]) -> None:
+def _take(row: Row, number: int, gathering: SessionGrouper, notes: list[Note]) -> None:
     if "note" in row:
         notes.append(_note(row))
     else:

@@ -17,10 +17,10 @@ import re
 from collections.abc import Iterable
 
 from slowcat_memory.core.text.normalize import clean
-from slowcat_memory.transfer.files import Line
-from slowcat_memory.transfer.grouping import Gathering
 from slowcat_memory.transfer.transcript import (
+    Line,
     Report,
+    SessionGrouper,
     Transcript,
     Utterance,
     fault,
@@ -45,7 +45,7 @@ def transcript(lines: Iterable[Line], name: str, report: Report) -> Transcript:
     Args:
         report: Told of each line that cannot be read.
     """
-    gathering, blank = Gathering(), 0
+    gathering, blank = SessionGrouper(), 0
     for number, line in lines:
         if not line.strip():
             blank += 1
@@ -58,7 +58,7 @@ def transcript(lines: Iterable[Line], name: str, report: Report) -> Transcript:
     return Transcript(conversation=name, sessions=gathering.sessions())
 
 
-def _take(line: str, number: int, blank: int, gathering: Gathering) -> None:
+def _take(line: str, number: int, blank: int, gathering: SessionGrouper) -> None:
     if line.startswith("#"):
         return _begin(line, gathering)
     if blank > 1:
@@ -83,7 +83,7 @@ def _is_name(name: str) -> bool:
     return len(words) == 1 or not any(w[0].islower() and w not in _PARTICLES for w in words)
 
 
-def _begin(line: str, gathering: Gathering) -> None:
+def _begin(line: str, gathering: SessionGrouper) -> None:
     label = label_of(line.lstrip("# "))
     try:
         started = time_of(label)
