@@ -1,4 +1,4 @@
-"""The frame of all commands: what stands before their names, and how errors are told."""
+"""The command line: global options, the list of commands, and how errors are printed."""
 
 import os
 import sys
@@ -36,12 +36,12 @@ TRY, LOOK, CHANGE, CARE = "Try it", "Look into a memory", "Change a memory", "Se
 
 
 class Late(Struct, frozen=True):
-    """Where a command is, and what the list of commands says of it.
+    """A command that is imported only when it runs, because its imports take long.
 
     Attributes:
-        name: Its name.
-        module: Its module, which has a function of the same name.
-        help: One line.
+        name: The command, and the function in its module.
+        module: Where it is.
+        help: Its line in the list of commands.
     """
 
     name: str
@@ -49,11 +49,7 @@ class Late(Struct, frozen=True):
     help: str
 
     def listed(self, panel: str) -> TyperCommand:
-        """Stand for the command in the list of commands.
-
-        Returns:
-            A command that only has words.
-        """
+        """Return a placeholder for the list of commands, with help alone."""
         return TyperCommand(self.name, help=self.help, rich_help_panel=panel)
 
     def command(self) -> Any:
@@ -72,46 +68,40 @@ LATE = (
     Late(
         "demo",
         "slowcat_memory.cli.demo.command",
-        "Play a conversation of weeks, and see what comes back.",
+        "Play a conversation of nine weeks, and see what is recalled.",
     ),
-    Late("chat", "slowcat_memory.cli.run.chat", "Talk to a model on this machine, with a memory."),
+    Late(
+        "chat", "slowcat_memory.cli.run.chat", "Chat with a model on this machine, with a memory."
+    ),
 )
 
 
 class Commands(TyperGroup):
-    """Turns what goes wrong into one line and an exit code, and imports some commands late."""
+    """Turns errors into one line and an exit code, and imports some commands late."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """List the commands.
-
-        Returns:
-            Their names, those to try first.
-        """
+        """Return the names of the commands, those to try first."""
         return [*(late.name for late in LATE), *super().list_commands(ctx)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Find a command for the list of commands.
-
-        Returns:
-            The command, or what stands for it.
-        """
+        """Return a command, or its placeholder in the list of commands."""
         late = next((late for late in LATE if late.name == cmd_name), None)
         return late.listed(TRY) if late else super().get_command(ctx, cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command that runs."""
+        """Return the command to run, imported."""
         late = next((late for late in LATE if late.name == args[0]), None)
         return (late.name, late.command(), args[1:]) if late else super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command that was named."""
+        """Run the command; errors become one line on stderr and exit code 1."""
         try:
             return super().invoke(ctx)
         except (SlowcatError, OSError) as error:
             debug = isinstance(ctx.obj, Settings) and ctx.obj.debug
             if debug or isinstance(error, BrokenPipeError):
                 raise
-            _tell(error)
+            _print_error(error)
             raise typer.Exit(1) from error
         except KeyboardInterrupt as error:
             raise typer.Exit(INTERRUPTED) from error
@@ -143,9 +133,9 @@ def options(
     ] = None,
     path: Annotated[
         Path | None,
-        typer.Option(help="The store's folder, whatever the configuration says.", metavar="FOLDER"),
+        typer.Option(help="The store's folder; overrides the configuration.", metavar="FOLDER"),
     ] = None,
-    debug: Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks and debug logs.")] = False,
     version: Annotated[
         bool,
         typer.Option("--version", help="Show the version.", is_eager=True, callback=_version),
@@ -153,15 +143,15 @@ def options(
 ) -> None:
     """Long-term memory for local voice agents. Nothing leaves this machine.
 
-    Begin with [bold]slowcat-memory demo[/], or [bold]slowcat-memory init[/] for a memory of your
-    own. Every command explains itself: [bold]slowcat-memory search --help[/].
+    Start with [bold]slowcat-memory demo[/], or [bold]slowcat-memory init[/] for a memory of your
+    own. Every command has help: [bold]slowcat-memory search --help[/].
     """
-    _quieten(debug)
+    _set_up_log(debug)
     ctx.obj = Settings(config.expanduser() if config else None, path, debug)
 
 
-def _quieten(debug: bool) -> None:
-    """Let the log say only what a person at a terminal should know, in plain words."""
+def _set_up_log(debug: bool) -> None:
+    """Log warnings only, without prefixes; everything with ``--debug``."""
     from loguru import logger
 
     logger.remove()
@@ -169,7 +159,7 @@ def _quieten(debug: bool) -> None:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 
-def _tell(error: Exception) -> None:
+def _print_error(error: Exception) -> None:
     from rich.text import Text
 
     from slowcat_memory.cli.shared.output import err

@@ -29,7 +29,7 @@ def forget(
     ctx: typer.Context,
     ids: Annotated[
         list[str] | None,
-        typer.Option("--id", help="A turn's number or a memory's id; may be repeated."),
+        typer.Option("--id", help="A turn's number or a memory's id. May be repeated."),
     ] = None,
     since: Annotated[str | None, typer.Option(help="Said at or after this time.")] = None,
     until: Annotated[str | None, typer.Option(help="Said before this time.")] = None,
@@ -44,11 +44,11 @@ def forget(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; for scripts.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete for good: what was said, what was derived from it, and their bytes on disk.
+    """Delete for good: turns, everything derived from them, and their bytes on disk.
 
-    Shows what would go and asks before it acts. Where several conditions are given, all must hold.
-    Times are dates or times such as 2024-05-12 or "2024-05-12 18:30". Backups in the store's own
-    folder go too; those elsewhere are yours to delete.
+    Shows a preview and asks first. If several conditions are given, all must match. Times are dates
+    or times such as 2024-05-12 or "2024-05-12 18:30". Backups in the store's own folder are deleted
+    too; delete those elsewhere yourself.
 
     Examples: [bold]slowcat-memory forget --id 17 --id note/0a1b2c[/],
     [bold]slowcat-memory forget --speaker Anna --since 2024-05-01 --until 2024-06-01[/],
@@ -56,12 +56,14 @@ def forget(
     """
     with settings(ctx).engine(words_only=True) as engine:
         what = _selection(engine, ids or [], since, until, speaker, session, scope, everything)
-        doomed = engine.forget(what, dry_run=True)
-        if not doomed.turns and not doomed.memories and not everything:
-            return print_json(doomed) if as_json else warn("Nothing fits: nothing was forgotten.")
+        preview = engine.forget(what, dry_run=True)
+        if not preview.turns and not preview.memories and not everything:
+            return print_json(preview) if as_json else warn("No match. Nothing was deleted.")
         if not yes:
-            _preview(engine, doomed)
-            typer.confirm("Forget this for good?", abort=True, err=True)
+            _preview(engine, preview)
+            typer.confirm(
+                "Delete this for good, and the backups in the store's folder?", abort=True, err=True
+            )
         gone = engine.forget(what)
     return print_json(gone) if as_json else _print_done(gone)
 
@@ -81,11 +83,11 @@ def _selection(
 
     if not (ids or since or until or speaker or session or everything):
         raise typer.BadParameter(
-            "say what: --id, --since, --until, --speaker, --session, or --all",
+            "needs --id, --since, --until, --speaker, --session, or --all",
             param_hint="forget",
         )
     if everything and (ids or since or until or speaker or session):
-        raise typer.BadParameter("goes with --scope only", param_hint="--all")
+        raise typer.BadParameter("can only be combined with --scope", param_hint="--all")
     return Forget(
         memories=tuple(memory_id(id_) for id_ in ids),
         since=parse_time(since, engine.zone, "--since"),
@@ -97,10 +99,10 @@ def _selection(
     )
 
 
-def _preview(engine: "MemoryEngine", doomed: "Forgotten") -> None:
+def _preview(engine: "MemoryEngine", preview: "Forgotten") -> None:
     with engine.snapshot() as snapshot:
-        turns = [turn for id_ in doomed.turns[:SAMPLE] if (turn := snapshot.turn(id_))]
-        derived = [key for key in doomed.memories if not key[1].startswith("chunk/")]
+        turns = [turn for id_ in preview.turns[:SAMPLE] if (turn := snapshot.turn(id_))]
+        derived = [key for key in preview.memories if not key[1].startswith("chunk/")]
         notes = [m for key in derived[:SAMPLE] if (m := snapshot.memory(*key))]
     made = table("id", "scope", "when", "who", "text*")
     for turn in turns:
@@ -117,14 +119,14 @@ def _preview(engine: "MemoryEngine", doomed: "Forgotten") -> None:
         row(made, memory.id, memory.scope, at, memory.speaker, short(memory.text, 120))
     console = err()
     console.print(made)
-    more = len(doomed.turns) + len(derived) - len(turns) - len(notes)
+    more = len(preview.turns) + len(derived) - len(turns) - len(notes)
     if more:
         console.print(f"[dim]… and {more:,} more[/]")
-    console.print(_amount(len(doomed.turns), len(derived)), style="bold")
+    console.print(_amount(len(preview.turns), len(derived)), style="bold")
 
 
 def _amount(turns: int, derived: int) -> str:
-    beside = f" and {count(derived, 'memory')} beside them" if derived else ""
+    beside = f" and {count(derived, 'memory')} derived from them" if derived else ""
     return count(turns, "turn") + beside
 
 
@@ -133,8 +135,8 @@ def _print_done(gone: "Forgotten") -> None:
     out().print(f"[green]✓[/] Forgotten: {_amount(len(gone.turns), derived)}.")
     if not gone.erased:
         warn(
-            "Their bytes are still in the store's file, because another process reads it; they go "
-            "when the store is next opened for writing."
+            "Their bytes are still in the store's file, because another process is reading it; they "
+            "are erased when the store is next opened for writing."
         )
 
 
@@ -143,19 +145,21 @@ def undo(
     number: Annotated[
         int | None,
         typer.Argument(
-            metavar="ORDER", help="An order's number; by default the latest.", show_default=False
+            metavar="COMMAND", help="Its number; by default the latest.", show_default=False
         ),
     ] = None,
-    only_list: Annotated[bool, typer.Option("--list", help="Only show the last orders.")] = False,
+    only_list: Annotated[
+        bool, typer.Option("--list", help="Only show the latest voice commands.")
+    ] = False,
     scope: Scope = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; for scripts.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Take back what somebody ordered in a conversation: "forget that", "remember that…".
+    """Undo a voice command, such as "forget that" or "remember that…".
 
-    What was forgotten comes back until it is erased for good; the configuration says how long that
-    takes (undo_s). What was corrected becomes current again, and what was to be remembered is
-    retired. With [bold]--list[/] it works while an agent runs.
+    Forgotten memories come back, until they are erased for good (undo_s in the configuration).
+    Corrected ones become current again; remembered ones are retired. [bold]--list[/] works while an
+    agent is running.
 
     Examples: [bold]slowcat-memory undo --list[/], [bold]slowcat-memory undo[/],
     [bold]slowcat-memory undo 7 --yes[/]
@@ -176,7 +180,7 @@ def undo(
             typer.confirm("Undo this?", abort=True, err=True)
         undone = engine.undo(entry)
     if undone is None:
-        raise typer.BadParameter(f"order {entry.id} cannot be undone", param_hint="ORDER")
+        raise typer.BadParameter(f"voice command {entry.id} cannot be undone", param_hint="COMMAND")
     return print_json(undone) if as_json else out().print(f"[green]✓[/] Undone: {_kind(undone)}.")
 
 
@@ -188,7 +192,7 @@ def _chosen(engine: "MemoryEngine", scope: str, number: int | None) -> "CommandE
             if number in (None, entry.id) and entry.state == "done" and entry.kind in UNDOABLE:
                 return entry
     if number is not None:
-        raise typer.BadParameter(f"order {number} cannot be undone", param_hint="ORDER")
+        raise typer.BadParameter(f"voice command {number} cannot be undone", param_hint="COMMAND")
     return None
 
 
@@ -196,8 +200,8 @@ def _show_commands(
     engine: "MemoryEngine", entries: "list[CommandEntry]", console: Any = None
 ) -> None:
     if not entries:
-        return warn("Nothing was ordered so far.")
-    made = table(">order", "when", "what", "state", "until", "words*")
+        return warn("No voice commands so far.")
+    made = table(">number", "when", "what", "state", "until", "words*")
     with engine.snapshot() as snapshot:
         for entry in entries:
             turn = snapshot.turn(entry.turn) if entry.turn else None

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slowcat_memory.cli.look.people import day, nobody
+from slowcat_memory.cli.look.people import day, no_person
 from slowcat_memory.cli.shared.output import (
     count,
     out,
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 def timeline(
     ctx: typer.Context,
-    about: Annotated[str, typer.Argument(help="Whom or what: a name, or a topic.")],
+    about: Annotated[str, typer.Argument(help="A name, or a topic.")],
     scope: Scope = None,
     as_json: AsJson = False,
 ) -> None:
-    """See what changed when with somebody or something, and the words that say so.
+    """Show what changed when about a person or thing, with the quotes.
 
-    A name shows what held from when until when; other words show what holds them.
+    A name shows its facts with their dates; other words show the facts that contain them.
 
     Example: [bold]slowcat-memory timeline Anna[/]
     """
@@ -44,13 +44,13 @@ def timeline(
         if as_json:
             return print_json(found)
         if not found:
-            return warn(nobody(engine, where, about))
+            return warn(no_person(engine, where, about))
         out().print(_timeline(engine, where, found))
-        say(f"[dim]{count(len(found), 'thing')} that held[/]")
+        say(f"[dim]{count(len(found), 'fact')}[/]")
 
 
 def _relations_of(engine: "MemoryEngine", scope: str, about: str) -> "list[Relation]":
-    """Find what was true of those who are called so; else what holds these words."""
+    """Return the relations of the people with this name; else those with these words."""
     from slowcat_memory.core.graph.relations import fold
     from slowcat_memory.engine.search import read_graph
 
@@ -91,17 +91,19 @@ def _timeline(engine: "MemoryEngine", scope: str, found: "list[Relation]") -> An
 def as_of(
     ctx: typer.Context,
     date: Annotated[str, typer.Argument(help="A day, or a minute: 2025-11-15.")],
-    text: Annotated[str | None, typer.Argument(help="What to look for; all by default.")] = None,
+    text: Annotated[
+        str | None, typer.Argument(help="Only facts about this; all by default.")
+    ] = None,
     scope: Scope = None,
     known: Annotated[
-        bool, typer.Option("--known", help="By what was believed then, not by what is known now.")
+        bool, typer.Option("--known", help="Use what was believed then, not what is known now.")
     ] = False,
     k: Annotated[int, typer.Option(help="How many memories at most.", min=1, max=1000)] = 10,
     as_json: AsJson = False,
 ) -> None:
-    """See what was true on a day; with --known, what was thought on that day.
+    """Show what was true on a day; with --known, what was believed on that day.
 
-    With a text, what had been said about it by then is shown as well.
+    With a text, also shows the turns about it up to then.
 
     Example: [bold]slowcat-memory as-of 2025-11-15 "where does Clara live" --known[/]
     """
@@ -114,43 +116,43 @@ def as_of(
         assert at is not None
         if len(date.strip()) <= len("2025-11-15"):  # all of that day
             at += timedelta(days=1, microseconds=-1)
-        held = read_graph(engine, where, true=at, known=at if known else None).relations
-        held = _about(held, text) if text else held
+        true_then = read_graph(engine, where, true=at, known=at if known else None).relations
+        true_then = _about(true_then, text) if text else true_then
         hits = engine.search(text, where, k, at=at, local=True).hits if text else []
         if as_json:
-            return print_json({"held": held, "said": [hit.memory for hit in hits]})
-        if not held and not hits:
+            return print_json({"held": true_then, "said": [hit.memory for hit in hits]})
+        if not true_then and not hits:
             return warn(_nothing(engine, where))
-        if held:
-            out().print(_held(engine, where, held, at, known))
+        if true_then:
+            out().print(_facts_table(engine, where, true_then, at, known))
         if hits:
             out().print(_said(engine, hits))
 
 
-def _about(held: "list[Relation]", text: str) -> "list[Relation]":
-    """Keep what shares a word of weight with a text."""
+def _about(true_then: "list[Relation]", text: str) -> "list[Relation]":
+    """Return the relations that share a content word with a text."""
     from slowcat_memory.core.extraction.evidence import shared
 
-    return [one for one in held if shared(f"{one.text} {one.quote}", text, "")]
+    return [one for one in true_then if shared(f"{one.text} {one.quote}", text, "")]
 
 
 def _nothing(engine: "MemoryEngine", scope: str) -> str:
     with engine.snapshot() as snapshot:
         known = scope in snapshot.scopes()
-    return "Nothing is known of that time." if known else nothing_in(engine, scope)
+    return "Nothing is known about that time." if known else nothing_in(engine, scope)
 
 
-def _held(
-    engine: "MemoryEngine", scope: str, held: "list[Relation]", at: datetime, known: bool
+def _facts_table(
+    engine: "MemoryEngine", scope: str, true_then: "list[Relation]", at: datetime, known: bool
 ) -> Any:
     from slowcat_memory.core.graph.portrait import spoken
     from slowcat_memory.engine.search import read_graph
 
     names = read_graph(engine, scope).names
     on = day(at, engine.zone)
-    title = f"What was thought on {on} to be true" if known else f"What was true on {on}"
-    made = table("who", "what", "of them*", "since", "until", "in these words*", title=title)
-    for one in held:
+    title = f"Believed on {on}" if known else f"True on {on}"
+    made = table("who", "fact", "value*", "since", "until", "in these words*", title=title)
+    for one in true_then:
         row(
             made,
             names[one.subject],
@@ -164,7 +166,7 @@ def _held(
 
 
 def _said(engine: "MemoryEngine", hits: "list[Hit]") -> Any:
-    made = table("when", "who", "text*", title="What had been said")
+    made = table("when", "who", "text*", title="Said until then")
     for hit in hits:
         memory = hit.memory
         row(made, when(memory.valid_from, engine.zone), memory.speaker, short(memory.text))

@@ -24,10 +24,10 @@ def why(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what came to mind for a turn: what was offered to the LLM, what was left out, and why.
+    """Show what was recalled for a turn: what the LLM saw, what was left out, and why.
 
-    Works while an agent runs. The latest turns are kept, as many as the configuration says
-    (ledger_keep). The numbers of turns: [bold]slowcat-memory show --last 20[/]
+    Works while an agent is running. The configuration says how many turns are kept (ledger_keep).
+    [bold]slowcat-memory show --last 20[/] shows the numbers of turns.
 
     Examples: [bold]slowcat-memory why[/], [bold]slowcat-memory why 17[/]
     """
@@ -36,12 +36,12 @@ def why(
     with settings(ctx).engine(readonly=True, words_only=True) as engine:
         latest = turn or _latest(engine)
         if not latest:
-            return print_json(None) if as_json else warn("No recall is recorded so far.")
+            return print_json(None) if as_json else warn("No recall has been recorded yet.")
         with engine.snapshot() as snapshot:
             found = inspect.why(snapshot, latest)
         if found is None:
             reason = (
-                f"no recall is recorded for turn {latest}: only what was said to an agent has one"
+                f"no recall was recorded for turn {latest}: only turns said to an agent have one"
             )
             raise typer.BadParameter(reason, param_hint="TURN")
         entry, memories = found
@@ -85,7 +85,7 @@ def _print(
     if turn and asked != turn.text:
         console.print(f"searched for: {asked}", markup=False, style="dim")
     if not entry.offers:
-        warn("Nothing was put before the LLM for this turn.")
+        warn("The LLM got no memories for this turn.")
     if entry.offers or entry.left_out or entry.visible:
         console.print(_table(engine, entry, memories))
     console.print(f"[dim]{how_found(entry)}[/]")
@@ -114,32 +114,32 @@ WORDS = {
     OFFERED: "offered",
     VISIBLE: "still in the context",
     "floor": "nothing was likely enough",
-    "share": "too weak beside the best",
-    "heard": "the same words stand in the context",
-    "duplicate": "says what a better one says",
+    "share": "much weaker than the best",
+    "heard": "the same words are in the context",
+    "duplicate": "says the same as a better one",
     "enough": "others were better",
     "room": "no room in the block",
-    "over": "no longer true then",
-    "gone": "forgotten meanwhile",
+    "over": "was no longer true",
+    "gone": "forgotten since",
 }
-WIDTH = 20  # of a column of verdicts, so that 80 columns leave room for the memory
+WIDTH = 20  # of the verdict columns, so that 80 columns leave room for the memory
 STAGES = {
     "full": "by words and vectors",
     "lexical": "by words alone: no vector, or no time for one",
-    "tail": "out of time: only the words of what was said lately",
-    "skipped": "nothing in it needs a memory",
+    "tail": "out of time: by words, in recent turns only",
+    "skipped": "the turn needs no memory",
     "none": "out of time, or the memory was not loaded yet",
 }
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
-    """What became of one memory at a turn.
+    """Whether one memory was used for a turn.
 
     Attributes:
         memory: Its id.
-        verdict: A key of ``WORDS``, or another reason's own word.
-        score: As in ``Hit``; None where it was not weighed.
-        probability: As in ``Hit``; None where it was not weighed.
+        verdict: A key of ``WORDS``, or another reason.
+        score: As in ``Hit``; None when it was not scored.
+        probability: As in ``Hit``; None when it was not scored.
         views: As in ``Hit``.
     """
 
@@ -151,20 +151,16 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        """The verdict in plain words."""
+        """The verdict as text."""
         return WORDS.get(self.verdict, self.verdict)
 
 
 def verdicts(entry: "LedgerEntry") -> list[Verdict]:
-    """Tell what became of each memory at a turn.
-
-    Returns:
-        By score, best first; at the end what still stood in the context.
-    """
-    return [*sorted(_weighed(entry), key=lambda one: -(one.score or 0)), *_visible(entry)]
+    """Return the verdict on each memory, best score first; at the end those still in the context."""
+    return [*sorted(_scored(entry), key=lambda one: -(one.score or 0)), *_visible(entry)]
 
 
-def _weighed(entry: "LedgerEntry") -> Iterator[Verdict]:
+def _scored(entry: "LedgerEntry") -> Iterator[Verdict]:
     reasons = dict.fromkeys((offer.memory for offer in entry.offers), OFFERED)
     reasons |= {one.memory: one.reason for one in entry.left_out}
     for one in entry.told:
@@ -182,34 +178,23 @@ def _visible(entry: "LedgerEntry") -> Iterator[Verdict]:
 
 
 def line(memory: "Memory | None", zone: "tzinfo") -> str:
-    """Write a memory as one line.
-
-    Args:
-        memory: The memory, None when it no longer exists.
-
-    Returns:
-        For example "2024-05-12 18:30 Anna: My dog is called Max."
-    """
+    """Return a memory as one line: "2024-05-12 18:30 Anna: My dog is called Max."."""
     if memory is None:
         return "forgotten since"
     return f"{when(memory.valid_from, zone)} {memory.speaker}: {short(memory.text)}"
 
 
 def views(scores: dict[str, float]) -> str:
-    """Write by which views a memory was found.
-
-    Returns:
-        For example "window 0.91, dense 0.40".
-    """
+    """Return the fields that matched, for example "window 0.91, dense 0.40"."""
     best_first = sorted(scores.items(), key=lambda item: -item[1])
     return ", ".join(f"{name} {score:.2f}" for name, score in best_first if abs(score) >= 0.005)
 
 
 def how_found(entry: "LedgerEntry") -> str:
-    """Say how far recall came, and how long each part took."""
+    """Return the recall's stage, candidates, tokens and timings in a line."""
     stage = entry.stage or "none"
     times = ", ".join(f"{name} {ms:.1f}" for name, ms in entry.timings.items())
     told = [f"stage {stage} ({STAGES.get(stage, stage)})"]
-    told += [f"{entry.candidates} weighed"] if entry.candidates else []
+    told += [f"{entry.candidates} candidates"] if entry.candidates else []
     told += [f"{entry.tokens} tokens"]
     return "; ".join([*told, f"ms: {times}"] if times else told)
