@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from slowcat_memory.providers.embedding.endpoint import EndpointEmbedder
 
 _EXPORT_CHILD = "slowcat_memory.providers.embedding.export.child"
-_NONE = EmbedderReport(state="none", source="no embedding is configured; search is lexical")
+_NONE = EmbedderReport(state="none", source="no embedding model is configured; search is by words")
 
 
 def open_query_embedder(options: EmbedderOptions) -> tuple[QueryEmbedder | None, EmbedderReport]:
-    """Open the embedder for queries and drafts: about 0.1 s after the first import.
+    """Open the embedder for queries and drafts; takes about 0.1 s after the first import.
 
     Never imports torch, never downloads, and never falls back from one kind to another.
 
     Returns:
-        The embedder, or None unless the report's state is "ready" or "endpoint"; and the report.
+        The embedder, None unless the report's state is "ready" or "endpoint"; and the report.
 
     Raises:
         ConfigError: The endpoint's URL or model is missing or malformed.
@@ -71,7 +71,7 @@ def _open_endpoint(options: EmbedderOptions) -> "tuple[EndpointEmbedder | None, 
     try:
         embedder = endpoint.EndpointEmbedder(options)
     except EndpointError as error:
-        hint = error.hint or "Start the server; until then search is lexical"
+        hint = error.hint or "Start the server; until then search is by words"
         return None, EmbedderReport(state="missing", source=error.message, hint=hint)
     source = f"{options.endpoint_model} at {host_and_port(options.endpoint_url)}"
     return embedder, EmbedderReport(
@@ -80,14 +80,9 @@ def _open_endpoint(options: EmbedderOptions) -> "tuple[EndpointEmbedder | None, 
 
 
 def find_export(options: EmbedderOptions, source: ModelSource | None) -> tuple[Path, Meta] | None:
-    """Find the export that belongs to a model as it is now.
+    """Return the export of a model's current weights, if there is one.
 
-    Args:
-        options: Where the cache is, and the model's name.
-        source: Where the model is; None when it is gone, and any export of it will do.
-
-    Returns:
-        Folder and ``Meta``; None when there is no export, or the weights have changed since.
+    Without a ``source`` the model is no longer on this machine, and any export of it is used.
     """
     cache = export_format.cache_folder(options.cache_dir)
     found = export_format.exports_of(cache, export_format.short_name(options.model))
@@ -99,16 +94,12 @@ def find_export(options: EmbedderOptions, source: ModelSource | None) -> tuple[P
             return folder, meta
     digest = export_format.weights_hash(
         source.where
-    )  # the same weights in another place, or new ones
+    )  # the same weights in another place, or new weights
     return next(((f, m) for f, m in found if f.name.endswith(f"-{digest}")), None)
 
 
 def open_local(options: EmbedderOptions) -> tuple[OnnxEmbedder | None, EmbedderReport]:
-    """Open the query embedder of a local model.
-
-    Returns:
-        The embedder, or None; and what became of it.
-    """
+    """Open the query embedder of a local model."""
     source, missing = None, None
     try:
         source = model_files.resolve(options.model)
@@ -138,11 +129,7 @@ def open_local(options: EmbedderOptions) -> tuple[OnnxEmbedder | None, EmbedderR
 def open_local_documents(
     options: EmbedderOptions,
 ) -> tuple[SentenceEmbedder | None, EmbedderReport]:
-    """Open the document embedder of a local model; its child starts with the first text.
-
-    Returns:
-        The embedder, or None when the model is not here; and what became of it.
-    """
+    """Open the document embedder of a local model; its child starts with the first text."""
     try:
         source = model_files.resolve(options.model)
     except ModelNotFoundError as error:
@@ -167,17 +154,15 @@ def _needs_export(described: str) -> EmbedderReport:
     return EmbedderReport(
         state="needs export",
         source=described,
-        hint="It is exported once, in the background; until then search is lexical",
+        hint="It is exported once, in the background; until then search is by words",
     )
 
 
 def export_model(options: EmbedderOptions, on_progress: Progress | None = None) -> Path:
-    """Export the configured model into the cache, downloading it when it is nowhere here.
+    """Export the configured model into the cache, downloading it when it is not on this machine.
 
-    The child takes 10-15 s and 1.6 GB of memory for all-MiniLM-L6-v2. Blocks; run it on a thread of its own, and answer from lexical search alone meanwhile.
-
-    Args:
-        options: Which model, and where the cache is.
+    Takes 10-15 s and 1.6 GB of memory for all-MiniLM-L6-v2, in a child process. Blocks; run it on a
+    thread of its own, and search by words meanwhile.
 
     Raises:
         ModelNotFoundError: There is no such model.
@@ -200,7 +185,7 @@ def export_model(options: EmbedderOptions, on_progress: Progress | None = None) 
         if last.fault:
             raise last.fault.error()
         raise ProviderError(
-            f"the export died with code {code}: {last_stderr_line(stderr) or 'no word'}"
+            f"the export died with code {code}: {last_stderr_line(stderr) or 'no output'}"
         )
 
 
@@ -211,7 +196,7 @@ def _follow(process: "subprocess.Popen[bytes]", on_progress: Progress | None) ->
         try:
             last = msgspec.json.decode(line, type=Event)
         except msgspec.MsgspecError:
-            break  # killed in the middle of a line
+            break  # killed within a line
         if last.say and on_progress:
             on_progress(last.say)
     return last

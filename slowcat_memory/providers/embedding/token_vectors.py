@@ -32,9 +32,9 @@ class TokenSpace(Struct, frozen=True):
     Attributes:
         key: Identifies it, for example "all-MiniLM-L6-v2@1a2b3c4d5e6f/384~9f8e7d6c5b4a/96".
         projection: Shape (hidden, token_dim), float32, orthonormal columns.
-        counts: Shape (vocabulary,), bool: which tokens have a letter or a digit. The others,
-            special tokens and punctuation, match anything and mean nothing; without them recall
-            is a point better and rows are a fifth smaller.
+        counts: Shape (vocabulary,), bool: tokens with a letter or a digit. Special tokens and
+            punctuation match anything and mean nothing; without them recall is a point better and
+            rows are a fifth smaller.
     """
 
     key: str
@@ -47,20 +47,13 @@ class TokenSpace(Struct, frozen=True):
         return int(self.projection.shape[1])
 
     def kept(self, ids: np.ndarray, lead: int = 0) -> np.ndarray:
-        """Tell which tokens of a text count.
-
-        Args:
-            lead: How many at the front are a prompt's; see ``lead_of``.
-
-        Returns:
-            Shape (len(ids),), bool.
-        """
+        """Return which tokens count, shape (len(ids),), bool; the first ``lead`` are the prompt's."""
         kept = self.counts[ids]
         kept[:lead] = False
         return kept
 
     def project(self, states: np.ndarray) -> np.ndarray:
-        """Make stored token vectors of hidden states.
+        """Project hidden states to stored token vectors.
 
         Args:
             states: Shape (n, hidden).
@@ -71,27 +64,19 @@ class TokenSpace(Struct, frozen=True):
         return quantise(unit(states @ self.projection))
 
     def save(self, folder: Path) -> None:
-        """Keep it beside the model."""
+        """Write it beside the model."""
         np.savez(folder / export_format.TOKENS, projection=self.projection, counts=self.counts)
 
 
 def space(model_key: str, projection: np.ndarray, counts: np.ndarray) -> TokenSpace:
-    """Name a space after what is in it.
-
-    Args:
-        projection: As in ``TokenSpace``.
-        counts: As in ``TokenSpace``.
-    """
+    """Return a space whose key contains a hash of its content."""
     digest = hashlib.sha256(projection.tobytes() + counts.tobytes()).hexdigest()
     key = f"{model_key}~{digest[: export_format.HASH_DIGITS]}/{projection.shape[1]}"
     return TokenSpace(key, projection, counts)
 
 
 def load(folder: Path, meta: export_format.Meta) -> TokenSpace | None:
-    """Read the space of an export.
-
-    Returns:
-        The space, None when the model tells no tokens.
+    """Read the space of an export; None when it has no token vectors.
 
     Raises:
         ProviderError: The file is damaged.
@@ -103,22 +88,15 @@ def load(folder: Path, meta: export_format.Meta) -> TokenSpace | None:
             found = space(meta.key, file["projection"], file["counts"])
     except Exception as error:  # whatever numpy and zipfile raise on a foreign file
         raise ProviderError(
-            f"the exported model in {folder} is damaged", hint="Export it anew"
+            f"the exported model in {folder} is damaged", hint="Export it again"
         ) from error
     if found.key != meta.token_key:
-        raise ProviderError(f"the exported model in {folder} is damaged", hint="Export it anew")
+        raise ProviderError(f"the exported model in {folder} is damaged", hint="Export it again")
     return found
 
 
 def lead_of(tokenizer: Tokenizer, prompt: str) -> int:
-    """Count the tokens that a prompt puts in front of every text.
-
-    Args:
-        prompt: What stands before each text, "" for nothing.
-
-    Returns:
-        How many, the special ones before them included.
-    """
+    """Return the number of tokens a prompt adds in front of a text, special ones included."""
     ids = tokenizer.encode(prompt).ids
     end = tokenizer.encode("").ids
     while end and ids and end[-1] == ids[-1]:
@@ -130,7 +108,7 @@ TOKEN_DIM = 96  # 64 costs up to a point of recall, 128 gains little; 42 words f
 SENTENCES = 200  # of each kind
 _WORDS = 12  # in a random sentence
 _SEED = 7
-_MARKERS = "▁Ġ"  # how tokenizers write the space in front of a word
+_MARKERS = "▁Ġ"  # how tokenizers mark the space before a word
 
 _WHO = (
     "I|you|she|they|my sister|the neighbour|our old dog|the doctor|Tom|grandma|the teacher|"
@@ -155,13 +133,13 @@ _HOW = (
 
 
 def fit_space(model: Any, tokenizer: Tokenizer, model_key: str) -> TokenSpace | None:
-    """Find the space of a model's token vectors; the same model yields the same.
+    """Fit the space of a model's token vectors; deterministic. Only for the export child.
 
     Args:
         model: A ``SentenceTransformer``.
 
     Returns:
-        The space, None when the model does not tell its tokens.
+        The space, None when the model returns no token states.
     """
     counts = _countable(tokenizer)
     texts = [*_random_sentences(tokenizer), *_own_sentences()]
@@ -182,7 +160,7 @@ def fit_space(model: Any, tokenizer: Tokenizer, model_key: str) -> TokenSpace | 
 
 
 def _countable(tokenizer: Tokenizer) -> np.ndarray:
-    """Tell of each token whether it has a letter or a digit, and is no special one."""
+    """Return for each token whether it has a letter or a digit, and is not special."""
     vocabulary = tokenizer.get_vocab(with_added_tokens=True)
     counts = np.zeros(max(vocabulary.values()) + 1, bool)
     for token, number in vocabulary.items():

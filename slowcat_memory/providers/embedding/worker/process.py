@@ -25,7 +25,7 @@ from msgspec import Struct
 
 from slowcat_memory.errors import ModelNotFoundError, ProviderError
 
-NICENESS = 10  # the scheduler gives a child about a tenth of a contended core
+NICENESS = 10  # a child gets about a tenth of a contended core
 
 _ROOT = Path(__file__).resolve().parents[4]  # the folder that holds slowcat_memory
 _START = (
@@ -35,11 +35,11 @@ _STDERR_TAIL = 2000  # bytes
 
 
 def spawn(module: str, *args: str, stderr: IO[Any], stdin: int) -> subprocess.Popen[bytes]:
-    """Start one of our modules as a child.
+    """Start a module of this package as a child process.
 
-    The child has its own process group, so that Ctrl-C in a terminal reaches the parent alone
-    (not its own session: Linux may weigh niceness inside a session only). It does not import from
-    the working directory.
+    The child has its own process group, so that Ctrl-C in a terminal reaches only the parent (not its
+    own session: Linux may apply niceness within a session only). It does not import from the
+    working directory.
 
     Args:
         module: The module to run as a program.
@@ -60,14 +60,7 @@ def spawn(module: str, *args: str, stderr: IO[Any], stdin: int) -> subprocess.Po
 
 
 def last_stderr_line(stderr: IO[bytes]) -> str:
-    """Read the end of what a child complained about.
-
-    Args:
-        stderr: The file that was given to ``spawn``.
-
-    Returns:
-        The last line that is not blank, or "".
-    """
+    """Return the last line a child wrote to ``stderr``, the file given to ``spawn``; "" if none."""
     size = stderr.seek(0, os.SEEK_END)
     stderr.seek(max(0, size - _STDERR_TAIL))
     lines = stderr.read().decode(errors="replace").split("\n")
@@ -75,10 +68,12 @@ def last_stderr_line(stderr: IO[bytes]) -> str:
 
 
 def become_child() -> BinaryIO:
-    """Make this process a good child; its ``main`` calls it before it imports anything heavy.
+    """Lower this process's priority and reserve standard output for the parent.
+
+    A child's ``main`` calls it before heavy imports.
 
     Returns:
-        The real standard output, for the parent. Whatever libraries print goes to standard error.
+        The real standard output. Whatever libraries print goes to standard error.
     """
     if hasattr(os, "nice"):
         os.nice(NICENESS)
@@ -87,7 +82,7 @@ def become_child() -> BinaryIO:
     return os.fdopen(real, "wb", buffering=0)
 
 
-MAX_FRAME = 1 << 28  # bytes; a longer frame is not ours
+MAX_FRAME = 1 << 28  # bytes; a longer frame is invalid
 _LENGTH = 4
 _RAISABLE = {kind.__name__: kind for kind in (ModelNotFoundError, ProviderError)}
 
@@ -96,9 +91,9 @@ class Event(Struct, omit_defaults=True):
     """One line from the export child.
 
     Attributes:
-        say: What it begins to do, for people.
-        folder: Where the finished export is; the last event of a success.
-        fault: Why there is none; the last event of a failure.
+        say: The step that begins, as text.
+        folder: The finished export; the last event of a success.
+        fault: The error; the last event of a failure.
     """
 
     say: str = ""
@@ -107,10 +102,10 @@ class Event(Struct, omit_defaults=True):
 
 
 class Fault(Struct, tag=True):
-    """An error on its way from a child to its parent.
+    """An error sent from a child to its parent.
 
     Attributes:
-        kind: Name of the class in ``errors``.
+        kind: Name of the class in ``slowcat_memory.errors``.
         message: What is wrong.
         hint: What to do next.
     """
@@ -121,18 +116,14 @@ class Fault(Struct, tag=True):
 
     @classmethod
     def of(cls, error: Exception, doing: str) -> "Fault":
-        """Describe an error.
-
-        Args:
-            error: The error; of a foreign one the first 300 characters are told.
-        """
+        """Describe an error; of foreign ones the first 300 characters."""
         if isinstance(error, ProviderError):
             return cls(type(error).__name__, error.message, error.hint)
         words = " ".join(str(error).split())
         return cls("ProviderError", f"{doing} failed: {type(error).__name__}: {words}"[:300])
 
     def error(self) -> ProviderError:
-        """Make the error again."""
+        """Return the error, to raise in the parent."""
         return _RAISABLE.get(self.kind, ProviderError)(self.message, hint=self.hint)
 
 
@@ -142,7 +133,7 @@ class Hello(Struct, tag=True):
     Attributes:
         key: Key of its vector space.
         dim: Length of a vector.
-        token_key: Key of the space of its token vectors, "" when it makes none.
+        token_key: Key of the space of its token vectors, "" for none.
     """
 
     key: str
@@ -151,7 +142,7 @@ class Hello(Struct, tag=True):
 
 
 class Request(Struct, tag=True):
-    """Texts to embed, as documents; and whether their tokens are wanted, too."""
+    """Documents to embed; ``tokens`` requests their token vectors too."""
 
     texts: list[str]
     tokens: bool = False
@@ -162,8 +153,8 @@ class Vectors(Struct, tag=True):
 
     Attributes:
         rows: The vectors, float32, little-endian.
-        tokens: Their tokens' vectors, int8.
-        counts: How many tokens each text has; empty when none were wanted.
+        tokens: Their token vectors, int8.
+        counts: Number of tokens of each text; empty when none were requested.
     """
 
     rows: bytes
@@ -176,7 +167,7 @@ class Vectors(Struct, tag=True):
 
         Args:
             vectors: Shape (n, dim).
-            tokens: For each text shape (its tokens, token_dim), int8; None when not wanted.
+            tokens: For each text, shape (its tokens, token_dim), int8; None for none.
         """
         rows = np.ascontiguousarray(vectors, "<f4").tobytes()
         return cls(
@@ -184,30 +175,18 @@ class Vectors(Struct, tag=True):
         )
 
     def array(self, count: int, dim: int) -> np.ndarray:
-        """Unpack the vectors.
-
-        Args:
-            count: How many there must be.
-
-        Returns:
-            Shape (count, dim), float32, read-only.
+        """Unpack the vectors, shape (count, dim), float32, read-only.
 
         Raises:
-            ValueError: There are not as many.
+            ValueError: Their number is not ``count``.
         """
         return np.frombuffer(self.rows, "<f4").reshape(count, dim)
 
     def token_arrays(self, count: int, dim: int) -> list[np.ndarray]:
-        """Unpack the tokens' vectors.
-
-        Args:
-            count: How many texts there must be.
-
-        Returns:
-            For each text shape (its tokens, dim), int8, read-only.
+        """Unpack the token vectors: for each text, shape (its tokens, dim), int8, read-only.
 
         Raises:
-            ValueError: There are not as many.
+            ValueError: The number of texts is not ``count``.
         """
         every = np.frombuffer(self.tokens, np.int8).reshape(sum(self.counts), dim)
         if len(self.counts) != count:
@@ -219,14 +198,10 @@ Frame = Hello | Request | Vectors | Fault
 
 
 def write_frame(file: BinaryIO, frame: Frame) -> None:
-    """Send a frame.
-
-    Raises:
-        OSError: The other side is gone.
-    """
+    """Send a frame; raises OSError when the other side is gone."""
     body = msgspec.msgpack.encode(frame)
     left = memoryview(len(body).to_bytes(_LENGTH) + body)
-    while left:  # an unbuffered pipe may take a part
+    while left:  # an unbuffered pipe may accept only a part
         left = left[file.write(left) :]
     file.flush()
 
@@ -235,21 +210,21 @@ def read_frame(file: BinaryIO) -> Frame | None:
     """Receive a frame.
 
     Returns:
-        The frame; None when the other side is gone, also in the middle of one.
+        The frame; None when the other side is gone, also within a frame.
 
     Raises:
-        ProviderError: What came is not a frame.
+        ProviderError: The data is not a frame.
     """
     head = file.read(_LENGTH)
     if len(head) < _LENGTH:
         return None
     length = int.from_bytes(head)
     if not 0 < length <= MAX_FRAME:
-        raise ProviderError("the child does not speak our language")
+        raise ProviderError("the child sent data that is not a frame")
     body = file.read(length)
     if len(body) < length:
         return None
     try:
         return msgspec.msgpack.decode(body, type=Frame)
     except msgspec.MsgspecError as error:
-        raise ProviderError("the child does not speak our language") from error
+        raise ProviderError("the child sent data that is not a frame") from error
