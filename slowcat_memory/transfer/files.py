@@ -26,21 +26,18 @@ from slowcat_memory.transfer.transcript import (
     fault,
 )
 
-SAMPLE = 64_000  # bytes that tell text from anything else
+SAMPLE = 64_000  # bytes checked for being text
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 BROKEN = (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError)
-_TEXT_CONTROLS = frozenset(b"\t\n\r\f\x1b\x00")  # a NUL may stand in a text, but not many
+_TEXT_CONTROLS = frozenset(b"\t\n\r\f\x1b\x00")  # a few NULs are accepted
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file, compressed or not; what is inside decides, not the name.
-
-    Yields:
-        Its bytes.
+    """Open a file, compressed or not: its content decides, not its name. Yields its bytes.
 
     Raises:
-        TranscriptError: It cannot be opened, is empty, or holds no text.
+        TranscriptError: It cannot be opened, is empty, or is not text.
     """
     try:
         with path.open("rb") as file, _plain(file) as bytes_:
@@ -73,19 +70,12 @@ def _check(path: Path, sample: bytes) -> None:
     odd = sum(byte < 32 and byte not in _TEXT_CONTROLS for byte in sample)
     if odd + sample.count(0) > len(sample) / 50:
         raise TranscriptError(
-            f"{path} is not a text file", hint="`slowcat-memory import --help` shows what can be."
+            f"{path} is not a text file", hint="`slowcat-memory import --help` lists the formats."
         )
 
 
 def lines(bytes_: IO[bytes], report: Report) -> Iterator[Line]:
-    """Number a file's lines, and leave out those that are not UTF-8.
-
-    Args:
-        report: Told of each line that is not, and of an end that is missing.
-
-    Yields:
-        Number from 1, and the line without its end.
-    """
+    """Yield a file's numbered lines; report those that are not UTF-8, and a truncated file."""
     number = 0
     try:
         for number, raw in enumerate(bytes_, start=1):
@@ -94,14 +84,11 @@ def lines(bytes_: IO[bytes], report: Report) -> Iterator[Line]:
             except UnicodeDecodeError:
                 report(fault(number, "not UTF-8"))
     except BROKEN as error:
-        report(fault(number + 1, f"the compressed file breaks off here ({error})"))
+        report(fault(number + 1, f"the compressed file is truncated here ({error})"))
 
 
 def fingerprint(path: Path) -> str:
-    """Name a file by what is in it.
-
-    Returns:
-        Its SHA-256 in hexadecimal.
+    """Return the SHA-256 of a file, in hexadecimal.
 
     Raises:
         TranscriptError: It cannot be read.
@@ -117,7 +104,7 @@ JSON_NAMES = (".jsonl", ".ndjson", ".json")
 
 
 def _ignore(error: TranscriptError) -> None:
-    """Take no notice."""
+    """Ignore an error."""
 
 
 def read(path: Path, on_error: Report = _ignore) -> Iterator[Transcript]:
@@ -126,11 +113,10 @@ def read(path: Path, on_error: Report = _ignore) -> Iterator[Transcript]:
     The formats are described in ``transfer.jsonl`` and ``transfer.plain_text``.
 
     Args:
-        on_error: Told of each line that cannot be read, by its number; the rest is read.
+        on_error: Called with an error for each unreadable line; the rest is read.
 
     Yields:
-        Conversations; every session has a start, the file's time of change when nothing better is
-        known.
+        Conversations; every session has a start, if need be the file's modification time.
 
     Raises:
         TranscriptError: The file cannot be read at all.
@@ -155,8 +141,8 @@ def _is_json(path: Path, first: Line | None) -> bool:
 
 
 def _dated(transcript: Transcript, changed: datetime) -> Transcript:
-    """Give each session a start: its own, its first turn's, the end of the one before."""
-    after = changed - PACE * transcript.turns  # so that nothing was said after the file was written
+    """Set each session's start: its own, its first turn's, or the end of the session before."""
+    after = changed - PACE * transcript.turns  # so that no turn is later than the file
     sessions = []
     for session in transcript.sessions:
         first = session.utterances[0].at if session.utterances else None

@@ -60,7 +60,7 @@ def test_history_and_audit(known) -> None:
 
 def test_nothing_is_known_yet(sm) -> None:
     sm.ok("remember", "The key is under the mat.")
-    assert "No facts yet" in sm("facts").stderr
+    assert "No facts found" in sm("facts").stderr
     assert sm.json("facts") == []
 
 
@@ -106,8 +106,8 @@ def test_files_are_not_trusted(known, tmp_path: Path) -> None:
     taken = known("import", "--facts", str(out))
     assert "1 fact left out" in taken.stderr
     path.write_text('{"date": "2024-05-14", "facts": [{"id": 1}]}')
-    assert "is no file of facts" in known.fails("import", "--facts", str(out))
-    assert "holds no files of facts" in known.fails("import", "--facts", str(tmp_path))
+    assert "is not a fact file" in known.fails("import", "--facts", str(out))
+    assert "contains no fact files" in known.fails("import", "--facts", str(tmp_path))
     assert "give transcripts" in known.fails("import", code=2)
     assert "--out or --facts" in known.fails("export", "--facts", str(out), "-o", "x", code=2)
 

@@ -123,9 +123,9 @@ def test_why_of_what_is_forgotten_since(asked) -> None:
 
 
 def test_why_without_a_recall(filled) -> None:
-    assert "No recall is recorded so far." in filled("why").stderr
+    assert "No recall has been recorded yet." in filled("why").stderr
     assert filled.json("why") is None
-    assert "no recall is recorded for turn 3" in filled.fails("why", "3", code=2)
+    assert "no recall was recorded for turn 3" in filled.fails("why", "3", code=2)
 
 
 def test_times_are_in_the_configured_zone(filled) -> None:

@@ -13,7 +13,7 @@ def test_a_backup_is_made_while_an_agent_writes_and_restored_when_it_stopped(fil
     before = shown(filled)
     file = filled.folder / "kept.mdb"
     with filled.held() as pid:
-        assert "read back whole" in filled.ok("backup", str(file))
+        assert "checked:" in filled.ok("backup", str(file))
         told = filled.fails("restore", str(file), "--yes")
         assert f"process {pid}" in told and "is open for writing" in told
     filled.ok("forget", "--id", "3", "--yes")
@@ -50,4 +50,4 @@ def test_what_cannot_be_done_is_said_in_a_line(filled, args) -> None:
 
 
 def test_without_a_memory_there_is_nothing_to_back_up(sm) -> None:
-    assert "no store at" in sm.fails("backup")
+    assert "no memory at" in sm.fails("backup")
