@@ -21,7 +21,7 @@ def test_import_says_what_came_in_and_twice_is_once(sm) -> None:
     (sm.folder / "chat.txt").write_text("Anna: hello\nAssistant: hi\n")
     result = sm("import", "chat.txt")
     assert "2 turns in 1 session, scope user" in result.stdout
-    assert "Search is by words only: no embedding is configured" in result.stderr
+    assert "Search is by words only: no embedding model is configured" in result.stderr
     assert "Nothing new: all 2 turns are already in scope user." in sm.ok("import", "chat.txt")
 
 
@@ -294,7 +294,7 @@ def test_forget_a_session_and_a_note(filled) -> None:
     [
         ((), "needs --id"),
         (("--scope", "user"), "needs --id"),
-        (("--all", "--speaker", "Anna"), "goes with --scope only"),
+        (("--all", "--speaker", "Anna"), "can only be combined with --scope"),
         (("--since", "yesterday"), "'yesterday' is not a time"),
     ],
 )
@@ -313,5 +313,5 @@ def test_forget_what_is_not_there(filled) -> None:
 def test_tidy_seals_every_scope(filled) -> None:
     filled.ok("import", "chat.txt", "--scope", "other", "--no-embed")
     result = filled("tidy")
-    assert "2 scopes in order" in result.stdout and "No vectors were computed" in result.stderr
+    assert "up to date (2 scopes)" in result.stdout and "No vectors were computed" in result.stderr
     assert [scope["sealed"] for scope in filled.json("stats")["scopes"].values()] == [5, 5]

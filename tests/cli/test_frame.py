@@ -54,7 +54,7 @@ def test_as_a_program_it_tells_an_error_in_one_line(sm) -> None:
     ran = python("-m", "slowcat_memory.cli", "--path", str(sm.store), "stats")
     assert (ran.returncode, ran.stdout) == (1, "")
     assert (
-        ran.stderr == f"Error: no memory at {sm.store}. Start the agent once, or check the path.\n"
+        ran.stderr == f"Error: no store at {sm.store}. Start the agent once, or check the path.\n"
     )
 
 

@@ -63,7 +63,7 @@ def test_show_the_latest_turns(filled) -> None:
 def test_show_one_memory_with_its_sources(filled) -> None:
     shown = filled.json("show", "2")
     assert shown["memory"]["id"] == "chunk/2" and shown["sources"][0]["id"] == 2
-    assert "made from" in filled.ok("show", "chunk/2")
+    assert "sources" in filled.ok("show", "chunk/2")
 
 
 @pytest.mark.parametrize("what", ["99", "chunk/99", "nonsense", "note/0", "import"])
@@ -86,7 +86,7 @@ def test_stats_tell_what_each_tier_holds_and_saves(filled) -> None:
         line.split()[0]: line.strip() for line in filled.ok("stats").splitlines() if line.split()
     }
     assert lines["warm"].split()[1] == "LZ4" and lines["warm"].endswith("%")
-    assert "zstd, dictionary" in lines["cold"]
+    assert "zstd" in lines["cold"]
     assert lines["all"].split()[1] == "125"
     found = filled.json("stats")["tiers"]
     assert list(found) == ["hot", "warm", "cold"]
@@ -98,7 +98,7 @@ def test_stats_tell_what_each_tier_holds_and_saves(filled) -> None:
 def test_stats_for_people_and_for_scripts(filled) -> None:
     filled.ok("remember", "Max is a spaniel.")
     text = filled.ok("stats")
-    assert "user" in text and str(filled.store) in text and "no embedding is configured" in text
+    assert "user" in text and str(filled.store) in text and "no embedding model is configured" in text
     found = filled.json("stats")
     user = found["scopes"]["user"]
     assert (user["turns"], user["sessions"], user["notes"], user["vectors"]) == (5, 2, 1, 0)

@@ -76,7 +76,7 @@ def test_as_of_a_day(register) -> None:
     assert (
         "Believed on 2025-03-01" in text
         and "Max" in text
-        and "What had been said" in text
+        and "Said until then" in text
     )
     assert register("as-of", "never").exit_code != 0
 

@@ -102,7 +102,7 @@ def test_forget_deletes_the_last_exchange_everywhere(run):
         again = run("What is the code?", url=server.url)
         assert "4711" not in str(server.requests[-1])
     assert "This conversation has no turns" in result.stdout and "Kept." in result.stdout
-    assert "Forgotten: 2 turns, here and on disk." in result.stdout
+    assert "Deleted 2 turns, here and on disk." in result.stdout
     assert again.exit_code == 0
 
 
@@ -115,7 +115,7 @@ def test_the_other_commands(run):
         "No recall yet.",
         "delete the last exchange for good",
         "There is no /nonsense. See /help.",
-        "Nothing came to mind",
+        "Nothing was recalled",
         "your memories",
         "p50",
     ):

@@ -69,7 +69,7 @@ def test_jobs_for_a_script(filled) -> None:
 def test_jobs_shows_one_task(filled) -> None:
     said = filled.ok("jobs", "show", "notes/anna/1")
     assert "failed" in said and "BadAnswerError: no 1" in said and "Last runs" in said
-    assert "It is not due: done." in filled.ok("jobs", "show", "notes/anna/9")
+    assert "Not waiting; last run: done." in filled.ok("jobs", "show", "notes/anna/9")
     assert filled("jobs", "show", "no/such/task").exit_code == 2
 
 
@@ -78,7 +78,7 @@ def test_retry_makes_a_task_as_good_as_new(filled) -> None:
     row = filled.json("jobs", "show", "notes/anna/1")["task"]
     assert row.get("attempts", 0) == 0 and row.get("state", "waiting") == "waiting"
     assert "1 task will be tried again" in filled.ok("jobs", "retry", "--all-dead")
-    assert "No task was given up." in filled("jobs", "retry", "--all-dead").stderr
+    assert "No failed tasks." in filled("jobs", "retry", "--all-dead").stderr
     assert filled("jobs", "retry").exit_code == 2
     assert filled("jobs", "retry", "no/such/task").exit_code == 2
 
