@@ -98,7 +98,9 @@ def test_stats_tell_what_each_tier_holds_and_saves(filled) -> None:
 def test_stats_for_people_and_for_scripts(filled) -> None:
     filled.ok("remember", "Max is a spaniel.")
     text = filled.ok("stats")
-    assert "user" in text and str(filled.store) in text and "no embedding model is configured" in text
+    assert (
+        "user" in text and str(filled.store) in text and "no embedding model is configured" in text
+    )
     found = filled.json("stats")
     user = found["scopes"]["user"]
     assert (user["turns"], user["sessions"], user["notes"], user["vectors"]) == (5, 2, 1, 0)

@@ -73,11 +73,7 @@ def test_as_of_a_day(register) -> None:
     assert addresses("2025-03-01", "--known") == ["123 Main St"]
     assert addresses("2024-12-31") == []
     text = register.ok("as-of", "2025-03-01", "where is the dog", "--known")
-    assert (
-        "Believed on 2025-03-01" in text
-        and "Max" in text
-        and "Said until then" in text
-    )
+    assert "Believed on 2025-03-01" in text and "Max" in text and "Said until then" in text
     assert register("as-of", "never").exit_code != 0
 
 

@@ -39,7 +39,12 @@ def known(sm, tmp_path: Path):
 
 def test_what_is_known_is_shown_with_its_turn(known) -> None:
     text = known.ok("facts")
-    for shown in ("Anna moved to Oslo.", "Max is 4 years old.", "rule", "3 facts, 3 of them still hold"):
+    for shown in (
+        "Anna moved to Oslo.",
+        "Max is 4 years old.",
+        "rule",
+        "3 facts, 3 of them still hold",
+    ):
         assert shown in text
     for hidden in ("Porto", "Max is 3", "Rome", "Mars"):
         assert hidden not in text
