@@ -113,7 +113,7 @@ def test_files_are_not_trusted(known, tmp_path: Path) -> None:
     path.write_text('{"date": "2024-05-14", "facts": [{"id": 1}]}')
     assert "is not a fact file" in known.fails("import", "--facts", str(out))
     assert "contains no fact files" in known.fails("import", "--facts", str(tmp_path))
-    assert "give transcripts" in known.fails("import", code=2)
+    assert "give transcript files" in known.fails("import", code=2)
     assert "--out or --facts" in known.fails("export", "--facts", str(out), "-o", "x", code=2)
 
 

@@ -12,7 +12,7 @@ from slowcat_memory import config as configuration
 from slowcat_memory.cli.setup import config_file, model_servers
 from slowcat_memory.errors import ModelNotFoundError
 
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[3]
 
 
 def uncommented(text: str) -> str:
