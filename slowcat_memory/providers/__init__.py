@@ -20,8 +20,11 @@ from slowcat_memory.providers.embedding.base import (
     TokenEmbedder,
     token_key_of,
 )
-from slowcat_memory.providers.embedding.export.run import export_model
-from slowcat_memory.providers.embedding.factory import open_document_embedder, open_query_embedder
+from slowcat_memory.providers.embedding.factory import (
+    export_model,
+    open_document_embedder,
+    open_query_embedder,
+)
 from slowcat_memory.providers.embedding.onnx import OnnxEmbedder
 from slowcat_memory.providers.embedding.worker.handle import SentenceEmbedder
 from slowcat_memory.providers.llm.base import LLM, Answer, Prompt, is_remote

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slowcat_memory.cli.shared.arguments import AsJson
 from slowcat_memory.cli.shared.output import count, out, print_json, row, table, warn
-from slowcat_memory.cli.shared.settings import Settings, settings
+from slowcat_memory.cli.shared.settings import AsJson, Settings, settings
 
 if TYPE_CHECKING:
     from slowcat_memory.config import Config

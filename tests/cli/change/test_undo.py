@@ -34,8 +34,8 @@ def test_undo_shows_and_asks_and_no_means_no(ordered) -> None:
 
 
 def test_undo_by_number_and_for_a_script(ordered) -> None:
-    assert "order 2 cannot be undone" in ordered.fails("undo", "2", "--yes", code=2)
-    assert "order 9 cannot be undone" in ordered.fails("undo", "9", "--yes", code=2)
+    assert "voice command 2 cannot be undone" in ordered.fails("undo", "2", "--yes", code=2)
+    assert "voice command 9 cannot be undone" in ordered.fails("undo", "9", "--yes", code=2)
     undone = ordered.json("undo", "1", "--yes")
     assert (undone["id"], undone["state"]) == (1, "undone")
     assert ordered.json("undo", "--yes") is None
@@ -48,4 +48,4 @@ def test_undo_lists_beside_an_agent(ordered) -> None:
 
 
 def test_undo_where_nothing_was_ordered(filled) -> None:
-    assert "Nothing was ordered so far." in filled("undo", "--list").stderr
+    assert "No voice commands so far." in filled("undo", "--list").stderr

@@ -88,7 +88,7 @@ def test_ctrl_c_is_quiet(filled, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MemoryEngine, "search", interrupt)
     result = filled("search", "dog")
     assert (result.exit_code, result.output) == (130, "")
-    assert "Nothing comes to mind" not in result.output
+    assert "Nothing found" not in result.output
 
 
 def test_a_newer_store_is_refused(filled) -> None:

@@ -6,7 +6,7 @@ from slowcat_memory.testing import memory_config
 
 def test_add_list_and_drop(sm) -> None:
     said = sm.ok("icebreaker", "add", "Ask about [bold]the garden[/].", "--priority", "0.9")
-    assert "Waits as icebreaker/" in said
+    assert "Queued as icebreaker/" in said
     sm.ok("icebreaker", "add", "Praise the cake.", "--expires", "2999-06-01", "--any-hour")
     text = sm.ok("icebreaker", "list")
     assert text.index("the garden") < text.index("Praise the cake.")
@@ -16,7 +16,7 @@ def test_add_list_and_drop(sm) -> None:
     assert "1 icebreaker dropped" in sm.ok("icebreaker", "drop", first["id"])
     assert [one["id"] for one in sm.json("icebreaker", "list")] == [second["id"]]
     assert "1 icebreaker dropped" in sm.ok("icebreaker", "drop", "--all")
-    assert "No icebreaker waits." in sm("icebreaker", "list").stderr
+    assert "No icebreaker is queued." in sm("icebreaker", "list").stderr
     assert sm.json("icebreaker", "list") == []
 
 
@@ -28,7 +28,7 @@ def test_it_is_used_by_the_next_session_of_that_scope(sm) -> None:
     assert "Ask about the garden." in engine.session_context("anna")
     engine.close()
     taken = sm("icebreaker", "add", "Ask about the garden.", "--scope", "anna")
-    assert taken.exit_code == 0 and "It is not taken" in taken.stderr
+    assert taken.exit_code == 0 and "Not added" in taken.stderr
     assert sm.json("icebreaker", "list", "--scope", "anna") == []
 
 
@@ -42,7 +42,7 @@ def test_what_makes_no_sense(sm) -> None:
     sm.ok("icebreaker", "add", "x")
     assert "give the ids" in sm.fails("icebreaker", "drop", code=2)
     assert "give the ids" in sm.fails("icebreaker", "drop", "--all", "icebreaker/1", code=2)
-    assert "no icebreaker waits under icebreaker/1" in sm.fails(
+    assert "no queued icebreaker has the id icebreaker/1" in sm.fails(
         "icebreaker", "drop", "icebreaker/1", code=2
     )
 

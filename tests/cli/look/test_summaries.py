@@ -41,7 +41,7 @@ def run(path, *args):
 def test_a_table_of_what_there_is(path):
     done = run(path, "summaries")
     assert done.exit_code == 0, done.output
-    assert "2026-05-11" in done.output and "1 made by a rule" in done.output
+    assert "2026-05-11" in done.output and "1 made without an LLM" in done.output
 
 
 def test_json_by_kind_and_time(path):
