@@ -166,7 +166,12 @@ def _facts(found: dict[str, Any]) -> dict[str, str]:
         "rows": listed((f"{name} {n:,}" for name, n in rows.items()), 20),
         "idle work": _idle(found["idle"]),
         "judged": listed(_judged(found["scopes"]), 20),
-        "damaged rows": str(found["counters"].get("store.quarantined", "")),
+        "damaged rows": str(found["counters"].get("store_quarantined", "")),
         "unsaved": str(found["unsaved"] or ""),
     }
     return {name: value for name, value in facts.items() if value}
+
+
+def _judged(scopes: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield how many judged queries and corrections each scope has."""
+    return (f"{name} {one['judged']:,}" for name, one in scopes.items() if one["judged"])

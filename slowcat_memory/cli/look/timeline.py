@@ -68,7 +68,7 @@ def _relations_of(engine: "MemoryEngine", scope: str, about: str) -> "list[Relat
 
 
 def _timeline(engine: "MemoryEngine", scope: str, found: "list[Relation]") -> Any:
-    from slowcat_memory.core.graph.portrait import spoken
+    from slowcat_memory.core.graph.portrait import predicate_in_words
     from slowcat_memory.engine.search import read_graph
 
     names = read_graph(engine, scope).names
@@ -145,7 +145,7 @@ def _nothing(engine: "MemoryEngine", scope: str) -> str:
 def _facts_table(
     engine: "MemoryEngine", scope: str, true_then: "list[Relation]", at: datetime, known: bool
 ) -> Any:
-    from slowcat_memory.core.graph.portrait import spoken
+    from slowcat_memory.core.graph.portrait import predicate_in_words
     from slowcat_memory.engine.search import read_graph
 
     names = read_graph(engine, scope).names
@@ -156,7 +156,7 @@ def _facts_table(
         row(
             made,
             names[one.subject],
-            spoken(one.predicate),
+            predicate_in_words(one.predicate),
             names[one.object],
             day(one.valid_from, engine.zone),
             day(one.valid_to, engine.zone),

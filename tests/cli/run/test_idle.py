@@ -154,7 +154,7 @@ def test_a_forecast_goes_by_what_each_job_took() -> None:
 def test_without_a_run_nothing_is_forecast_ofn() -> None:
     now = forecast_of([task("1")], [])
     assert now.left_s is None and describe(now) == "1 left (notes 1)"
-    assert foresee([], []).left_s is None and describe(foresee([], [])) == "nothing to do"
+    assert forecast_of([], []).left_s is None and describe(forecast_of([], [])) == "nothing to do"
 
 
 @pytest.mark.parametrize(
