@@ -328,6 +328,6 @@ def test_icebreaker_without_the_rule_it_would_be_found(
 ) -> None:
     """The control of the test above."""
     home.open().push_icebreaker("anna", INTERVIEW)
-    monkeypatch.setattr("slowcat_memory.runtime.namespaces.namespace.findable", lambda memory: True)
+    monkeypatch.setattr("slowcat_memory.runtime.namespaces.documents.findable", lambda memory: True)
     found = home.engines[0].search("interview", "anna").hits
     assert [hit.memory.text for hit in found] == [INTERVIEW]
