@@ -98,7 +98,8 @@ def build_options(sections: Mapping[str, Any]) -> Config:
         ConfigError: An unknown field or a wrong value, with its path.
     """
     known = {target for target, *_ in options()} | {"preset"}
-    for path in _flat(sections):
+    filled = {section: value for section, value in sections.items() if value != {}}
+    for path in _flat(filled):
         if path not in known and not path.startswith(f"{JOBS}."):
             raise ConfigError(f"{path}: no such option", hint=_nearest(path, known))
     try:

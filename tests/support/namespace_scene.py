@@ -34,7 +34,7 @@ class Scene:
         """Load the scope anew, as the next start does."""
         self.store.flush()
         known = IndexOptions(**{"turn_view": True, **options})  # type: ignore[arg-type]
-        tokenizer = Tokenizer(known.language)
+        tokenizer = Tokenizer(known.stemmer or "english")
         made = Namespace(scope, self.store, self.root, tokenizer, known, space, 5)
         assert made.wait_vectors(30)
         return made

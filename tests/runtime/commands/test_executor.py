@@ -19,7 +19,7 @@ class Talk:
         self.local: list[tuple[str, str]] = []
         keep_local = how.pop("keep_local", True) and (lambda *what: self.local.append(what))
         self.commands = CommandExecutor(
-            engine, engine.config.commands, "english", keep_local or None
+            engine.command_memory, engine.config.commands, "english", keep_local or None
         )
 
     def order(self, command: str | Command, *, asked: bool = False) -> Outcome:

@@ -236,8 +236,9 @@ def test_recall_a_follow_up_is_asked_with_the_dialogue_it_leans_on(scene: Scene)
 
     asyncio.run(scenario())
     assert scene.counts() == {"stood": 1, "redone": 1}
-    encoded = scene.engine.encode(leaning, "anna", talk)
-    bare = scene.engine.encode(leaning, "anna")
+    query, encode = scene.engine.turn_recall.query, scene.engine.wiring.retrieval.encode
+    encoded = encode(query(leaning, "anna", dialogue=talk))
+    bare = encode(query(leaning, "anna"))
     assert encoded is not None and bare is not None
     assert not np.allclose(encoded.vector, bare.vector)
 
