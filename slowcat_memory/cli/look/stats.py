@@ -28,7 +28,7 @@ def stats(ctx: typer.Context, as_json: AsJson = False) -> None:
     Works while an agent is running. Every memory can be found by its words; those with vectors also
     by meaning, and [bold]slowcat-memory tidy[/] makes "drafts" exact. The second table shows the
     storage tiers: older text is compressed; search speed is unaffected. "idle work" is what is left
-    to do, "learned" what corrections and judged queries taught.
+    to do, "judged" how many judgements of queries are kept.
 
     Example: [bold]slowcat-memory stats --json | jq .scopes[/]
     """
@@ -143,16 +143,6 @@ def _idle(now: Mapping[str, Any]) -> str:
 
     dead = ", ".join(f"{job} {n:,}" for job, n in now["dead"].items())
     return describe(convert(now, Forecast)) + (f"; failed: {dead}" if dead else "")
-
-
-def _learned(scopes: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield what judged queries and corrections taught, a line for each scope."""
-    for name, scope in scopes.items():
-        weights = scope["learned"].get("weights") or {}
-        said = f"{scope['judged']:,} judged" if scope["judged"] else ""
-        tuned = f"weights of {', '.join(weights)}" if weights else ""
-        if said or tuned:
-            yield f"{name}: {', '.join(filter(None, (said, tuned)))}"
 
 
 def _facts(found: dict[str, Any]) -> dict[str, str]:
