@@ -1,16 +1,19 @@
 """What a language must bring: every list of words and every sentence, by the job that uses it.
 
-``Language`` is one language's whole table. Patterns are regular expressions without flags; whoever
-compiles them says which (most ignore case). A field without a default must be filled in:
-``missing`` names those that are not.
+``Language`` is one language's whole table. Lists of words stand in the folder's ``words.toml``,
+sentences in ``sentences.toml``, patterns in its modules. Patterns are regular expressions without
+flags; the code that compiles them says which (most ignore case). A field without a default must be
+filled in: ``missing`` names those that are not.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Literal
+from typing import Any, Literal
 
+import msgspec
 from msgspec import Struct
-from msgspec.structs import fields
+from msgspec.structs import asdict, fields
 
+from slowcat_memory.core.language.data import read_data
 from slowcat_memory.core.language.gate import GateWords
 from slowcat_memory.core.language.time import TimeWords
 
@@ -187,6 +190,26 @@ class IcebreakerSentences(Struct, frozen=True, kw_only=True):
 
     open_thread: str
     event: str
+
+
+class Sentences(Struct, frozen=True, kw_only=True):
+    """All that the product writes in a language: fields of ``Language`` by the same names."""
+
+    replies: Mapping[str, str]
+    dates: DateWords
+    memory_block: MemoryBlockSentences
+    preamble: PreambleSentences
+    blocks: BlockSentences
+    icebreakers: IcebreakerSentences
+
+
+def read_sentences(package: str) -> dict[str, Any]:
+    """Return what a language package's ``sentences.toml`` holds, as arguments of ``Language``.
+
+    Raises:
+        msgspec.ValidationError: One is not there; the message names it.
+    """
+    return asdict(msgspec.toml.decode(read_data(package, "sentences.toml"), type=Sentences))
 
 
 class StatementRule(Struct, frozen=True):

@@ -1,6 +1,9 @@
 """English voice commands to the memory."""
 
+from slowcat_memory.core.language.data import phrase_list, read_words, word_set
 from slowcat_memory.core.language.table import CommandRule, CommandWords
+
+_WORDS = read_words(__package__)["commands"]
 
 _BE = (
     "is|are|was|were|am|isn't|aren't|wasn't|weren't|has|have|had|hasn't|haven't|can|can't|cannot|"
@@ -35,25 +38,9 @@ _TOLD = (
 )
 
 COMMANDS = CommandWords(
-    before=(
-        "um", "uh", "uhm", "er", "erm", "ah", "oh", "hmm", "hey", "hi", "hello", "ok", "okay",
-        "so", "well", "right", "alright", "yeah", "yes", "please", "actually", "sorry", "wait",
-        "now", "and", "but", "just", "no wait", "oh no", "never mind", "listen", "look",
-        "could you", "can you", "would you", "will you", "could we", "can we", "i want you to",
-        "i need you to", "i'd like you to", "i would like you to", "you can", "you may",
-        "from now on", "no", "nope", "let's", "i changed my mind", "excuse me", "then",
-        "could we please", "once more",
-    ),
-    after=(
-        "please", "thanks", "thank you", "okay", "ok", "alright", "would you", "will you",
-        "could you", "can you", "if you can",
-    ),
-    after_plain=(
-        "now", "right now", "for now", "just now", "for me", "for a moment", "for a bit",
-        "for a minute", "for a while", "for a second", "for a sec", "from now on", "from here on",
-        "completely", "altogether", "entirely", "straight away", "immediately", "again", "then",
-        "so far", "at the moment",
-    ),
+    before=phrase_list(_WORDS["before"]),
+    after=phrase_list(_WORDS["after"]),
+    after_plain=phrase_list(_WORDS["after_plain"]),
     parts={
         "keep": "remember|keep in mind|bear in mind|make a note|note|note down|don't forget|"
         "do not forget|store|save|memorize|memorise",
@@ -224,14 +211,17 @@ COMMANDS = CommandWords(
         ),
         CommandRule(kind="why", says="what (?:made|makes) you (?:say|think|mention) (?:that|this)"),
         CommandRule(kind="why", says="why (?:are|were) you (?:saying|telling me) (?:that|this)"),
-        CommandRule(kind="why", says="why (?:did|do) you (?:tell me (?:that|this)|bring (?:that|"
-        "this) up)"),
+        CommandRule(
+            kind="why", says="why (?:did|do) you (?:tell me (?:that|this)|bring (?:that|this) up)"
+        ),
         CommandRule(kind="why", says="how did you (?:come up with|get to|arrive at) (?:that|this)"),
         CommandRule(kind="why", says="who told you (?:that|this)"),
-        CommandRule(kind="why", says="where (?:did|do) you (?:know|hear|read) (?:that|this)(?: "
-        "from)?"),
-        CommandRule(kind="why", says="(?:where|how) (?:did|do) you (?:get|have|take) (?:that|"
-        "this) from"),
+        CommandRule(
+            kind="why", says="where (?:did|do) you (?:know|hear|read) (?:that|this)(?: from)?"
+        ),
+        CommandRule(
+            kind="why", says="(?:where|how) (?:did|do) you (?:get|have|take) (?:that|this) from"
+        ),
         CommandRule(kind="why", says="how (?:do|did|would|come) you know (?:that|this)"),
         CommandRule(
             kind="off_record",
@@ -243,11 +233,15 @@ COMMANDS = CommandWords(
             says="(?:this is |strictly )?off the record {x}",
             needs="(?:i|i'm|i've|i'll|my|we|we're|our|can|could|what|how|do|let's|between) \\S",
         ),
-        CommandRule(kind="off_record", says="(?:stop|pause) (?:recording|remembering|logging|"
-        "taking notes|"
-            "(?:{memory}))(?: this| that| everything| me| us)?"),
-        CommandRule(kind="off_record", says="(?:don't|do not) (?:record|log)(?: this| that| "
-        "anything)?"),
+        CommandRule(
+            kind="off_record",
+            says="(?:stop|pause) (?:recording|remembering|logging|"
+            "taking notes|"
+            "(?:{memory}))(?: this| that| everything| me| us)?",
+        ),
+        CommandRule(
+            kind="off_record", says="(?:don't|do not) (?:record|log)(?: this| that| anything)?"
+        ),
         CommandRule(
             kind="off_record",
             says="(?:don't|do not) (?:remember|keep|store|save) (?:any of (?:this|that)|anything)"
@@ -285,16 +279,20 @@ COMMANDS = CommandWords(
             "(?:{memory})|"
             "what i (?:say|tell you))",
         ),
-        CommandRule(kind="undo", says="(?:undo|undue|un do|revert|reverse)(?: (?:that|this|it|"
-        "what you just did|"
-            "the last (?:thing|one|command|change|order)))?"),
+        CommandRule(
+            kind="undo",
+            says="(?:undo|undue|un do|revert|reverse)(?: (?:that|this|it|"
+            "what you just did|"
+            "the last (?:thing|one|command|change|order)))?",
+        ),
         CommandRule(kind="undo", says="take that back"),
         CommandRule(kind="undo", says="(?:bring|get|put) (?:that|it) back|restore (?:that|it)"),
         CommandRule(kind="undo", says="(?:no )+(?:please )?(?:do )?keep (?:it|that|them)"),
         CommandRule(kind="undo", says="keep (?:it|that|them) after all"),
         CommandRule(kind="undo", says="(?:actually|wait|sorry) (?:please )?keep (?:it|that|them)"),
-        CommandRule(kind="undo", says="(?:no )+(?:please )?don't (?:forget|delete) (?:it|that|"
-        "them)"),
+        CommandRule(
+            kind="undo", says="(?:no )+(?:please )?don't (?:forget|delete) (?:it|that|them)"
+        ),
         CommandRule(
             kind="local",
             says="(?:keep|leave) (?:that|this|it) (?:just )?(?:{here})",
@@ -340,6 +338,6 @@ COMMANDS = CommandWords(
     ),
     requests=("could you", "can you", "would you", "will you"),
     own="i|i'm|im|i've|my|mine|we|we're|our",
-    everything=frozenset(("me", "us", "everything")),
-    leading=frozenset(("my", "our", "your", "the", "a", "an", "this", "that", "all")),
-)  # fmt: skip
+    everything=word_set(_WORDS["everything"]),
+    leading=word_set(_WORDS["leading"]),
+)

@@ -1,5 +1,6 @@
-"""English patterns: reactions, tones, overview questions, prompt injection, open threads."""
+"""English patterns: reactions, overview questions, prompt injection, open threads."""
 
+from slowcat_memory.core.language.data import read_words, word_set
 from slowcat_memory.core.language.table import (
     OverviewWords,
     ProactiveWords,
@@ -7,6 +8,7 @@ from slowcat_memory.core.language.table import (
     SummaryWords,
 )
 
+_WORDS = read_words(__package__)["summary"]
 _FINE = "fine|okay|ok|good|great|all|alright|not necessary|enough|nothing"
 _MEANT = "meant|said|asked(?: for| about| you)?|was asking(?: for| about)?"
 
@@ -45,19 +47,6 @@ REACTIONS = ReactionWords(
     ),
     thanks="thanks|thank you",
 )
-
-# A word tells one tone alone; words that may mean anything ("fine") are left out.
-TONES = {
-    "anxious": "anxious nervous worried worry worries scared afraid panic panicking dread dreading "
-    "anxiety terrified freaking",
-    "sad": "sad crying cried lonely miserable heartbroken hopeless",
-    "frustrated": "frustrated frustrating annoyed annoying angry furious fed",
-    "overwhelmed": "overwhelmed stressed exhausted burnt drowning",
-    "hopeful": "hopeful optimistic promising encouraged encouraging",
-    "confident": "confident confidence ready prepared capable proud",
-    "happy": "happy thrilled excited delighted glad wonderful amazing",
-    "grateful": "grateful thankful appreciate",
-}
 
 _TALKED = r"(?:talk(?:ed|ing)?|spoken|speak(?:ing)?|spoke|discuss(?:ed|ing)?|chat(?:ted|ting)?)"
 
@@ -179,10 +168,7 @@ PROACTIVE = ProactiveWords(
 )
 
 SUMMARY = SummaryWords(
-    clause=frozenset(
-        """and but so because when then although while which who where if that or after before
-        since""".split()
-    ),
+    clause=word_set(_WORDS["clause"]),
     points_back=(
         r"he|she|it|they|his|her|its|their|this|that|these|those|there"  # not "he is the one who"
     ),
@@ -193,5 +179,5 @@ SUMMARY = SummaryWords(
         r"it (?:may|might|could) help to|make sure (?:you|to)|consider \w+ing"
     ),
     advice_begins="try|prepare|practise|practice|write|bring|start|keep|focus",
-    denials=frozenset("not no never less isn't wasn't don't doesn't didn't without".split()),
+    denials=word_set(_WORDS["denials"]),
 )

@@ -1,5 +1,6 @@
-"""German: one module for each kind of words or sentences."""
+"""German: what it says in ``sentences.toml``, what it looks for in ``words.toml`` and the modules."""
 
+from slowcat_memory.core.language.data import read_words
 from slowcat_memory.core.language.german.commands import COMMANDS
 from slowcat_memory.core.language.german.gate import GATE
 from slowcat_memory.core.language.german.patterns import (
@@ -9,19 +10,10 @@ from slowcat_memory.core.language.german.patterns import (
     PROACTIVE,
     REACTIONS,
     SUMMARY,
-    TONES,
-)
-from slowcat_memory.core.language.german.sentences import (
-    BLOCKS,
-    DATES,
-    ICEBREAKERS,
-    MEMORY_BLOCK,
-    PREAMBLE,
-    REPLIES,
 )
 from slowcat_memory.core.language.german.statements import STATEMENTS
 from slowcat_memory.core.language.german.time import TIME
-from slowcat_memory.core.language.table import Language
+from slowcat_memory.core.language.table import Language, read_sentences
 
 LANGUAGE = Language(
     name="german",
@@ -29,20 +21,15 @@ LANGUAGE = Language(
     native="Deutsch",
     other_names=("deu",),
     commands=COMMANDS,
-    replies=REPLIES,
     gate=GATE,
     time=TIME,
-    dates=DATES,
-    memory_block=MEMORY_BLOCK,
-    preamble=PREAMBLE,
-    blocks=BLOCKS,
-    icebreakers=ICEBREAKERS,
     statements=STATEMENTS,
     reactions=REACTIONS,
-    tones=TONES,
+    tones=read_words(__name__)["tones"],
     overview=OVERVIEW,
     injection=INJECTION,
     importance=IMPORTANCE,
     proactive=PROACTIVE,
     summary=SUMMARY,
+    **read_sentences(__name__),
 )
