@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, tzinfo
 
+from slowcat_memory.core.language import words_of_any
 from slowcat_memory.core.text.normalize import estimate_tokens, neutralise
 from slowcat_memory.core.text.rare_words import rare_words
 from slowcat_memory.core.text.word_lists import EMPTY
@@ -18,11 +19,7 @@ _WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 BEFORE, AFTER = 2, 1  # neighbours whose words change what a turn is about
 SMALL_TALK_WORDS = 6
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-_PLEASANTRIES = EMPTY | frozenset(
-    """bye goodbye morning evening night cheers lol haha wow welcome awesome perfect absolutely
-    definitely totally exactly agreed indeed fine cool alright good great nice day see later talk soon
-    take care true yup nah yay hmm mhm danke bitte ja nein genau gut super hallo tschüss""".split()
-)
+_PLEASANTRIES = EMPTY | words_of_any(lambda one: one.facts.pleasantries)
 
 
 # ------------------------------------------------------------------- which turns

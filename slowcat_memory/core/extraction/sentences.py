@@ -3,20 +3,14 @@
 import re
 
 from slowcat_memory.core.extraction.grounding import Ground, strays
+from slowcat_memory.core.language import of_any
 from slowcat_memory.core.text.normalize import clean
 
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+(?=[^\W\d_a-z]|[\"“(])")
 _LABEL = re.compile(r"^(?:\[\d+\]|(?:context|question|note|summary)\s*\d*:)\s*", re.IGNORECASE)
 _LINK = re.compile(r"\b(?:https?:|www\.)|://", re.IGNORECASE)
-_TO_THE_READER = re.compile(  # what no description says, and an injected instruction does
-    r"\b(?:ignore|disregard|forget|override)\b.{0,30}\b(?:instructions?|prompts?|rules|everything|above)\b"
-    r"|\b(?:system|developer) (?:prompt|message|instruction)|\bas an ai\b|\byou are now\b"
-    r"|\b(?:you|the assistant|assistants?) (?:must|should|shall|has to|have to|need to|will) "
-    r"(?:now |always |never |not )?(?:say|tell|answer|reply|respond|reveal|"
-    r"call|send|obey|output|ignore)\b"
-    r"|^(?:always|never|please|now)\s+(?:say|tell|answer|reply|respond|reveal|call|send|output)\b",
-    re.IGNORECASE,
-)
+# What no description says, and an injected instruction does.
+_TO_THE_READER = re.compile(of_any(lambda one: one.facts.to_reader), re.IGNORECASE)
 
 
 def holds(text: str, ground: Ground) -> bool:

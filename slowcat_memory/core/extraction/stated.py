@@ -13,8 +13,8 @@ from functools import cache
 import sentencex
 
 from slowcat_memory.core.extraction.predicates import Triple
-from slowcat_memory.core.language import LANGUAGES, language_of
-from slowcat_memory.core.language.table import StatementRule
+from slowcat_memory.core.language import language_of, of_any
+from slowcat_memory.core.language.facts import StatementRule
 from slowcat_memory.core.text.normalize import clean
 
 MOST_CHARS = 4000  # of a turn
@@ -36,19 +36,15 @@ class Stated(Triple, frozen=True, kw_only=True):
 
 
 # A sentence with one of these says what is not, might be, was, or what somebody else said.
-_UNSURE = re.compile(
-    rf"\b(?:{'|'.join(one.statements.unsure for one in LANGUAGES)})\b", re.IGNORECASE
-)
+_UNSURE = re.compile(rf"\b(?:{of_any(lambda one: one.statements.unsure)})\b", re.IGNORECASE)
 # A sentence in the third person cannot hold these, and one that ends with those is cut short.
 _TO_SOMEBODY = re.compile(
-    rf"\b(?:{'|'.join(one.statements.not_in_object for one in LANGUAGES)})\b"
-    r"|[*#_()\[\]{}<>\"]"
-    rf"|\b(?:{'|'.join(filter(None, (one.statements.cut_short for one in LANGUAGES)))})$",
+    rf"\b(?:{of_any(lambda one: one.statements.not_in_object)})\b|[*#_()\[\]{{}}<>\"]"
+    rf"|\b(?:{of_any(lambda one: one.statements.cut_short)})$",
     re.IGNORECASE,
 )
 _TRAILING = re.compile(
-    rf"(?: (?:{'|'.join(word for one in LANGUAGES for word in one.statements.trailing)}))+$",
-    re.IGNORECASE,
+    rf"(?: (?:{of_any(lambda one: '|'.join(one.statements.trailing))}))+$", re.IGNORECASE
 )
 _NOT_NAMES = frozenset("The A An I My It He She They We You This That Here There Now".split())
 

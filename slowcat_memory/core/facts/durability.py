@@ -9,35 +9,12 @@ import re
 
 from msgspec import Struct
 
-_META = re.compile(
-    r"\b(?:asked|asks|wonders (?:if|whether|what|how|why|who)|wants to know|inquired|"
-    r"requested|greeted|thanked|said (?:hello|goodbye)|"
-    r"the (?:assistant|agent|bot|ai)|this (?:conversation|chat|call)|can (?:you|the assistant)|"
-    r"is (?:talking|speaking|chatting|asking)|fragte|bedankte|begrüßte|der assistent)\b",
-    re.IGNORECASE,
-)
-_PASSING = re.compile(
-    r"\b(?:right now|at the moment|currently (?:sitting|eating|driving|walking|waiting|cooking)|"
-    r"just (?:woke|got up|ate|had)|"
-    r"is (?:tired|hungry|sleepy|bored|busy|late|here|back|ready|fine|ok)\b|"
-    r"feels? (?:tired|hungry|sleepy|bored|better)|today|tonight|this (?:morning|afternoon|evening)|"
-    r"gerade|im moment|heute)\b",
-    re.IGNORECASE,
-)
-_ORDER = re.compile(
-    r"^\W*(?:always|never|ignore|disregard|forget|remember to|from now on|you (?:must|should|are)|"
-    r"do not|don't|please|system|instruction|act as|pretend|reveal|send|delete|execute|run|immer|"
-    r"ignoriere|vergiss|ab jetzt|du (?:musst|sollst|bist))\b",
-    re.IGNORECASE,
-)
-_INSTRUCTS = re.compile(
-    r"\b(?:ignore (?:all|any|the|your|previous)|from now on|"
-    r"your (?:instructions|rules|system prompt)|"
-    r"(?:system|developer) (?:prompt|message)|jailbreak|password|api key|you must (?:always|never)|"
-    r"(?:the )?(?:assistant|agent|ai|bot) (?:must|should|shall|has to|always|never|will)|"
-    r"https?://|www\.)",
-    re.IGNORECASE,
-)
+from slowcat_memory.core.language import of_any
+
+_META = re.compile(rf"\b(?:{of_any(lambda one: one.facts.reported)})\b", re.IGNORECASE)
+_PASSING = re.compile(rf"\b(?:{of_any(lambda one: one.facts.passing)})\b", re.IGNORECASE)
+_ORDER = re.compile(rf"^\W*(?:{of_any(lambda one: one.facts.orders)})\b", re.IGNORECASE)
+_INSTRUCTS = re.compile(rf"\b(?:{of_any(lambda one: one.facts.instructs)})", re.IGNORECASE)
 DATED = frozenset({"event", "open_thread", "task_completed", "decision", "plan"})
 MIN_WORDS, MAX_WORDS = 3, 60
 

@@ -6,20 +6,20 @@ from datetime import datetime, tzinfo
 
 from slowcat_memory.core.extraction.predicates import canonical, object_type
 from slowcat_memory.core.extraction.prompt_injection import injected
-from slowcat_memory.core.extraction.stated import LANGUAGES, Stated, stated
+from slowcat_memory.core.extraction.stated import Stated, stated
 from slowcat_memory.core.graph.prompt import tidy
 from slowcat_memory.core.graph.readings import Mention, ReadStatement, TurnExtract
+from slowcat_memory.core.language import LANGUAGES, of_any
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.core.time import expressions
 from slowcat_memory.records import Turn
 
 # What was done, planned or had once is no relation.
 PASSING = frozenset({"appointment", "decided", "finished", "has_to", "wants_reminder"})
-_CORRECTS = re.compile(
-    r"^(?:no,|sorry,|actually,? (?:no|it|that|my)|i meant?\b|correction|nein,|ich meinte)",
-    re.IGNORECASE,
+_CORRECTS = re.compile(rf"^(?:{of_any(lambda one: one.facts.corrects)})", re.IGNORECASE)
+_NEXT = re.compile(
+    rf"^[\s,]*(?:{of_any(lambda one: one.facts.before_date)})?[\s,]*$", re.IGNORECASE
 )
-_NEXT = re.compile(r"^[\s,]*(?:since|in|on|at|from|back|ago|seit|im|am|the|a|about)?[\s,]*$", re.I)
 
 
 def read_by_rule(turn: Turn, zone: tzinfo, known: Mapping[str, str] = {}) -> TurnExtract | None:

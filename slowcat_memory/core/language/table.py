@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, fields
 
 from slowcat_memory.core.language.data import read_data
+from slowcat_memory.core.language.facts import FactWords, NameWords, StatementWords
 from slowcat_memory.core.language.gate import GateWords
 from slowcat_memory.core.language.time import TimeWords
 
@@ -212,44 +213,6 @@ def read_sentences(package: str) -> dict[str, Any]:
     return asdict(msgspec.toml.decode(read_data(package, "sentences.toml"), type=Sentences))
 
 
-class StatementRule(Struct, frozen=True):
-    """One way in which people state a fact about themselves.
-
-    Attributes:
-        type: Of the fact.
-        predicate: Of the fact.
-        content: Its sentence, with {s} for the subject and {o} for the object.
-        pattern: What is said; groups ``o`` and, where it is about somebody else, ``s``.
-        over: Whether it says that this is over.
-        subject: The group that names the subject; "" for the speaker.
-    """
-
-    type: str
-    predicate: str
-    content: str
-    pattern: str
-    over: bool = False
-    subject: str = ""
-
-
-class StatementWords(Struct, frozen=True, kw_only=True):
-    """Facts that people state in so many words.
-
-    Attributes:
-        rules: In order.
-        unsure: Pattern of words that make a sentence no plain statement.
-        not_in_object: Pattern of words that an object in the third person cannot hold.
-        cut_short: Pattern of words at which no object ends.
-        trailing: Words at the end of an object that are no part of it.
-    """
-
-    rules: tuple[StatementRule, ...]
-    unsure: str
-    not_in_object: str
-    cut_short: str = ""
-    trailing: tuple[str, ...]
-
-
 class ReactionWords(Struct, frozen=True, kw_only=True):
     """How users correct or confirm a reply: patterns over lower-case words.
 
@@ -349,6 +312,8 @@ class Language(Struct, frozen=True, kw_only=True):
     blocks: BlockSentences
     icebreakers: IcebreakerSentences
     statements: StatementWords
+    facts: FactWords
+    names: NameWords
     reactions: ReactionWords
     tones: Mapping[str, str]
     overview: OverviewWords
@@ -382,4 +347,4 @@ def missing(table: Struct, like: Struct | None = None, path: str = "") -> Iterat
 
 def _same_keys(name: str) -> bool:
     """Return whether the keys of a mapping are names that code looks up, and not words."""
-    return not name.startswith(("commands.", "gate.", "time.", "dates.parts"))
+    return not name.startswith(("commands.", "gate.", "time.", "dates.parts", "names."))

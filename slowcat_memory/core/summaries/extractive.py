@@ -17,13 +17,13 @@ import numpy as np
 import sentencex
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.language import LANGUAGES
+from slowcat_memory.core.language import of_any
 from slowcat_memory.core.ranking.fusion import distinct
 
 Tokenize = Callable[[str], list[str]]
 _NUMBER = re.compile(r"\d")
 _NAME = re.compile(r"(?<=\s)[A-ZÄÖÜ][a-zäöüß]{2,}")
-_OWN = re.compile(rf"\b(?:{'|'.join(one.summary.own for one in LANGUAGES)})\b", re.IGNORECASE)
+_OWN = re.compile(rf"\b(?:{of_any(lambda one: one.summary.own)})\b", re.IGNORECASE)
 _MOST_CHARS = 20_000  # of a text
 
 

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.extraction.grounding import Ground, strays
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.sentences import harmless, sentences, tidy
-from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
+from slowcat_memory.core.language.english.vocabulary import MARKERS, STOP_WORDS
 from slowcat_memory.core.summaries.extractive import (
     ExtractiveOptions,
     Line,
@@ -42,7 +42,6 @@ TELLING_WORDS = 4  # of a rule's topics
 _LABEL = re.compile(r"(?:^|(?<=[.!?…] ))\w[\w .'’-]{0,30}: ")  # who said it, in a summary by rule
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _AS_TOLD = ", as it was told by all of them."
-_ENGLISH = frozenset(("the", "and", "is"))  # words of no language that writes nouns with capitals
 _INTROSPECTIVE = (
     "You look back on your own conversations, quietly, as one who was there. Nobody hears this: "
     "you write it for yourself, to remember."
@@ -273,7 +272,7 @@ def _few(texts: Iterable[str], most: int, words: int, ground: Ground) -> tuple[s
 
 def _true(text: str, ground: Ground) -> bool:
     """Return whether a few words may be kept; a sentence shows which capital letters mark names."""
-    english = bool(_ENGLISH & ground.words)
+    english = bool(MARKERS & ground.words)
     return harmless(text) and not strays(f"{text}{_AS_TOLD if english else ''}", ground)
 
 

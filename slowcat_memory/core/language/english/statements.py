@@ -1,6 +1,14 @@
 """English statements of facts that people make about themselves."""
 
-from slowcat_memory.core.language.table import StatementRule, StatementWords
+from slowcat_memory.core.language.data import read_words, word_set
+from slowcat_memory.core.language.facts import (
+    FactWords,
+    StatementRule,
+    StatementWords,
+    name_words,
+)
+
+_WORDS = read_words(__package__)
 
 # Where an object ends. Both languages' conjunctions: people who speak both mix them.
 _END = (
@@ -145,3 +153,61 @@ STATEMENTS = StatementWords(
     cut_short="to|for|of|with|about|in|on|at|from|by|as|the|an?|some|more|being|too|so|very",
     trailing=("though", "too", "anyway", "by the way", "a lot", "very much"),
 )
+
+FACTS = FactWords(
+    reported=(
+        "asked|asks|wonders (?:if|whether|what|how|why|who)|wants to know|inquired|requested|"
+        "greeted|thanked|said (?:hello|goodbye)|the (?:assistant|agent|bot|ai)|"
+        "this (?:conversation|chat|call)|can (?:you|the assistant)|"
+        "is (?:talking|speaking|chatting|asking)"
+    ),
+    passing=(
+        r"right now|at the moment|currently (?:sitting|eating|driving|walking|waiting|cooking)|"
+        r"just (?:woke|got up|ate|had)|"
+        r"is (?:tired|hungry|sleepy|bored|busy|late|here|back|ready|fine|ok)\b|"
+        r"feels? (?:tired|hungry|sleepy|bored|better)|today|tonight|"
+        r"this (?:morning|afternoon|evening)"
+    ),
+    orders=(
+        "always|never|ignore|disregard|forget|remember to|from now on|you (?:must|should|are)|"
+        "do not|don't|please|system|instruction|act as|pretend|reveal|send|delete|execute|run"
+    ),
+    instructs=(
+        r"ignore (?:all|any|the|your|previous)|from now on|"
+        r"your (?:instructions|rules|system prompt)|"
+        r"(?:system|developer) (?:prompt|message)|jailbreak|password|api key|"
+        r"you must (?:always|never)|"
+        r"(?:the )?(?:assistant|agent|ai|bot) (?:must|should|shall|has to|always|never|will)|"
+        r"https?://|www\."
+    ),
+    to_reader=(
+        r"\b(?:ignore|disregard|forget|override)\b.{0,30}\b"
+        r"(?:instructions?|prompts?|rules|everything|above)\b"
+        r"|\b(?:system|developer) (?:prompt|message|instruction)|\bas an ai\b|\byou are now\b"
+        r"|\b(?:you|the assistant|assistants?) (?:must|should|shall|has to|have to|need to|will) "
+        r"(?:now |always |never |not )?(?:say|tell|answer|reply|respond|reveal|"
+        r"call|send|obey|output|ignore)\b"
+        r"|^(?:always|never|please|now)\s+"
+        r"(?:say|tell|answer|reply|respond|reveal|call|send|output)\b"
+    ),
+    denied=(
+        r"\b(?:not|no|never|none|no longer|without|cannot|stopped|quit|dislikes|hates)\b|n't\b"
+    ),
+    negated=r"\b(?:not|never|no longer)\b|n['’]t\b",
+    supposed=(
+        "if|would|could|might|maybe|perhaps|imagine|pretend|wish|suppose|dream(?:ed|t)? of|"
+        "joking|kidding"
+    ),
+    first_person=r"\b(?:I|we|us|me)\b|\bI['’]",
+    possessives="my|our",
+    relatives=(
+        r"wife|husband|partner|girlfriend|boyfriend|son|daughter|kid|child|children|brother|sister|"
+        r"mother|father|mum|mom|dad|parents|boss|friend|colleague|cousin|aunt|uncle|neighbou?r|"
+        r"roommate|grand\w+|dog|cat"
+    ),
+    corrects=r"no,|sorry,|actually,? (?:no|it|that|my)|i meant?\b|correction",
+    before_date="since|in|on|at|from|back|ago|the|a|about",
+    pleasantries=word_set(_WORDS["facts"]["pleasantries"]),
+)
+
+NAMES = name_words(_WORDS["names"], _WORDS["abbreviations"])

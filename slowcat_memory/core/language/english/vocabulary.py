@@ -23,3 +23,23 @@ CALENDAR = word_set(_WORDS["calendar"])
 EVERYDAY = word_set(_WORDS["everyday"]) | EMPTY | PRONOUNS | COMMON_NAMES
 QUALITIES = _WORDS["qualities"]
 PARTS = word_set(_WORDS["parts"])
+
+_CARDINALS = _WORDS["cardinals"].split()
+_TENS = enumerate(_WORDS["tens"].split(), start=2)
+# Digits of number words; up to twelve, and all that a text may be checked for.
+SMALL_NUMBERS = {word: str(n) for n, word in enumerate(_CARDINALS[:13])}
+NUMBERS = {
+    **{word: str(n) for n, word in enumerate(_CARDINALS)},
+    **{word: str(10 * n) for n, word in _TENS},
+    **{"first": "1", "second": "2", "third": "3", "fourth": "4", "fifth": "5", "sixth": "6"},
+    **{"hundred": "100", "thousand": "1000", "million": "1000000", "once": "1", "twice": "2"},
+    **{"couple": "2", "both": "2", "dozen": "12"},
+}
+MONTHS = {
+    name: number
+    for number, names in enumerate(_WORDS["months"].split("/"), start=1)
+    for name in names.split()
+}
+DAYS = word_set(_WORDS["days"])
+# Frequent words that no language has that writes nouns with capitals.
+MARKERS = frozenset(("the", "and", "is"))

@@ -11,7 +11,7 @@ from slowcat_memory.core.language.german.patterns import (
     REACTIONS,
     SUMMARY,
 )
-from slowcat_memory.core.language.german.statements import STATEMENTS
+from slowcat_memory.core.language.german.statements import FACTS, NAMES, STATEMENTS
 from slowcat_memory.core.language.german.time import TIME
 from slowcat_memory.core.language.table import Language, read_sentences
 
@@ -24,6 +24,8 @@ LANGUAGE = Language(
     gate=GATE,
     time=TIME,
     statements=STATEMENTS,
+    facts=FACTS,
+    names=NAMES,
     reactions=REACTIONS,
     tones=read_words(__name__)["tones"],
     overview=OVERVIEW,

@@ -1,6 +1,14 @@
 """German statements of facts that people make about themselves."""
 
-from slowcat_memory.core.language.table import StatementRule, StatementWords
+from slowcat_memory.core.language.data import read_words, word_set
+from slowcat_memory.core.language.facts import (
+    FactWords,
+    StatementRule,
+    StatementWords,
+    name_words,
+)
+
+_WORDS = read_words(__package__)
 
 # Case counts in names alone.
 _NAME = r"(?-i:[A-ZÄÖÜ][\w'’-]+(?: (?:(?:of|the|von|van|de) )*[A-ZÄÖÜ][\w'’-]+)*)"
@@ -44,3 +52,22 @@ STATEMENTS = StatementWords(
     not_in_object=r"mein\w*|dein\w*|unser\w*|mich|dich|es|das|sie|ihn",
     trailing=("übrigens", "auch"),
 )
+
+FACTS = FactWords(
+    reported="fragte|bedankte|begrüßte|der assistent",
+    passing="gerade|im moment|heute",
+    orders="immer|ignoriere|vergiss|ab jetzt|du (?:musst|sollst|bist)",
+    denied=r"\b(?:nicht|kein\w*|nie)\b",
+    negated=r"\b(?:nicht|nie|kein\w*)\b",
+    supposed="wenn|falls|würde|könnte|vielleicht",
+    first_person=r"\b(?:ich|wir|mir|mich|uns)\b",
+    possessives="meine?|unsere?",
+    relatives=(
+        "frau|mann|freundin|freund|sohn|tochter|bruder|schwester|mutter|vater|chef|hund|katze"
+    ),
+    corrects="nein,|ich meinte",
+    before_date="seit|im|am",
+    pleasantries=word_set(_WORDS["facts"]["pleasantries"]),
+)
+
+NAMES = name_words(_WORDS["names"])
