@@ -61,6 +61,11 @@ class CommandRule(Struct, frozen=True, kw_only=True):
     may_ask: bool = True
 
 
+def rules_of(kind: CommandKind, *patterns: str, **limits: Any) -> tuple[CommandRule, ...]:
+    """Return rules for several ways to say a command, with the same limits."""
+    return tuple(CommandRule(kind=kind, says=says, **limits) for says in patterns)
+
+
 class CommandWords(Struct, frozen=True, kw_only=True):
     """Voice commands to the memory.
 
@@ -123,6 +128,7 @@ class MemoryBlockSentences(Struct, frozen=True, kw_only=True):
 
     Attributes:
         instruction: What the system prompt says about the block; ``{tag}`` is its opening tag.
+        search: What it says about the ``{tool}`` that searches the memory.
         now: ``{weekday}``, ``{date}`` and ``{time}`` of now.
         unknown: Says that nothing is remembered.
         agent: The agent as the speaker of a memory.
@@ -130,6 +136,7 @@ class MemoryBlockSentences(Struct, frozen=True, kw_only=True):
     """
 
     instruction: str
+    search: str
     now: str
     unknown: str
     agent: str

@@ -19,7 +19,6 @@ from slowcat_memory.core.text.word_lists import content_words
 from slowcat_memory.records import Hit, Memory
 
 OPEN, CLOSE = "<memories>", "</memories>"
-INSTRUCTION = ENGLISH.memory_block.instruction.format(tag=OPEN)
 SAME_MATTER = 0.5  # of the content words of the shorter of two memories, in both
 
 Cut = Callable[[str, int], str]
@@ -63,9 +62,16 @@ class Packed(Struct, frozen=True):
     tokens: int
 
 
-def instruction(language: str = "english") -> str:
-    """Return what the system prompt says about the block."""
-    return language_of(language).memory_block.instruction.format(tag=OPEN)
+def instruction(language: str = "english", search: str = "") -> str:
+    """Return what the system prompt says about the block.
+
+    Args:
+        language: As in ``language_of``.
+        search: Name of the tool that searches the memory; "" when the LLM has none.
+    """
+    words = language_of(language).memory_block
+    hint = f" {words.search.format(tool=search)}" if search else ""
+    return words.instruction.format(tag=OPEN) + hint
 
 
 def pack(

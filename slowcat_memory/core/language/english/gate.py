@@ -47,8 +47,7 @@ GATE = gate_words(
     ),
     general=any_of(
         r"\bhow (?:tall|high|far|big|deep|heavy|large|fast|hot|cold|wide|many people|many "
-        r"kilometres"
-        r"|many miles)\b",
+        r"kilometres|many miles)\b",
         r"\b(?:capital|population|president|prime minister|currency|weather|forecast|distance|"
         r"meaning|definition|height|area|temperature|recipe|plural|author|inventor|king|queen|"
         r"chancellor|exchange rate|square root|news) (?:of|in|for|at|to)\b",
@@ -60,13 +59,10 @@ GATE = gate_words(
     ),
     named=re.compile(
         r"(?i:\b(?:did|does|do|has|have|had|is|are|was|were|would|will|can|could|might|should|"
-        r"isn't|"
-        r"doesn't|didn't|hasn't|where's|who's|what's)\s+)(?=[^\W\d_a-z])(?!I\b)"
-        r"|(?<=\s)(?=[^\W\d_a-z][^\W\d_]+['’]s?\b)"
-        r"|(?i:\b(?:[^\W_]{2,}(?:[^s\W]s|ed)|that|who|made|gave|told|met|saw|when|important to|"
-        r"according to|gift to|letter to|mean to|happened to|good for|reason for|help for|shared "
-        r"by|"
-        r"made by|written by|given by|organized by|chosen by)\s+)(?=[^\W\d_a-z])(?!I\b)"
-        r"|(?<=\s)(?=[^\W\d_a-z][^\W\d_]+ (?i:and) [^\W\d_a-z])"
+        r"isn't|doesn't|didn't|hasn't|where's|who's|what's)\s+)(?=[^\W\d_a-z])(?!I\b)|"
+        r"(?<=\s)(?=[^\W\d_a-z][^\W\d_]+['’]s?\b)|(?i:\b(?:[^\W_]{2,}(?:[^s\W]s|ed)|that|who|made|"
+        r"gave|told|met|saw|when|important to|according to|gift to|letter to|mean to|happened to|"
+        r"good for|reason for|help for|shared by|made by|written by|given by|organized by|chosen "
+        r"by)\s+)(?=[^\W\d_a-z])(?!I\b)|(?<=\s)(?=[^\W\d_a-z][^\W\d_]+ (?i:and) [^\W\d_a-z])"
     ),
 )

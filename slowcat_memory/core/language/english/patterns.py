@@ -38,9 +38,8 @@ REACTIONS = ReactionWords(
         "you(?:'re| are) wrong",
     ),
     right=(
-        "(?:yes|yeah|yep|yup)? ?(?:exactly|precisely|correct|"
-        "that's (?:it|right|correct|the one)|thats (?:it|right|the one)|"
-        "that is (?:it|right|correct))",
+        "(?:yes|yeah|yep|yup)? ?(?:exactly|precisely|correct|that's (?:it|right|correct|the one)|"
+        "thats (?:it|right|the one)|that is (?:it|right|correct))",
         "(?:yes|yeah|yep|yup) that one",
         "(?:that's|thats|that is) (?:exactly )?what i meant",
         "you(?:'re| are) right",
@@ -55,9 +54,8 @@ OVERVIEW = OverviewWords(
         # what did we talk about (last week)
         rf"\bwhat (?:have|had|did|were|was) (?:we|you and i|i) (?:all )?(?:been )?(?:ever "
         rf")?{_TALKED}"
-        r"(?: about| of| over)?"
-        r"(?: (?:so far|lately|recently|today|yesterday|before|then|there|together))?"
-        r"(?:\W|$|(?= (?:last|on|in|this|the|during|over|since|at|around)))",
+        r"(?: about| of| over)?(?: (?:so far|lately|recently|today|yesterday|before|then|there|"
+        r"together))?(?:\W|$|(?= (?:last|on|in|this|the|during|over|since|at|around)))",
         # remind me what we discussed
         r"(?:^|\b(?:remind|tell) me |\bremember )what (?:all )?(?:we|you and i) (?:have )?"
         r"(?:been )?"
@@ -76,10 +74,9 @@ OVERVIEW = OverviewWords(
         r"\bwhere (?:did|were) we (?:leave off|left off|stop)\b",
         r"\bwhere did we leave (?:it|things)\b",
         # what happened (in May)
-        r"\bwhat(?:'s| has| is| was)? (?:been )?(?:going on|happen(?:ed|ing)|new)"
-        r"(?: with me| to me| in my life)?"
-        r"(?:\s*[?.!]*$| (?=(?:last|on|in|this|the (?:last|past|week|day|month)|during|over the|"
-        r"yesterday|today|around)\b))",
+        r"\bwhat(?:'s| has| is| was)? (?:been )?(?:going on|happen(?:ed|ing)|new)(?: with me| to "
+        r"me| in my life)?(?:\s*[?.!]*$| (?=(?:last|on|in|this|the (?:last|past|week|day|month)|"
+        r"during|over the|yesterday|today|around)\b))",
         # what did I do yesterday
         r"\bwhat did (?:i|we) do (?=(?:last|on|in|this|yesterday|today|during|over)\b)",
         # how was my week

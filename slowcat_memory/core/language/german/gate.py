@@ -21,8 +21,7 @@ GATE = gate_words(
         r"\bkennst du (?:mein\w*|mich|unser\w*)\b",
         r"\b(?:habe?|hatte|haben|hatten) (?:ich|wir)\b",
         r"\b(?:ich|wir|du) .*(?:erzählt|gesagt|erwähnt|besprochen|gesprochen|empfohlen|"
-        r"vorgeschlagen"
-        r"|versprochen|gemeint)\b",
+        r"vorgeschlagen|versprochen|gemeint)\b",
         r"\bhast du .*(?:gesagt|erzählt|erwähnt|empfohlen|vorgeschlagen|versprochen|gemeint)\b",
         r"\b(?:war|waren|bin|wollte|wollten|sollte|ging|fuhr|mag|esse|trinke|wohne|arbeite|heisse"
         r"|nehme) (?:ich|wir)\b",
@@ -34,9 +33,8 @@ GATE = gate_words(
         r"\büber mich\b|\bvon mir\b|\bwer bin ich\b|\bmein name\b",
     ),
     advice=any_of(
-        r"(?:wie|was|wo|wann|wen|wem|womit|welche\w*)?(?: \w+){0,2} ?\b(?:kann|könnte|soll|"
-        r"sollte|muss|"
-        r"müsste|darf|dürfte) (?:ich|wir|man)\b(?! (?:dir|dich))",
+        r"(?:wie|was|wo|wann|wen|wem|womit|welche\w*)?(?: \w+){0,2} ?\b(?:kann|könnte|soll|sollte|"
+        r"muss|müsste|darf|dürfte) (?:ich|wir|man)\b(?! (?:dir|dich))",
         r"(?:kannst|könntest|würdest) du (?:mir |uns |bitte )*(?:helfen|ein\w*|etwas|sagen wie "
         r"man)\b",
     ),
@@ -44,12 +42,10 @@ GATE = gate_words(
         r"\bwie (?:hoch|weit|gross|tief|schwer|schnell|heiss|lang|viele menschen) (?:ist|sind|"
         r"war)\b",
         r"\b(?:hauptstadt|einwohner|präsident\w*|kanzler\w*|könig\w*|währung|wetter|entfernung|"
-        r"bedeutung"
-        r"|definition|höhe|fläche|mehrzahl|quadratwurzel|wechselkurs|nachrichten) "
-        r"(?:von|in|der|des|zwischen|für|aus)\b",
-        r"\bwer (?:hat|ist|war)\b.*\b(?:geschrieben|erfunden|gemalt|komponiert|entdeckt|"
-        r"gegründet|gebaut|"
-        r"gewonnen|kanzler\w*|präsident\w*|könig\w*|papst)\b",
+        r"bedeutung|definition|höhe|fläche|mehrzahl|quadratwurzel|wechselkurs|nachrichten) (?:von|"
+        r"in|der|des|zwischen|für|aus)\b",
+        r"\bwer (?:hat|ist|war)\b.*\b(?:geschrieben|erfunden|gemalt|komponiert|entdeckt|gegründet|"
+        r"gebaut|gewonnen|kanzler\w*|präsident\w*|könig\w*|papst)\b",
         r"\bwas (?:bedeutet|heisst)\b|\bwie sagt man\b|\bübersetz",
         r"\b(?:erzähl\w*|sing\w*|lies) (?:mir |uns )?(?:einen?|noch einen?|ein) (?:witz|märchen|"
         r"geschichte|lied)",
@@ -57,8 +53,7 @@ GATE = gate_words(
     ),
     named=re.compile(
         r"(?i:\b(?:hat|hatte|ist|war|wird|wurde|will|wollte|kann|konnte|mag|heißt|wohnt|arbeitet|"
-        r"macht|"
-        r"kommt|geht|ging|kam|sagte|isst|trinkt|findet|fand)\s+)(?=[^\W\d_a-zäöüß]\w*(?:['’]?s)?\b"
-        r"(?!\s+(?:von|in|der|des)\b))"
+        r"macht|kommt|geht|ging|kam|sagte|isst|trinkt|findet|"
+        r"fand)\s+)(?=[^\W\d_a-zäöüß]\w*(?:['’]?s)?\b(?!\s+(?:von|in|der|des)\b))"
     ),
 )
