@@ -24,7 +24,7 @@ from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.facts.durability import keepable
 from slowcat_memory.core.facts.fact import fact_key, is_fact, type_of
 from slowcat_memory.core.facts.prompt import LINK
-from slowcat_memory.core.memory.kinds import FACT
+from slowcat_memory.core.memory import FACT
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.errors import ConfigError, TranscriptError
 from slowcat_memory.records import Made, Memory, Turn, WriteBatch

@@ -99,7 +99,7 @@ def find_memory(snapshot: "Snapshot", scope: str, id_: str) -> "Memory | None":
     Returns:
         The memory, None when there is none.
     """
-    from slowcat_memory.core.memory.chunk import turn_of
+    from slowcat_memory.core.memory import turn_of
 
     turn = snapshot.turn(turn_of(id_)) if turn_of(id_) else None
     return snapshot.read(turn.scope if turn else scope, id_)

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.kinds import BLOCK, family
+from slowcat_memory.core.memory import BLOCK, family
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.records import Made, Memory
 

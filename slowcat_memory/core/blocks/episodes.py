@@ -12,9 +12,8 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.grounding import Ground
+from slowcat_memory.core.extraction.grounding import Ground, holds, sentences
 from slowcat_memory.core.extraction.prompt_record import small_talk
-from slowcat_memory.core.extraction.sentences import holds, sentences
 from slowcat_memory.core.summaries import extractive
 from slowcat_memory.core.summaries.extractive import ExtractiveOptions
 from slowcat_memory.core.time.periods import day_of

@@ -12,8 +12,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
-from slowcat_memory.core.extraction.grounding import Ground
-from slowcat_memory.core.extraction.sentences import holds, tidy
+from slowcat_memory.core.extraction.grounding import Ground, holds, tidy
 from slowcat_memory.core.language import ENGLISH, Language
 from slowcat_memory.core.text.normalize import fingerprint, neutralise
 from slowcat_memory.records import Memory

@@ -9,8 +9,7 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.core.blocks.block import HUMAN, PERSONA, RELATIONSHIP, SELF
 from slowcat_memory.core.blocks.statements import SourcedLine, record
-from slowcat_memory.core.extraction.grounding import Ground
-from slowcat_memory.core.extraction.sentences import holds, tidy
+from slowcat_memory.core.extraction.grounding import Ground, holds, tidy
 from slowcat_memory.core.text.normalize import fingerprint, neutralise
 
 VERSION = 1  # of the texts below; raise it when they change

@@ -9,8 +9,8 @@ from itertools import groupby
 from msgspec import Struct
 
 from slowcat_memory.core.blocks.statements import SourcedLine, to_lines, valid_of_kind
+from slowcat_memory.core.extraction.grounding import harmless, sentences
 from slowcat_memory.core.extraction.prompt_injection import injected
-from slowcat_memory.core.extraction.sentences import harmless, sentences
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language
 from slowcat_memory.core.render.session_head import shorten_to_chars
 from slowcat_memory.core.render.speech import full_date

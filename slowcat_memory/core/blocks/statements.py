@@ -7,7 +7,7 @@ from datetime import datetime, tzinfo
 from msgspec import Struct
 
 from slowcat_memory.core.extraction.grounding import Ground, ground
-from slowcat_memory.core.memory.kinds import family
+from slowcat_memory.core.memory import family
 from slowcat_memory.core.render.speech import full_date
 from slowcat_memory.core.text.normalize import fingerprint, neutralise
 from slowcat_memory.records import Memory, Turn

@@ -17,10 +17,9 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.extraction.grounding import Ground
+from slowcat_memory.core.extraction.grounding import Ground, holds, sentences, tidy
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.prompt_record import fenced
-from slowcat_memory.core.extraction.sentences import holds, sentences, tidy
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.records import Turn
 

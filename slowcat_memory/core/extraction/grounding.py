@@ -17,8 +17,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.prompt_injection import injected
+from slowcat_memory.core.language import of_any
 from slowcat_memory.core.language.english.vocabulary import DAYS, MONTHS, NUMBERS
-from slowcat_memory.core.text.normalize import STOP_WORDS
+from slowcat_memory.core.text.normalize import STOP_WORDS, clean
 from slowcat_memory.core.text.rare_words import is_common
 from slowcat_memory.core.text.word_lists import ROLES
 from slowcat_memory.core.time import expressions
@@ -185,3 +186,32 @@ def _said(match: re.Match[str], day: date) -> tuple[date, date] | None:
 def _dates(interval: expressions.Interval, zone: tzinfo) -> tuple[date, date]:
     first, end = (moment.astimezone(zone) for moment in (interval.start, interval.end))
     return first.date(), (end - timedelta(seconds=1)).date()
+
+
+# ------------------------------------------------------------------- sentences that can be kept
+
+_SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+(?=[^\W\d_a-z]|[\"“(])")
+_LABEL = re.compile(r"^(?:\[\d+\]|(?:context|question|note|summary)\s*\d*:)\s*", re.IGNORECASE)
+_LINK = re.compile(r"\b(?:https?:|www\.)|://", re.IGNORECASE)
+# What no description says, and an injected instruction does.
+_TO_THE_READER = re.compile(of_any(lambda one: one.facts.to_reader), re.IGNORECASE)
+
+
+def holds(text: str, ground: Ground) -> bool:
+    """Return whether a tidy sentence is harmless, and names nothing that was not said."""
+    return harmless(text) and not strays(text, ground)
+
+
+def harmless(text: str) -> bool:
+    """Return whether a tidy text holds neither a link nor an order to the reader."""
+    return not (_LINK.search(text) or _TO_THE_READER.search(text))
+
+
+def sentences(text: str) -> list[str]:
+    """Split what an LLM wrote into tidy sentences: at least one, which may be empty."""
+    return _SENTENCE.split(tidy(text))
+
+
+def tidy(text: str) -> str:
+    """Return a text as one clean line, without a label that the LLM put in front."""
+    return _LABEL.sub("", " ".join(clean(text)[0].split()))

@@ -11,8 +11,7 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.predicates import Triple
-from slowcat_memory.core.memory.chunk import chunk_id
-from slowcat_memory.core.memory.kinds import FACT, QUARANTINED, family
+from slowcat_memory.core.memory import FACT, QUARANTINED, chunk_id, family
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Key, Made, Memory, Turn
 

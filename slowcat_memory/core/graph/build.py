@@ -16,7 +16,7 @@ from slowcat_memory.core.extraction.predicates import is_functional
 from slowcat_memory.core.graph.names import names
 from slowcat_memory.core.graph.readings import Mention, ReadStatement, TurnReading
 from slowcat_memory.core.graph.relations import ALWAYS, Relation, assert_relation, believed, retired
-from slowcat_memory.core.memory.kinds import ENTITY
+from slowcat_memory.core.memory import ENTITY
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory
 

@@ -22,7 +22,7 @@ from slowcat_memory.core.graph.dedup import (
 )
 from slowcat_memory.core.graph.names import names, same_given
 from slowcat_memory.core.graph.readings import Mention, ReadStatement, TurnExtract, TurnReading
-from slowcat_memory.core.memory.kinds import ENTITY
+from slowcat_memory.core.memory import ENTITY
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Made, Memory, Turn
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from slowcat_memory.core.graph.build import attributes_of, names_of
 from slowcat_memory.core.graph.relations import ALWAYS, Relation, as_of, believed
-from slowcat_memory.core.memory.kinds import ENTITY
+from slowcat_memory.core.memory import ENTITY
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory
 

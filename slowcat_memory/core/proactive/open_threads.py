@@ -10,11 +10,10 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.core.blocks.rules import EVENT, THREAD
 from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
-from slowcat_memory.core.extraction.grounding import Ground
-from slowcat_memory.core.extraction.sentences import harmless, holds, sentences, tidy
+from slowcat_memory.core.extraction.grounding import Ground, harmless, holds, sentences, tidy
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language
 from slowcat_memory.core.language.table import ProactiveWords
-from slowcat_memory.core.memory.kinds import ICEBREAKER
+from slowcat_memory.core.memory import ICEBREAKER
 from slowcat_memory.core.render.session_head import shorten_to_chars
 from slowcat_memory.core.render.speech import full_date
 from slowcat_memory.core.text.normalize import neutralise

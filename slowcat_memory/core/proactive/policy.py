@@ -11,7 +11,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.kinds import ICEBREAKER, family
+from slowcat_memory.core.memory import ICEBREAKER, family
 from slowcat_memory.records import Memory
 
 ANY_HOUR = f"{ICEBREAKER}/any-hour"  # kind of those that ignore the quiet hours

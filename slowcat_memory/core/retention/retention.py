@@ -10,7 +10,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.memory.chunk import turn_of
+from slowcat_memory.core.memory import turn_of
 from slowcat_memory.records import Memory, Turn
 
 NOTES, EVIDENCE = frozenset({"note"}), frozenset({"fact", "block"})  # families of kinds

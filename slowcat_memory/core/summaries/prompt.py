@@ -16,9 +16,8 @@ import numpy as np
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.grounding import Ground, strays
+from slowcat_memory.core.extraction.grounding import Ground, harmless, sentences, strays, tidy
 from slowcat_memory.core.extraction.prompt_injection import injected
-from slowcat_memory.core.extraction.sentences import harmless, sentences, tidy
 from slowcat_memory.core.language.english.vocabulary import MARKERS, STOP_WORDS
 from slowcat_memory.core.summaries.extractive import (
     ExtractiveOptions,

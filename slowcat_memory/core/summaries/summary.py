@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.kinds import SESSION_SUMMARY
+from slowcat_memory.core.memory import SESSION_SUMMARY
 from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.records import Made, Memory, Turn
 

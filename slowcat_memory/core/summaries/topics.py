@@ -6,6 +6,7 @@ centroids have come close are merged. The outcome depends on the order, which is
 the same log gives the same topics.
 """
 
+import hashlib
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -121,3 +122,30 @@ def _merged(topics: list[Topic], place: int, least: float) -> list[Topic]:
 
 def _smallest(topics: Sequence[Topic]) -> int:
     return min(range(len(topics)), key=lambda n: (len(topics[n].members), -n))
+
+
+# ------------------------------------------------------------------- without an embedding model
+
+DIM = 512  # of hashed bags of words
+
+
+def bags(texts: Sequence[Sequence[str]]) -> np.ndarray:
+    """Return vectors of texts by their words; rare words weigh most.
+
+    Args:
+        texts: The words of each text.
+
+    Returns:
+        Shape (len(texts), DIM), float32, unit length; the same texts give the same vectors.
+    """
+    held = Counter(word for words in texts for word in set(words))
+    rows = np.zeros((len(texts), DIM), np.float32)
+    for row, words in zip(rows, texts, strict=True):
+        for word, count in sorted(Counter(words).items()):
+            place = int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest())
+            weight = math.log(1 + len(texts) / held[word]) * math.sqrt(count)
+            row[place // 2 % DIM] += weight if place % 2 else -weight
+        if not row.any():
+            row[0] = 1.0
+        row /= np.linalg.norm(row)
+    return rows
