@@ -100,11 +100,6 @@ def searchable(memory: Memory) -> bool:
 def holds(memory: Memory, now: datetime, asked: Sequence[Interval] = ()) -> bool:
     """Return whether a memory may be offered as true.
 
-    Args:
-        memory: Any memory.
-        now: The time of the query.
-        asked: The times that the query mentions.
-
     Returns:
         False for what was retired, and for what is no longer true, unless the query mentions a time
         at which it was.

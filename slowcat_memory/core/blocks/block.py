@@ -116,8 +116,6 @@ def revised(
     Args:
         versions: All versions of it, superseded ones included.
         new: Its text, facets, sources and times; id, owner, limit and version are filled in.
-        owner: Its owner from now on.
-        limit: Its size, in characters.
 
     Returns:
         The memories to put: the new version, and the old ones retired. Nothing if nothing changes;
@@ -157,13 +155,9 @@ def block(
 
     Args:
         label: Which block.
-        text: Its text.
-        scope: Its namespace.
-        speaker: The person it is about.
         now: From when it holds.
         sources: Log ids of the turns that it was made from.
         made: Which job made it; None for a user.
-        facets: Further facets.
     """
     return Memory(
         id="",

@@ -70,7 +70,6 @@ def windows(turns: Sequence[Turn], size: int, *, whole: bool) -> list[list[Turn]
 
     Args:
         turns: Of one session, in order.
-        size: User turns of a window.
         whole: Whether the session is over: the last window may then be shorter.
 
     Returns:
@@ -101,10 +100,7 @@ def is_cooled_down(
     """Return whether enough turns and time have passed since the last episode.
 
     Args:
-        window: The candidate.
         before: The last episode, None for none.
-        between: User turns since it.
-        options: How much is enough.
     """
     if before is None:
         return True

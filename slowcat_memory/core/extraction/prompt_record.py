@@ -29,10 +29,7 @@ def digest(version: int, turns: Sequence[Turn], place: int, zone: tzinfo) -> str
     """Return 16 characters that change with the prompt, a turn, its neighbours or its day.
 
     Args:
-        version: Of the prompt.
         turns: A session's turns, in order.
-        place: Of the turn among them.
-        zone: The user's time zone.
     """
     near = turns[max(0, place - BEFORE) : place + AFTER + 1]
     said = [f"{turn.speaker}: {turn.text}" for turn in near]
@@ -54,7 +51,6 @@ def windows(sizes: Sequence[int], room: int, shared: int) -> Iterator[range]:
     """Divide a conversation into spans that fit a prompt, each beginning within the one before.
 
     Args:
-        sizes: Tokens of each turn.
         room: Tokens that a span may have.
         shared: How many turns two spans have in common.
 
@@ -106,7 +102,6 @@ def fenced(turns: Sequence[Turn], zone: tzinfo, turn_chars: int) -> str:
 
     Args:
         turns: What the LLM sees of the conversation, in order, at least one.
-        zone: Of the times.
         turn_chars: Characters of one turn; of a longer one the beginning and the end stay.
     """
     began = turns[0].at.astimezone(zone)

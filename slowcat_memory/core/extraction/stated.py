@@ -55,10 +55,7 @@ def stated(
     """Read what a person says about themselves.
 
     Args:
-        text: A person's turn.
-        speaker: Who says it.
         language: Whose rules, as in ``language_of``.
-        rules: To use in their place.
 
     Returns:
         The statements, each once, in their order.

@@ -56,9 +56,6 @@ def fact_memory(
     """Return a fact as a memory.
 
     Args:
-        drawn: The fact.
-        now: When it was extracted.
-        made: Which job and model extracted it.
         local_only: Whether one of its turns must not leave this machine.
     """
     facets = {
@@ -136,9 +133,6 @@ def supersede(fact: Memory, by: Memory, now: datetime, *, same: bool = False) ->
     """Return a fact as retired by another; it stays in the store.
 
     Args:
-        fact: The one that goes.
-        by: The one that stays.
-        now: When that was found out.
         same: Whether they say the same: else this one was true until the other began to be.
     """
     over = None if same else max(fact.valid_from, by.valid_from)

@@ -130,11 +130,7 @@ def match_known_facts(
     """Compare a new fact with the nearest known ones; the first match decides.
 
     Args:
-        new: The new fact.
-        known: From `comparable`.
         cosine: Of the vectors of two facts; None where one has no vector.
-        tokenize: The index's.
-        options: The bands.
     """
     doubts, far = list[Pair](), list[tuple[Memory, float]]()
     for one, near in _nearest(new, known, cosine, options.top_k):

@@ -118,7 +118,6 @@ def build_prompt(
         turns: What the LLM sees of the conversation, in order, at least one.
         asked: Log ids of the turns that are asked about.
         known: Known facts, which the LLM shall not write again.
-        zone: The user's time zone.
         turn_chars: As in ``prompt_record.fenced``.
     """
     lines = [f"- {neutralise(one.text)[:KNOWN_CHARS]}" for one in known]
@@ -153,11 +152,7 @@ def check_reply(
     """Keep what can be used of a reply.
 
     Args:
-        answer: The reply.
         asked: The turns that it was asked about, by log id.
-        seen: All that the LLM saw.
-        zone: The user's time zone.
-        known: Sentences of the known facts.
     """
     record = _Record(seen, ground(seen, zone), zone)
     kept, rejected = list[ExtractedFact](), Counter[str]()

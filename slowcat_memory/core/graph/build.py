@@ -296,9 +296,7 @@ def graph_changes(kept: StoredGraph, new: Sequence[TurnReading] | None, now: dat
     """Return how entities and relations differ from the stored ones.
 
     Args:
-        kept: The stored graph.
         new: From `new_readings`; None to derive everything again, as after something was forgotten.
-        now: The time.
     """
     by_id = {one.id: one for one in kept.readings}
     touched = (

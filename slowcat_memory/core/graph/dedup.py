@@ -72,10 +72,7 @@ def same(
     """Return the stage that finds that two names mean one entity; None when none does.
 
     Args:
-        one: A name.
-        other: Another.
         similar: Cosine of two texts' vectors; None without a model.
-        options: Which stages, and their thresholds.
     """
     if one.kind != other.kind:
         return None

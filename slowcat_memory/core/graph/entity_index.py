@@ -133,10 +133,7 @@ def resolve_turn(
     """Replace the names in what a turn says by ids of entities.
 
     Args:
-        read: What was read in the turn.
-        turn: The turn.
         index: The known entities; new ones are added.
-        made: Which job and model read it.
         similar: As in ``dedup.same``.
 
     Returns:

@@ -75,7 +75,6 @@ def names(text: str, kind: str) -> tuple[Name, ...]:
     """Return the reduced forms of a name: one, or two where it has an umlaut.
 
     Args:
-        text: As it was said.
         kind: The entity's type: "person", "pet", "order", "product", "organisation", "place", …
     """
     if kind == "person" and (swapped := _LAST_FIRST.match(text)):

@@ -90,14 +90,7 @@ class Portrait(Struct, frozen=True):
 def portrait(
     entity: Memory, relations: Sequence[Relation], known: EntityNames, now: datetime
 ) -> Portrait:
-    """Return what is known of an entity.
-
-    Args:
-        entity: Its memory.
-        relations: All of its namespace.
-        known: Names of the entities.
-        now: The time.
-    """
+    """Return what is known of an entity."""
     first, *also = names_of(entity)
     own = [one for one in believed(relations) if one.subject == entity.id]
     now_true = as_of(own, now)

@@ -139,10 +139,7 @@ def check_reply(
     """Keep what can be used of a reply.
 
     Args:
-        answer: The reply.
         asked: The turns that it was asked about, by log id.
-        seen: All that the LLM saw.
-        zone: The user's time zone.
         known: Types of known entities, by folded name.
         types: Wanted types; others become "topic".
 

@@ -26,8 +26,6 @@ def read_by_rule(turn: Turn, zone: tzinfo, known: Mapping[str, str] = {}) -> Tur
     """Read a turn without an LLM.
 
     Args:
-        turn: The turn.
-        zone: The user's time zone.
         known: Types of known entities, by folded name.
 
     Returns:

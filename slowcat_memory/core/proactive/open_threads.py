@@ -104,12 +104,6 @@ def of_facts(
 ) -> list[OpenThread]:
     """Find what facts leave open.
 
-    Args:
-        memories: Of the namespace.
-        now: The current time.
-        zone: The user's time zone.
-        options: How long it is worth asking.
-
     Returns:
         The most important first, without expired ones.
     """
@@ -137,10 +131,6 @@ def of_turns(
     """Find what users said that they would do, where no facts were extracted.
 
     Args:
-        turns: What was said.
-        now: The current time.
-        zone: The user's time zone.
-        options: How long it is worth asking.
         language: Of the words for time, as in ``language_of``.
 
     Returns:
@@ -219,10 +209,6 @@ def icebreaker(
     Args:
         thread: The open thread.
         text: What the agent is told to ask.
-        scope: Its namespace.
-        speaker: The person it is about.
-        now: The current time.
-        made: Which job found it.
     """
     return Memory(
         id=thread.id(scope),

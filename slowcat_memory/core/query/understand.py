@@ -99,14 +99,8 @@ def parse_query(
     """Parse a query.
 
     Args:
-        text: The user's words.
-        now: When they were said.
-        zone: The user's time zone.
-        speakers: Speakers of the namespace.
         heard: Words of the text that may be misheard names.
         dialogue: The turns before, oldest first.
-        language: Language of the time expressions.
-        options: What to look for.
     """
     if options.follow_up and dialogue:
         text = with_context(text, dialogue, now)
@@ -142,9 +136,7 @@ def with_context(text: str, dialogue: Sequence[DialogueTurn], now: datetime) -> 
     """Complete a question that refers to the dialogue with words of its last two turns.
 
     Args:
-        text: The user's words.
         dialogue: The turns before, oldest first.
-        now: When the question is asked.
 
     Returns:
         The text, and up to ``CONTEXT_WORDS`` words, names first, then the longest; the text alone

@@ -66,7 +66,6 @@ def priors(
             said, and 0 to 1 more for the time that it mentions.
         votes: Of judged queries of the same meaning, shape (n,), -1 to 1.
         now: The time of the query, seconds since the epoch.
-        options: The weights.
         keyed: Share of the candidates that have keys.
 
     Returns:
@@ -89,7 +88,6 @@ def closeness(at: Array, intervals: Sequence[Interval], softness: float) -> Arra
 
     Args:
         at: Seconds since the epoch, shape (n,).
-        intervals: The times that a query mentions.
         softness: The distance at which closeness has halved, as a share of the interval's length
             (it is held between 6 hours and 90 days); 0 for a hard edge.
 
@@ -115,8 +113,6 @@ def overlap(starts: Array, ends: Array, intervals: Sequence[Interval]) -> Array:
     Args:
         starts: Seconds since the epoch at which the time that each memory mentions begins, shape
             (n,); NaN for a memory that mentions none.
-        ends: The same for its end.
-        intervals: The times that a query mentions.
 
     Returns:
         Shape (n,), 0 to 1: the common part's share of the shorter of the two, so that a Saturday
@@ -164,7 +160,6 @@ def surplus(weights: Array, made: Array, kept: int) -> Array:
     Args:
         weights: Shape (k,).
         made: Order in which they were made, shape (k,); larger is later.
-        kept: How many stay.
     """
     order = np.lexsort((made, np.abs(weights)))
     return order[: max(0, len(order) - kept)]

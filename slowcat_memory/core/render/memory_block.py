@@ -89,13 +89,9 @@ def pack(
 
     Args:
         hits: Best first.
-        now: The time of the question.
-        zone: The user's time zone.
-        options: The budget.
         cut: Cuts a memory's text; None keeps its beginning.
         language: Of the words around the memories, as in ``language_of``.
         unknown: Whether to say that nothing is remembered about the question.
-        asks_time: Whether the question is about time.
 
     Returns:
         The block and the hits it holds. A hit that does not fit is passed over, and a shorter one
@@ -140,10 +136,6 @@ def memory_line(
     """Return one memory as a line of the block.
 
     Args:
-        memory: The memory.
-        now: The time of the question.
-        zone: The user's time zone.
-        limit: Tokens of its text.
         cut: Cuts its text; None keeps its beginning.
         language: Of the date and the agent's name.
 
@@ -190,10 +182,6 @@ def _same_matter(one: frozenset[str], other: frozenset[str]) -> bool:
 
 def shorten(text: str, limit: int) -> str:
     """Cut a line at a word.
-
-    Args:
-        text: One line.
-        limit: Tokens to keep, estimated.
 
     Returns:
         The text, or its beginning and an ellipsis.

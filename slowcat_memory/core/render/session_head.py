@@ -71,8 +71,6 @@ def session_preamble(
     Byte-stable for the same input: it reads no clock and sorts what it is given.
 
     Args:
-        start: What is known.
-        zone: The user's time zone.
         options: How long it may be.
         language: As in ``language_of``.
 

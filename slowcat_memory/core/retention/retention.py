@@ -36,10 +36,7 @@ def due(
     """Yield the log ids of a namespace's turns that are to be forgotten, in their order.
 
     Args:
-        turns: Its turns.
         memories: What was made of them, pinned chunks included.
-        now: The current time.
-        options: How long turns are kept.
     """
     if not options.raw_days:
         return

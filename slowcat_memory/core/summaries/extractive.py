@@ -72,10 +72,6 @@ def split_turn(
     """Split a turn into sentences, without empty ones.
 
     Args:
-        speaker: The turn's speaker.
-        text: The turn's text.
-        turn: Its log id.
-        agent: Whether the agent said it.
         language: Two letters, for the rules of abbreviations.
     """
     cut = (" ".join(one.split()) for one in sentencex.segment(language, text[:_MOST_CHARS]))
@@ -92,9 +88,7 @@ def choose_sentences(
 
     Args:
         said: Sentences in their order.
-        tokenize: The index's.
         vectors: Of the sentences, shape (n, dim), unit length; None to compare words.
-        options: How many.
 
     Returns:
         Sentences in their order; none when nothing was said.

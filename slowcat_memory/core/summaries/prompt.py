@@ -148,7 +148,6 @@ def instruction(purpose: Purpose, persona: str = "") -> str:
     """Return the system message.
 
     Args:
-        purpose: How to summarise.
         persona: Of the agent, in its own words; "" when there is none.
     """
     who = neutralise(persona)[:PERSONA_CHARS].strip()
@@ -157,13 +156,7 @@ def instruction(purpose: Purpose, persona: str = "") -> str:
 
 
 def check_reply(answer: Reflection, purpose: Purpose, ground: Ground) -> SummaryText | None:
-    """Keep what can be used of a reply; None when nothing is left of the summary.
-
-    Args:
-        answer: The reply.
-        purpose: What was asked.
-        ground: Of the record.
-    """
+    """Keep what can be used of a reply; None when nothing is left of the summary."""
     held = [one for one in sentences(answer.summary) if _true(one, ground) and not injected(one)]
     text = _within(held[: purpose.sentences], purpose.words)
     if not any(map(str.isalnum, text)):
@@ -208,10 +201,7 @@ def by_rule(
 
     Args:
         turns: The turns, or summaries in their form.
-        said: Their sentences, from `said_lines`.
         vectors: Of the sentences, shape (n, dim); None to compare words.
-        tokenize: The index's.
-        options: How many sentences.
     """
     summaries = all(not turn.session for turn in turns)
     if summaries:  # they leave out most of it already

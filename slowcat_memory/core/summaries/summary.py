@@ -130,9 +130,7 @@ def is_stale(old: Memory | None, digest: str, *, llm: bool) -> bool:
     """Return whether a summary is missing or out of date, or made by rule although there is an LLM.
 
     Args:
-        old: The summary that there is.
         digest: Of what it would be made from now.
-        llm: Whether there is an LLM.
     """
     if old is None or old.retired_at is not None or old.facets.get("digest") != digest:
         return True

@@ -50,10 +50,8 @@ def grow_topics(
     """Add summaries to topics.
 
     Args:
-        topics: The topics so far.
         ids: Of the summaries, in the order of time; those that are members already are skipped.
         vectors: Theirs, shape (n, dim), unit length.
-        options: When they belong together.
 
     Returns:
         The topics, in the order in which they began.
@@ -81,8 +79,6 @@ def name(texts: Sequence[str], others: Mapping[str, int], total: int, words: int
     Args:
         texts: The words of each member, lower case, separated by spaces.
         others: In how many summaries of all topics each word occurs.
-        total: How many summaries there are.
-        words: How many words make a name.
     """
     held = Counter(word for text in texts for word in set(text.split()) if len(word) > 2)
     scored = sorted(
@@ -131,9 +127,6 @@ DIM = 512  # of hashed bags of words
 
 def bags(texts: Sequence[Sequence[str]]) -> np.ndarray:
     """Return vectors of texts by their words; rare words weigh most.
-
-    Args:
-        texts: The words of each text.
 
     Returns:
         Shape (len(texts), DIM), float32, unit length; the same texts give the same vectors.

@@ -69,7 +69,6 @@ def clean(text: str, limit: int = KEEP_CHARS) -> tuple[str, int]:
 
     Args:
         text: Any output of STT, a keyboard or a transcript.
-        limit: Characters to keep.
 
     Returns:
         The text, and how many characters were cut off its end.

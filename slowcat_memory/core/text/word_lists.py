@@ -66,10 +66,6 @@ def contrast(one: frozenset[str], other: frozenset[str]) -> bool:
 
     Vectors put opposites close together, because they are used in the same contexts, so a staged
     match must not rely on them here.
-
-    Args:
-        one: A name's words, folded.
-        other: Another's.
     """
     if not PARTS.isdisjoint(one ^ other):
         return True

@@ -76,8 +76,6 @@ def times(
     Args:
         text: A query, or the text of a memory. Only its first ``MAX_CHARS`` characters count.
         now: When it was said, aware.
-        zone: The speaker's time zone.
-        options: Language and hemisphere.
 
     Returns:
         Intervals in the order of the text, none empty, within ``BEGINNING`` and ``END``; () for
@@ -110,9 +108,7 @@ def asked_about(text: str, intervals: Sequence[Interval], now: datetime) -> tupl
     cost 7 points R@10 of the queries that hold one.
 
     Args:
-        text: The query.
         intervals: From ``times``.
-        now: The time of the question.
     """
     if not intervals:
         return ()

@@ -117,7 +117,7 @@ class Embedded(Struct, frozen=True):
 
     Attributes:
         vectors: Shape (n, dim), float32, unit length.
-        tokens: For each document shape (its tokens, token_dim), int8 (see ``core.maxsim``).
+        tokens: For each document shape (its tokens, token_dim), int8 (see ``core.ranking.maxsim``).
     """
 
     vectors: np.ndarray
@@ -125,7 +125,7 @@ class Embedded(Struct, frozen=True):
 
 
 class TokenEmbedder(Embedder, Protocol):
-    """An embedder that also tells the vectors of single tokens, for ``core.maxsim``.
+    """An embedder that also tells the vectors of single tokens, for ``core.ranking.maxsim``.
 
     Optional: whoever wants them asks ``token_key_of``. A query embedder has both methods, a
     document embedder the second.
@@ -197,7 +197,7 @@ class EmbedderOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             (Hit@5 of sessions) fewer than 64, and 256 one more.
         doc_max_tokens: Tokens of one piece of a document; the model's own limit wins when it is
             lower. Longer documents are split, and their pieces' vectors averaged.
-        token_vectors: Keep a vector for each word too, for ``core.maxsim``: about 4 kB of disk a
+        token_vectors: Keep a vector for each word too, for ``core.ranking.maxsim``: about 4 kB of disk a
             memory (96 bytes a word; ``doc_max_tokens`` words at most).
         cache_dir: Where exported models are kept; "" for the user's cache folder. The environment
             variable SLOWCAT_CACHE_DIR wins over both.
