@@ -18,10 +18,9 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.language import of_any
-from slowcat_memory.core.language.english.vocabulary import DAYS, MONTHS, NUMBERS
-from slowcat_memory.core.text.normalize import STOP_WORDS, clean
+from slowcat_memory.core.language.english.vocabulary import DAYS, MONTHS, NUMBERS, ROLES, STOP_WORDS
+from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.core.text.rare_words import is_common
-from slowcat_memory.core.text.word_lists import ROLES
 from slowcat_memory.core.time import expressions
 from slowcat_memory.records import Turn
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, tzinfo
 
 from slowcat_memory.core.language import words_of_any
+from slowcat_memory.core.language.english.vocabulary import EMPTY
 from slowcat_memory.core.text.normalize import estimate_tokens, neutralise
 from slowcat_memory.core.text.rare_words import rare_words
-from slowcat_memory.core.text.word_lists import EMPTY
 from slowcat_memory.records import Turn
 
 FEWEST_CHARS = 80  # of a turn that is cut so that all of them fit

@@ -24,7 +24,8 @@ from slowcat_memory.core.extraction.predicates import (
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.graph.readings import Mention, ReadStatement, TurnExtract
 from slowcat_memory.core.language import of_any
-from slowcat_memory.core.text.normalize import STOP_WORDS, clean, fingerprint, fold
+from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
+from slowcat_memory.core.text.normalize import clean, fingerprint, fold
 from slowcat_memory.core.time import expressions
 from slowcat_memory.records import Turn
 

@@ -10,9 +10,10 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from slowcat_memory.core.language.english.vocabulary import PRONOUNS
 from slowcat_memory.core.query.speakers import speakers_named, without_names
+from slowcat_memory.core.text.normalize import ASKING, WORD, content_words
 from slowcat_memory.core.text.phonetics import MisheardWord
-from slowcat_memory.core.text.word_lists import ASKING, PRONOUNS, WORD, content_words
 from slowcat_memory.core.time.expressions import Interval, WhenOptions, asked_about, times
 
 CONTEXT_WORDS = 8  # words of the dialogue that a follow-up takes over

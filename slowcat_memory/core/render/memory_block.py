@@ -14,8 +14,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.language import ENGLISH, Language, language_of
 from slowcat_memory.core.render.speech import speakable, spoken_date, spoken_day, spoken_until
-from slowcat_memory.core.text.normalize import estimate_tokens, neutralise
-from slowcat_memory.core.text.word_lists import content_words
+from slowcat_memory.core.text.normalize import content_words, estimate_tokens, neutralise
 from slowcat_memory.records import Hit, Memory
 
 OPEN, CLOSE = "<memories>", "</memories>"

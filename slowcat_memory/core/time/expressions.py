@@ -13,7 +13,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 from slowcat_memory.core.language import language_of
-from slowcat_memory.core.text.word_lists import asking
+from slowcat_memory.core.text.normalize import asking
 from slowcat_memory.core.time import calendar
 from slowcat_memory.core.time.calendar import Anchor, Span
 from slowcat_memory.core.time.grammar import EXPRESSION, FIRST_YEAR, LAST_YEAR, TO_SPAN, Piece

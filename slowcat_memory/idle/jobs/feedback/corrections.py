@@ -13,8 +13,8 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from slowcat_memory.core.commands.reaction import Reaction, reaction
+from slowcat_memory.core.language.english.vocabulary import EMPTY
 from slowcat_memory.core.text.normalize import fingerprint
-from slowcat_memory.core.text.word_lists import EMPTY
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.feedback import shared
 from slowcat_memory.records import Cursor, Made, Memory, Task, Turn, WriteBatch
