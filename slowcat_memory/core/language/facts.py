@@ -6,6 +6,11 @@ from msgspec import Struct
 
 from slowcat_memory.core.language.data import word_set
 
+# Parts of patterns. Case counts in names alone.
+NAME = r"(?-i:[A-ZÄÖÜ][\w'’-]+(?: (?:(?:of|the|von|van|de) )*[A-ZÄÖÜ][\w'’-]+)*)"
+CAPITAL = r"(?-i:[A-ZÄÖÜ][a-zäöüß]+)"
+NAMED, THING = rf"(?P<o>{NAME})", r"(?P<o>[^.,;!?]{2,60}?)"
+
 
 class StatementRule(Struct, frozen=True):
     """One way in which people state a fact about themselves.
