@@ -13,9 +13,10 @@ from functools import cache
 import sentencex
 
 from slowcat_memory.core.extraction.predicates import Triple
-from slowcat_memory.core.language import language_of, of_any
+from slowcat_memory.core.language import LANGUAGES, language_of, of_any
 from slowcat_memory.core.language.facts import StatementRule
 from slowcat_memory.core.text.normalize import clean
+from slowcat_memory.records import Turn
 
 MOST_CHARS = 4000  # of a turn
 MOST_WORDS = 60  # of a sentence: what is longer tells a story
@@ -66,6 +67,14 @@ def stated(
     for sentence in sentencex.segment(words.code, clean(text)[0][:MOST_CHARS]):
         found += _read(" ".join(sentence.split()), speaker, table)
     return list(dict.fromkeys(found))
+
+
+def stated_by(turn: Turn) -> list[Stated]:
+    """Return what a user states in a turn by the rules of every language; nothing of the agent."""
+    if turn.role != "user":
+        return []
+    found = [stated(turn.text, turn.speaker, language.name) for language in LANGUAGES]
+    return list(dict.fromkeys(one for many in found for one in many))
 
 
 def _read(sentence: str, speaker: str, rules: Iterable[StatementRule]) -> list[Stated]:

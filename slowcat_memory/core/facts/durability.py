@@ -6,8 +6,7 @@ and may pass; so is anything that a user asked to be kept.
 """
 
 import re
-
-from msgspec import Struct
+from typing import Literal
 
 from slowcat_memory.core.language import of_any
 
@@ -17,29 +16,15 @@ _ORDER = re.compile(rf"^\W*(?:{of_any(lambda one: one.facts.orders)})\b", re.IGN
 _INSTRUCTS = re.compile(rf"\b(?:{of_any(lambda one: one.facts.instructs)})", re.IGNORECASE)
 DATED = frozenset({"event", "open_thread", "task_completed", "decision", "plan"})
 MIN_WORDS, MAX_WORDS = 3, 60
+Transient = Literal["length", "order", "meta", "passing"]
 
 
-class Kept(Struct, frozen=True):
-    """Whether a statement may become a fact.
-
-    Attributes:
-        keep: Whether.
-        why: The reason why not: "meta", "passing", "order", "length"; "" when it may.
-    """
-
-    keep: bool
-    why: str = ""
-
-
-def keepable(type_: str, content: str) -> Kept:
-    """Decide whether a sentence in the third person becomes a fact of a type."""
-    words = len(content.split())
-    if not MIN_WORDS <= words <= MAX_WORDS:
-        return Kept(False, "length")
+def why_transient(type_: str, content: str) -> Transient | None:
+    """Return why a sentence in the third person is no lasting fact of a type; None if it is one."""
+    if not MIN_WORDS <= len(content.split()) <= MAX_WORDS:
+        return "length"
     if _ORDER.search(content) or _INSTRUCTS.search(content):
-        return Kept(False, "order")
+        return "order"
     if _META.search(content):
-        return Kept(False, "meta")
-    if type_ not in DATED and _PASSING.search(content):
-        return Kept(False, "passing")
-    return Kept(True)
+        return "meta"
+    return "passing" if type_ not in DATED and _PASSING.search(content) else None

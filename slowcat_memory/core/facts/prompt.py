@@ -19,10 +19,9 @@ from slowcat_memory.core.extraction.grounding import Ground, ground, strays
 from slowcat_memory.core.extraction.predicates import Confidence
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.prompt_record import fenced
-from slowcat_memory.core.extraction.stated import Stated, stated
-from slowcat_memory.core.facts.durability import keepable
+from slowcat_memory.core.extraction.stated import Stated, stated_by
+from slowcat_memory.core.facts.durability import why_transient
 from slowcat_memory.core.facts.fact import TYPES, ExtractedFact
-from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.text.normalize import clean, fingerprint, fold, neutralise
 from slowcat_memory.records import Memory, Turn
 
@@ -86,7 +85,7 @@ class FactsReply(Struct, frozen=True, forbid_unknown_fields=True):
 
 Reason = Literal[
     "turn", "agent", "quote", "question", "subject", "stray", "words", "twice", "known",
-    "length", "meta", "passing",
+    "length", "order", "meta", "passing",
 ]  # fmt: skip
 
 
@@ -208,16 +207,15 @@ def _quarantine(type_: str, content: str, quote: str, turn: Turn) -> str:
     """Return why a fact is quarantined: it orders something, or links somewhere; else ""."""
     if LINK.search(content) or LINK.search(quote):
         return "link"
-    if keepable(type_, content).why == "order" or injected(content) or injected(quote):
+    if why_transient(type_, content) == "order" or injected(content) or injected(quote):
         return "order"
     return "injected" if injected(turn.text) else ""
 
 
 def _unfit(type_: str, content: str, subject: str, turn: Turn, record: _Record) -> Reason | None:
     """Return why a statement is no fact; None for a fact."""
-    gate = keepable(type_, content)
-    if not gate.keep:
-        return gate.why  # type: ignore[return-value]  # one of its words
+    if why := why_transient(type_, content):
+        return why
     agents = {fold(one.speaker) for one in record.turns if one.role != "user"}
     named = fingerprint(subject).split()
     if not named or fold(subject) in agents or strays(f"about {subject}", record.ground):
@@ -229,7 +227,7 @@ def _unfit(type_: str, content: str, subject: str, turn: Turn, record: _Record) 
 
 def _same_by_rule(quote: str, content: str, turn: Turn) -> Stated | None:
     """Return the rule's statement that says the same, which has the predicate and object."""
-    for one in ruled(turn):
+    for one in stated_by(turn):
         same = fingerprint(one.quote) in fingerprint(quote) or quoted(quote, one.quote)
         if same and words_of(one.content).keys() <= words_of(content).keys():
             return one
@@ -248,24 +246,14 @@ def _tidy(text: str) -> str:
 # ------------------------------------------------------------------- without an LLM
 
 
-def ruled(turn: Turn) -> list[Stated]:
-    """Return what a user says in a turn in so many words, by the rules of every language."""
-    if turn.role != "user":
-        return []
-    found = [
-        one for language in LANGUAGES for one in stated(turn.text, turn.speaker, language.name)
-    ]
-    return list(dict.fromkeys(found))
-
-
 def facts_by_rule(turn: Turn, zone: tzinfo) -> list[ExtractedFact]:
     """Return the facts of a turn without an LLM; none where anything reads like an order."""
     if injected(turn.text):
         return []
     grounding, found = ground((turn,), zone), list[ExtractedFact]()
-    for one in ruled(turn):
+    for one in stated_by(turn):
         links = LINK.search(one.content) and one.predicate != "email"
-        if links or injected(one.content) or not keepable(one.type, one.content).keep:
+        if links or injected(one.content) or why_transient(one.type, one.content):
             continue
         when = dated(one.quote, turn, "", grounding, zone)
         found.append(

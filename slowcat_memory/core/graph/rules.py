@@ -6,10 +6,10 @@ from datetime import datetime, tzinfo
 
 from slowcat_memory.core.extraction.predicates import canonical, object_type
 from slowcat_memory.core.extraction.prompt_injection import injected
-from slowcat_memory.core.extraction.stated import Stated, stated
+from slowcat_memory.core.extraction.stated import Stated, stated_by
 from slowcat_memory.core.graph.prompt import tidy
 from slowcat_memory.core.graph.readings import Mention, ReadStatement, TurnExtract
-from slowcat_memory.core.language import LANGUAGES, of_any
+from slowcat_memory.core.language import of_any
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.core.time import expressions
 from slowcat_memory.records import Turn
@@ -34,15 +34,10 @@ def read_by_rule(turn: Turn, zone: tzinfo, known: Mapping[str, str] = {}) -> Tur
     """
     if turn.role != "user" or injected(turn.text):
         return None
-    found = {
-        one: None
-        for language in LANGUAGES
-        for one in stated(turn.text, turn.speaker, language.name)
-    }
     kinds = {**known, fold(turn.speaker): "person"}
     mentions = {fold(turn.speaker): Mention(turn.speaker, "person")}
     statements = list[ReadStatement]()
-    for one in found:
+    for one in stated_by(turn):
         predicate = canonical(one.predicate)
         if not predicate or predicate in PASSING or injected(one.content):
             continue
