@@ -21,8 +21,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.extraction.evidence import quoted
 from slowcat_memory.core.extraction.predicates import Confidence
 from slowcat_memory.core.extraction.prompt_injection import injected
-from slowcat_memory.core.facts.durability import why_transient
-from slowcat_memory.core.facts.fact import fact_key, is_fact, type_of
+from slowcat_memory.core.facts.fact import fact_key, is_fact, type_of, why_transient
 from slowcat_memory.core.facts.prompt import LINK
 from slowcat_memory.core.memory import FACT
 from slowcat_memory.core.text.normalize import clean

@@ -2,7 +2,7 @@
 
 The LLM may only write down what users said in so many words, and must quote them. A fact is kept
 when its quote stands in the very turn that it names, a user said that turn, its names, numbers and
-dates were said (see `grounding`), and it will still hold tomorrow (see `durability`). What reads
+dates were said (see `grounding`), and it will still hold tomorrow (see `fact.why_transient`). What reads
 like an order or a link is quarantined, where only the audit sees it.
 """
 
@@ -20,8 +20,7 @@ from slowcat_memory.core.extraction.predicates import Confidence
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.prompt_record import fenced
 from slowcat_memory.core.extraction.stated import Stated, stated_by
-from slowcat_memory.core.facts.durability import why_transient
-from slowcat_memory.core.facts.fact import TYPES, ExtractedFact
+from slowcat_memory.core.facts.fact import TYPES, ExtractedFact, why_transient
 from slowcat_memory.core.text.normalize import clean, fingerprint, fold, neutralise
 from slowcat_memory.records import Memory, Turn
 

@@ -1,6 +1,6 @@
 import pytest
 
-from slowcat_memory.core.facts.durability import why_transient
+from slowcat_memory.core.facts.fact import why_transient
 
 
 @pytest.mark.parametrize(
