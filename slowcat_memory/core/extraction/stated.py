@@ -22,7 +22,7 @@ MOST_CHARS = 4000  # of a turn
 MOST_WORDS = 60  # of a sentence: what is longer tells a story
 
 
-class Stated(Triple, frozen=True, kw_only=True):
+class StatedFact(Triple, frozen=True, kw_only=True):
     """Something that a person said about themselves or theirs.
 
     Attributes:
@@ -52,7 +52,7 @@ _NOT_NAMES = frozenset("The A An I My It He She They We You This That Here There
 
 def stated(
     text: str, speaker: str, language: str = "english", rules: Sequence[StatementRule] = ()
-) -> list[Stated]:
+) -> list[StatedFact]:
     """Read what a person says about themselves.
 
     Args:
@@ -63,13 +63,13 @@ def stated(
     """
     words = language_of(language)
     table = tuple(rules) or words.statements.rules
-    found = list[Stated]()
+    found = list[StatedFact]()
     for sentence in sentencex.segment(words.code, clean(text)[0][:MOST_CHARS]):
         found += _read(" ".join(sentence.split()), speaker, table)
     return list(dict.fromkeys(found))
 
 
-def stated_by(turn: Turn) -> list[Stated]:
+def stated_by(turn: Turn) -> list[StatedFact]:
     """Return what a user states in a turn by the rules of every language; nothing of the agent."""
     if turn.role != "user":
         return []
@@ -77,11 +77,11 @@ def stated_by(turn: Turn) -> list[Stated]:
     return list(dict.fromkeys(one for many in found for one in many))
 
 
-def _read(sentence: str, speaker: str, rules: Iterable[StatementRule]) -> list[Stated]:
+def _read(sentence: str, speaker: str, rules: Iterable[StatementRule]) -> list[StatedFact]:
     asks = sentence.endswith("?") or len(sentence.split()) > MOST_WORDS
     if asks or _UNSURE.search(sentence) or '"' in sentence or "“" in sentence:
         return []
-    made = list[Stated]()
+    made = list[StatedFact]()
     for rule in rules:
         match = _compiled(rule.pattern).search(sentence)
         if match and (one := _made(rule, match, speaker)):
@@ -90,7 +90,7 @@ def _read(sentence: str, speaker: str, rules: Iterable[StatementRule]) -> list[S
     return [one for one in made if one.over or (one.predicate, one.object) not in over]
 
 
-def _made(rule: StatementRule, match: re.Match[str], speaker: str) -> Stated | None:
+def _made(rule: StatementRule, match: re.Match[str], speaker: str) -> StatedFact | None:
     groups = match.groupdict()
     object_ = _TRAILING.sub("", " ".join(groups["o"].split()).strip(" .,;!"))
     kin = (groups.get("kin") or "").lower()
@@ -99,7 +99,7 @@ def _made(rule: StatementRule, match: re.Match[str], speaker: str) -> Stated | N
         return None
     if rule.type != "person" and _TO_SOMEBODY.search(object_):
         return None
-    return Stated(
+    return StatedFact(
         type=rule.type,
         subject=subject,
         predicate=rule.predicate.format(kin=kin),

@@ -19,7 +19,7 @@ from slowcat_memory.core.extraction.grounding import Ground, ground, strays
 from slowcat_memory.core.extraction.predicates import Confidence
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.prompt_record import fenced
-from slowcat_memory.core.extraction.stated import Stated, stated_by
+from slowcat_memory.core.extraction.stated import StatedFact, stated_by
 from slowcat_memory.core.facts.fact import TYPES, ExtractedFact, why_transient
 from slowcat_memory.core.text.normalize import clean, fingerprint, fold, neutralise
 from slowcat_memory.records import Memory, Turn
@@ -224,7 +224,7 @@ def _unfit(type_: str, content: str, subject: str, turn: Turn, record: _Record) 
     return None if shared(content, turn.text, subject) else "words"
 
 
-def _same_by_rule(quote: str, content: str, turn: Turn) -> Stated | None:
+def _same_by_rule(quote: str, content: str, turn: Turn) -> StatedFact | None:
     """Return the rule's statement that says the same, which has the predicate and object."""
     for one in stated_by(turn):
         same = fingerprint(one.quote) in fingerprint(quote) or quoted(quote, one.quote)

@@ -6,7 +6,7 @@ from datetime import datetime, tzinfo
 
 from slowcat_memory.core.extraction.predicates import canonical, object_type
 from slowcat_memory.core.extraction.prompt_injection import injected
-from slowcat_memory.core.extraction.stated import Stated, stated_by
+from slowcat_memory.core.extraction.stated import StatedFact, stated_by
 from slowcat_memory.core.graph.prompt import tidy
 from slowcat_memory.core.graph.readings import Mention, ReadStatement, TurnExtract
 from slowcat_memory.core.language import of_any
@@ -55,7 +55,7 @@ def read_by_rule(turn: Turn, zone: tzinfo, known: Mapping[str, str] = {}) -> Tur
 
 
 def _statement(
-    one: Stated, predicate: str, object_: str, turn: Turn, zone: tzinfo
+    one: StatedFact, predicate: str, object_: str, turn: Turn, zone: tzinfo
 ) -> ReadStatement:
     since = _since(one.quote, turn, zone)
     return ReadStatement(
