@@ -120,14 +120,14 @@ def test_read_takes_a_folder_for_a_language(dutch: Path) -> None:
 @pytest.mark.parametrize("table", ["commands", "gate", "time", "injection"])
 def test_read_names_the_table_that_a_folder_lacks(dutch: Path, table: str) -> None:
     init = dutch / "__init__.py"
-    init.write_text(re.sub(rf"    {table}=\w+,\n", "", init.read_text()))
+    init.write_text(re.sub(rf"    {table}=[\w.]+,\n", "", init.read_text()))
     with pytest.raises(TypeError, match=f"'{table}'"):
         read(dutch)
 
 
 def test_read_names_the_module_that_a_folder_lacks(dutch: Path) -> None:
     (dutch / "statements.py").unlink()
-    with pytest.raises(ModuleNotFoundError, match="dutch.statements"):
+    with pytest.raises(ImportError, match="statements"):
         read(dutch)
 
 

@@ -1,18 +1,7 @@
 """English: what it says in ``sentences.toml``, what it looks for in ``words.toml`` and the modules."""
 
 from slowcat_memory.core.language.data import read_words
-from slowcat_memory.core.language.english.commands import COMMANDS
-from slowcat_memory.core.language.english.gate import GATE
-from slowcat_memory.core.language.english.patterns import (
-    IMPORTANCE,
-    INJECTION,
-    OVERVIEW,
-    PROACTIVE,
-    REACTIONS,
-    SUMMARY,
-)
-from slowcat_memory.core.language.english.statements import FACTS, NAMES, STATEMENTS
-from slowcat_memory.core.language.english.time import TIME
+from slowcat_memory.core.language.english import commands, gate, patterns, statements, time
 from slowcat_memory.core.language.table import Language, read_sentences
 
 LANGUAGE = Language(
@@ -20,18 +9,18 @@ LANGUAGE = Language(
     code="en",
     native="English",
     other_names=("eng",),
-    commands=COMMANDS,
-    gate=GATE,
-    time=TIME,
-    statements=STATEMENTS,
-    facts=FACTS,
-    names=NAMES,
-    reactions=REACTIONS,
+    commands=commands.COMMANDS,
+    gate=gate.GATE,
+    time=time.TIME,
+    statements=statements.STATEMENTS,
+    facts=statements.FACTS,
+    names=statements.NAMES,
+    reactions=patterns.REACTIONS,
     tones=read_words(__name__)["tones"],
-    overview=OVERVIEW,
-    injection=INJECTION,
-    importance=IMPORTANCE,
-    proactive=PROACTIVE,
-    summary=SUMMARY,
+    overview=patterns.OVERVIEW,
+    injection=patterns.INJECTION,
+    importance=patterns.IMPORTANCE,
+    proactive=patterns.PROACTIVE,
+    summary=patterns.SUMMARY,
     **read_sentences(__name__),
 )
