@@ -100,7 +100,7 @@ class Checked(Struct, frozen=True):
     rejected: dict[str, int]
 
 
-# ------------------------------------------------------------------- build_prompt
+# ------------------------------------------------------------------- the prompt
 
 
 def build_prompt(

@@ -181,7 +181,7 @@ def _content(row: Relation) -> tuple[object, ...]:
 
 
 def _relation(one: _Stated, known: Sequence[Relation]) -> Relation | None:
-    """Give a statement its interval; None for one that is empty by what is known."""
+    """Return a statement with its interval; None for one that is empty by what is known."""
     statement, reading = one.statement, one.reading
     if _is_old_news(statement, reading, known):
         return None

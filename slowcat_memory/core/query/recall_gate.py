@@ -126,7 +126,7 @@ def _after(words: Sequence[str], phrases: PhraseTable, *, laughter: bool = True)
 
 
 def _readings(words: list[str], table: GateWords) -> set[str]:
-    """Take greeting and courtesy off in front and behind, in every way."""
+    """Return the ways to leave out greeting and courtesy in front and behind."""
     words = [word for word in words if word not in table.please] or words
     first = _after(words, table.greetings)
     starts = {0, first, _after(words, table.courtesy)}
