@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from slowcat_memory.core.blocks.block import PROFILE, block, current, history, revised
-from slowcat_memory.core.memory.chunk import chunk_id, turn_of
-from slowcat_memory.core.memory.kinds import BLOCK
+from slowcat_memory.core.memory import BLOCK, chunk_id, turn_of
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.engine.inspect import why
 from slowcat_memory.engine.wiring import EngineWiring

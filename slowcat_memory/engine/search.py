@@ -10,9 +10,8 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.graph.portrait import EntityNames, Portrait, portrait
 from slowcat_memory.core.graph.relations import Relation, as_of, believed
-from slowcat_memory.core.memory.chunk import chunk_id
-from slowcat_memory.core.memory.kinds import ENTITY, RELATION
-from slowcat_memory.core.memory.validity import believed as held_at
+from slowcat_memory.core.memory import ENTITY, RELATION, chunk_id
+from slowcat_memory.core.memory import believed as held_at
 from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.engine.wiring import EngineWiring, retrieval_options
 from slowcat_memory.records import Memory, Turn

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from slowcat_memory.core.commands.grammar import recognise
-from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine.memory import Memory
 from slowcat_memory.engine.recall import build_query
 from slowcat_memory.engine.search import read_graph

@@ -17,9 +17,7 @@ from msgspec import Struct
 
 from slowcat_memory.core.extraction.evidence import shared
 from slowcat_memory.core.graph.portrait import predicate_in_words
-from slowcat_memory.core.memory.chunk import CHUNK, chunk_id, turn_of
-from slowcat_memory.core.memory.kinds import QUARANTINED
-from slowcat_memory.core.memory.validity import believed
+from slowcat_memory.core.memory import CHUNK, QUARANTINED, believed, chunk_id, turn_of
 from slowcat_memory.core.ranking.calibration import best_of_top
 from slowcat_memory.core.render.memory_block import memory_line, shorten
 from slowcat_memory.core.text.normalize import clean, estimate_tokens, neutralise

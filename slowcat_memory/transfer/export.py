@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from slowcat_memory.core.memory.chunk import turn_of
-from slowcat_memory.core.memory.kinds import SUMMARY
+from slowcat_memory.core.memory import SUMMARY, turn_of
 from slowcat_memory.core.summaries.summary import archival, current
 from slowcat_memory.records import Memory, Turn
 from slowcat_memory.store import Snapshot

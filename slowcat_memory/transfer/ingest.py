@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, tzinfo
 
-from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Cursor, Event, Session, SessionEdge, Turn, WriteBatch
 from slowcat_memory.store import Ack, Snapshot

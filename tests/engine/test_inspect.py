@@ -2,7 +2,7 @@ import asyncio
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.records import Forget
 from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_home import TALK, Home

@@ -18,8 +18,8 @@ import msgspec
 from loguru import logger
 
 from slowcat_memory import transfer
-from slowcat_memory.core.memory.chunk import turn_of as chunk_turn
-from slowcat_memory.core.memory.kinds import findable
+from slowcat_memory.core.memory import findable
+from slowcat_memory.core.memory import turn_of as chunk_turn
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.processor.context_messages import PlacedBlocks

@@ -23,7 +23,7 @@ from unittest import mock
 from msgspec.structs import replace
 
 from slowcat_memory import transfer
-from slowcat_memory.core.memory.chunk import chunk
+from slowcat_memory.core.memory import chunk
 from slowcat_memory.idle.jobs.summaries.job import SummaryJob
 from slowcat_memory.processor.context_messages import PlacedBlocks
 from slowcat_memory.records import Forget

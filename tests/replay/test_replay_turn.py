@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory import HybridContextualMemoryProcessor
-from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import Forget, LedgerEntry, Turn, WriteBatch

@@ -5,7 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.providers import Embedded
 from slowcat_memory.records import LedgerEntry, LeftOut, Offer, Turn
 from slowcat_memory.testing import HashEmbedder, ScriptedLLM

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from slowcat_memory.cli.demo.script import USER, Evening, Line
 from slowcat_memory.config import Config
-from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import EndpointError, StoreError

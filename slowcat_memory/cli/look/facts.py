@@ -65,7 +65,7 @@ def facts(
 
 
 def _found(engine: "MemoryEngine", scope: str, *, history: bool, audit: bool) -> "list[Memory]":
-    from slowcat_memory.core.memory.kinds import FACT, QUARANTINED, family
+    from slowcat_memory.core.memory import FACT, QUARANTINED, family
 
     with engine.snapshot() as snapshot:
         every = [m for m in snapshot.memories(scope) if family(m.kind) == FACT]

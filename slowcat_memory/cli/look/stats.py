@@ -61,7 +61,7 @@ def collect(engine: "MemoryEngine") -> dict[str, Any]:
 
 def _scope(snapshot: "Snapshot", scope: str, embedder: str) -> dict[str, Any]:
 
-    from slowcat_memory.core.memory.kinds import findable
+    from slowcat_memory.core.memory import findable
 
     sessions = snapshot.sessions(scope)
     derived = (m for m in snapshot.memories(scope) if findable(m))

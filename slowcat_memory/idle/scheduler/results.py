@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from loguru import logger
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.errors import PromptTooLongError, SlowcatError
 from slowcat_memory.idle.context import CountingLLM
 from slowcat_memory.idle.job import Job

@@ -11,7 +11,7 @@ from typing import overload
 
 import numpy as np
 
-from slowcat_memory.core.memory.chunk import chunk_id, turn_of
+from slowcat_memory.core.memory import chunk_id, turn_of
 from slowcat_memory.index.files.arrays import open_array
 
 TURNS, STARTS, BYTES = "ids.turns.npy", "ids.starts.npy", "ids.others.npy"

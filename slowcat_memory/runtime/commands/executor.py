@@ -20,7 +20,7 @@ from slowcat_memory.core.commands.replies import (
     say,
 )
 from slowcat_memory.core.language import CommandKind, language_of
-from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import CommandEntry, Memory
 from slowcat_memory.runtime.commands import targets

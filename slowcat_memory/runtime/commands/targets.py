@@ -4,8 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from slowcat_memory.core.memory.chunk import CHUNK, chunk, chunk_id
-from slowcat_memory.core.memory.kinds import QUARANTINED
+from slowcat_memory.core.memory import CHUNK, QUARANTINED, chunk, chunk_id
 from slowcat_memory.records import LedgerEntry, Memory, Turn
 from slowcat_memory.runtime.commands.undo_log import last_exchange
 from slowcat_memory.store import Snapshot

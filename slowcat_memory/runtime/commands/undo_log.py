@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.chunk import chunk_id, turn_of
+from slowcat_memory.core.memory import chunk_id, turn_of
 from slowcat_memory.records import CommandEntry, Forget, Memory, Turn, WriteBatch
 from slowcat_memory.store import Snapshot, Store
 

@@ -7,8 +7,7 @@ from datetime import tzinfo
 import numpy as np
 from msgspec import Struct, field
 
-from slowcat_memory.core.memory.chunk import chunk, chunk_id, indexed_text, turn_of
-from slowcat_memory.core.memory.kinds import findable
+from slowcat_memory.core.memory import chunk, chunk_id, findable, indexed_text, turn_of
 from slowcat_memory.core.text.normalize import digest
 from slowcat_memory.core.time.expressions import WhenOptions, times
 from slowcat_memory.index import Document, Pointer, Searcher

@@ -14,8 +14,7 @@ from typing import Any
 
 from loguru import logger
 
-from slowcat_memory.core.memory.chunk import chunk_id
-from slowcat_memory.core.memory.kinds import findable
+from slowcat_memory.core.memory import chunk_id, findable
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Memory, Turn, WriteBatch
 from slowcat_memory.runtime.namespaces.documents import ScopeBatch, split_by_scope

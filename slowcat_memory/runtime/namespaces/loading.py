@@ -6,7 +6,7 @@ from pathlib import Path
 from loguru import logger
 from msgspec import Struct
 
-from slowcat_memory.core.memory.chunk import chunk
+from slowcat_memory.core.memory import chunk
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import IndexOptions, Searcher
 from slowcat_memory.index.build import generation

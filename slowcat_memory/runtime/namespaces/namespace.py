@@ -16,8 +16,7 @@ from pathlib import Path
 import numpy as np
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.chunk import chunk, turn_of
-from slowcat_memory.core.memory.kinds import READING
+from slowcat_memory.core.memory import READING, chunk, turn_of
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.index import IndexOptions, Searcher

@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 from msgspec import Struct
 
-from slowcat_memory.core.memory.chunk import chunk, indexed_text
+from slowcat_memory.core.memory import chunk, indexed_text
 from slowcat_memory.core.text.normalize import digest
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import (

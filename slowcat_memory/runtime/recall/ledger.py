@@ -6,7 +6,7 @@ looked at, so that forgetting them empties the ledger too.
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.query.recall_gate import GateOptions, judge
 from slowcat_memory.core.query.understand import AskOptions, DialogueTurn, with_context
 from slowcat_memory.core.render.memory_block import Packed

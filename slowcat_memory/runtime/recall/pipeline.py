@@ -16,7 +16,7 @@ from datetime import tzinfo
 import numpy as np
 from msgspec import Struct
 
-from slowcat_memory.core.memory.validity import holds
+from slowcat_memory.core.memory import holds
 from slowcat_memory.core.query.understand import DialogueTurn, ParsedQuery, parse_query
 from slowcat_memory.core.ranking import fusion
 from slowcat_memory.core.ranking.abstention import AnswerEvidence, answer_probability, names_in

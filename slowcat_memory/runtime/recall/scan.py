@@ -10,9 +10,15 @@ from heapq import nlargest
 
 import numpy as np
 
-from slowcat_memory.core.memory.chunk import chunk, chunk_id, indexed_text, turn_of
-from slowcat_memory.core.memory.kinds import findable, searchable
-from slowcat_memory.core.memory.validity import believed
+from slowcat_memory.core.memory import (
+    believed,
+    chunk,
+    chunk_id,
+    findable,
+    indexed_text,
+    searchable,
+    turn_of,
+)
 from slowcat_memory.core.ranking.calibration import probability
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import Hit, Memory

@@ -13,12 +13,11 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from slowcat_memory.core.feedback.votes import votes
 from slowcat_memory.core.query.understand import ParsedQuery
 from slowcat_memory.core.ranking import fusion
 from slowcat_memory.core.ranking.calibration import best_of_top, probability
 from slowcat_memory.core.ranking.fusion import FuseOptions
-from slowcat_memory.core.ranking.priors import RankOptions, closeness, overlap, priors
+from slowcat_memory.core.ranking.priors import RankOptions, closeness, overlap, priors, votes
 from slowcat_memory.index import Candidates, Searcher
 from slowcat_memory.records import Hit, LeftOut, Memory
 

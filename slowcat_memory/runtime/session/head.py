@@ -5,8 +5,7 @@ from datetime import datetime, tzinfo
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.kinds import BLOCK, SESSION_SUMMARY, family
-from slowcat_memory.core.memory.validity import holds
+from slowcat_memory.core.memory import BLOCK, SESSION_SUMMARY, family, holds
 from slowcat_memory.core.render.session_head import HeadOptions, SessionStart, session_preamble
 from slowcat_memory.records import Memory, Session
 from slowcat_memory.runtime.session.icebreakers import HOLD, Icebreakers

@@ -1,7 +1,7 @@
 """An LLM judges which of the memories ranked for a query answer it.
 
 Queries return in other words: each judgement is kept as a key of the memory, with the query's
-text, and moves it up or down for similar queries (``core.feedback.votes``). A memory that was
+text, and moves it up or down for similar queries (``core.ranking.priors``). A memory that was
 offered and does not answer is a hard negative; one that was left out and does not says nothing new.
 """
 

@@ -5,10 +5,9 @@ from itertools import islice
 
 import numpy as np
 
-from slowcat_memory.core.feedback.votes import surplus
-from slowcat_memory.core.memory.chunk import chunk_id, turn_of
-from slowcat_memory.core.memory.kinds import findable
+from slowcat_memory.core.memory import chunk_id, findable, turn_of
 from slowcat_memory.core.query.speakers import without_names
+from slowcat_memory.core.ranking.priors import surplus
 from slowcat_memory.idle.job import JobContext
 from slowcat_memory.records import Key, LedgerEntry, Made, Memory, Turn, Vector, WriteBatch
 from slowcat_memory.store import Snapshot

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.blocks.rules import SessionView
 from slowcat_memory.core.blocks.statements import ground_of, record
 from slowcat_memory.core.language import language_of
-from slowcat_memory.core.memory.kinds import ICEBREAKER
+from slowcat_memory.core.memory import ICEBREAKER
 from slowcat_memory.core.proactive.open_threads import (
     SYSTEM,
     VERSION,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from slowcat_memory.core.blocks.rules import SUMMARY, SessionView
-from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.records import Memory, Session, Turn
 from slowcat_memory.store import Snapshot
 

@@ -13,8 +13,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.chunk import chunk_id
-from slowcat_memory.core.memory.kinds import SESSION_SUMMARY, SUMMARY
+from slowcat_memory.core.memory import SESSION_SUMMARY, SUMMARY, chunk_id
 from slowcat_memory.core.summaries import prompt
 from slowcat_memory.core.summaries.extractive import ExtractiveOptions
 from slowcat_memory.core.summaries.prompt import VERSION, Purpose

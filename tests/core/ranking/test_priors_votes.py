@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from slowcat_memory.core.feedback.votes import surplus, votes
-from slowcat_memory.core.ranking.priors import RankOptions
+from slowcat_memory.core.ranking.priors import RankOptions, surplus, votes
 from slowcat_memory.index.files.document import Pointer
 from slowcat_memory.index.vectors.key_view import KeyView
 from tests.core.ranking.test_priors import ranked
