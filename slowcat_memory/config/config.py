@@ -202,9 +202,6 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def time_zone(config: Config) -> tzinfo:
     """Find the user's time zone.
 
-    Args:
-        config: The configuration.
-
     Returns:
         The zone, this machine's when none is named.
 
@@ -216,12 +213,6 @@ def time_zone(config: Config) -> tzinfo:
 
 def tokenizer(config: Config) -> Tokenizer:
     """Make the tokenizer of the configured language.
-
-    Args:
-        config: The configuration.
-
-    Returns:
-        The tokenizer.
 
     Raises:
         ConfigError: There is no such language, or no such stemmer.
@@ -235,9 +226,6 @@ def tokenizer(config: Config) -> Tokenizer:
 
 def check_names(config: Config) -> None:
     """Refuse a configuration that names what does not exist.
-
-    Args:
-        config: The configuration.
 
     Raises:
         ConfigError: No such scope, time zone, or language.

@@ -78,7 +78,6 @@ class MemoryEngine:
         Takes up to a second, more after an unclean stop: call it from a thread.
 
         Args:
-            config: The configuration.
             readonly: Only read, beside a process that writes.
             on_trouble: Called once with the reason when the store cannot save.
             clock: The time, aware.

@@ -180,8 +180,6 @@ def read_graph(
     """Read the graph of a namespace.
 
     Args:
-        engine: The memory.
-        scope: The namespace.
         true: Only relations that held at this moment; None for past ones as well.
         known: As believed at this moment; None for now.
         local: Whether it stays on this machine; otherwise local-only entities are left out.

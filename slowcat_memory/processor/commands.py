@@ -49,9 +49,6 @@ class VoiceCommands:
         """Start with no command.
 
         Args:
-            engine: The memory.
-            off_record: Switched by commands.
-            push: Pushes a frame downstream.
             on_done: Called with every command and its outcome.
             shared: The scope that people share, "" for none.
             llm: Returns where the language model runs.
@@ -90,7 +87,6 @@ class VoiceCommands:
         """Execute a command and speak the answer.
 
         Args:
-            command: The command.
             turn: The turn that it was logged as; None if it was not logged.
 
         Returns:

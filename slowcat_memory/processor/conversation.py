@@ -45,7 +45,6 @@ class LiveConversation:
         Args:
             deps: What the parts share.
             name: Its unique name at the idle gate.
-            push: Pushes a frame downstream.
         """
         self._deps = deps
         self.activity = Activity(deps.engine.set_activity, name)
@@ -107,11 +106,7 @@ class LiveConversation:
             deps.guard.run(deps.locality.remind, deps.engine.clock())
 
     async def finish(self, timeout_s: float) -> None:
-        """Wait for the agent's last words, and for running commands.
-
-        Args:
-            timeout_s: For the commands.
-        """
+        """Wait for the agent's last words, and for running commands."""
         if not await self.replies.wait(_LAST_REPLY_S):
             logger.debug(f"{self._deps.guard}: the agent's last words did not come")
         await self.commands.finish(timeout_s)

@@ -74,7 +74,6 @@ def find_neighbours(memory: FrameProcessor, pair: LLMContextAggregatorPair | Non
     """Search a flat pipeline around the memory, and warn if the aggregators are missing.
 
     Args:
-        memory: The memory processor.
         pair: The aggregators, if the application passed them.
     """
     users, assistants = (

@@ -35,8 +35,6 @@ class InterimTranscripts:
 
         Args:
             deps: What the conversation's parts share.
-            aggregator: Collects a turn's transcripts.
-            conversation: The turns before, and their speakers.
         """
         self._deps, self._aggregator, self._conversation = deps, aggregator, conversation
         self._speaker = ""  # STT speaker id

@@ -96,7 +96,6 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             config: A configuration, or the path of a config.toml.
             engine: A shared engine; it stays open when the pipeline ends.
             aggregators: The context aggregators, if they are not in the same flat pipeline.
-            speaker_names: Display names by STT speaker id.
             speakers: Scopes by STT speaker id, with ``[people] scopes = "each"``; any other
                 speaker is a guest.
             llm_is_local: Whether the LLM runs on this machine, for local-only memories; None to

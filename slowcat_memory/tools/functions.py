@@ -49,7 +49,6 @@ def memory_tools(memory: ToolHost, only: Iterable[str] = ()) -> list[FunctionSch
     """Return the tools of a conversation: schemas with their handlers.
 
     Args:
-        memory: The processor.
         only: Some of ``NAMES``; empty for all.
 
     Raises:

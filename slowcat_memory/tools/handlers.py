@@ -96,11 +96,6 @@ class ToolCalls:
     def answer(self, name: str, arguments: Any, call: Call) -> dict[str, Any]:
         """Execute a call. Blocks, and never raises.
 
-        Args:
-            name: The tool's.
-            arguments: As the LLM gave them.
-            call: The state at the moment.
-
         Returns:
             The answer for the LLM: small, plain JSON.
         """

@@ -46,10 +46,7 @@ def touched(
     """Return the namespaces with new turns or changed memories since a job's cursor.
 
     Args:
-        snapshot: The store.
-        job: The job.
         mark: As in ``Seen``; if it differs, every namespace counts.
-        scopes: The namespaces to look at.
         ignoring: Prefix of the ids that this job makes itself; they count only if the user made
             them.
         made: Whether memories and vectors count, besides turns.

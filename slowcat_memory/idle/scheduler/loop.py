@@ -83,18 +83,14 @@ class IdleLoop:
         """Set up; nothing runs yet.
 
         Args:
-            store: Holds tasks, cursors and results.
             jobs: The jobs; those disabled in ``options.jobs`` never run.
-            gate: Open while no one is speaking.
             context_of: Makes a context for each plan and step.
             breaker: Knows whether the LLM's server is worth asking; without one, the loop waits
                 after each failure, twice as long each time.
-            options: How much, and how soon again.
             clock: The time, aware.
             metrics: Counts ``idle_…``.
             on_applied: Called on the loop's thread with each batch that was written.
             budget: What may be spent; None makes one from the options.
-            sleep: For tests.
         """
         self._store, self._gate, self._context_of = store, gate, context_of
         self._jobs = {job.name: job for job in jobs}

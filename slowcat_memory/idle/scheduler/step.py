@@ -67,14 +67,7 @@ async def run_step(
     """Run one step until it ends, the gate closes, or ``timeout_s`` have passed (a failure).
 
     Args:
-        job: The job.
-        task: Its task.
-        context: For this step alone.
         gate: Interrupts the step when it closes.
-        timeout_s: Seconds.
-
-    Returns:
-        The result; nothing is written yet.
 
     Raises:
         asyncio.CancelledError: The caller was cancelled; the step has ended.

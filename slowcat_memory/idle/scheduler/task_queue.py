@@ -38,7 +38,6 @@ def seconds_until_due(task: Task, now: datetime, most_s: float = 21600.0) -> flo
     """Return how many seconds a task still waits for its retry.
 
     Args:
-        task: The task.
         now: The time, aware.
         most_s: Longest believable wait; a time further ahead was set by a wrong clock.
 

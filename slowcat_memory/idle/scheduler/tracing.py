@@ -14,7 +14,6 @@ def step_span(task: Task, tracer: Any = None) -> Iterator[Record]:
     """Trace one step as ``task_<job>`` with the task's id and outcome, never a text.
 
     Args:
-        task: The task.
         tracer: See ``find_tracer``; None traces nothing.
 
     Yields:

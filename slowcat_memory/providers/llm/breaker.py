@@ -34,11 +34,9 @@ class CircuitBreakerLLM:
         """Wrap an LLM.
 
         Args:
-            inner: The LLM.
             probe: Asks the server whether it is there, without running the model.
             clock: Monotonic seconds; for tests.
             chance: Random number from 0 to 1; for tests.
-            close: Closes the LLM's connections.
         """
         self._inner, self._probe, self._close = inner, probe, close
         self._breaker = CircuitBreaker(

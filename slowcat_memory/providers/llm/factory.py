@@ -50,9 +50,6 @@ class ThinkingOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 def open_llm(options: ThinkingOptions) -> CircuitBreakerLLM | None:
     """Return the LLM; nothing is sent yet, and the server may be away.
 
-    Args:
-        options: Which server.
-
     Returns:
         The LLM; None, with a line in the log, if no URL is set.
 

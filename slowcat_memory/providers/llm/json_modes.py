@@ -28,12 +28,7 @@ class JsonMode(Struct, frozen=True):
     usage: bool = True
 
     def arguments(self, name: str, into: type[Struct]) -> dict[str, Any]:
-        """Return the arguments of a request besides its messages.
-
-        Args:
-            name: Name of the answer.
-            into: Its type.
-        """
+        """Return the arguments of a request besides its messages."""
         more: dict[str, Any] = {"stream_options": {"include_usage": True}} if self.usage else {}
         schema = schema_of(into)
         if self.form == "json_schema":

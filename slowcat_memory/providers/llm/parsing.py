@@ -36,7 +36,6 @@ def parse(text: str, into: type[T]) -> T:
     """Return the value in an LLM's text; lone surrogates are removed from its strings.
 
     Args:
-        text: The LLM's text.
         into: The exact type. It needs a required field: ``{}`` is an answer too.
 
     Raises:

@@ -137,9 +137,6 @@ class ReplayingLLM:
     def __init__(self, path: Path) -> None:
         """Read a file of ``RecordingLLM``.
 
-        Args:
-            path: The file.
-
         Raises:
             TranscriptError: It is not such a file.
         """
@@ -154,10 +151,6 @@ class ReplayingLLM:
 
     async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
         """Return the recorded answer.
-
-        Args:
-            prompt: The prompt.
-            into: Type of the answer.
 
         Raises:
             EndpointError: The prompt was not recorded.

@@ -50,7 +50,6 @@ def classify(status: int, text: str) -> ServerError:
 
     Args:
         status: The HTTP status; 0 for an error in the middle of a reply.
-        text: The server's text.
     """
     if status in (401, 403, 407, 429):
         return ServerError.AWAY

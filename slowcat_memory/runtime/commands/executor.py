@@ -51,8 +51,6 @@ class CommandExecutor:
         """Choose the memory and the language.
 
         Args:
-            engine: The memory.
-            options: The options.
             language: Of the answers, by its Snowball name.
             keep_local: Marks a memory as local-only; None if that is not possible.
         """

@@ -26,7 +26,6 @@ class OffRecord:
         """Start on the record.
 
         Args:
-            options: When a conversation is over.
             on_change: Called with the new value of ``off`` at each change.
         """
         self.off = False

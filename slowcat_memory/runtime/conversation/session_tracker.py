@@ -52,9 +52,7 @@ class SessionTracker:
         """Start without a session.
 
         Args:
-            scope: The namespace of the sessions.
             new_id: Makes a session's id from its start.
-            options: The two timeouts.
             previous: The scope's latest session, which may be resumed.
         """
         self.scope, self._new_id, self._options = scope, new_id, options
@@ -96,9 +94,6 @@ class SessionTracker:
 
         Args:
             text: The words, clean.
-            speaker: Display name.
-            now: The time.
-            channel: Spoken or typed.
             cut: Characters that were too many to keep.
             aside: It is a voice command.
 
@@ -126,12 +121,9 @@ class SessionTracker:
 
         Args:
             text: The spoken words, clean.
-            speaker: The agent's name.
-            now: The time.
             reply_to: Log id of the user's half, 0 for a greeting.
             interrupted: The user cut it off.
             tools: Names of the tools that it used.
-            channel: Spoken or typed.
             cut: Characters that were too many to keep.
             aside: It answers a voice command.
 
@@ -157,7 +149,6 @@ class SessionTracker:
         """Return the end of the session, if one is open: the line dropped, or was closed.
 
         Args:
-            now: The time.
             reason: "disconnect" or "close".
         """
         if edges := self.tick(now):  # a silence had ended it before

@@ -30,13 +30,7 @@ class Indexer:
     """Passes turns and memories on to the indexes."""
 
     def __init__(self, namespaces: Namespaces, vectors: DocumentVectors, metrics: Metrics) -> None:
-        """Start the workers.
-
-        Args:
-            namespaces: The indexes.
-            vectors: Makes drafts.
-            metrics: Where failures are counted.
-        """
+        """Start the workers."""
         self._namespaces, self._vectors = namespaces, vectors
         self._metrics = metrics
         self._waiting: deque[tuple[Turn, Ack, bool]] = deque()  # see ``release``

@@ -117,12 +117,6 @@ class Namespace:
         """Load the scope from the store.
 
         Args:
-            scope: The scope.
-            store: Where its log is.
-            root: Its index folder.
-            tokenizer: For documents and queries.
-            options: The index's options.
-            space: The vector space in use.
             hot_cache_size: How many of the latest memories are kept in memory.
             zone: The user's time zone, "" for this machine's.
         """
@@ -278,7 +272,6 @@ class Namespace:
         """Set the vector of a memory, or of a key.
 
         Args:
-            memory_id: Its id.
             vector: Shape (dim,), unit length, of this namespace's space.
             of: As in ``records.Vector``.
         """

@@ -83,7 +83,6 @@ class PageCache:
             after_s: Seconds without a recall until then; 0 for after every recall.
             releases: Functions that release what they can, in some milliseconds.
             later: Runs a function on a worker that no turn waits for.
-            measure: Returns how many megabytes are mapped.
         """
         self._most, self._releases, self._later = most_mb, releases, later
         self._measure = measure

@@ -34,11 +34,7 @@ class Namespaces:
         """Start with none loaded.
 
         Args:
-            store: Where the log is.
-            tokenizer: For documents and queries.
-            options: The index's options.
             hot_cache_size: How many of the latest memories each keeps in memory.
-            space: Returns the vector space in use.
             zone: The user's time zone, "" for this machine's.
             guest: The guests' scope, which is never indexed; "" for none.
         """

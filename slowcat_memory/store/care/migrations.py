@@ -41,7 +41,6 @@ def bring_up_to_date(
         env: The store; the caller holds the writer lock.
         now: Time of creation, and of the backup.
         steps: By the version that each starts from.
-        target: The version to reach.
 
     Returns:
         The version it had, None when nothing had to be migrated.

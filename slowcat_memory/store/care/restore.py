@@ -75,8 +75,6 @@ def restore(
             that was forgotten; it goes with the next forget, like every older copy.
         foreign: Accept the backup of another memory, too. What was forgotten here cannot be found
             in that one.
-        options: How the store is kept.
-        now: The clock.
         on_step: Called with the name of each step.
 
     Raises:

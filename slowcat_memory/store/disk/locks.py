@@ -93,9 +93,7 @@ def folder_lock(path: Path, how: int, timeout: float = 5.0) -> Iterator[None]:
     start from the wrong meta page.
 
     Args:
-        path: The store's folder.
         how: ``fcntl.LOCK_SH`` or ``fcntl.LOCK_EX``.
-        timeout: Seconds to try.
 
     Raises:
         StoreBusyError: Another process kept it for too long.

@@ -152,9 +152,7 @@ def read_sessions(
     """Return the sessions with new turns, with the first of these, and the progress made.
 
     Args:
-        snapshot: To read from.
         progress: As far as the log was read.
-        context: Of the job.
         wait: Leave sessions that go on for later.
     """
     upto, first = read_log(snapshot, progress.upto, progress.open, set(context.scopes()))

@@ -16,12 +16,6 @@ def recent_sessions(
     """Return the last sessions of a namespace that have ended, the earliest first.
 
     Turns and summaries that are retired or local-only are left out: blocks go to any LLM.
-
-    Args:
-        snapshot: The store.
-        scope: The namespace.
-        memories: Its memories.
-        most: How many sessions.
     """
     ended = [one for one in snapshot.sessions(scope) if one.ended is not None and one.turns]
     summaries = [m for m in memories if m.kind == SUMMARY and not m.retired_at]
