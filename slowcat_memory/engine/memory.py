@@ -13,8 +13,8 @@ from typing import Any, Literal, Protocol, Unpack
 from slowcat_memory.config import Config
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.render.memory_block import Packed
-from slowcat_memory.engine.recall import RecallArguments
 from slowcat_memory.engine.search import SearchArguments
+from slowcat_memory.engine.turns import RecallArguments
 from slowcat_memory.idle.events import OnMemory
 from slowcat_memory.idle.forecast import Forecast
 from slowcat_memory.metrics import Metrics
@@ -30,7 +30,7 @@ from slowcat_memory.records import (
     WriteBatch,
 )
 from slowcat_memory.records import Memory as MemoryRecord
-from slowcat_memory.runtime.commands.types import CommandContext, Outcome
+from slowcat_memory.runtime.commands.executor import CommandContext, Outcome
 from slowcat_memory.runtime.namespaces.vectors import Told
 from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection

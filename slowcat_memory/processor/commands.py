@@ -22,8 +22,8 @@ from slowcat_memory.core.commands.replies import say
 from slowcat_memory.core.language import language_of
 from slowcat_memory.engine import Memory
 from slowcat_memory.records import Turn
-from slowcat_memory.runtime.commands.types import ASKED_S, CommandContext, LLMPlace, Outcome
-from slowcat_memory.runtime.conversation.off_record import OffRecord
+from slowcat_memory.runtime.commands.executor import ASKED_S, CommandContext, LLMPlace, Outcome
+from slowcat_memory.runtime.conversation.session_tracker import OffRecord
 
 Push = Callable[[Frame], Awaitable[None]]
 OnDone = Callable[[Command, Outcome], None]

@@ -9,7 +9,7 @@ from loguru import logger
 from pipecat.frames.frames import Frame
 
 from slowcat_memory.core.commands.grammar import Command
-from slowcat_memory.engine.inspect import latest_session
+from slowcat_memory.engine.search import latest_session
 from slowcat_memory.processor.activity import Activity
 from slowcat_memory.processor.commands import VoiceCommands
 from slowcat_memory.processor.context_messages import remove_forgotten
@@ -17,7 +17,7 @@ from slowcat_memory.processor.deps import ConversationDeps
 from slowcat_memory.processor.interim import InterimTranscripts
 from slowcat_memory.processor.reply import Replies
 from slowcat_memory.processor.turn import Turns
-from slowcat_memory.runtime.commands.types import Outcome
+from slowcat_memory.runtime.commands.executor import Outcome
 from slowcat_memory.runtime.conversation.conversation import Conversation, Names
 from slowcat_memory.runtime.conversation.session_tracker import SessionTracker
 from slowcat_memory.tools.handlers import Call

@@ -31,11 +31,11 @@ from slowcat_memory.records import (
     Manifest,
     WriteBatch,
 )
-from slowcat_memory.store import open_stores
 from slowcat_memory.store.blocks.reader import BlockCache
 from slowcat_memory.store.care import copy, health
 from slowcat_memory.store.care import open as opening
 from slowcat_memory.store.care.health import Health
+from slowcat_memory.store.disk import locks
 from slowcat_memory.store.disk.folder import FreeSpace
 from slowcat_memory.store.disk.locks import mark_stopped
 from slowcat_memory.store.disk.transaction import Transaction, transact
@@ -94,7 +94,7 @@ class Store:
         self._writer: Writer | None = None
         if not self.readonly:
             self._writer = Writer(self._env, self._queue, options, on_trouble, metrics)
-        open_stores.register(self)
+        locks.register(self)
 
     @classmethod
     def open(
@@ -355,7 +355,7 @@ class Store:
         if self._closed:
             return
         self._closed = True
-        open_stores.unregister(self)
+        locks.unregister(self)
         self._queue.close()
         ended = self._writer is None or self._writer.join(timeout)
         lost = self._queue.abandon(closed_error())

@@ -30,17 +30,17 @@ from slowcat_memory.idle.job import Job
 from slowcat_memory.idle.scheduler.budget import Budget
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.options import IdleOptions
-from slowcat_memory.idle.scheduler.planner import Planner, has_requirements
+from slowcat_memory.idle.scheduler.planner import Planner, TaskQueue, has_requirements
 from slowcat_memory.idle.scheduler.results import batch_of, describe_error, run_of
 from slowcat_memory.idle.scheduler.step import (
     ServerProbe,
     StepContext,
     StepResult,
+    find_tracer,
     probe_while_open,
     run_step,
+    step_span,
 )
-from slowcat_memory.idle.scheduler.task_queue import TaskQueue
-from slowcat_memory.idle.scheduler.tracing import find_tracer, step_span
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import CircuitBreaker
 from slowcat_memory.records import Run, Task, WriteBatch

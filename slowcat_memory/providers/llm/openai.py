@@ -26,8 +26,7 @@ from slowcat_memory.errors import (
     EndpointRefusedError,
     PromptTooLongError,
 )
-from slowcat_memory.providers.llm.base import Answer, Prompt
-from slowcat_memory.providers.llm.factory import ThinkingOptions
+from slowcat_memory.providers.llm.base import Answer, Prompt, ThinkingOptions
 from slowcat_memory.providers.llm.http import RefusedError, connect_async
 from slowcat_memory.providers.llm.json_modes import JsonMode, JsonModes
 from slowcat_memory.providers.llm.parsing import parse

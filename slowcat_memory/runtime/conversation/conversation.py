@@ -21,8 +21,7 @@ from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.records import Channel, Event, Turn
 from slowcat_memory.runtime.conversation.audience import Audience
-from slowcat_memory.runtime.conversation.off_record import OffRecord
-from slowcat_memory.runtime.conversation.session_tracker import SessionTracker
+from slowcat_memory.runtime.conversation.session_tracker import OffRecord, SessionTracker
 from slowcat_memory.runtime.conversation.transcripts import Part, Transcripts, Voice, split
 from slowcat_memory.store import Ack
 

@@ -26,8 +26,7 @@ from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer
-from slowcat_memory.runtime.namespaces.page_cache import PageCache
-from slowcat_memory.runtime.namespaces.registry import Namespaces, check_scope
+from slowcat_memory.runtime.namespaces.registry import Namespaces, PageCache, check_scope
 from slowcat_memory.runtime.recall.pipeline import Pipeline, Progress
 from slowcat_memory.runtime.recall.prefetch import Attempt, Prefetch, overlap
 from slowcat_memory.runtime.recall.query import Query, Recollection, RetrievalOptions

@@ -39,4 +39,4 @@ def test_stats_are_plain_values(home: Home) -> None:
     assert told["index"]["anna"] == {"memories": 5, "sealed": 0, "tail": 5, "vectors": 5}
     assert told["embedding"] == "hashed-words" and told["unsaved"] == 0
     assert told["disk_bytes"] > 0 and told["counters"]["recall_full"] == 1
-    assert told["latency_ms"]["store.commit"]["n"] > 0
+    assert told["latency_ms"]["store_commit"]["n"] > 0
