@@ -144,7 +144,6 @@ class TaskQueue:
         return next((t for t in tasks if not seconds_until_due(t, now) and can_run(t)), None)
 
     def jobs(self) -> list[str]:
-        """Return the job of each task."""
         return [task.job for task in self._tasks.values()]
 
     def remove(self, task_id: str) -> None:

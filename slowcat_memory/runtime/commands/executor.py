@@ -116,11 +116,9 @@ class CommandMemory(Protocol):
             speaker: Whose it is.
             sources: Log ids of the turns that it comes from.
         """
-        ...
 
     def why(self, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
         """Return what was put before the LLM at a user turn, given by its log id."""
-        ...
 
 
 KeepLocal = Callable[[str, str], object]

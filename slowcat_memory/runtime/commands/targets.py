@@ -23,17 +23,14 @@ class Place(Protocol):
     @property
     def scope(self) -> str:
         """The user's namespace."""
-        ...
 
     @property
     def session(self) -> str:
         """The session."""
-        ...
 
     @property
     def turn(self) -> int:
         """Log id of the command's turn."""
-        ...
 
 
 def question(exchange: Sequence[Turn]) -> Turn | None:

@@ -75,7 +75,6 @@ class HotCache:
         return held is not None and held[1] is not None and not held[1].done()
 
     def drop(self, memory_id: str) -> None:
-        """Remove a memory."""
         self._held.pop(memory_id, None)
 
 

@@ -152,7 +152,6 @@ _open: "weakref.WeakSet[OpenStore]" = weakref.WeakSet()
 
 
 def register(store: OpenStore) -> None:
-    """Add an open store."""
     _open.add(store)
 
 

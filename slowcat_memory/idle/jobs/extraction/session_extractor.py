@@ -253,7 +253,6 @@ class SessionExtractor:
         return 0
 
     def progress(self, cursor: Cursor | None, snapshot: Snapshot, context: JobContext) -> Progress:
-        """Read the cursor."""
         note = decode_note(cursor, SessionsCursor)
         if cursor is None or note.version != self.cursor_version(snapshot, context):
             return Progress()
@@ -262,7 +261,6 @@ class SessionExtractor:
     def cursor(
         self, before: Cursor | None, progress: Progress, snapshot: Snapshot, context: JobContext
     ) -> Cursor:
-        """Return the cursor to write."""
         version, epoch = self.cursor_version(snapshot, context), self.epoch(snapshot)
         note = encode(SessionsCursor(version, epoch, progress.open))
         return Cursor(name=self.name, position=progress.upto, note=note)
