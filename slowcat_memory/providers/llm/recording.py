@@ -22,7 +22,7 @@ from slowcat_memory.errors import (
 )
 from slowcat_memory.providers.llm.base import LLM, Answer, Prompt, is_remote
 from slowcat_memory.providers.llm.breaker import CircuitBreakerLLM
-from slowcat_memory.providers.llm.parsing import parse
+from slowcat_memory.providers.llm.json_modes import parse
 
 T = TypeVar("T", bound=Struct)
 _ERRORS: dict[str, type[ProviderError]] = {
