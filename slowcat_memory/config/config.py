@@ -190,8 +190,11 @@ def check_names(config: Config) -> None:
     """Refuse a configuration that names what does not exist.
 
     Raises:
-        ConfigError: No such scope, time zone, or language.
+        ConfigError: No such scope, time zone, language, or idle job.
     """
+    from slowcat_memory.idle.registry import check_jobs  # all jobs: for this check alone
+
+    check_jobs(config.idle.jobs)
     Audience(config.people, config.memory.user_id)
     time_zone(config)
     tokenizer(config)
