@@ -109,13 +109,7 @@ def build_options(sections: Mapping[str, Any]) -> Config:
 
 
 def origin(target: str, values: Mapping[str, Any], environ: Mapping[str, str]) -> str:
-    """Return where an option's value comes from: "environment", "file", "preset" or "default".
-
-    Args:
-        target: Section and field of the option.
-        values: The file's tables.
-        environ: The environment.
-    """
+    """Return where an option's value comes from: "environment", "file", "preset" or "default"."""
     if target in (overrides := _overrides(environ)):
         return "environment"
     if target in (targets := dict(_targets(values))):

@@ -40,7 +40,7 @@ from slowcat_memory.processor.turn import TurnResult
 from slowcat_memory.processor.warming import Warming, rewarm_after_idle
 from slowcat_memory.records import Memory
 from slowcat_memory.runtime.conversation.audience import Audience
-from slowcat_memory.runtime.conversation.off_record import OffRecord
+from slowcat_memory.runtime.conversation.session_tracker import OffRecord
 from slowcat_memory.runtime.injection import Visible
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.tools.functions import SEARCH, FunctionSchema, memory_tools
@@ -96,7 +96,6 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             config: A configuration, or the path of a config.toml.
             engine: A shared engine; it stays open when the pipeline ends.
             aggregators: The context aggregators, if they are not in the same flat pipeline.
-            speaker_names: Display names by STT speaker id.
             speakers: Scopes by STT speaker id, with ``[people] scopes = "each"``; any other
                 speaker is a guest.
             llm_is_local: Whether the LLM runs on this machine, for local-only memories; None to

@@ -76,8 +76,6 @@ class Turns:
 
         Args:
             deps: What the conversation's parts share.
-            conversation: Logs the turns.
-            commands: Recognises and answers voice commands.
             replies: Notified that a reply is pending.
             prefetch: What was recalled ahead; None if nothing is.
         """
@@ -175,8 +173,6 @@ class Turns:
         """Log a message, once; never raises.
 
         Args:
-            message: The message.
-            text: Its words.
             channel: Spoken or typed; None to go by what was heard.
 
         Returns:
@@ -270,7 +266,6 @@ class TurnRecall:
         """Recall, and pack the block.
 
         Args:
-            text: The turn's words.
             context: What the LLM is to read; blocks of other scopes are removed from it.
             turn: The turn, None if it was not logged.
             scopes: Readable scopes, the speaker's first; empty to recall nothing.

@@ -77,8 +77,6 @@ class Snapshot:
 
         Args:
             scope: Only of this namespace; "" for every one.
-            after: Begin behind this id.
-            upto: End with this id.
         """
         for key in self._ids(scope, after):
             if upto is not None and keys.id_of(key) > upto:

@@ -23,7 +23,7 @@ from slowcat_memory.providers import (
     TokenEmbedder,
     token_key_of,
 )
-from slowcat_memory.providers.llm.parsing import parse
+from slowcat_memory.providers.llm.json_modes import parse
 
 T = TypeVar("T", bound=Struct)
 

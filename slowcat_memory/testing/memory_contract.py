@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 from slowcat_memory.core.commands.grammar import recognise
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine.memory import Memory
-from slowcat_memory.engine.recall import build_query
 from slowcat_memory.engine.search import read_graph
+from slowcat_memory.engine.turns import build_query
 from slowcat_memory.records import Cursor, Forget, Session, SessionEdge, Turn, WriteBatch
 from slowcat_memory.records import Memory as MemoryRecord
-from slowcat_memory.runtime.commands.types import CommandContext
+from slowcat_memory.runtime.commands.executor import CommandContext
 
 SCOPE, SESSION = "anna", "contract"
 THEN = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)

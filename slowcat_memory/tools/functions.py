@@ -12,8 +12,7 @@ import msgspec
 from pipecat.services.llm_service import FunctionCallParams
 
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.tools.arguments import KINDS
-from slowcat_memory.tools.handlers import Call, ToolCalls
+from slowcat_memory.tools.handlers import KINDS, Call, ToolCalls
 
 try:
     from pipecat.adapters.llm.schemas.function_schema import FunctionSchema
@@ -48,7 +47,6 @@ def memory_tools(memory: ToolHost, only: Iterable[str] = ()) -> list[FunctionSch
     """Return the tools of a conversation: schemas with their handlers.
 
     Args:
-        memory: The processor.
         only: Some of ``NAMES``; empty for all.
 
     Raises:

@@ -27,8 +27,7 @@ from slowcat_memory.records import Hit
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.conversation.audience import Audience
 from slowcat_memory.runtime.conversation.conversation import Conversation, Names
-from slowcat_memory.runtime.conversation.off_record import OffRecord
-from slowcat_memory.runtime.conversation.session_tracker import SessionTracker
+from slowcat_memory.runtime.conversation.session_tracker import OffRecord, SessionTracker
 from slowcat_memory.runtime.namespaces.registry import index_root
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config

@@ -29,7 +29,7 @@ from slowcat_memory.processor.context_messages import PlacedBlocks
 from slowcat_memory.records import Forget
 from slowcat_memory.runtime.conversation import conversation
 from slowcat_memory.runtime.conversation.audience import Audience
-from slowcat_memory.runtime.conversation.off_record import OffRecord
+from slowcat_memory.runtime.conversation.session_tracker import OffRecord
 from slowcat_memory.runtime.conversation.transcripts import Part
 from slowcat_memory.runtime.namespaces.documents import document
 from slowcat_memory.runtime.namespaces.indexer import Indexer

@@ -31,14 +31,14 @@ def why(
 
     Examples: [bold]slowcat-memory why[/], [bold]slowcat-memory why 17[/]
     """
-    from slowcat_memory.engine import inspect
+    from slowcat_memory.engine.search import why as ledger_of
 
     with settings(ctx).engine(readonly=True, words_only=True) as engine:
         latest = turn or _latest(engine)
         if not latest:
             return print_json(None) if as_json else warn("No recall has been recorded yet.")
         with engine.snapshot() as snapshot:
-            found = inspect.why(snapshot, latest)
+            found = ledger_of(snapshot, latest)
         if found is None:
             reason = (
                 f"no recall was recorded for turn {latest}: only turns said to an agent have one"
@@ -60,12 +60,12 @@ def _latest(engine: "MemoryEngine") -> int:
 
 
 def _asked(engine: "MemoryEngine", entry: "LedgerEntry") -> str:
-    from slowcat_memory.runtime.recall.ledger import asked
+    from slowcat_memory.runtime.recall.query import asked_text
 
     with engine.snapshot() as snapshot:
         turn = snapshot.turn(entry.turn)
         return (
-            asked(
+            asked_text(
                 snapshot, turn, engine.config.ask, engine.config.gate, engine.config.memory.language
             )
             if turn

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine.inspect import latest_session
+from slowcat_memory.engine.search import latest_session
 from slowcat_memory.processor import HybridContextualMemoryProcessor
 from slowcat_memory.records import Forget, Forgotten, Turn
 from slowcat_memory.runtime.injection import last_user_message

@@ -72,7 +72,6 @@ class Ids:
         Args:
             turns: Turn numbers of the chunks, the first documents, rising, shape (n,).
             others: Ids of the documents after them, rising.
-            folder: Where the files go.
         """
         encoded = [memory_id.encode() for memory_id in others]
         starts = np.zeros(len(others) + 1, np.int64)

@@ -1,15 +1,16 @@
-"""An LLM behind a circuit breaker: while its server is away, only a cheap probe is sent."""
+"""The LLM for idle work, behind a circuit breaker: while its server is away, only a cheap probe is sent."""
 
 import random
 import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from loguru import logger
 from msgspec import Struct
 
 from slowcat_memory.errors import EndpointError
 from slowcat_memory.providers.breaker import BreakerState, CircuitBreaker
-from slowcat_memory.providers.llm.base import LLM, Answer, Prompt, is_remote
+from slowcat_memory.providers.llm.base import LLM, Answer, Prompt, ThinkingOptions, is_remote
 
 T = TypeVar("T", bound=Struct)
 
@@ -34,11 +35,9 @@ class CircuitBreakerLLM:
         """Wrap an LLM.
 
         Args:
-            inner: The LLM.
             probe: Asks the server whether it is there, without running the model.
             clock: Monotonic seconds; for tests.
             chance: Random number from 0 to 1; for tests.
-            close: Closes the LLM's connections.
         """
         self._inner, self._probe, self._close = inner, probe, close
         self._breaker = CircuitBreaker(
@@ -90,3 +89,25 @@ class CircuitBreakerLLM:
         """Close the LLM's connections; the next call opens new ones."""
         if self._close:
             await self._close()
+
+
+def open_llm(options: ThinkingOptions) -> CircuitBreakerLLM | None:
+    """Return the LLM; nothing is sent yet, and the server may be away.
+
+    Returns:
+        The LLM; None, with a line in the log, if no URL is set.
+
+    Raises:
+        ConfigError: The URL is malformed.
+        EndpointRefusedError: The server is not on this machine, and that is not allowed.
+    """
+    if not options.url:
+        logger.info(
+            "No LLM works on memories. To have one, start an OpenAI-compatible server on this "
+            'machine and set [thinking] url = "http://127.0.0.1:1234/v1"'
+        )
+        return None
+    from slowcat_memory.providers.llm.openai import OpenAILLM  # takes half a second
+
+    llm = OpenAILLM(options)
+    return CircuitBreakerLLM(llm, llm.probe, close=llm.close)

@@ -68,7 +68,6 @@ class OpenAILLM:
         """Check the URL; nothing is sent yet.
 
         Args:
-            options: The server and its time limits.
             clock: Monotonic seconds; for tests.
 
         Raises:

@@ -82,10 +82,7 @@ def document(
     """Return what the index holds of a memory.
 
     Args:
-        memory: The memory, its context included.
-        reading: How its time expressions are read.
         before: Id of the previous memory of the same session.
-        keys: All that point to it.
         after: As in ``Document``.
     """
     when = WhenOptions(language=reading.language)

@@ -32,8 +32,6 @@ class Overviews:
         """Return the hits with summaries before them; reads rows for such a question alone.
 
         Args:
-            query: The question.
-            scope: Where it is asked.
             limit: How many hits at most.
             hits: The hits so far, best first.
 

@@ -36,9 +36,7 @@ def scan(
     The score is the share of the query's weight that a memory holds, above 0.
 
     Args:
-        memories: What to read.
         words: The query's tokens, each with its weight (``Recollection.words``).
-        tokenizer: The one that made the tokens.
         k: How many at most.
     """
     total = sum(words.values())
@@ -72,8 +70,6 @@ def said_between(
     """Yield notes, then the chunks of a time, the latest session first.
 
     Args:
-        snapshot: The store.
-        scope: The namespace.
         since: Start, included; None for the beginning.
         until: End, excluded; None for now.
 

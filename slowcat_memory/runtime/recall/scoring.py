@@ -98,7 +98,6 @@ class RankingTrace(Struct, frozen=True, eq=False):
         """Return the best candidates that were not offered, best first.
 
         Args:
-            recalled: Ids of the recall's hits.
             offered: Ids of those that were put before the LLM.
             limit: How many at most.
         """
@@ -151,11 +150,7 @@ class Scorer:
         """Score candidates by everything but their tokens.
 
         Args:
-            searcher: The index that proposed them.
-            found: The candidates.
-            parsed: The query.
             ceiling: The highest possible score of the window view.
-            now: The time of the query.
         """
         views = fusion.normalise(found.views, found.session)
         named = np.isin(found.speaker, searcher.speaker_numbers(parsed.named))
@@ -201,9 +196,6 @@ class Scorer:
         """Score again, with the tokens of the best candidates as one more view.
 
         Args:
-            searcher: The index that proposed them.
-            trace: Their scores so far.
-            best: Positions of the best candidates.
             similarity: Their MaxSim scores, NaN for one without tokens, of the shape of ``best``.
 
         Returns:

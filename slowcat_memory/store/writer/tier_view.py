@@ -65,10 +65,7 @@ class TierView:
         """Return the next events that have rows of their own and are no longer hot.
 
         Args:
-            scope: The namespace.
-            after: Begin behind this log id.
             hot: How many of its latest turns are hot.
-            size: How many events to look at.
 
         Returns:
             Rows by log id, the last log id that was looked at, and whether there are no more.

@@ -6,8 +6,12 @@ import pytest
 
 from slowcat_memory.core.commands.grammar import Command, recognise
 from slowcat_memory.records import Forget, LedgerEntry, Offer, Turn
-from slowcat_memory.runtime.commands.executor import CommandExecutor
-from slowcat_memory.runtime.commands.types import ASKED_S, CommandContext, Outcome
+from slowcat_memory.runtime.commands.executor import (
+    ASKED_S,
+    CommandContext,
+    CommandExecutor,
+    Outcome,
+)
 from tests.support.engine_talks import commands, found, hide, talk
 
 

@@ -127,7 +127,6 @@ class SummaryPurpose(Struct, frozen=True, kw_only=True):
     rules_apart: bool = False
 
     def task(self, scope: str, key: str, created: datetime, sources: tuple[int, ...] = ()) -> Task:
-        """Return a task."""
         return Task(
             id=f"{self.job}/{scope}/{key}", job=self.job, key=key, scope=scope, created=created,
             rank=self.rank, sources=sources,

@@ -13,7 +13,7 @@ from slowcat_memory.core.query.recall_gate import GateOptions
 from slowcat_memory.core.query.understand import AskOptions
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, LedgerEntry, SessionEdge, Turn
-from slowcat_memory.runtime.recall import ledger
+from slowcat_memory.runtime.recall.query import MOST_IN_ROW, asked_text, dialogue_before
 from slowcat_memory.runtime.recall.scoring import LeftOutReason, RankingTrace
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
@@ -78,7 +78,7 @@ def test_entry_a_row_is_small_and_holds_no_text(engine: MemoryEngine) -> None:
         turn(engine, f"swordfish number{n} swims in the sea of words", session=f"s{n}")
     engine.drain()
     row = ask(engine, "swordfish swims in the sea")
-    assert len(row.offers) + len(row.left_out) == ledger.MOST and row.candidates == 80
+    assert len(row.offers) + len(row.left_out) == MOST_IN_ROW and row.candidates == 80
     packed = msgspec.msgpack.encode(row)
     assert b"sword" not in packed and b"swims" not in packed
     assert len(packed) < 3500
@@ -149,14 +149,14 @@ def test_entry_what_was_asked_is_made_again_from_the_log(engine: MemoryEngine) -
     follow = turn(engine, "and what about him?")
     engine.store.flush()
     with engine.store.snapshot() as snapshot:
-        said = ledger.dialogue_before(snapshot, follow)
+        said = dialogue_before(snapshot, follow)
         assert [one.text for one in said] == [
             "Where does my brother Moritz work?",
             "He brews beer.",
         ]
-        assert "Moritz" in ledger.asked(snapshot, follow, AskOptions(), GateOptions(), "english")
+        assert "Moritz" in asked_text(snapshot, follow, AskOptions(), GateOptions(), "english")
         assert (
-            ledger.asked(snapshot, follow, AskOptions(follow_up=False), GateOptions(), "english")
+            asked_text(snapshot, follow, AskOptions(follow_up=False), GateOptions(), "english")
             == follow.text
         )
 

@@ -3,7 +3,7 @@ from concurrent.futures import Future
 
 import pytest
 
-from slowcat_memory.runtime.namespaces.page_cache import IdleTimer, PageCache
+from slowcat_memory.runtime.namespaces.registry import IdleTimer, PageCache
 
 
 class Worker:

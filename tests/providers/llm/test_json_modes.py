@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from msgspec import Meta, Struct
 
 from slowcat_memory.errors import BadAnswerError
-from slowcat_memory.providers.llm.json_modes import schema_of
-from slowcat_memory.providers.llm.parsing import MAX_CHARS, parse
+from slowcat_memory.providers.llm.json_modes import MAX_CHARS, parse, schema_of
 
 SEED = 5
 MUTATIONS = 2000

@@ -2,8 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from slowcat_memory.runtime.conversation.off_record import OffRecord
-from slowcat_memory.runtime.conversation.session_tracker import SessionOptions
+from slowcat_memory.runtime.conversation.session_tracker import OffRecord, SessionOptions
 
 NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)
 
