@@ -10,6 +10,8 @@ from slowcat_memory.config import Config
 from slowcat_memory.providers import EmbedderOptions, export_model, open_query_embedder
 from tests.support.stores import configured
 
+os.environ["SLOWCAT_CONFIG"] = ""  # no test, nor a process it starts, reads ~/.slowcat/config.toml
+
 
 @pytest.fixture
 def config(tmp_path: Path) -> Config:

@@ -1,6 +1,7 @@
 """The layout of the package: no circles, no crowded folders, one meaning for a file name."""
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -145,3 +146,11 @@ def test_layout_laws_catch_a_planted_fault(
         assert circles(tmp_path) == ["core: text -> time -> text"]
     assert crowded(tmp_path) == [str(tmp_path / "index")]
     assert repeated(tmp_path) == ["same"]
+
+
+def test_contributing_by_example_names_files_that_exist() -> None:
+    root = PACKAGE.parent
+    text = (root / "docs/contributing-by-example.md").read_text("utf-8")
+    named = re.findall(r"`((?:slowcat_memory|tests|docs|benchmarks)/[\w./-]+)`", text)
+    assert len(re.findall(r"^\| (?!you want|-)", text, re.M)) >= 12
+    assert [path for path in named if not (root / path).exists()] == []

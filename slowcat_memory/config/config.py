@@ -6,9 +6,9 @@ is said in ``knobs.py``; files and the environment are read in ``loader.py``.
 
 from datetime import tzinfo
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from slowcat_memory.core.blocks.block import BlocksOptions
 from slowcat_memory.core.blocks.episodes import EpisodesOptions
@@ -36,6 +36,7 @@ from slowcat_memory.idle.jobs.feedback.rerank import RerankOptions
 from slowcat_memory.idle.jobs.reflection.profile import ProfileOptions
 from slowcat_memory.idle.jobs.summaries.purposes import SummariesOptions
 from slowcat_memory.idle.jobs.summaries.topics import TopicsOptions
+from slowcat_memory.idle.registry import check_jobs
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.providers import EmbedderOptions, ThinkingOptions
@@ -96,10 +97,10 @@ class MemoryOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     agent_name: str = "Assistant"
     time_zone: str = ""
     language: str = "english"
-    hot_cache_size: int = HOT.size or 0
-    embedding_cache_size: int = 500
-    mapped_mb: int = 256
-    mapped_after_s: float = 20.0
+    hot_cache_size: Annotated[int, Meta(ge=1, le=100_000)] = HOT.size or 1
+    embedding_cache_size: Annotated[int, Meta(ge=0, le=1_000_000)] = 500
+    mapped_mb: Annotated[int, Meta(ge=0)] = 256
+    mapped_after_s: Annotated[float, Meta(ge=0)] = 20.0
 
 
 class LLMOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -200,13 +201,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def time_zone(config: Config) -> tzinfo:
-    """Find the user's time zone.
-
-    Args:
-        config: The configuration.
-
-    Returns:
-        The zone, this machine's when none is named.
+    """Return the user's time zone, this machine's when none is named.
 
     Raises:
         ConfigError: There is no such zone.
@@ -215,13 +210,7 @@ def time_zone(config: Config) -> tzinfo:
 
 
 def tokenizer(config: Config) -> Tokenizer:
-    """Make the tokenizer of the configured language.
-
-    Args:
-        config: The configuration.
-
-    Returns:
-        The tokenizer.
+    """Return the tokenizer of the configured language.
 
     Raises:
         ConfigError: There is no such language, or no such stemmer.
@@ -234,14 +223,12 @@ def tokenizer(config: Config) -> Tokenizer:
 
 
 def check_names(config: Config) -> None:
-    """Refuse a configuration that names what does not exist.
-
-    Args:
-        config: The configuration.
+    """Check that everything the configuration names exists.
 
     Raises:
-        ConfigError: No such scope, time zone, or language.
+        ConfigError: There is no such scope, time zone, language or job.
     """
     Audience(config.people, config.memory.user_id)
     time_zone(config)
     tokenizer(config)
+    check_jobs(config.idle.jobs)

@@ -4,16 +4,22 @@ Keys that kept their option but changed their place need no line here: ``loader.
 option by its own name.
 """
 
-# Old key: the new one.
-MOVED = {
-    "index.language": "memory.language",
-    "extract.language": "memory.language",
-    **{f"{job}.enabled": f"jobs.{job}.enabled" for job in (
-        "contextualize", "entities", "facts", "rerank", "corrections", "topics",
-        "episodes", "profile", "blocks",
-    )},
-    "bring_up.enabled": "jobs.bring_up.enabled",
-}  # fmt: skip
+_JOBS = ("contextualize", "entities", "facts", "rerank", "corrections", "topics", "episodes",
+         "bring_up", "profile", "blocks")  # fmt: skip
+_SUMMARIES = ("session_summary", "window_summary", "meta_summary", "rollups")
+_RESTED = ("contextualize", "entities", "facts")
+
+# Old key: the new ones.
+MOVED: dict[str, tuple[str, ...]] = {
+    **{f"{job}.enabled": (f"jobs.{job}.enabled",) for job in _JOBS},
+    **{f"{job}.rest_s": (f"jobs.{job}.every_s",) for job in _RESTED},
+    "summaries.enabled": tuple(f"jobs.{job}.enabled" for job in _SUMMARIES),
+    "summaries.rest_s": tuple(f"jobs.{job}.every_s" for job in _SUMMARIES),
+    "llm.url": ("chat_llm.url",),
+    "llm.model": ("chat_llm.model",),
+    "llm.allow_remote": ("chat_llm.allow_remote",),
+    "index.language": ("memory.language",),
+}
 
 # Old key: why it is gone.
 REMOVED = {
@@ -33,13 +39,9 @@ REMOVED = {
     "rank.agent": "its default had no effect",
     "tiers.dictionary_from": "cold blocks are compressed without a trained dictionary",
     "tiers.dictionary_bytes": "cold blocks are compressed without a trained dictionary",
+    "extract.language": "set memory.language",
     "extract.fill": "its default had no effect",
     "facts.recalled": "its default had no effect",
     "icebreakers.keep_rest": "its default had no effect",
     "prefix.warm_at_start": "the prompt is read ahead whenever the LLM's server is on this machine",
-    "contextualize.rest_s": "use jobs.contextualize.every_s",
-    "entities.rest_s": "use jobs.entities.every_s",
-    "facts.rest_s": "use jobs.facts.every_s",
-    "summaries.rest_s": "use every_s of the summary's job under [jobs]",
-    "summaries.enabled": "use enabled of the summary's job under [jobs]",
 }

@@ -19,10 +19,12 @@ from loguru import logger
 from slowcat_memory.config.config import PRESETS, Config
 from slowcat_memory.config.knobs import BY_PATH, BY_TARGET, JOBS, SECTIONS, limits, options
 from slowcat_memory.config.legacy import MOVED, REMOVED
+from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.idle.scheduler.options import JobOptions
+from slowcat_memory.idle.job import JobOptions
 
 PREFIX, SEPARATOR = "SLOWCAT_", "__"
+KNOWN_LANGUAGES = {language.name for language in LANGUAGES}
 FOREIGN = frozenset({"SLOWCAT_CACHE_DIR", "SLOWCAT_CONFIG"})  # read elsewhere
 EXPERT, JOB_TABLE = "expert", "jobs"
 
@@ -170,8 +172,8 @@ def _target(path: str, value: Any) -> Iterator[tuple[str, Any]]:
     elif path in REMOVED:
         logger.warning(f"{path} was removed and is ignored: {REMOVED[path]}")
     elif path in MOVED:
-        logger.warning(f"{path} is called {MOVED[path]} now")
-        yield from _moved(MOVED[path], value)
+        logger.warning(f"{path} is called {' and '.join(MOVED[path])} now")
+        yield from _moved(path, value)
     elif path in BY_TARGET:
         logger.warning(f"{path} is called {BY_TARGET[path].path} now")
         yield path, value
@@ -183,10 +185,15 @@ def _target(path: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _moved(path: str, value: Any) -> Iterator[tuple[str, Any]]:
-    if path.startswith(f"{JOB_TABLE}."):
-        yield f"{JOBS}.{path.removeprefix(f'{JOB_TABLE}.')}", value
-    else:
-        yield BY_PATH[path].target if path in BY_PATH else path, value
+    """Yield the targets of an earlier version's key."""
+    if path == "index.language" and value not in KNOWN_LANGUAGES:
+        yield "index.stemmer", value  # any Snowball stemmer could be named there
+        return
+    for new in MOVED[path]:
+        if new.startswith(f"{JOB_TABLE}."):
+            yield f"{JOBS}.{new.removeprefix(f'{JOB_TABLE}.')}", value
+        else:
+            yield BY_PATH[new].target, value
 
 
 def _job_targets(table: Any) -> Iterator[tuple[str, Any]]:

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from slowcat_memory.config import Config, build
+from slowcat_memory.config import Config, build_options
 from slowcat_memory.core.ranking.maxsim import SCALE, maxsim, quantise
 from slowcat_memory.core.text.normalize import estimate_tokens, fingerprint
 from slowcat_memory.providers import (
@@ -228,7 +228,7 @@ def memory_config(path: Path | str, **sections: dict[str, Any]) -> Config:
     """Configure a store for a test: in UTC, words alone, thinking when told to, and so patient that no machine is slow.
 
     Args:
-        **sections: Knobs by section, as in config.toml; they win.
+        **sections: Options by section of ``Config``; they win.
     """
     values: dict[str, dict[str, Any]] = {
         "memory": {"path": str(path), "time_zone": "UTC"},
@@ -238,7 +238,7 @@ def memory_config(path: Path | str, **sections: dict[str, Any]) -> Config:
     }
     for section, knobs in sections.items():
         values[section] = {**values.get(section, {}), **knobs}
-    return build(values)
+    return build_options(values)
 
 
 def check_embedder(embedder: Embedder) -> None:

@@ -13,8 +13,7 @@ from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import IndexOptions, Searcher
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Memory
-from slowcat_memory.runtime.namespaces.documents import Reading, document
-from slowcat_memory.runtime.namespaces.namespace import Space
+from slowcat_memory.runtime.namespaces.documents import Reading, Space, document
 from slowcat_memory.runtime.recall.pipeline import Pipeline, Progress
 from slowcat_memory.runtime.recall.query import (
     Query,

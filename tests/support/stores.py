@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from slowcat_memory.config import Config, build
+from slowcat_memory.config import Config, build_options
 
 # A busy machine must not decide what a test recalls: nobody waits for these turns.
 PATIENT = {"deadline_ms": 5000.0, "warn_ms": 5000.0}
@@ -19,4 +19,4 @@ def configured(path: Path, **sections: dict[str, Any]) -> Config:
     }
     for section, knobs in sections.items():
         values[section] = {**values.get(section, {}), **knobs}
-    return build(values)
+    return build_options(values)

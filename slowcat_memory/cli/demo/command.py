@@ -20,7 +20,7 @@ from slowcat_memory import providers
 from slowcat_memory.cli.demo.script import STORY, USER
 from slowcat_memory.cli.setup.model_servers import Server, choose_server
 from slowcat_memory.cli.shared.output import err, out, print_json
-from slowcat_memory.config import Config, build
+from slowcat_memory.config import Config, build_options
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import EmbedderReport
 
@@ -130,7 +130,7 @@ class _Stage:
 
 
 def _config(folder: Path, no_vectors: bool) -> Config:
-    return build(
+    return build_options(
         {
             "memory": {"path": str(folder), "user_name": USER, "time_zone": "UTC"},
             # Far beyond what a recall takes: a slow one shows how slow, instead of being cut.

@@ -14,7 +14,7 @@ import msgspec
 
 from slowcat_memory.config import KNOBS, PRESETS, Config, Knob, options
 from slowcat_memory.config.knobs import SECTIONS, limits
-from slowcat_memory.idle.scheduler.options import JobOptions
+from slowcat_memory.idle.job import JobOptions
 
 WIDTH = 98
 HEAD = """\

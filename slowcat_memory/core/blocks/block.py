@@ -34,7 +34,6 @@ class BlocksOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """What jobs write about the agent and the user.
 
     Attributes:
-        enabled: Whether jobs write blocks. What a user wrote stays either way.
         persona_chars: Characters about who the agent is; 0 and no job writes it.
         human_chars: Characters about who the user is. The least important is left out.
         self_perception_chars: Characters about how the agent sees itself: mostly what it advised.
@@ -48,7 +47,6 @@ class BlocksOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         threads: Open threads listed as background.
     """
 
-    enabled: bool = True
     persona_chars: Chars = 250
     human_chars: Chars = 500
     self_perception_chars: Chars = 300

@@ -37,7 +37,6 @@ class EpisodesOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Which moments of a conversation are kept as episodes.
 
     Attributes:
-        enabled: Whether any are.
         window: User turns of an episode, with the agent's between them.
         cooldown_turns: User turns after an episode, before the next may begin.
         cooldown_min: Minutes after an episode, before the next may begin.
@@ -49,7 +48,6 @@ class EpisodesOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         words: User words that a window must have at least.
     """
 
-    enabled: bool = True
     window: Annotated[int, Meta(ge=1, le=100)] = 4
     cooldown_turns: Annotated[int, Meta(ge=0, le=1000)] = 4
     cooldown_min: Annotated[float, Meta(ge=0, le=1440)] = 10.0

@@ -53,7 +53,6 @@ class BringUpOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """What the agent finds by itself to ask about; when it may ask is set in [icebreakers].
 
     Attributes:
-        enabled: Whether it looks for anything.
         most: Open threads of its own that may wait at once; more of them nag. What an application
             pushes comes on top.
         rest_h: Hours between a statement and asking about it, or between the end of a dated event
@@ -61,7 +60,6 @@ class BringUpOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         expire_days: Days after which it is no longer worth asking.
     """
 
-    enabled: bool = True
     most: Annotated[int, Meta(ge=0, le=100)] = 3
     rest_h: Annotated[float, Meta(ge=0, le=8760)] = 12.0
     expire_days: Annotated[float, Meta(ge=0, le=3650)] = 14.0

@@ -27,9 +27,9 @@ from slowcat_memory.errors import (
     PromptTooLongError,
 )
 from slowcat_memory.providers.llm.base import Answer, Prompt
-from slowcat_memory.providers.llm.factory import ThinkingOptions
 from slowcat_memory.providers.llm.http import RefusedError, connect_async
 from slowcat_memory.providers.llm.json_modes import JsonMode, JsonModes
+from slowcat_memory.providers.llm.options import ThinkingOptions
 from slowcat_memory.providers.llm.parsing import parse
 from slowcat_memory.providers.llm.server_errors import ServerError, classify, seconds_to_wait
 from slowcat_memory.providers.llm.server_info import Server, identify

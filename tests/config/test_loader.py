@@ -1,0 +1,311 @@
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from loguru import logger
+
+from slowcat_memory.config import KNOBS, PRESETS, Config, build, build_options, load, options
+from slowcat_memory.config.knobs import value_of
+from slowcat_memory.config.loader import default_file, file_to_read
+from slowcat_memory.errors import ConfigError
+
+NO_FILE = {"SLOWCAT_CONFIG": ""}
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "config.toml"
+    path.write_text(text)
+    return path
+
+
+@pytest.fixture
+def warnings():
+    lines: list[str] = []
+    sink = logger.add(
+        lambda line: lines.append(str(line).strip()), level="WARNING", format="{message}"
+    )
+    yield lines
+    logger.remove(sink)
+
+
+def test_load_without_a_file_gives_the_defaults() -> None:
+    assert load(None, NO_FILE) == Config() == build({}) == build_options({})
+    assert Config().folder == Path.home() / ".slowcat"
+
+
+# ------------------------------------------------------------------- which file is read
+
+
+def test_file_to_read_prefers_the_named_one_then_the_environment_then_the_default_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    named, other = tmp_path / "a.toml", tmp_path / "b.toml"
+    assert file_to_read(named, {"SLOWCAT_CONFIG": str(other)}) == named
+    assert file_to_read(None, {"SLOWCAT_CONFIG": str(other)}) == other
+    assert file_to_read(None, {}) is None
+    default_file().parent.mkdir()
+    default_file().write_text("[recall]\nmemories = 3\n")
+    assert default_file() == tmp_path / ".slowcat/config.toml"
+    assert file_to_read(None, {}) == default_file()
+    assert file_to_read(None, NO_FILE) is None
+
+
+def test_load_reads_the_default_place_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    default_file().parent.mkdir()
+    default_file().write_text("[recall]\nmemories = 3\n")
+    lines: list[str] = []
+    sink = logger.add(lambda line: lines.append(str(line)), level="INFO", format="{message}")
+    try:
+        assert load(None, {}).pack.memories == 3
+    finally:
+        logger.remove(sink)
+    assert [line.strip() for line in lines] == [f"configuration: {default_file()}"]
+
+
+# ------------------------------------------------------------------- what is wrong is named
+
+
+@pytest.mark.parametrize(
+    ("toml", "where", "hint"),
+    [
+        ("[recall]\ndeadline = 5", "recall.deadline", "recall.deadline_ms"),
+        ("[recall]\nmemry = 5", "recall.memry", "recall.memories"),
+        ("[recal]\nmemories = 5", "recal", "recall"),
+        ("[memory]\ndeadline_ms = 5", "memory.deadline_ms", "recall.deadline_ms"),
+        ("deadline_ms = 5", "deadline_ms", "recall.deadline_ms"),
+        ("[zzzzzz]", "zzzzzz", "config show --all"),
+    ],
+)
+def test_load_names_a_misspelt_key_and_the_nearest_one(
+    tmp_path: Path, toml: str, where: str, hint: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(written(tmp_path, toml), {})
+    assert caught.value.message == f"{where}: no such key"
+    assert hint in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("toml", "message", "hint"),
+    [
+        ('[recall]\ndeadline_ms = "soon"', "recall.deadline_ms: Expected `float`, got `str`", ""),
+        ("[recall]\nmemories = 2.5", "recall.memories: Expected `int`, got `float`", ""),
+        ("[memory]\npath = 5", "memory.path: Expected `str`, got `int`", ""),
+        (
+            '[store]\ndurability = "x"',
+            "store.durability: Invalid enum value 'x'",
+            '"full", "relaxed"',
+        ),
+        ("memory = 5", "memory: expected a table, got 5", "[memory]"),
+        ("[recall]\nmemories = -1", "recall.memories: Expected `int` >= 0", "It is 0 to"),
+        ("[idle]\nfrom_hour = 25", "idle.from_hour: Expected `int` <= 23", "It is 0 to 23"),
+        (
+            "[memory]\nhot_cache_size = -5",
+            "memory.hot_cache_size: Expected `int` >= 1",
+            "It is 1 to",
+        ),
+        ('[expert]\n"recall.floor" = 7', "recall.floor: Expected `float` <= 1.0", "It is 0 to 1"),
+        ("[jobs.facts]\nevery_s = -1", "jobs.facts.every_s: Expected `float` >= 1.0", ""),
+        ("[jobs.facts]\nevery = 1", "jobs.facts.every: no such key", "every_s"),
+        ("[expert.fuse]\ndens = 1", "expert.fuse.dens: no such option", "fuse.dense"),
+        ("expert = 3", "expert.: no such option", ""),
+    ],
+)
+def test_load_names_a_wrong_value_and_its_range(
+    tmp_path: Path, toml: str, message: str, hint: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(written(tmp_path, toml), {})
+    assert caught.value.message.startswith(message)
+    assert hint in caught.value.hint
+
+
+@pytest.mark.parametrize("toml", ['preset = "huge"', "preset = 5", 'preset = ["small"]'])
+def test_load_names_the_presets(tmp_path: Path, toml: str) -> None:
+    with pytest.raises(ConfigError, match="preset: unknown value") as caught:
+        load(written(tmp_path, toml), {})
+    assert caught.value.hint == "Choose one of default, small, quality"
+
+
+def test_load_of_a_missing_or_unreadable_file_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"cannot read .*nowhere.toml: No such file.*init"):
+        load(tmp_path / "nowhere.toml", {})
+    with pytest.raises(ConfigError, match=r"cannot read .*: Is a directory"):
+        load(tmp_path, {})
+    with pytest.raises(ConfigError, match=r"config.toml is not TOML: .*line 1"):
+        load(written(tmp_path, "[recall\n"), {})
+    (tmp_path / "config.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ConfigError, match="is not TOML"):
+        load(tmp_path / "config.toml", {})
+
+
+toml_value = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=4,
+)
+any_key = st.sampled_from([knob.path.rpartition(".")[-1] for knob in KNOBS]) | st.text()
+any_section = st.sampled_from([*Config.__struct_fields__, "expert", "jobs", "idle_llm"]) | st.text()
+
+
+@given(st.dictionaries(any_section, toml_value | st.dictionaries(any_key, toml_value), max_size=3))
+def test_build_of_any_values_gives_a_configuration_or_a_config_error(values: dict) -> None:
+    try:
+        assert isinstance(build(values), Config)
+    except ConfigError as error:
+        assert error.message
+
+
+# ------------------------------------------------------------------- precedence
+
+
+def test_build_prefers_the_environment_over_the_file_over_the_preset(tmp_path: Path) -> None:
+    path = written(tmp_path, 'preset = "small"\n[recall]\nmemories = 5')
+    small = PRESETS["small"]
+    config = load(path, {})
+    assert config.preset == "small" and config.pack.memories == 5 != small["pack.memories"]
+    assert config.pack.memory_token_budget == small["pack.memory_token_budget"]
+    config = load(path, {"SLOWCAT_RECALL__MEMORIES": "7", "SLOWCAT_RECALL__DEADLINE_MS": "12.5"})
+    assert config.pack.memories == 7 and config.recall.deadline_ms == 12.5
+    config = load(path, {"SLOWCAT_PRESET": "quality"})
+    assert config.preset == "quality" and config.pack.memories == 5
+    assert config.pack.memory_token_budget == 800
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("true", True), ("false", False), ("1", True), ("0", False)]
+)
+def test_environment_sets_switches(text: str, value: bool) -> None:
+    environ = {**NO_FILE, "SLOWCAT_IDLE_LLM__ALLOW_REMOTE": text}
+    assert load(None, environ).thinking.allow_remote is value
+
+
+def test_environment_sets_lists_jobs_and_expert_options() -> None:
+    environ = {
+        **NO_FILE,
+        "SLOWCAT_ENTITIES__TYPES": "person,, order ,",
+        "SLOWCAT_JOBS__FACTS__EVERY_S": "60",
+        "SLOWCAT_EXPERT__FUSE__DENSE": "0.5",
+    }
+    made = load(None, environ)
+    assert made.entities.types == ("person", "order") and made.fuse.dense == 0.5
+    assert made.idle.jobs["facts"].every_s == 60
+
+
+def test_environment_with_an_unknown_name_is_a_warning(warnings: list[str]) -> None:
+    known = {"SLOWCAT_CACHE_DIR": "/tmp", "OTHER": "x", "SLOWCAT_RECALL__MEMORIES": "3"}
+    assert build({}, {**known, "SLOWCAT_RECALL__MEMRIES": "9"}).pack.memories == 3
+    assert warnings == [
+        "SLOWCAT_RECALL__MEMRIES sets no knob and is ignored. Did you mean recall.memories?"
+    ]
+
+
+def test_environment_with_a_wrong_value_is_an_error_with_its_path() -> None:
+    with pytest.raises(ConfigError, match=r"recall.deadline_ms: Expected `float`"):
+        build({}, {"SLOWCAT_RECALL__DEADLINE_MS": "soon"})
+
+
+# ------------------------------------------------------------------- jobs and expert options
+
+
+def test_jobs_tables_reach_the_idle_options() -> None:
+    made = build({"jobs": {"facts": {"enabled": False}, "rollups": {"at_hour": 3, "model": "m"}}})
+    assert made.idle.jobs["facts"].enabled is False
+    assert (made.idle.jobs["rollups"].at_hour, made.idle.jobs["rollups"].model) == (3, "m")
+
+
+@pytest.mark.parametrize("table", [{"fuse.dense": 0.5}, {"fuse": {"dense": 0.5}}])
+def test_expert_options_may_be_dotted_or_nested(table: dict) -> None:
+    assert build({"expert": table}).fuse.dense == 0.5
+
+
+# ------------------------------------------------------------------- earlier versions
+
+
+def test_legacy_summaries_switch_moves_to_its_jobs(warnings: list[str]) -> None:
+    jobs = build({"summaries": {"enabled": False}}).idle.jobs
+    assert {name for name, one in jobs.items() if one.enabled is False} == {
+        "session_summary", "window_summary", "meta_summary", "rollups",
+    }  # fmt: skip
+    assert warnings[0].startswith("summaries.enabled is called jobs.session_summary.enabled and")
+
+
+def test_legacy_llm_stays_the_one_of_chat_and_never_becomes_the_idle_one() -> None:
+    made = build({"llm": {"url": "http://example.org/v1", "allow_remote": True}})
+    assert made.llm.url == "http://example.org/v1" and made.llm.allow_remote
+    assert not made.thinking.url and not made.thinking.allow_remote
+
+
+@pytest.mark.parametrize(
+    ("value", "language", "stemmer"),
+    [("german", "german", ""), ("french", "english", "french"), ("none", "english", "none")],
+)
+def test_legacy_index_language_sets_the_language_or_the_stemmer(
+    value: str, language: str, stemmer: str
+) -> None:
+    made = build({"index": {"language": value}})
+    assert (made.memory.language, made.index.stemmer) == (language, stemmer)
+
+
+# ------------------------------------------------------------------- the presets and the knobs
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_preset_is_a_configuration(preset: str) -> None:
+    config = build({"preset": preset})
+    assert config.preset == preset
+    for target, value in PRESETS[preset].items():
+        assert value_of(config, target) == value
+
+
+def test_knobs_set_existing_options_each_once() -> None:
+    targets = [knob.target for knob in KNOBS]
+    assert len(set(targets)) == len(targets) <= 65
+    assert set(targets) <= {target for target, *_ in options()}
+
+
+def test_options_are_listed_with_their_defaults() -> None:
+    listed = {target: default for target, _, default in options()}
+    plain = msgspec.to_builtins(Config())
+    flat = {
+        f"{section}.{name}": value
+        for section, values in plain.items()
+        if isinstance(values, dict)
+        for name, value in values.items()
+    }
+    flat.pop("idle.jobs")
+    assert msgspec.to_builtins({**listed}) == {**flat, "preset": plain["preset"]}
+
+
+def test_options_are_explained_beside_the_code_that_they_tune() -> None:
+    for name in Config.__struct_fields__:
+        section = getattr(Config(), name)
+        for option in getattr(section, "__struct_fields__", ()):
+            assert f"\n        {option}: " in (type(section).__doc__ or ""), f"{name}.{option}"
+
+
+def test_knobs_can_all_be_set_from_the_environment() -> None:
+    defaults = {target: default for target, _, default in options()}
+    for knob in KNOBS:
+        value = defaults[knob.target]
+        text = ", ".join(value) if isinstance(value, tuple) else str(value)
+        name = "SLOWCAT_" + knob.path.upper().replace(".", "__")
+        assert build({}, {name: text.lower() if isinstance(value, bool) else text}) == Config(), (
+            name
+        )
+
+
+def test_numeric_knobs_have_a_range() -> None:
+    from slowcat_memory.config.knobs import limits
+
+    kinds = {target: (kind, default) for target, kind, default in options()}
+    for knob in KNOBS:
+        kind, default = kinds[knob.target]
+        if isinstance(default, int | float) and not isinstance(default, bool):
+            assert limits(kind), knob.path
