@@ -209,6 +209,32 @@ def check_equal(
         assert sure <= proposed, f"{view}: {sure - proposed} is missing among {proposed}"
 
 
+def without_drift(searcher: Searcher, query: str, view: str) -> np.ndarray:
+    """Return what each document's score must be multiplied by for the mean length of now.
+
+    A sealed score without its idf is ``tf / (tf + norm)``; from it and the norm of sealing the one
+    with another norm follows.
+    """
+    lexical = searcher.words.views[view]
+    sealed, factors = lexical._sealed, np.ones(len(searcher.table))
+    terms = list(dict.fromkeys(searcher._lookup._tokenize(query)))
+    if not len(sealed.documents) or lexical._total <= 0:
+        return factors
+    means = sealed.lengths.mean(), lexical._total / lexical._living
+    norms = [lexical._k1 * (1 - lexical._b + lexical._b * sealed.lengths / mean) for mean in means]
+    sums = np.zeros((2, len(sealed.lengths)))
+    for term, row in zip(terms, searcher.words.forward.vocabulary.rows(terms), strict=True):
+        if row >= 0:
+            there = slice(sealed.indptr[row], sealed.indptr[row + 1])
+            documents = sealed.documents[there]
+            share = sealed.scores[there] / sealed.idf(row)
+            changed = share / (share + (1 - share) * (norms[1] / norms[0])[documents])
+            sums[:, documents] += lexical._idf(term, row) * np.stack([share, changed])
+    found = np.flatnonzero(sums[0])
+    factors[found] = sums[1, found] / sums[0, found]
+    return factors
+
+
 def sealed_ids(searcher: Searcher) -> set[str]:
     """The living documents of the sealed part."""
     return {id_ for id_, number in searcher.items() if number < searcher.sealed_count}

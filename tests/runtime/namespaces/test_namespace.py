@@ -290,7 +290,7 @@ def test_namespace_another_language_needs_another_index(scene: Scene) -> None:
     scene.talk()
     scene.namespace.reseal()
     assert scene.load().searcher.sealed_count == 20
-    assert scene.load(language="german").searcher.sealed_count == 0
+    assert scene.load(stemmer="german").searcher.sealed_count == 0
 
 
 def test_namespace_vectors_of_another_space_are_never_used(scene: Scene) -> None:
