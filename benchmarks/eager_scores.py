@@ -164,7 +164,7 @@ class Codes:
         for row in rows.tolist():
             part = slice(int(indptr[row]), int(indptr[row + 1]))
             weights = self.weights * np.float32(self.idf[row])
-            scores[documents[part]] += weights[self.codes[part]]
+            np.add.at(scores, documents[part], weights[self.codes[part]])
 
 
 def _arms(postings: SealedPostings, codes: Codes) -> dict[str, Callable[[np.ndarray], object]]:
