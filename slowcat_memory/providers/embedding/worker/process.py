@@ -14,7 +14,7 @@ import slowcat_memory
 
 NICENESS = 10  # the scheduler gives a child about a tenth of a contended core
 
-_ROOT = Path(slowcat_memory.__file__).resolve().parents[1]
+_ROOT = Path(slowcat_memory.__path__[0]).resolve().parent
 _START = (
     "import runpy, sys; sys.path.append({root!r}); runpy.run_module({module!r}, {{}}, '__main__')"
 )
