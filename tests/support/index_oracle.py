@@ -11,7 +11,7 @@ import numpy as np
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import Document, IndexOptions, Pointer, Searcher, build
 
-OPTIONS = IndexOptions(stemmer="none", candidates=3)
+OPTIONS = IndexOptions(candidates=3)
 TOKENS = Tokenizer("none")
 
 

@@ -190,7 +190,7 @@ def test_key_view_keys_are_put_without_touching_what_is_sealed_of_others(tmp_pat
 
 
 def test_key_view_without_keys_nothing_is_scored_by_them() -> None:
-    made = Searcher(TOKENS, IndexOptions(stemmer="none"), EMBEDDER.dim)
+    made = Searcher(TOKENS, IndexOptions(), EMBEDDER.dim)
     made.add(Document(id="1", text="w1", at=0))
     made.put_vector("1", QUERY)
     found = made.candidates(made.lexical("w1"), QUERY)
