@@ -116,7 +116,7 @@ def drop(
 
 
 def _queued(engine: "MemoryEngine", scope: str) -> "list[Memory]":
-    from slowcat_memory.core.memory.kinds import ICEBREAKER
+    from slowcat_memory.core.memory import ICEBREAKER
     from slowcat_memory.core.proactive.policy import waiting
 
     with engine.snapshot() as snapshot:

@@ -101,7 +101,7 @@ def _one(snapshot: "Snapshot", scope: str, what: str, zone: "tzinfo", as_json: b
 
 def find_memory(snapshot: "Snapshot", scope: str, id_: str) -> "Memory | None":
     """Return a memory of a scope, or a turn's chunk of any scope: turn numbers are global."""
-    from slowcat_memory.core.memory.chunk import turn_of
+    from slowcat_memory.core.memory import turn_of
 
     turn = snapshot.turn(turn_of(id_)) if turn_of(id_) else None
     return snapshot.read(turn.scope if turn else scope, id_)

@@ -159,7 +159,7 @@ def memory_id(text: str) -> str:
     Args:
         text: For example "12", "chunk/12" or "note/0a1b2c".
     """
-    from slowcat_memory.core.memory.chunk import chunk_id
+    from slowcat_memory.core.memory import chunk_id
 
     return chunk_id(int(text)) if text.isdecimal() else text
 

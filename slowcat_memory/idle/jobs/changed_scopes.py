@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from slowcat_memory.core.blocks.rules import SUMMARY, SessionView
-from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.records import Cursor, Memory, Session, Turn
 from slowcat_memory.store import Snapshot
 
