@@ -4,7 +4,7 @@ The bound is a sum of two measured rates:
 
     bytes that must be read / memory bandwidth  +  multiply-adds of the model / arithmetic rate
 
-- *bytes*: the query's postings (4 bytes of document and 2 of code each, in every lexical view), the
+- *bytes*: the query's postings (4 bytes of document and 4 of score each, in every lexical view), the
   vectors or codes that its kind of index looks at, and the vectors compared exactly;
 - *multiply-adds*: of the embedding model for the query's tokens (weights of the layers times
   tokens; attention between so few tokens is below a percent of that).
@@ -26,7 +26,7 @@ from slowcat_memory.index.vectors.sealed_vectors import cells_for, kind_for
 
 LAYERS, HIDDEN, INNER = 6, 384, 1536  # all-MiniLM-L6-v2
 WEIGHTS = LAYERS * (4 * HIDDEN * HIDDEN + 2 * HIDDEN * INNER)  # multiply-adds a token
-POSTING = 6  # bytes
+POSTING = 8  # bytes
 ARRAY = 256 << 20  # bytes, beyond every cache
 
 

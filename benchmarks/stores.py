@@ -88,6 +88,7 @@ def _build(config: Config, size: int, tail: int) -> None:
             embedder=embedder.key,
             dim=embedder.dim,
             zone=config.memory.time_zone,
+            language=config.memory.language,
             options=config.index,
         )
         root = index_root(store.path, corpus.SCOPE)

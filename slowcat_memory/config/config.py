@@ -190,8 +190,6 @@ def check_names(config: Config) -> None:
     Raises:
         ConfigError: There is no such scope, time zone, language or job.
     """
-    from slowcat_memory.idle.registry import check_jobs  # all jobs: for this check alone
-
     check_jobs(config.idle.jobs)
     Audience(config.people, config.memory.user_id)
     time_zone(config)

@@ -27,10 +27,9 @@ from slowcat_memory.providers.embedding.factory import (
 )
 from slowcat_memory.providers.embedding.onnx import OnnxEmbedder
 from slowcat_memory.providers.embedding.worker.handle import SentenceEmbedder
-from slowcat_memory.providers.llm.base import LLM, Answer, Prompt, is_remote
+from slowcat_memory.providers.llm.base import LLM, Answer, Prompt, ThinkingOptions, is_remote
 from slowcat_memory.providers.llm.breaker import CircuitBreakerLLM
 from slowcat_memory.providers.llm.factory import open_llm
-from slowcat_memory.providers.llm.options import ThinkingOptions
 from slowcat_memory.providers.llm.recording import RecordingLLM, ReplayingLLM
 from slowcat_memory.providers.loopback import check_loopback
 

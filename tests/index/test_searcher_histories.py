@@ -10,8 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import Document, Pointer, Searcher
-from slowcat_memory.index.lexical import counting, scorer
+from slowcat_memory.index.lexical import lexical_writer, scorer
 from slowcat_memory.index.lexical.bm25 import LexicalView
 from slowcat_memory.index.lexical.postings import SealedPostings
 from slowcat_memory.index.lexical.scorer_numba import NumbaScorer
@@ -24,6 +25,7 @@ from tests.support.index_oracle import (
     check_equal,
     scores_of,
     seal,
+    sealed_ids,
 )
 
 WORDS = [f"w{n}" for n in range(8)]
@@ -232,28 +234,70 @@ def test_searcher_the_formula_is_that_of_bm25s(tmp_path: Path) -> None:
     assert np.allclose([told[str(n)] for n in range(60)], expected, atol=1e-4)
 
 
-def test_searcher_a_table_of_many_codes_has_wider_ones(
+def test_searcher_blocks_of_counting_leave_no_trace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(counting, "MOST_CODES", 3)
-    oracle = Oracle()
-    for n in range(20):
-        oracle.add(Document(id=f"m{n}", text="w1 " * (n % 5) + "w2 " * (n % 7), at=0.0))
-    made = seal(oracle, tmp_path / "sealed")
-    assert made.words.views["turn"]._sealed.codes.dtype == np.uint32
-    check_equal(made, oracle, "w1 w2")
-
-
-def test_searcher_runs_and_blocks_leave_no_trace(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(counting, "BLOCK", 7)
-    monkeypatch.setattr(counting, "RUN", 11)
+    monkeypatch.setattr(lexical_writer, "BLOCK", 7)
     twins = Twins(tmp_path)
     for _ in told(twins, 5, 119):
         pass
     twins.do("seal", "", 0)
     check_equal(twins.searcher, twins.oracle, "w0 w1 w2 w7")
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.lists(st.sampled_from(WORDS), max_size=9), min_size=1, max_size=20), text)
+def test_searcher_without_a_tail_the_scores_are_those_of_bm25s(
+    corpus: list[list[str]], query: str
+) -> None:
+    oracle = Oracle()
+    for n, tokens in enumerate(corpus):
+        oracle.add(Document(id=f"m{n}", text=" ".join(tokens), at=0.0, before=f"m{n - 1}"))
+    with tempfile.TemporaryDirectory() as folder:
+        found = scores_of(seal(oracle, Path(folder) / "sealed"), query)
+    asked = list(dict.fromkeys(TOKENS(query)))
+    for view in ("turn", "window"):
+        documents = oracle.corpus(view)
+        theirs = bm25s_scores(list(documents.values()), asked)
+        assert np.allclose([found[view][id_] for id_ in documents], theirs, rtol=0, atol=1e-5)
+
+
+def bm25s_scores(corpus: list[list[str]], query: list[str]) -> np.ndarray:
+    if not any(corpus):
+        return np.zeros(len(corpus))
+    theirs = bm25s.BM25(method="lucene", k1=OPTIONS.k1, b=OPTIONS.b)
+    theirs.index(corpus, show_progress=False)
+    known = [token for token in query if token in theirs.vocab_dict]
+    return theirs.get_scores(known) if known else np.zeros(len(corpus))
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(operation, min_size=5, max_size=25), st.integers(1, 9), text)
+def test_searcher_drift_of_the_mean_length_is_bounded(
+    history: list, sealed_after: int, query: str
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        twins = Twins(Path(folder))
+        for step in history[:sealed_after]:
+            twins.do(*step)
+        twins.do("seal", "", 0)
+        for step in history[sealed_after:]:
+            twins.do(*step)
+        found, sealed = scores_of(twins.searcher, query), sealed_ids(twins.searcher)
+        for view in ("turn", "window"):
+            exact, (least, most) = twins.oracle.scores(view, query), twins.oracle.drift(view)
+            for id_, score in found[view].items():
+                low, high = (least, most) if id_ in sealed else (1.0, 1.0)
+                assert low * exact[id_] - 1e-4 <= score <= high * exact[id_] + 1e-4, (view, id_)
+
+
+def test_searcher_other_parameters_of_scores_need_another_index(tmp_path: Path) -> None:
+    oracle = Oracle()
+    oracle.add(Document(id="m", text="w1", at=0.0))
+    seal(oracle, tmp_path / "sealed")
+    for other in (replace(OPTIONS, k1=1.5), replace(OPTIONS, b=0.75)):
+        with pytest.raises(IndexDamagedError):
+            Searcher(TOKENS, other, 0, tmp_path / "sealed")
 
 
 def test_searcher_the_compiled_walk_scores_like_the_plain_one(tmp_path: Path) -> None:

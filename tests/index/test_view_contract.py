@@ -22,7 +22,7 @@ from slowcat_memory.index.vectors.key_view import KeyView
 from slowcat_memory.index.vectors.sealed_vectors import VECTORS, SealedVectors
 from slowcat_memory.index.vectors.vector_view import VectorView
 from slowcat_memory.testing import HashEmbedder
-from tests.support.index_oracle import OPTIONS, TOKENS, Oracle
+from tests.support.index_oracle import OPTIONS, TOKENS, Oracle, mean_length
 
 EMBEDDER = HashEmbedder(32)
 TEXTS = ("max is a dog", "moritz is a cat", "max likes bones", "the cat sleeps", "lena paints")
@@ -87,7 +87,7 @@ class Words(Adapter):
         folder = self.sealed(texts)
         header = read_header(folder, OPTIONS) if folder else None
         self.views = LexicalViews(TOKENS, OPTIONS, folder, header)
-        self.base = len(texts)
+        self.texts, self.base = texts, len(texts)
 
     def put(self, number: int, text: str) -> None:
         self.views.add(number, self.views.count(Document(id=str(number), text=text, at=0.0)))
@@ -121,7 +121,11 @@ class Words(Adapter):
         oracle = Oracle()
         for number, text in living.items():
             oracle.add(Document(id=str(number), text=text, at=0.0))
-        return {int(id_): score for id_, score in oracle.scores("window", QUERY).items()}
+        sealed = [TOKENS(text) for text in self.texts]
+        oracle.sealed_means = {"window": mean_length(sealed)}
+        ids = {str(number) for number in living if number < len(sealed)}
+        scores = oracle.scores("window", QUERY, OPTIONS, ids)
+        return {int(id_): score for id_, score in scores.items()}
 
 
 def cosines(living: dict[int, str]) -> dict[int, float]:

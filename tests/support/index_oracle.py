@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,20 +15,33 @@ OPTIONS = IndexOptions(stemmer="none", candidates=3)
 TOKENS = Tokenizer("none")
 
 
-def bm25(corpus: Sequence[Sequence[str]], query: Sequence[str], k1: float, b: float) -> list[float]:
-    """Score every document by the formula in ``index/lexical/bm25.py``, term by term."""
+def bm25(
+    corpus: Sequence[Sequence[str]],
+    query: Sequence[str],
+    k1: float,
+    b: float,
+    averages: Sequence[float] = (),
+) -> list[float]:
+    """Score every document by the formula in ``index/lexical/bm25.py``, term by term.
+
+    ``averages`` is the mean length by document; that of the corpus for all without it.
+    """
     if not any(corpus):
         return [0.0] * len(corpus)
-    average = sum(map(len, corpus)) / len(corpus)
+    averages = averages or [mean_length(corpus)] * len(corpus)
     scores = [0.0] * len(corpus)
     for term in set(query):
         found = sum(term in tokens for tokens in corpus)
         idf = math.log(1 + (len(corpus) - found + 0.5) / (found + 0.5))
-        for place, tokens in enumerate(corpus):
+        for place, (tokens, average) in enumerate(zip(corpus, averages, strict=True)):
             tf = tokens.count(term)
-            norm = k1 * (1 - b + b * len(tokens) / average)
-            scores[place] += idf * tf / (tf + norm) if tf else 0.0
+            if tf:
+                scores[place] += idf * tf / (tf + k1 * (1 - b + b * len(tokens) / average))
     return scores
+
+
+def mean_length(corpus: Sequence[Sequence[str]]) -> float:
+    return sum(map(len, corpus)) / max(1, len(corpus))
 
 
 @dataclass
@@ -54,6 +67,8 @@ class Oracle:
     """What a searcher must be equal to: the living memories, in order, with their neighbours."""
 
     said: dict[str, Said] = field(default_factory=dict)
+    sealed_means: dict[str, float] = field(default_factory=dict)
+    """Mean length by view when ``seal`` was called last."""
 
     def add(self, document: Document) -> None:
         if document.id in self.said:
@@ -120,10 +135,29 @@ class Oracle:
             for id_, said in self.said.items()
         }
 
-    def scores(self, view: str, query: str, options: IndexOptions = OPTIONS) -> dict[str, float]:
+    def scores(
+        self,
+        view: str,
+        query: str,
+        options: IndexOptions = OPTIONS,
+        sealed: Collection[str] = (),
+    ) -> dict[str, float]:
+        """Score every memory; those of ``sealed`` with the mean length of sealing."""
         corpus = self.corpus(view)
-        scores = bm25(list(corpus.values()), TOKENS(query), options.k1, options.b)
+        now = mean_length(list(corpus.values()))
+        averages = [self.sealed_means[view] if id_ in sealed else now for id_ in corpus]
+        scores = bm25(list(corpus.values()), TOKENS(query), options.k1, options.b, averages)
         return dict(zip(corpus, scores, strict=True))
+
+    def drift(self, view: str) -> tuple[float, float]:
+        """Return the least and the greatest factor of a sealed score beside an exact one.
+
+        A score is ``idf * tf / (tf + floor + slope / mean)``: with another mean it changes by less
+        than the mean does.
+        """
+        now = mean_length(list(self.corpus(view).values()))
+        ratio = self.sealed_means[view] / now if now else 1.0
+        return min(1.0, ratio), max(1.0, ratio)
 
 
 def seal(
@@ -134,6 +168,9 @@ def seal(
 ) -> Searcher:
     """Build a sealed index of what there is, in this process, and open it."""
     folder.mkdir(parents=True)
+    oracle.sealed_means = {
+        view.name: mean_length(list(oracle.corpus(view.name).values())) for view in options.views
+    }
     dim = len(next(iter(vectors.values()))) if vectors else 0
     build(oracle.documents(), vectors or {}, dim, folder, TOKENS, options)
     return Searcher(TOKENS, options, dim, folder)
@@ -154,12 +191,15 @@ def scores_of(
 def check_equal(
     searcher: Searcher, oracle: Oracle, query: str, options: IndexOptions = OPTIONS
 ) -> None:
-    """All lexical views score as one index built from scratch would, and propose the same."""
-    found = scores_of(searcher, query)
+    """All lexical views score as one index would that is built from scratch, and propose the same.
+
+    Sealed documents keep the mean length of sealing.
+    """
+    found, sealed = scores_of(searcher, query), sealed_ids(searcher)
     proposed = set(searcher.candidates(searcher.lexical(query)).ids)
     assert found.keys() == {view.name for view in options.views}
     for view in found:
-        got, want = found[view], oracle.scores(view, query)
+        got, want = found[view], oracle.scores(view, query, options, sealed)
         assert got.keys() == want.keys()
         assert np.allclose([got[id_] for id_ in want], list(want.values()), rtol=1e-4, atol=1e-5), (
             f"{view}: {got} is not {want}"
@@ -167,6 +207,37 @@ def check_equal(
         best = sorted(want.values(), reverse=True)[: options.candidates]
         sure = {id_ for id_, score in want.items() if best and score > best[-1] + 1e-5}
         assert sure <= proposed, f"{view}: {sure - proposed} is missing among {proposed}"
+
+
+def without_drift(searcher: Searcher, query: str, view: str) -> np.ndarray:
+    """Return what each document's score must be multiplied by for the mean length of now.
+
+    A sealed score without its idf is ``tf / (tf + norm)``; from it and the norm of sealing the one
+    with another norm follows.
+    """
+    lexical = searcher.words.views[view]
+    sealed, factors = lexical._sealed, np.ones(len(searcher.table))
+    terms = list(dict.fromkeys(searcher._lookup._tokenize(query)))
+    if not len(sealed.documents) or lexical._total <= 0:
+        return factors
+    means = sealed.lengths.mean(), lexical._total / lexical._living
+    norms = [lexical._k1 * (1 - lexical._b + lexical._b * sealed.lengths / mean) for mean in means]
+    sums = np.zeros((2, len(sealed.lengths)))
+    for term, row in zip(terms, searcher.words.forward.vocabulary.rows(terms), strict=True):
+        if row >= 0:
+            there = slice(sealed.indptr[row], sealed.indptr[row + 1])
+            documents = sealed.documents[there]
+            share = sealed.scores[there] / sealed.idf(row)
+            changed = share / (share + (1 - share) * (norms[1] / norms[0])[documents])
+            sums[:, documents] += lexical._idf(term, row) * np.stack([share, changed])
+    found = np.flatnonzero(sums[0])
+    factors[found] = sums[1, found] / sums[0, found]
+    return factors
+
+
+def sealed_ids(searcher: Searcher) -> set[str]:
+    """The living documents of the sealed part."""
+    return {id_ for id_, number in searcher.items() if number < searcher.sealed_count}
 
 
 def sessions_of(searcher: Searcher) -> set[frozenset[str]]:

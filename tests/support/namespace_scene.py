@@ -17,6 +17,7 @@ from slowcat_memory.runtime.namespaces.documents import Space
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.store import Store
 from slowcat_memory.testing import FixedClock, HashEmbedder
+from tests.support.index_oracle import without_drift
 
 EMBEDDER = HashEmbedder(32)
 SPACE = Space(EMBEDDER.key, EMBEDDER.dim)
@@ -89,7 +90,10 @@ class Scene:
 
 
 def answers(namespace: Namespace) -> dict[str, dict[str, tuple]]:
-    """Everything that a search could tell apart, by query and memory id."""
+    """Everything that a search could tell apart, by query and memory id.
+
+    Scores by words are those with the mean length of now, also of sealed documents.
+    """
     searcher, told = namespace.searcher, {}
     shared: dict[int, list[str]] = {}
     for memory_id, number in searcher.items():
@@ -103,7 +107,10 @@ def answers(namespace: Namespace) -> dict[str, dict[str, tuple]]:
         lexical = searcher.lexical(query)
         ids, numbers = zip(*searcher.items(), strict=True) if len(searcher) else ((), ())
         every = np.array(numbers, np.int64)
-        scores = searcher.scores(lexical, every)
+        scores = {
+            view: found * without_drift(searcher, query, view)[every]
+            for view, found in searcher.scores(lexical, every).items()
+        }
         cosines = searcher.dense.cosines(EMBEDDER.encode_query(query), every)
         best = searcher.keys["keys"].best_cosines(EMBEDDER.encode_query(query), every)
         told[query] = {

@@ -12,7 +12,7 @@ from slowcat_memory.index.files.document import KEY_VIEWS, NO_TIME, Document, ke
 from slowcat_memory.index.files.header import COLUMNS, FORMAT, Header, write_header
 from slowcat_memory.index.files.ids import Ids, chunk_of
 from slowcat_memory.index.lexical import scorer
-from slowcat_memory.index.lexical.counting import Counting, write_view
+from slowcat_memory.index.lexical.lexical_writer import LexicalWriter
 from slowcat_memory.index.lexical.name_lexicon import NameLexicon
 from slowcat_memory.index.options import IndexOptions
 from slowcat_memory.index.vectors.key_view import KeyWriter
@@ -38,7 +38,7 @@ class Builder:
         }
         self._speakers: dict[str, int] = {}
         self._names = NameLexicon()
-        self._counting = Counting()
+        self._words = LexicalWriter()
         self._with_keys = any(view.keys for view in options.views)
         self._unresolved: dict[int, str] = {}  # documents whose predecessor had not come yet
         self._vectors = VectorSpool(folder, VECTORS, dim)
@@ -77,7 +77,7 @@ class Builder:
             columns[name].append(value)
         self._names.add(document.text, document.speaker)
         key_tokens = self._tokenizer(key_text(document.keys)) if self._with_keys else ()
-        self._counting.add(self._tokenizer(document.text), key_tokens)
+        self._words.add(self._tokenizer(document.text), key_tokens)
         for name, writer in self._keys.items():
             writer.add(number, document.pointers(name))
 
@@ -126,12 +126,7 @@ class Builder:
         for name, values in columns.items():
             np.save(folder / f"{name}.npy", values)
         self._names.write(folder)
-        own, keys = self._counting.finish(folder)
-        totals = {
-            view.name: write_view(view, own, keys if view.keys else None, before, after, folder)
-            for view in self._options.views
-        }
-        del own, keys
+        totals = self._words.finish(folder, self._options, before, after)
         for name, writer in self._keys.items():
             writer.finish(folder, name)
         if len(before) >= self._options.compiled_from:
@@ -140,6 +135,8 @@ class Builder:
             format=FORMAT,
             documents=len(before),
             words=int(columns["words"].sum()),
+            k1=self._options.k1,
+            b=self._options.b,
             views=totals,
             vectors=self._vectors.finish(self._options),
             keys={name: spool.finish(self._options) for name, spool in self._key_vectors.items()},

@@ -8,7 +8,7 @@ from msgspec import Struct
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index.options import IndexOptions
 
-FORMAT = 5  # raised with every change of the files: an index of another format is rebuilt
+FORMAT = 6  # raised with every change of the files: an index of another format is rebuilt
 HEADER = "header.json"
 COLUMNS = {
     "before": "int32",
@@ -33,6 +33,8 @@ class Header(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         format: ``FORMAT`` when it was written.
         documents: Number of documents.
         words: Sum of their lengths in words.
+        k1: Of the scores in the postings; see ``IndexOptions``.
+        b: Likewise.
         views: Sum of their lengths in tokens, by lexical view.
         vectors: How many documents have a vector.
         keys: How many keys have a vector, by view of keys.
@@ -42,6 +44,8 @@ class Header(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     format: int
     documents: int
     words: int
+    k1: float
+    b: float
     views: dict[str, float]
     vectors: int
     keys: dict[str, int]
@@ -62,10 +66,12 @@ def read_header(folder: Path, options: IndexOptions) -> Header:
     """Read the header of a sealed index.
 
     Raises:
-        IndexDamagedError: It has another format, or lacks a view that the options choose.
+        IndexDamagedError: It has another format, was scored with another ``k1`` or ``b``, or lacks a
+            view that the options choose.
         msgspec.ValidationError: It is not a header.
     """
     header = msgspec.json.decode((folder / HEADER).read_bytes(), type=Header)
-    if header.format != FORMAT or any(view.name not in header.views for view in options.views):
+    lacking = any(view.name not in header.views for view in options.views)
+    if header.format != FORMAT or (header.k1, header.b) != (options.k1, options.b) or lacking:
         raise IndexDamagedError("the index is of another version")
     return header

@@ -1,10 +1,11 @@
 """BM25 over two generations of postings, with one set of statistics.
 
 Theory of operation. A view (say, "window") has *sealed* postings, in files, and *tail* postings,
-plain dictionaries to which a document is added when it is said. Document frequency, document count
-and mean length are those of both together, so that a ranking equals that of one index built
-from scratch (with statistics per part, the top ten agree by 0.8). A sealed document never changes: it
-is *tombstoned*, which takes it out of ranking and statistics.
+plain dictionaries to which a document is added when it is said. Document frequency and document
+count are those of both together (with statistics per part, the top ten agree by 0.8). The mean length
+is that of both for the tail, and that of sealing for sealed documents (see ``postings``), so with an
+empty tail the scores are bm25s's own. A sealed document never changes: it is *tombstoned*, which
+takes it out of ranking and statistics.
 
 A query's scores stay in the view's own array until the next query, so that a document which only
 another view proposes is scored by looking it up. The formula is bm25s's "lucene" (Robertson with
@@ -12,7 +13,6 @@ the idf that cannot be negative):
 ``idf * tf / (tf + k1 * (1 - b + b * length / average))``.
 """
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from slowcat_memory.index.files.arrays import Column
 from slowcat_memory.index.lexical import scorer
-from slowcat_memory.index.lexical.postings import Counts, SealedPostings, TailPostings
+from slowcat_memory.index.lexical.postings import Counts, SealedPostings, TailPostings, idf
 from slowcat_memory.index.lexical.scorer import Scorer
 from slowcat_memory.index.options import IndexOptions
 
@@ -43,7 +43,7 @@ class LexicalView:
         """
         self._sealed, self._k1, self._b = sealed, options.k1, options.b
         self._base = len(sealed.lengths)
-        self._compilable = self._base >= options.compiled_from and sealed.codes.dtype == np.uint16
+        self._compilable = self._base >= options.compiled_from
         self._tail = TailPostings()
         self._lengths = Column(np.float32, sealed.lengths)
         self._living, self._total = self._base, float(total)
@@ -124,17 +124,17 @@ class LexicalView:
             nowhere: no score can exceed their sum.
         """
         self._clear()
-        idf = [self._idf(term, row) for term, row in zip(terms, rows, strict=True)]
+        weights = [self._idf(term, row) for term, row in zip(terms, rows, strict=True)]
         if shares:
-            idf = [share * value for share, value in zip(shares, idf, strict=True)]
+            weights = [share * value for share, value in zip(shares, weights, strict=True)]
         if not self._living or self._total <= 0:
-            return np.zeros(0, np.int64), idf
-        found = [self._score_sealed(rows, idf, k)] if sealed and self._base else []
-        found.append(self._score_tail(terms, idf, k))
+            return np.zeros(0, np.int64), weights
+        found = [self._score_sealed(rows, weights, k)] if sealed and self._base else []
+        found.append(self._score_tail(terms, weights, k))
         best = found[0] if len(found) == 1 else np.concatenate(found)
         if len(best) > k:
             best = best[np.argpartition(-self.scores(best), k - 1)[:k]]
-        return best, idf
+        return best, weights
 
     def scores(self, documents: np.ndarray) -> np.ndarray:
         """Return documents' scores for the latest query.
@@ -157,24 +157,23 @@ class LexicalView:
             self._scores[documents] = 0
         self._scored, self._scored_tail = (NO_ROWS, scorer.NUMPY, 0), []
 
-    def _score_sealed(self, rows: Sequence[int], idf: Sequence[float], k: int) -> np.ndarray:
+    def _score_sealed(self, rows: Sequence[int], weights: Sequence[float], k: int) -> np.ndarray:
         sealed, used = self._sealed, scorer.fastest() if self._compilable else scorer.NUMPY
-        known = [(row, value) for row, value in zip(rows, idf, strict=True) if row >= 0]
+        known = [(row, value) for row, value in zip(rows, weights, strict=True) if row >= 0]
         if not known:
             return np.zeros(0, np.int64)
         wanted = np.array([row for row, _ in known], np.int64)
-        values = np.array([value for _, value in known], np.float32)
-        weights = sealed.weights(self._k1, self._b, self._total / self._living)
+        factors = np.array([value / sealed.idf(row) for row, value in known], np.float32)
         postings = int((sealed.indptr[wanted + 1] - sealed.indptr[wanted]).sum())
         self._scored = (wanted, used, postings)
-        used.add(sealed, weights, wanted, values, self._scores)
+        used.add(sealed, wanted, factors, self._scores)
         if len(self._dead):
             self._scores[self._dead] = 0
         if postings < SCAN * self._base:
             return used.best(sealed, wanted, self._scores, k)
         return used.best_of_all(self._scores[: self._base], k)
 
-    def _score_tail(self, terms: Sequence[str], idf: Sequence[float], k: int) -> np.ndarray:
+    def _score_tail(self, terms: Sequence[str], weights: Sequence[float], k: int) -> np.ndarray:
         postings = self._tail.postings(terms)
         if not postings:
             return np.zeros(0, np.int64)
@@ -183,7 +182,7 @@ class LexicalView:
         lengths, scores = self._lengths.tail, self._scores
         for place, documents, times in postings:
             norm = floor + scale * lengths[documents - self._base]
-            scores[documents] += np.float32(idf[place]) * (times / (times + norm))
+            scores[documents] += np.float32(weights[place]) * (times / (times + norm))
             self._scored_tail.append(documents)
         touched = np.flatnonzero(scores[self._base : self._base + len(lengths)]) + self._base
         if len(touched) <= k:
@@ -201,5 +200,4 @@ class LexicalView:
         return found if row < 0 else found + self._sealed.frequency(row) - self._dead_terms[row]
 
     def _idf(self, term: str, row: int) -> float:
-        found = self.frequency(term, row)
-        return math.log(1 + (self._living - found + 0.5) / (found + 0.5))
+        return idf(self.frequency(term, row), self._living)

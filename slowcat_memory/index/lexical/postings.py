@@ -1,11 +1,13 @@
 """Postings of one view: the sealed ones, which never change, and those of the tail.
 
-A sealed posting is a document's number (int32) and a code (16 bits): the code's row in a table of
-the distinct pairs of (occurrences, document length). There are some hundreds of these, so the BM25
-weight of all of them is computed again whenever the namespace's mean length has changed, and a query
-only looks weights up: exact at all times, and 6 bytes a posting.
+A sealed posting is a document's number (int32) and its score by bm25s at sealing (float32), which
+holds the term's idf and the mean length of that time. A query adds the scores of its terms, each
+times ``idf now / idf at sealing``: exact for idf, whatever was added or forgotten since then. Of the
+mean length the one at sealing stays until the next seal; how much that matters is measured in
+docs/decisions/0024-eager-scores.md.
 """
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,57 +19,55 @@ from slowcat_memory.index.files.arrays import open_array
 Counts = Mapping[str, int]
 """Occurrences by term."""
 
-MOST_CODES = 2**16  # of 16 bits; an index with more has codes of 32
+
+def idf(frequency: int, documents: int) -> float:
+    """Return the idf of a term that so many of some documents hold; always positive."""
+    return math.log(1 + (documents - frequency + 0.5) / (frequency + 0.5))
 
 
 class SealedPostings:
-    """For each term a run of documents, with a small code for each."""
+    """For each term a run of documents, with bm25s's score for each: its CSC arrays."""
+
+    FILES = ("indptr", "documents", "scores", "lengths")
 
     def __init__(
-        self,
-        indptr: np.ndarray,
-        documents: np.ndarray,
-        codes: np.ndarray,
-        pairs: np.ndarray,
-        lengths: np.ndarray,
+        self, indptr: np.ndarray, documents: np.ndarray, scores: np.ndarray, lengths: np.ndarray
     ) -> None:
         """Wrap the arrays.
 
         Args:
             indptr: Shape (terms + 1,), int64, start of each term's postings.
             documents: Shape (postings,), int32, rising within a term.
-            codes: Shape (postings,), rows of ``pairs``.
-            pairs: Shape (codes, 2): occurrences, document length.
-            lengths: Shape (documents,), tokens by document.
+            scores: Shape (postings,), float32, at sealing.
+            lengths: Shape (documents,), int32, tokens by document.
         """
-        self.indptr, self.documents, self.codes = indptr, documents, codes
-        self.lengths, self._pairs = lengths, pairs
-        self._weights: tuple[tuple[float, float, float], np.ndarray] | None = None
+        self.indptr, self.documents, self.scores = indptr, documents, scores
+        self.lengths = lengths
 
     @classmethod
     def open(cls, folder: Path, view: str) -> "SealedPostings":
         """Map the postings of a view from a sealed index's folder."""
-        names = ("indptr", "documents", "codes", "pairs", "lengths")
-        return cls(*(open_array(folder / f"{view}.{name}.npy") for name in names))
+        return cls(*(open_array(folder / f"{view}.{name}.npy") for name in cls.FILES))
 
     @classmethod
-    def empty(cls) -> "SealedPostings":
-        """Return postings of no documents."""
-        none = np.zeros(0, np.int32)
-        return cls(np.zeros(1, np.int64), none, none.astype(np.uint16), np.zeros((0, 2)), none)
+    def empty(cls, terms: int = 0, lengths: np.ndarray | None = None) -> "SealedPostings":
+        """Return postings of no terms: of no documents, or of documents without tokens."""
+        lengths = np.zeros(0, np.int32) if lengths is None else lengths
+        indptr, documents = np.zeros(terms + 1, np.int64), np.zeros(0, np.int32)
+        return cls(indptr, documents, np.zeros(0, np.float32), lengths)
+
+    def write(self, folder: Path, view: str) -> None:
+        """Store the postings of a view."""
+        for name in self.FILES:
+            np.save(folder / f"{view}.{name}.npy", getattr(self, name))
 
     def frequency(self, row: int) -> int:
         """Return the number of documents that hold a term, dead ones included."""
         return int(self.indptr[row + 1]) - int(self.indptr[row])
 
-    def weights(self, k1: float, b: float, average: float) -> np.ndarray:
-        """Return the BM25 weight of each code, shape (codes,), float32, without the term's idf."""
-        key = (k1, b, average)
-        if self._weights is None or self._weights[0] != key:
-            times, length = self._pairs[:, 0], self._pairs[:, 1]
-            values = times / (times + k1 * (1 - b + b * length / average))
-            self._weights = (key, values.astype(np.float32))
-        return self._weights[1]
+    def idf(self, row: int) -> float:
+        """Return a term's idf at sealing, which is in its scores."""
+        return idf(self.frequency(row), len(self.lengths))
 
 
 class TailPostings:

@@ -10,7 +10,7 @@ from numba import types
 
 from slowcat_memory.index.lexical.postings import SealedPostings
 
-_f32, _u16, _i32, _i64 = types.float32, types.uint16, types.int32, types.int64
+_f32, _i32, _i64 = types.float32, types.int32, types.int64
 
 
 def _mapped(dtype: types.Type) -> types.Array:
@@ -19,7 +19,7 @@ def _mapped(dtype: types.Type) -> types.Array:
 
 _SCORES = types.Array(_f32, 1, "C")
 _ADD = types.void(
-    _mapped(_i64), _mapped(_i32), _mapped(_u16), _mapped(_f32), _mapped(_i64), _mapped(_f32), _SCORES
+    _mapped(_i64), _mapped(_i32), _mapped(_f32), _mapped(_i64), _mapped(_f32), _SCORES
 )  # fmt: skip
 _BEST = _i64(
     _mapped(_i64), _mapped(_i32), _mapped(_i64), _SCORES, types.Array(_i64, 1, "C"), _SCORES
@@ -30,11 +30,11 @@ _CLEAR = types.void(_mapped(_i64), _mapped(_i32), _mapped(_i64), _SCORES)
 
 
 @numba.njit([_ADD], nogil=True, cache=True)
-def _add(indptr, documents, codes, weights, rows, idf, scores):  # type: ignore[no-untyped-def]
+def _add(indptr, documents, sealed, rows, factors, scores):  # type: ignore[no-untyped-def]
     for place in range(len(rows)):
-        row, value = rows[place], idf[place]
+        row, factor = rows[place], factors[place]
         for at in range(indptr[row], indptr[row + 1]):
-            scores[documents[at]] += value * weights[codes[at]]
+            scores[documents[at]] += sealed[at] * factor
 
 
 @numba.njit([_PUSH], nogil=True, cache=True, inline="always")
@@ -101,18 +101,17 @@ def _clear(indptr, documents, rows, scores):  # type: ignore[no-untyped-def]
 
 
 class NumbaScorer:
-    """The loops in machine code; codes of 16 bits only."""
+    """The loops in machine code."""
 
     def add(
         self,
         postings: SealedPostings,
-        weights: np.ndarray,
         rows: np.ndarray,
-        idf: np.ndarray,
+        factors: np.ndarray,
         scores: np.ndarray,
     ) -> None:
         """See ``Scorer``."""
-        _add(postings.indptr, postings.documents, postings.codes, weights, rows, idf, scores)
+        _add(postings.indptr, postings.documents, postings.scores, rows, factors, scores)
 
     def best(
         self, postings: SealedPostings, rows: np.ndarray, scores: np.ndarray, k: int

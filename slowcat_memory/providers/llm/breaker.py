@@ -5,12 +5,11 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from loguru import logger
 from msgspec import Struct
 
 from slowcat_memory.errors import EndpointError
 from slowcat_memory.providers.breaker import BreakerState, CircuitBreaker
-from slowcat_memory.providers.llm.base import LLM, Answer, Prompt, ThinkingOptions, is_remote
+from slowcat_memory.providers.llm.base import LLM, Answer, Prompt, is_remote
 
 T = TypeVar("T", bound=Struct)
 
@@ -89,25 +88,3 @@ class CircuitBreakerLLM:
         """Close the LLM's connections; the next call opens new ones."""
         if self._close:
             await self._close()
-
-
-def open_llm(options: ThinkingOptions) -> CircuitBreakerLLM | None:
-    """Return the LLM; nothing is sent yet, and the server may be away.
-
-    Returns:
-        The LLM; None, with a line in the log, if no URL is set.
-
-    Raises:
-        ConfigError: The URL is malformed.
-        EndpointRefusedError: The server is not on this machine, and that is not allowed.
-    """
-    if not options.url:
-        logger.info(
-            "No LLM works on memories. To have one, start an OpenAI-compatible server on this "
-            'machine and set [thinking] url = "http://127.0.0.1:1234/v1"'
-        )
-        return None
-    from slowcat_memory.providers.llm.openai import OpenAILLM  # takes half a second
-
-    llm = OpenAILLM(options)
-    return CircuitBreakerLLM(llm, llm.probe, close=llm.close)

@@ -38,8 +38,8 @@ def child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
 SMALL_DISK = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))"
 HALF_WAY = (
     "import os, signal\n"
-    "from slowcat_memory.index.build import builder\n"
-    "builder.write_view = lambda *_: os.kill(os.getpid(), signal.SIGKILL)"
+    "from slowcat_memory.index.lexical import lexical_writer\n"
+    "lexical_writer.score = lambda *_: os.kill(os.getpid(), signal.SIGKILL)"
 )
 
 
@@ -111,12 +111,13 @@ def rewrite_header(scene: Scene, **changes: object) -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"format": 4, "views": {"window": 9.0, "turn": 3.0, "grams": 30.0}},
+        {"format": 5, "views": {"window": 9.0, "turn": 3.0, "grams": 30.0}},
         {"format": FORMAT + 1},
         {"format": FORMAT, "unknown": 1},
         {"format": FORMAT, "views": {"window": 9.0}},
+        {"format": FORMAT, "k1": 1.5},
     ],
-    ids=["older", "newer", "strange", "lacking a view"],
+    ids=["older", "newer", "strange", "lacking a view", "scored otherwise"],
 )
 def test_index_of_another_format_is_rebuilt_from_the_store(scene: Scene, changes: dict) -> None:
     scene.talk(6)

@@ -1,0 +1,176 @@
+"""Writes the lexical part of a sealed index: the forward index, and each view's scored postings.
+
+bm25s scores a view's documents once; see ``postings`` for how a query uses these scores. Tokens are
+kept in arrays, so that a million documents need no objects of their own.
+"""
+
+from array import array
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from msgspec import Struct
+
+from slowcat_memory.index.lexical.forward_index import KEYS, OWN, Vocabulary
+from slowcat_memory.index.lexical.postings import SealedPostings
+from slowcat_memory.index.options import IndexOptions, View
+
+BLOCK = 20_000  # documents counted at a time
+MOST_TIMES = 65_535  # a term's occurrences in a document are capped here in the forward index
+
+
+class TokenRows(Struct, frozen=True, eq=False):
+    """The tokens of all documents, one document after the other.
+
+    Attributes:
+        rows: The vocabulary's row of each token, shape (tokens,), int32.
+        starts: Where each document's tokens start, and the end, shape (documents + 1,), int64.
+    """
+
+    rows: np.ndarray
+    starts: np.ndarray
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Tokens by document, shape (documents,), int64."""
+        return np.diff(self.starts)
+
+
+class LexicalWriter:
+    """Collects the tokens of documents, then writes everything that is made of them."""
+
+    def __init__(self) -> None:
+        """Start without documents."""
+        self._vocabulary: dict[str, int] = {}
+        self._own, self._keys = _Tokens(), _Tokens()
+
+    def add(self, tokens: Sequence[str], keys: Sequence[str] = ()) -> None:
+        """Add the next document: its tokens with repetitions, and those of its keys."""
+        self._own.add(tokens, self._vocabulary)
+        self._keys.add(keys, self._vocabulary)
+
+    def finish(
+        self, folder: Path, options: IndexOptions, before: np.ndarray, after: np.ndarray
+    ) -> dict[str, float]:
+        """Write the forward index and all views.
+
+        Args:
+            folder: Where the files go.
+            options: The index's options, which choose the views.
+            before: Number of each document's previous one, -1 for none, shape (documents,).
+            after: The same for the next one.
+
+        Returns:
+            The sum of the documents' lengths in tokens, by view.
+        """
+        rows = Vocabulary.write(list(self._vocabulary), folder)
+        self._vocabulary.clear()
+        own, keys = self._own.finish(rows), self._keys.finish(rows)
+        _write_counts(own, len(rows), folder, OWN)
+        _write_counts(keys, len(rows), folder, KEYS)
+        totals = {}
+        for view in options.views:
+            documents = _ViewDocuments(view, own, keys, before, after)
+            postings = score(documents, len(rows), options.k1, options.b)
+            postings.write(folder, view.name)
+            totals[view.name] = float(postings.lengths.sum())
+        return totals
+
+
+class _Tokens:
+    """Tokens by document while documents come, numbered as they are first seen."""
+
+    def __init__(self) -> None:
+        self._tokens, self._starts = array("i"), array("q", [0])
+
+    def add(self, tokens: Sequence[str], vocabulary: dict[str, int]) -> None:
+        self._tokens.extend([vocabulary.setdefault(token, len(vocabulary)) for token in tokens])
+        self._starts.append(len(self._tokens))
+
+    def finish(self, rows: np.ndarray) -> TokenRows:
+        tokens, self._tokens = self._tokens, array("i")
+        return TokenRows(rows[np.frombuffer(tokens, np.int32)], np.array(self._starts, np.int64))
+
+
+class _ViewDocuments:
+    """A view's documents as bm25s reads them: a list of rows each, made when it is read.
+
+    bm25s reads them three times. Lists of all windows would be 2 GB at a million memories.
+    """
+
+    def __init__(
+        self, view: View, own: TokenRows, keys: TokenRows, before: np.ndarray, after: np.ndarray
+    ) -> None:
+        self._own, self._keys = own, keys if view.keys else None
+        self._neighbours = [
+            column for column, used in ((before, view.before), (after, view.after)) if used
+        ]
+        self.lengths = own.lengths + (keys.lengths if view.keys else 0)
+        for column in self._neighbours:
+            self.lengths[column >= 0] += own.lengths[column[column >= 0]]
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        neighbours = [column.tolist() for column in self._neighbours]
+        own, own_starts = self._own.rows, self._own.starts.tolist()
+        for number in range(len(self)):
+            rows = own[own_starts[number] : own_starts[number + 1]].tolist()
+            for column in neighbours:
+                if (other := column[number]) >= 0:
+                    rows += own[own_starts[other] : own_starts[other + 1]].tolist()
+            if self._keys is not None:
+                first, last = self._keys.starts[number], self._keys.starts[number + 1]
+                rows += self._keys.rows[first:last].tolist()
+            yield rows
+
+
+class _Corpus(Struct, frozen=True, eq=False):
+    """What ``bm25s.BM25.index`` takes: token ids by document, and the vocabulary."""
+
+    ids: _ViewDocuments
+    vocab: dict[int, int]
+
+
+def score(documents: _ViewDocuments, terms: int, k1: float, b: float) -> SealedPostings:
+    """Score every term of every document with bm25s.
+
+    Args:
+        documents: A view's documents.
+        terms: Size of the vocabulary.
+        k1: See ``IndexOptions``.
+        b: See ``IndexOptions``.
+    """
+    lengths = documents.lengths.astype(np.int32)
+    if not lengths.any():  # bm25s divides by the mean length
+        return SealedPostings.empty(terms, lengths)
+    import bm25s  # imports numba: half a second and 60 MB that only the building child pays
+
+    index = bm25s.BM25(method="lucene", k1=k1, b=b)
+    corpus = _Corpus(documents, {row: row for row in range(terms)})
+    index.index(corpus, create_empty_token=False, show_progress=False)
+    scores = index.scores
+    return SealedPostings(
+        scores["indptr"].astype(np.int64),
+        scores["indices"].astype(np.int32),
+        scores["data"].astype(np.float32),
+        lengths,
+    )
+
+
+def _write_counts(tokens: TokenRows, terms: int, folder: Path, name: str) -> None:
+    """Count each document's terms and store them, a block of documents at a time."""
+    rows, times, found = [], [], [np.zeros(1, np.int64)]
+    for first in range(0, len(tokens.starts) - 1, BLOCK):
+        starts = tokens.starts[first : first + BLOCK + 1]
+        documents = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        pairs = documents * max(1, terms) + tokens.rows[starts[0] : starts[-1]]
+        distinct, counts = np.unique(pairs, return_counts=True)
+        documents, terms_there = np.divmod(distinct, max(1, terms))
+        rows.append(terms_there.astype(np.int32))
+        times.append(np.minimum(counts, MOST_TIMES).astype(np.uint16))
+        found.append(np.bincount(documents, minlength=len(starts) - 1))
+    np.save(folder / f"{name}.rows.npy", np.concatenate([np.zeros(0, np.int32), *rows]))
+    np.save(folder / f"{name}.times.npy", np.concatenate([np.zeros(0, np.uint16), *times]))
+    np.save(folder / f"{name}.indptr.npy", np.cumsum(np.concatenate(found), dtype=np.int64))
