@@ -43,7 +43,7 @@ def _program(path: Path) -> None:
 def _fetch(engine: Any, scope: str) -> dict[str, Any]:
     """Read texts of random turns, as a recall does that found them."""
     from benchmarks.common import SEED, percentiles
-    from slowcat_memory.core.memory.chunk import chunk_id
+    from slowcat_memory.core.memory import chunk_id
 
     chance = random.Random(SEED)
     with engine.store.snapshot() as snapshot:

@@ -8,7 +8,7 @@ its grades over). Then three groups are asked:
 - *others*: the other half, which nobody judged: nothing may be lost there;
 - *all* of both.
 
-Arms: ``default``; ``judged`` adds the votes of ``core.feedback.votes``; ``random`` is the negative
+Arms: ``default``; ``judged`` adds the votes of ``core.ranking.priors``; ``random`` is the negative
 control: those of a judge at random, as often well as the oracle. ``change`` is the difference to the
 default in R@10, with the 95 % interval of a paired bootstrap over questions.
 
@@ -34,7 +34,7 @@ from benchmarks.datasets import ADVERSARIAL, Dataset, Question
 from benchmarks.scoring import score
 from benchmarks.telling import Origins, dialogue_of
 from slowcat_memory.config import Config
-from slowcat_memory.core.feedback.votes import votes as bounded
+from slowcat_memory.core.ranking.priors import votes as bounded
 from slowcat_memory.engine import MemoryEngine, retrieval_options
 from slowcat_memory.idle.jobs.feedback.rerank import ANSWERS, MISSES, MOST
 from slowcat_memory.runtime.recall.query import Query, Recollection

@@ -65,7 +65,9 @@ def measure(data: Dataset, options: argparse.Namespace) -> dict[str, Any]:
         with quality.opened(config, options.cache) as (engine, embedder):
             ways = retrieval_options(config)
             asking = {
-                name: engine.retrieval(replace(ways, ask=replace(ways.ask, sounds=sounds)))
+                name: engine.wiring.retrieval_of(
+                    replace(ways, ask=replace(ways.ask, sounds=sounds))
+                )
                 for name, sounds in ARMS.items()
             }
             both = _Both(asking, asked)

@@ -104,7 +104,7 @@ def measure(name: str, folder: Path, interruptions: int, seed: int = common.SEED
     own = {"enabled": False, "grace_s": GRACE_S}  # the engine's upkeep stays out of it
     config = common.configuration(folder / "store", embedding={"kind": "none"}, idle=own)
     engine = MemoryEngine(config)
-    gate = engine.gate if observed else IdleGate(IdleOptions(grace_s=GRACE_S))
+    gate = engine.idle.gate if observed else IdleGate(IdleOptions(grace_s=GRACE_S))
     chance = random.Random(f"{seed}/{name}")
     try:
         spoken, spans = asyncio.run(_interrupt(engine, gate, servers, interruptions, chance))

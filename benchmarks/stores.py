@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks import common, corpus
 from slowcat_memory import providers
 from slowcat_memory.config import Config
-from slowcat_memory.core.memory.chunk import chunk, chunk_id, indexed_text
+from slowcat_memory.core.memory import chunk, chunk_id, indexed_text
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.index.build.generation import Build
 from slowcat_memory.providers import (
@@ -88,6 +88,7 @@ def _build(config: Config, size: int, tail: int) -> None:
             embedder=embedder.key,
             dim=embedder.dim,
             zone=config.memory.time_zone,
+            language=config.memory.language,
             options=config.index,
         )
         root = index_root(store.path, corpus.SCOPE)

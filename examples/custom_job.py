@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""An idle job of your own: what the memory does with what was said, while nobody speaks.
+"""An idle job of your own: work on the conversation while nobody speaks.
 
-This one keeps a note of the things that people say they love. It needs no LLM; one that does says
-``needs = "llm"`` and asks ``await context.llm.complete(prompt, Reply)`` in its step.
+This one notes what users say they love. It needs no LLM; a job that does sets ``needs = "llm"`` and calls
+``await context.llm.complete(prompt, Reply)`` in its step.
 
 To try it, without a bot::
 
     pip install pipecat-slowcat-memory
     python examples/custom_job.py
 
-To have every agent on the machine do it, put the class into a package of yours and add to its
-pyproject.toml::
+To run it in every agent on the machine, put the class into a package and add to its pyproject.toml::
 
     [project.entry-points."slowcat_memory.jobs"]
     loves = "my_package.custom_job:Loves"
@@ -29,30 +28,30 @@ from slowcat_memory.records import Cursor, Made, Memory, Task, Turn, WriteBatch
 from slowcat_memory.store import Store
 from slowcat_memory.testing import check_job, think
 
-PIECE = 100  # turns that one plan looks at: it must take milliseconds
+PIECE = 100  # turns read by one plan, which must take milliseconds
 
 
 class LovesOptions(Struct, frozen=True, forbid_unknown_fields=True):
-    """Knobs of the job.
+    """Options of the job.
 
     Attributes:
-        words: Verbs that tell of love.
+        words: Verbs to look for.
     """
 
     words: tuple[str, ...] = ("love", "adore")
 
 
 class Loves:
-    """Keeps a note of what people love."""
+    """Notes what users love."""
 
     name = "loves"
-    version = 1  # raise it with the rule: it is kept with all that the job makes
+    version = 1  # increase it when the rule changes: it is stored with every result
     needs = "nothing"
     trigger = Trigger(turns=1, session_end=True)
     Options = LovesOptions
 
     def plan(self, context: JobContext) -> Plan | None:
-        """Say what is due: a task for each turn of a person that was not looked at."""
+        """Return a task for each user turn that has not been read yet."""
         with context.snapshot() as snapshot:
             cursor = snapshot.cursor(self.name)
             behind = cursor.position if cursor else 0
@@ -70,11 +69,11 @@ class Loves:
             scope=turn.scope,
             key=str(turn.id),
             created=turn.at,
-            sources=(turn.id,),  # forgetting the turn takes the task along
+            sources=(turn.id,),  # forgetting the turn deletes the task
         )
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        """Do one task. It writes nothing itself: what it returns is written, all or nothing."""
+        """Do one task. It writes nothing itself; the returned batch is written as a whole."""
         with context.snapshot() as snapshot:
             turn = snapshot.turn(int(task.key))
         verbs = "|".join(map(re.escape, context.options.words))
@@ -82,13 +81,13 @@ class Loves:
         if turn is None or found is None:
             return WriteBatch()
         note = Memory(
-            id=f"note/loves/{turn.id}",  # of its source: done twice, it is there once
+            id=f"note/loves/{turn.id}",  # from its source: done twice, it exists once
             kind="note",
             scope=turn.scope,
             speaker=turn.speaker,
             text=f"{turn.speaker} loves {found[1]}.",
             valid_from=turn.at,
-            sources=(turn.id,),  # forgetting the turn takes the note along
+            sources=(turn.id,),  # forgetting the turn deletes the note
             made=Made(job=self.name, version=self.version),
         )
         return WriteBatch(memories=(note,))
@@ -101,7 +100,7 @@ def main() -> None:
         Turn(session="today", scope="anna", speaker="Anna", role="user", text=text, at=at)
         for text in said
     ]
-    check_job(Loves(), turns)  # for your tests: raises AssertionError when it breaks a rule
+    check_job(Loves(), turns)  # for your tests: raises AssertionError when a rule is broken
     with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder)) as store:
         store.append_all(turns)[-1].wait()
         asyncio.run(think(store, Loves()))

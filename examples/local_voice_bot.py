@@ -3,15 +3,14 @@
 #
 # SPDX-License-Identifier: BSD-2-Clause
 #
-"""A voice bot that runs on this machine alone, and remembers: Whisper, a local LLM, Piper.
+"""A voice bot with a memory that runs entirely on this machine: Whisper, a local LLM, Piper.
 
     pip install "pipecat-slowcat-memory[offline]" "pipecat-ai[local,silero,whisper,piper]"
     brew install portaudio              # or: apt install portaudio19-dev
     lms server start                    # LM Studio with a model loaded; or Ollama, see below
     python examples/local_voice_bot.py  # Ctrl-C ends it
 
-Use headphones: the bot hears what its loudspeaker says. The first start downloads the models of
-Whisper and Piper. For Ollama: LLM_URL=http://localhost:11434/v1 LLM_MODEL=llama3.2. Another voice:
+Use headphones, or the bot hears itself. The first start downloads the models of Whisper and Piper. For Ollama: LLM_URL=http://localhost:11434/v1 LLM_MODEL=llama3.2. Another voice:
 Kokoro, with ``pipecat-ai[kokoro]`` and the two lines marked below.
 """
 
@@ -55,15 +54,15 @@ async def main():
 
     stt = WhisperSTTService(settings=WhisperSTTService.Settings(model=Model.DISTIL_MEDIUM_EN))
 
-    # The store is opened here, once; it keeps what is said in ~/.slowcat, under this user's name.
+    # Opens the store in ~/.slowcat; everything is stored under this user's name.
     llm_url = os.getenv("LLM_URL", "http://localhost:1234/v1")
-    # While nobody speaks, the same LLM thinks about what was said; it is hung up on a voice.
+    # While nobody speaks, the same LLM does the idle work; a voice cancels its request.
     memory = HybridContextualMemoryProcessor(
         user_id=os.getenv("USER_ID", "user"), context_llm_endpoint=llm_url
     )
 
-    # When you last talked, and what the user asked to keep in mind: it stays the same during the
-    # session, so the LLM reads it once, and its prompt cache stays whole.
+    # When you last talked, and what the user asked to remember. It stays the same during the session, so
+    # the LLM's prompt cache stays valid.
     known = await memory.session_context()
 
     llm = OpenAILLMService(
@@ -88,7 +87,7 @@ async def main():
             transport.input(),
             stt,
             user_aggregator,
-            memory,  # between the user aggregator and the LLM: it wires itself
+            memory,  # between the user aggregator and the LLM
             llm,
             tts,
             transport.output(),
@@ -104,12 +103,12 @@ async def main():
     worker = PipelineWorker(
         pipeline,
         params=PipelineParams(enable_metrics=True),
-        # A bot on a desk is silent for hours: it must neither end after Pipecat's five minutes nor
-        # lose the quiet time in which memory tidies up.
+        # Pipecat ends a pipeline after five silent minutes; this bot waits for hours and uses them for
+        # idle work.
         cancel_on_idle_timeout=False,
     )
 
-    # Not through the LLM, and not into its context: some models refuse to begin a conversation.
+    # Spoken directly, not added to the context: some models refuse a conversation that they begin.
     await worker.queue_frame(TTSSpeakFrame("Hello, I am listening.", append_to_context=False))
 
     runner = WorkerRunner()

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: BSD-2-Clause
 #
-"""The shortest Pipecat bot that remembers: you type, a model on this machine answers.
+"""The shortest Pipecat bot with a memory: you type, a model on this machine answers.
 
     pip install "pipecat-slowcat-memory[offline]"
     ollama serve                        # or LM Studio, or llama-server
@@ -36,7 +36,7 @@ logger.add(sys.stderr, level="WARNING")
 async def main():
     memory = HybridContextualMemoryProcessor(user_id="anna")  # the one line
 
-    # What stays the same during a session belongs here, where it costs nothing per turn.
+    # Stays the same during a session, so it costs nothing per turn.
     known = await memory.session_context()
 
     llm = OpenAILLMService(
@@ -48,12 +48,12 @@ async def main():
         ),
     )
     user_aggregator, assistant_aggregator = LLMContextAggregatorPair(
-        LLMContext(tools=memory.tools("search_memory"))  # optional: the LLM may look further
+        LLMContext(tools=memory.tools("search_memory"))  # optional: lets the LLM search
     )
 
     worker = PipelineWorker(
         Pipeline([user_aggregator, memory, llm, assistant_aggregator]),
-        # By default Pipecat ends a pipeline that was silent for five minutes.
+        # By default Pipecat ends a pipeline after five silent minutes.
         cancel_on_idle_timeout=False,
     )
     answered = asyncio.Event()

@@ -3,6 +3,8 @@
 import json
 import tarfile
 from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -34,17 +36,28 @@ def expected(folder: Path) -> dict[str, Any]:
     return json.loads((folder.parent / "expected.json").read_text())
 
 
+ASKED_AT = datetime(2026, 3, 28, 9, 1, 20, tzinfo=UTC)  # when the expected answers were found
+
+
 def configured(folder: Path) -> Config:
     values = read(OLD / "config.toml")
     values["memory"]["path"] = str(folder)
     return build(values | {"idle": {**values["idle"], "enabled": False}})
 
 
+@contextmanager
+def opened(folder: Path) -> Iterator[MemoryEngine]:
+    made = MemoryEngine(configured(folder), embedder=HashEmbedder(), clock=FixedClock(ASKED_AT))
+    try:
+        yield made
+    finally:
+        made.close()
+
+
 @pytest.fixture
 def engine(folder: Path) -> Iterator[MemoryEngine]:
-    made = MemoryEngine(configured(folder), embedder=HashEmbedder(), clock=FixedClock())
-    yield made
-    made.close()
+    with opened(folder) as made:
+        yield made
 
 
 def turns(engine: MemoryEngine) -> dict[str, list[str]]:
@@ -80,13 +93,14 @@ def test_index_of_the_old_format_is_rebuilt_and_answers(
 
 
 def test_tiers_old_dictionary_blocks_are_recompressed_and_the_dictionaries_go(
-    folder: Path, engine: MemoryEngine, expected: dict[str, Any]
+    folder: Path, expected: dict[str, Any]
 ) -> None:
     assert rows(folder, "dictionaries") == 2
-    for scope in SCOPES:
-        engine.maintain("tidy", scope)
+    with opened(folder) as engine:
+        for scope in SCOPES:
+            engine.maintain("tidy", scope)
+        assert turns(engine) == expected["turns"]
     assert rows(folder, "dictionaries") == 0
-    assert turns(engine) == expected["turns"]
 
 
 def test_forget_reaches_into_old_dictionary_blocks(

@@ -39,7 +39,7 @@ HOMES = {
     "typer": ("cli",),
     "rich": ("cli",),
     "psutil": ("idle.scheduler.budget",),
-    "opentelemetry": ("idle.scheduler.tracing",),
+    "opentelemetry": ("idle.scheduler.step",),
 }
 CHILDREN_ONLY = {"torch", "transformers", "sentence_transformers", "onnx", "numba"}
 # What only child processes run: whoever else imports it would bring all that in.

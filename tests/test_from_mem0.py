@@ -12,6 +12,7 @@ import pytest
 from benchmarks import common, everyday, mem0
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.processor.engine_handle import Overrides
 from slowcat_memory.testing import HashEmbedder
 from slowcat_memory.transfer import import_file
 from tests.support.stores import configured
@@ -34,7 +35,10 @@ def test_every_parameter_of_both_is_on_the_page():
     assert {"search_limit", "position"} <= params
     for name in (taken - {"params"}) | {f"params.{name}" for name in params}:
         assert f"`{name}`" in PAGE, name
-    ours = HybridContextualMemoryProcessor.__init__.__kwdefaults__
+    ours = (
+        HybridContextualMemoryProcessor.__init__.__kwdefaults__.keys()
+        | Overrides.__annotations__.keys()
+    )
     for name in ("user_id", "config", "path", "engine", "aggregators", "speaker_names"):
         assert name in ours and f"`{name}`" in PAGE
     assert "add_instruction" in ours

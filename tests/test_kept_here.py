@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.idle.scheduler import results
 from slowcat_memory.records import LedgerEntry, Memory, Offer, WriteBatch

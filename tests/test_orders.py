@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from slowcat_memory.core.memory.kinds import QUARANTINED, family
+from slowcat_memory.core.memory import QUARANTINED, family
 from slowcat_memory.providers import Prompt
 from slowcat_memory.testing import ScriptedLLM
 from tests.support.injections import injections, placed

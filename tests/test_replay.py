@@ -89,8 +89,8 @@ def test_plain_text_reports_what_has_no_speaker_and_what_says_nothing(tmp_path: 
     [transcript], faults = read(path)
     assert said(transcript) == [["hello"]]
     assert faults == [
-        'line 1: no speaker; a turn is "Name: what was said"',
-        "line 3: nothing is said",
+        'line 1: no speaker; a turn is "Name: text"',
+        "line 3: the text is empty",
         "line 4: 'noon' is not a time such as 2024-05-12T18:30",
     ]
 
@@ -129,8 +129,8 @@ BAD_LINES = [
     ("[1, 2]", "not a JSON object"),
     ('{"speaker": "Anna"}', 'no "text"'),
     ('{"text": 5}', '"text" is not a string'),
-    ('{"text": "  "}', "nothing is said"),
-    ('{"text": "\\u0000\\u202e"}', "nothing is said"),
+    ('{"text": "  "}', "the text is empty"),
+    ('{"text": "\\u0000\\u202e"}', "the text is empty"),
     ('{"text": "x", "role": "system"}', 'role \'system\' is neither "user" nor "assistant"'),
     ('{"text": "x", "at": "tomorrow"}', "'tomorrow' is not a time"),
     ('{"text": "x", "at": "0001-01-01"}', "1 is not a year"),
@@ -212,7 +212,7 @@ def test_what_can_be_read_of_a_broken_archive_is_read(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(text.encode())[:-2000])
     [transcript], faults = read(path)
     assert len(said(transcript)[0]) > 3000
-    assert "breaks off here" in faults[0]
+    assert "is truncated here" in faults[0]
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_a_memory_is_found_in_every_tier(opened) -> None:
     talk(engine)
     before = {n: found(engine, n) for n in range(0, 260, 13)}
     assert all(before[n] == said(n).text for n in before)
-    aged = engine.age()
+    aged = engine.upkeep.age()
     assert aged.done and aged.warmed >= 230
     assert tiers(engine)["cold"] > 180 and tiers(engine)["hot"] <= 30
     assert {n: found(engine, n) for n in before} == before

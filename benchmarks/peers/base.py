@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from msgspec import Struct
 
-from slowcat_memory.core.memory.chunk import chunk, indexed_text
+from slowcat_memory.core.memory import chunk, indexed_text
 from slowcat_memory.providers import QueryEmbedder
 from slowcat_memory.records import Turn
 

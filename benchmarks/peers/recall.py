@@ -16,7 +16,7 @@ from benchmarks.datasets import ADVERSARIAL, Dataset, Question
 from benchmarks.peers.base import Item, K, Peer, open_peer
 from benchmarks.telling import apart
 from slowcat_memory import transfer
-from slowcat_memory.core.memory.chunk import chunk, indexed_text
+from slowcat_memory.core.memory import chunk, indexed_text
 from slowcat_memory.providers import DocumentEmbedder, QueryEmbedder
 from slowcat_memory.records import Turn
 from slowcat_memory.transfer import Transcript

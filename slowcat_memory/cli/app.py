@@ -1,18 +1,20 @@
-"""The frame of all commands: what stands before their names, and how errors are told."""
+"""The command line: global options, the list of commands, and how errors are printed."""
 
 import os
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from msgspec import Struct
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
 from slowcat_memory import __version__
-from slowcat_memory.cli.change import blocks, forget, icebreaker, remember, undo
-from slowcat_memory.cli.data import backup, export, import_, reindex, replay, tidy
+from slowcat_memory.cli.change import blocks, forget, icebreaker, remember
+from slowcat_memory.cli.data import backup, export, import_, replay, tidy
 from slowcat_memory.cli.look import (
-    as_of,
     facts,
     hotwords,
     people,
@@ -26,56 +28,80 @@ from slowcat_memory.cli.look import (
 from slowcat_memory.cli.run import idle, jobs
 from slowcat_memory.cli.setup import config as config_commands
 from slowcat_memory.cli.setup import doctor, init
-from slowcat_memory.cli.shared.lazy import Late
 from slowcat_memory.cli.shared.settings import Settings
 from slowcat_memory.errors import SlowcatError
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 TRY, LOOK, CHANGE, CARE = "Try it", "Look into a memory", "Change a memory", "Set up"
+
+
+class Late(Struct, frozen=True):
+    """A command that is imported only when it runs, because its imports take long.
+
+    Attributes:
+        name: The command, and the function in its module.
+        module: Where it is.
+        help: Its line in the list of commands.
+    """
+
+    name: str
+    module: str
+    help: str
+
+    def listed(self, panel: str) -> TyperCommand:
+        """Return a placeholder for the list of commands, with help alone."""
+        return TyperCommand(self.name, help=self.help, rich_help_panel=panel)
+
+    def command(self) -> Any:
+        """Import the command."""
+        alone = typer.Typer(
+            rich_markup_mode="rich",
+            pretty_exceptions_enable=False,
+            add_completion=False,
+            context_settings={"help_option_names": ["-h", "--help"]},
+        )
+        alone.command(self.name)(getattr(import_module(self.module), self.name))
+        return get_command(alone)
+
+
 LATE = (
     Late(
         "demo",
         "slowcat_memory.cli.demo.command",
-        "Play a conversation of weeks, and see what comes back.",
+        "Play a conversation of nine weeks, and see what is recalled.",
     ),
-    Late("chat", "slowcat_memory.cli.run.chat", "Talk to a model on this machine, with a memory."),
+    Late(
+        "chat", "slowcat_memory.cli.run.chat", "Chat with a model on this machine, with a memory."
+    ),
 )
 
 
 class Commands(TyperGroup):
-    """Turns what goes wrong into one line and an exit code, and imports some commands late."""
+    """Turns errors into one line and an exit code, and imports some commands late."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """List the commands.
-
-        Returns:
-            Their names, those to try first.
-        """
+        """Return the names of the commands, those to try first."""
         return [*(late.name for late in LATE), *super().list_commands(ctx)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Find a command for the list of commands.
-
-        Returns:
-            The command, or what stands for it.
-        """
+        """Return a command, or its placeholder in the list of commands."""
         late = next((late for late in LATE if late.name == cmd_name), None)
         return late.listed(TRY) if late else super().get_command(ctx, cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command that runs."""
+        """Return the command to run, imported."""
         late = next((late for late in LATE if late.name == args[0]), None)
         return (late.name, late.command(), args[1:]) if late else super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command that was named."""
+        """Run the command; errors become one line on stderr and exit code 1."""
         try:
             return super().invoke(ctx)
         except (SlowcatError, OSError) as error:
             debug = isinstance(ctx.obj, Settings) and ctx.obj.debug
             if debug or isinstance(error, BrokenPipeError):
                 raise
-            _tell(error)
+            _print_error(error)
             raise typer.Exit(1) from error
         except KeyboardInterrupt as error:
             raise typer.Exit(INTERRUPTED) from error
@@ -107,9 +133,9 @@ def options(
     ] = None,
     path: Annotated[
         Path | None,
-        typer.Option(help="The store's folder, whatever the configuration says.", metavar="FOLDER"),
+        typer.Option(help="The store's folder; overrides the configuration.", metavar="FOLDER"),
     ] = None,
-    debug: Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks and debug logs.")] = False,
     version: Annotated[
         bool,
         typer.Option("--version", help="Show the version.", is_eager=True, callback=_version),
@@ -117,15 +143,15 @@ def options(
 ) -> None:
     """Long-term memory for local voice agents. Nothing leaves this machine.
 
-    Begin with [bold]slowcat-memory demo[/], or [bold]slowcat-memory init[/] for a memory of your
-    own. Every command explains itself: [bold]slowcat-memory search --help[/].
+    Start with [bold]slowcat-memory demo[/], or [bold]slowcat-memory init[/] for a memory of your
+    own. Every command has help: [bold]slowcat-memory search --help[/].
     """
-    _quieten(debug)
+    _set_up_log(debug)
     ctx.obj = Settings(config.expanduser() if config else None, path, debug)
 
 
-def _quieten(debug: bool) -> None:
-    """Let the log say only what a person at a terminal should know, in plain words."""
+def _set_up_log(debug: bool) -> None:
+    """Log warnings only, without prefixes; everything with ``--debug``."""
     from loguru import logger
 
     logger.remove()
@@ -133,7 +159,7 @@ def _quieten(debug: bool) -> None:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 
-def _tell(error: Exception) -> None:
+def _print_error(error: Exception) -> None:
     from rich.text import Text
 
     from slowcat_memory.cli.shared.output import err
@@ -153,7 +179,7 @@ app.command("summaries", rich_help_panel=LOOK)(summaries.summaries)
 app.command("facts", rich_help_panel=LOOK)(facts.facts)
 app.command("people", rich_help_panel=LOOK)(people.people)
 app.command("timeline", rich_help_panel=LOOK)(timeline.timeline)
-app.command("as-of", rich_help_panel=LOOK)(as_of.as_of)
+app.command("as-of", rich_help_panel=LOOK)(timeline.as_of)
 app.command("blocks", rich_help_panel=LOOK)(blocks.blocks)
 app.command("why", rich_help_panel=LOOK)(why.why)
 app.command("replay", rich_help_panel=LOOK)(replay.replay)
@@ -165,14 +191,14 @@ app.command("remember", rich_help_panel=CHANGE)(remember.remember)
 app.command("pin", rich_help_panel=CHANGE)(remember.pin)
 app.command("local", rich_help_panel=CHANGE)(remember.local)
 app.command("forget", rich_help_panel=CHANGE)(forget.forget)
-app.command("undo", rich_help_panel=CHANGE)(undo.undo)
+app.command("undo", rich_help_panel=CHANGE)(forget.undo)
 app.add_typer(icebreaker.app, name="icebreaker", rich_help_panel=CHANGE)
 app.command("init", rich_help_panel=CARE)(init.init)
 app.command("idle", rich_help_panel=CARE)(idle.idle)
 app.command("doctor", rich_help_panel=CARE)(doctor.doctor)
 app.command("backup", rich_help_panel=CARE)(backup.backup)
 app.command("restore", rich_help_panel=CARE)(backup.restore)
-app.command("reindex", rich_help_panel=CARE)(reindex.reindex)
+app.command("reindex", rich_help_panel=CARE)(tidy.reindex)
 app.command("tidy", rich_help_panel=CARE)(tidy.tidy)
 app.add_typer(config_commands.app, name="config", rich_help_panel=CARE)
 app.add_typer(jobs.app, name="jobs", rich_help_panel=CARE)

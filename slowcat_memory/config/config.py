@@ -40,7 +40,7 @@ from slowcat_memory.idle.registry import check_jobs
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.providers import EmbedderOptions, ThinkingOptions
-from slowcat_memory.runtime.commands.types import CommandOptions
+from slowcat_memory.runtime.commands.executor import CommandOptions
 from slowcat_memory.runtime.conversation.audience import Audience, PeopleOptions
 from slowcat_memory.runtime.conversation.session_tracker import SessionOptions
 from slowcat_memory.runtime.recall.query import PrefetchOptions, RecallOptions
@@ -77,7 +77,7 @@ class MemoryOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     Attributes:
         path: The store's folder.
         user_id: The namespace of a conversation that names none: letters, digits, "_" and "-".
-        user_name: What the user is called in memories when the recogniser does not say.
+        user_name: What the user is called in memories when STT does not give a name.
         agent_name: What the agent is called in its own memories.
         time_zone: IANA name for dates in the block, "" for this machine's.
         language: Of voice commands, dates, questions and all that the memory says: "english" or
@@ -118,45 +118,7 @@ class LLMOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Every option, by section.
-
-    Attributes:
-        preset: Which set of defaults the rest starts from.
-        memory: Where the memory is, and whose.
-        people: Whose, where several people talk to one agent.
-        sessions: When a session ends.
-        recall: What a recall may cost, and what is good enough.
-        prefetch: What is recalled while a person still speaks.
-        gate: Which turns need no memory.
-        ask: What is read out of a query.
-        pack: How much goes before the LLM.
-        extract: How a long memory is cut to what was asked for.
-        head: What an agent is told before a session.
-        icebreakers: When an agent may bring something up by itself.
-        fuse: How views become one score.
-        rank: The priors.
-        index: How memories are indexed.
-        embedding: Which model makes vectors.
-        store: How memories are kept.
-        tiers: How old texts are kept.
-        retention: How long words are kept at all.
-        commands: What people order the memory to do.
-        llm: The server for ``chat``.
-        thinking: The LLM that thinks while nobody speaks.
-        contextualize: How an LLM describes what was said.
-        entities: How people and things are told apart.
-        facts: How facts are drawn from what people say.
-        merge: When two facts are one.
-        rerank: Whether an LLM judges what was recalled.
-        corrections: Whether what people say about a reply counts.
-        summaries: How conversations are summed up.
-        topics: How topics are found.
-        episodes: Which moments are kept as episodes.
-        bring_up: What an agent finds by itself to bring up.
-        profile: The fields that are known of the user.
-        blocks: What an agent has in mind about itself and the user.
-        idle: When, and how much.
-    """
+    """Every option, by section; ``preset`` names the defaults that the rest starts from."""
 
     preset: Preset = "default"
     memory: MemoryOptions = field(default_factory=MemoryOptions)
@@ -228,6 +190,7 @@ def check_names(config: Config) -> None:
     Raises:
         ConfigError: There is no such scope, time zone, language or job.
     """
+    check_jobs(config.idle.jobs)
     Audience(config.people, config.memory.user_id)
     time_zone(config)
     tokenizer(config)

@@ -171,15 +171,7 @@ BY_TARGET = {knob.target: knob for knob in KNOBS}
 
 
 def options(of: type[Struct] = Config, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """List every option of the package, public or not, but ``idle.jobs``.
-
-    Args:
-        of: The struct to begin at.
-        path: Its own path.
-
-    Yields:
-        Target, type and default.
-    """
+    """List every option of the package, public or not, but ``idle.jobs``."""
     hints = get_type_hints(of, include_extras=True)
     for option in msgspec.structs.fields(of):
         name = f"{path}.{option.name}".lstrip(".")
@@ -196,12 +188,7 @@ JOBS = "idle.jobs"
 
 
 def value_of(config: Config, target: str) -> Any:
-    """Return the value of an option.
-
-    Args:
-        config: The configuration.
-        target: Section and field.
-    """
+    """Return the value of an option."""
     value: Any = config
     for name in target.split("."):
         value = getattr(value, name)

@@ -98,7 +98,8 @@ def build_options(sections: Mapping[str, Any]) -> Config:
         ConfigError: An unknown field or a wrong value, with its path.
     """
     known = {target for target, *_ in options()} | {"preset"}
-    for path in _flat(sections):
+    filled = {section: value for section, value in sections.items() if value != {}}
+    for path in _flat(filled):
         if path not in known and not path.startswith(f"{JOBS}."):
             raise ConfigError(f"{path}: no such option", hint=_nearest(path, known))
     try:
@@ -108,19 +109,19 @@ def build_options(sections: Mapping[str, Any]) -> Config:
 
 
 def origin(target: str, values: Mapping[str, Any], environ: Mapping[str, str]) -> str:
-    """Return where an option's value comes from: "environment", "file", "preset" or "default".
-
-    Args:
-        target: Section and field of the option.
-        values: The file's tables.
-        environ: The environment.
-    """
+    """Return where an option's value comes from: "environment", "file", "preset" or "default"."""
     if target in (overrides := _overrides(environ)):
         return "environment"
     if target in (targets := dict(_targets(values))):
         return "file"
     preset = overrides.get("preset", targets.get("preset", "default"))
     return "preset" if target in PRESETS.get(preset, {}) else "default"
+
+
+def variable_of(target: str) -> str:
+    """Return the environment variable that sets an option."""
+    path = BY_TARGET[target].path if target in BY_TARGET else f"{EXPERT}.{target}"
+    return PREFIX + path.replace(".", SEPARATOR).upper()
 
 
 def read(path: Path) -> dict[str, Any]:

@@ -16,14 +16,20 @@ from typing import Any, Unpack
 from slowcat_memory.config import Config
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.render.memory_block import Packed
-from slowcat_memory.engine import inspect
 from slowcat_memory.engine.forget import Eraser
 from slowcat_memory.engine.idle import IdleWork, job_parts
-from slowcat_memory.engine.log import EventLog
 from slowcat_memory.engine.memory import MaintenanceTask
 from slowcat_memory.engine.notes import NOTE_IMPORTANCE, CommandMemory, Notes
-from slowcat_memory.engine.recall import RecallArguments, TurnRecall
-from slowcat_memory.engine.search import Graph, Search, SearchArguments, read_graph
+from slowcat_memory.engine.search import (
+    Graph,
+    Search,
+    SearchArguments,
+    latest_session,
+    read_graph,
+    stats,
+    why,
+)
+from slowcat_memory.engine.turns import EventLog, RecallArguments, TurnRecall
 from slowcat_memory.engine.upkeep import Upkeep
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import StoreError
@@ -44,8 +50,7 @@ from slowcat_memory.records import (
     Turn,
     WriteBatch,
 )
-from slowcat_memory.runtime.commands.executor import CommandExecutor
-from slowcat_memory.runtime.commands.types import CommandContext, Outcome
+from slowcat_memory.runtime.commands.executor import CommandContext, CommandExecutor, Outcome
 from slowcat_memory.runtime.namespaces.indexer import CLOSE_S
 from slowcat_memory.runtime.namespaces.vectors import Told
 from slowcat_memory.runtime.recall.prefetch import Prefetch
@@ -78,7 +83,6 @@ class MemoryEngine:
         Takes up to a second, more after an unclean stop: call it from a thread.
 
         Args:
-            config: The configuration.
             readonly: Only read, beside a process that writes.
             on_trouble: Called once with the reason when the store cannot save.
             clock: The time, aware.
@@ -268,12 +272,12 @@ class MemoryEngine:
         return self.wiring.namespaces.get(scope).searcher.hotwords(n)
 
     def stats(self) -> dict[str, Any]:
-        return inspect.stats(self.wiring)
+        return stats(self.wiring)
 
     def latest_session(self, scope: str) -> Session | None:
         """Return the scope's session that was active last."""
         with self.snapshot() as snapshot:
-            return inspect.latest_session(snapshot, scope)
+            return latest_session(snapshot, scope)
 
     def graph(
         self,
@@ -289,7 +293,7 @@ class MemoryEngine:
     def why(self, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
         """Return the ledger row of a user's turn, and its memories that still exist, by id."""
         with self.snapshot() as snapshot:
-            return inspect.why(snapshot, turn)
+            return why(snapshot, turn)
 
     # ------------------------------------------------------------------- changes
 

@@ -67,7 +67,6 @@ class IdleWork:
             metrics: Counts ``idle_…``.
             index: Takes what was written into the indexes; called on the idle thread.
             jobs: The jobs, besides those that installed packages add.
-            seconds: The gate's monotonic clock.
             sleep: Waits, on the idle thread.
         """
         self._sleep = sleep
@@ -122,11 +121,6 @@ class IdleWork:
     ) -> "IdleWork":
         """Wire the same work over another store and clock, without upkeep, gate hours or budget.
 
-        Args:
-            store: What jobs read and write.
-            clock: The time there.
-            sleep: Waits there.
-
         Returns:
             Works only when ``until_done`` is called.
         """
@@ -155,9 +149,6 @@ class IdleWork:
             jobs: Names of the only jobs to do; None for every one.
             progress: Called twice a second.
             patience_s: As in ``IdleLoop.run_until_done``.
-
-        Returns:
-            How many tasks are left.
 
         Raises:
             KeyError: There is no such job.

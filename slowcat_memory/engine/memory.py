@@ -13,8 +13,8 @@ from typing import Any, Literal, Protocol, Unpack
 from slowcat_memory.config import Config
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.render.memory_block import Packed
-from slowcat_memory.engine.recall import RecallArguments
 from slowcat_memory.engine.search import SearchArguments
+from slowcat_memory.engine.turns import RecallArguments
 from slowcat_memory.idle.events import OnMemory
 from slowcat_memory.idle.forecast import Forecast
 from slowcat_memory.metrics import Metrics
@@ -30,7 +30,7 @@ from slowcat_memory.records import (
     WriteBatch,
 )
 from slowcat_memory.records import Memory as MemoryRecord
-from slowcat_memory.runtime.commands.types import CommandContext, Outcome
+from slowcat_memory.runtime.commands.executor import CommandContext, Outcome
 from slowcat_memory.runtime.namespaces.vectors import Told
 from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection
@@ -72,12 +72,10 @@ class Memory(Protocol):
     @property
     def embedding(self) -> EmbedderReport:
         """Which embedding model is in use, and where it came from."""
-        ...
 
     @property
     def opened(self) -> OpenReport:
         """What was found and done when the store was opened."""
-        ...
 
     def append(self, event: Event, *, draft: bool = True) -> Ack:
         """Log an event and make a turn findable. Neither blocks nor waits.
@@ -92,7 +90,6 @@ class Memory(Protocol):
         Raises:
             StoreFullError: Too much waits to be saved.
         """
-        ...
 
     def append_all(
         self, events: Sequence[Event], cursor: Cursor | None = None, *, draft: bool = False
@@ -102,7 +99,6 @@ class Memory(Protocol):
         Returns:
             An ack for each event; does not wait for the disk.
         """
-        ...
 
     async def recall(
         self,
@@ -120,7 +116,6 @@ class Memory(Protocol):
             prefetch: Recalled ahead for this turn; it is consumed, and costs no wait.
             **known: See ``RecallArguments``.
         """
-        ...
 
     def prefetch(self, ask: Callable[[str], Query | None]) -> Prefetch:
         """Return what recalls ahead of one speaker; to be used on the event loop of this call.
@@ -129,14 +124,12 @@ class Memory(Protocol):
             ask: Returns what a turn of these words would ask now (see ``build_query``); None for
                 nothing.
         """
-        ...
 
     def pack(self, found: Recollection, now: datetime | None = None) -> Packed:
         """Write a recollection as the block for the LLM, inside the token budget.
 
         Takes a fraction of a millisecond: it may be called on an event loop.
         """
-        ...
 
     def note_recall(self, turn: Turn, found: Recollection, packed: Packed) -> None:
         """Write into the ledger what was injected at a turn and what was not; nothing for guests.
@@ -148,7 +141,6 @@ class Memory(Protocol):
             found: From ``recall``.
             packed: What was injected of it.
         """
-        ...
 
     def session_context(self, scope: str, *, local: bool = False) -> str:
         """Return what stays the same during a session, for the system instruction.
@@ -164,11 +156,9 @@ class Memory(Protocol):
         Returns:
             A few lines; "" when there is nothing to say, and for guests.
         """
-        ...
 
     def prepare(self, scope: str) -> None:
         """Load a scope's index, so that its first recall is as fast as the others."""
-        ...
 
     def set_activity(self, name: str, busy: bool) -> None:
         """Close the gate of idle work while something goes on. Returns at once; any thread.
@@ -178,11 +168,9 @@ class Memory(Protocol):
                 for all that begin with it, and may only be set free.
             busy: Whether it goes on.
         """
-        ...
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """Open a consistent view of the store; never hold it across an ``await``."""
-        ...
 
     def search(
         self, text: str, scope: str, k: int = 10, **how: Unpack[SearchArguments]
@@ -195,11 +183,9 @@ class Memory(Protocol):
             k: How many hits.
             **how: See ``SearchArguments``.
         """
-        ...
 
     def hotwords(self, scope: str, n: int = 100) -> list[Hotword]:
         """Return a scope's names, and words frequent there and rare elsewhere, for an STT."""
-        ...
 
     def stats(self) -> dict[str, Any]:
         """Count what there is.
@@ -208,7 +194,6 @@ class Memory(Protocol):
             Plain values: ``counts`` by table, ``scopes``, ``disk_bytes``, ``tiers``,
             ``embedding``, ``index`` by loaded scope, ``unsaved``, ``counters``, ``latency_ms``.
         """
-        ...
 
     def remember(
         self,
@@ -239,7 +224,6 @@ class Memory(Protocol):
             ValueError: The statement is empty.
             ConfigError: The scope is not a valid name, or that of guests.
         """
-        ...
 
     def mark(
         self,
@@ -263,7 +247,6 @@ class Memory(Protocol):
         Returns:
             The changed memory; None when there is none, or no such icebreaker waits.
         """
-        ...
 
     def push_icebreaker(
         self,
@@ -289,11 +272,9 @@ class Memory(Protocol):
         Raises:
             ValueError: There is no text, the priority is out of range, or it has expired already.
         """
-        ...
 
     def carry_out(self, command: Command, context: CommandContext) -> Outcome:
         """Carry out a voice command; what the answer confirms is durable by then."""
-        ...
 
     def undo(self, entry: CommandEntry) -> CommandEntry | None:
         """Undo a voice command: what it hid comes back, what it made is retired.
@@ -301,7 +282,6 @@ class Memory(Protocol):
         Returns:
             The row as it is now; None when it is gone or cannot be undone.
         """
-        ...
 
     def forget(self, what: Forget | Sequence[Forget], *, dry_run: bool = False) -> Forgotten:
         """Delete for good: turns, what was derived from them, index entries, cached queries.
@@ -316,7 +296,6 @@ class Memory(Protocol):
         Raises:
             ValueError: An order has no condition.
         """
-        ...
 
     def apply(self, job: str, batch: WriteBatch) -> None:
         """Write a batch in one transaction and bring the indexes up to date; waits for the disk.
@@ -325,7 +304,6 @@ class Memory(Protocol):
             job: The name of the writer.
             batch: What changes.
         """
-        ...
 
     def maintain(
         self, task: MaintenanceTask, scope: str = "", *, progress: Told | None = None
@@ -341,7 +319,6 @@ class Memory(Protocol):
             ProviderError: The document embedder failed; what it finished is kept.
             IndexDamagedError: The build failed; the present index stays in use.
         """
-        ...
 
     def think(
         self,
@@ -361,7 +338,6 @@ class Memory(Protocol):
             StoreError: The store is read-only.
             KeyError: There is no such job.
         """
-        ...
 
     def subscribe(
         self,
@@ -378,7 +354,6 @@ class Memory(Protocol):
         Returns:
             Ends the subscription.
         """
-        ...
 
     def flush(self, timeout_s: float | None = None, *, indexed: bool = False) -> bool:
         """Wait until what was appended so far is durable.
@@ -390,8 +365,6 @@ class Memory(Protocol):
         Returns:
             Whether all of it is durable.
         """
-        ...
 
     def release(self) -> None:
         """Close the memory, unless other users of this process still share it."""
-        ...

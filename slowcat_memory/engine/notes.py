@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from slowcat_memory.core.blocks.block import PROFILE, block, current, history, revised
-from slowcat_memory.core.memory.chunk import chunk_id, turn_of
-from slowcat_memory.core.memory.kinds import BLOCK
+from slowcat_memory.core.memory import BLOCK, chunk_id, turn_of
 from slowcat_memory.core.text.normalize import clean
-from slowcat_memory.engine.inspect import why
+from slowcat_memory.engine.search import why
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.jobs.reflection.blocks import LABELS, task_of
@@ -130,7 +129,7 @@ class Notes:
 
 
 class CommandMemory:
-    """What voice commands use; implements ``runtime.commands.types.Remembers``."""
+    """What voice commands use; implements ``runtime.commands.executor.CommandMemory``."""
 
     def __init__(self, wiring: EngineWiring, notes: Notes) -> None:
         self.store, self.undo_log = wiring.store, wiring.undo_log

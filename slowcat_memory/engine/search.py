@@ -1,21 +1,20 @@
-"""Search without a deadline: by words, speaker and time, as of a moment, and over the graph. Blocks."""
+"""What is read without a deadline: searches, as of a moment too, the graph, the ledger, and counts. Blocks."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import chain
-from typing import TYPE_CHECKING, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from slowcat_memory.core.graph.portrait import EntityNames, Portrait, portrait
 from slowcat_memory.core.graph.relations import Relation, as_of, believed
-from slowcat_memory.core.memory.chunk import chunk_id
-from slowcat_memory.core.memory.kinds import ENTITY, RELATION
-from slowcat_memory.core.memory.validity import believed as held_at
+from slowcat_memory.core.memory import ENTITY, RELATION, chunk_id
+from slowcat_memory.core.memory import believed as held_at
 from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.engine.wiring import EngineWiring, retrieval_options
-from slowcat_memory.records import Memory, Turn
+from slowcat_memory.records import LedgerEntry, Memory, Session, Turn
 from slowcat_memory.runtime.recall import scan
 from slowcat_memory.runtime.recall.query import Query, Recollection
 from slowcat_memory.runtime.recall.time_travel import store_before
@@ -24,6 +23,50 @@ from slowcat_memory.store import Snapshot, Store
 if TYPE_CHECKING:
     from slowcat_memory.engine import memory
     from slowcat_memory.engine.engine import MemoryEngine
+
+
+def latest_session(snapshot: Snapshot, scope: str) -> Session | None:
+    """Return the scope's session that was active last."""
+    return max(snapshot.sessions(scope), key=lambda session: session.last, default=None)
+
+
+def why(snapshot: Snapshot, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
+    """Return the ledger row of a user's turn, and its memories that still exist, by id."""
+    entry = snapshot.ledger(turn)
+    if entry is None:
+        return None
+    elsewhere = {offer.memory: offer.scope for offer in entry.offers if offer.scope}
+    read = ((id_, snapshot.read(elsewhere.get(id_, entry.scope), id_)) for id_ in entry.memories)
+    return entry, {id_: memory for id_, memory in read if memory}
+
+
+def stats(wiring: EngineWiring) -> dict[str, Any]:
+    """Count what there is; see ``Memory.stats``."""
+    with wiring.store.snapshot() as snapshot:
+        counts, scopes = snapshot.counts(), snapshot.scopes()
+        tiers = snapshot.tiers()
+    files = (path for path in wiring.config.folder.rglob("*") if path.is_file())
+    return {
+        "path": str(wiring.config.folder),
+        "counts": counts,
+        "scopes": scopes,
+        "disk_bytes": sum(path.stat().st_blocks * 512 for path in files),
+        "tiers": {name: asdict(held) for name, held in tiers.items()},
+        "embedding": wiring.embedding.report.source,
+        "index": {
+            namespace.scope: {
+                "memories": len(namespace.searcher),
+                "sealed": namespace.searcher.sealed_count,
+                "tail": namespace.searcher.tail_count,
+                "vectors": len(namespace.searcher.dense),
+            }
+            for namespace in wiring.namespaces
+        },
+        "unsaved": wiring.store.unsaved(),
+        "counters": wiring.metrics.counts(),
+        "latency_ms": wiring.metrics.summary(),
+    }
+
 
 FILTERED = 100  # hits to look through for those of the right time or speaker
 
@@ -180,8 +223,6 @@ def read_graph(
     """Read the graph of a namespace.
 
     Args:
-        engine: The memory.
-        scope: The namespace.
         true: Only relations that held at this moment; None for past ones as well.
         known: As believed at this moment; None for now.
         local: Whether it stays on this machine; otherwise local-only entities are left out.

@@ -94,7 +94,6 @@ class Upkeep:
         """Embed what has no exact vector yet, rebuild the sealed index, age. Takes minutes.
 
         Args:
-            scope: The scope.
             progress: Called with the name of the step, how much is done, and of how much.
 
         Raises:
@@ -123,7 +122,6 @@ class Upkeep:
         """Make the exact vectors that are missing. Does nothing without a model, or for guests.
 
         Args:
-            scope: The scope.
             progress: As in ``tidy``.
             embedder: Of the configured model, closed by the caller; None opens one for this call,
                 which costs seconds.

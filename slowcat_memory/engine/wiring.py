@@ -12,8 +12,7 @@ from slowcat_memory.runtime.commands.undo_log import UndoLog
 from slowcat_memory.runtime.conversation.audience import guest_scope
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer
-from slowcat_memory.runtime.namespaces.page_cache import PageCache
-from slowcat_memory.runtime.namespaces.registry import Namespaces
+from slowcat_memory.runtime.namespaces.registry import Namespaces, PageCache
 from slowcat_memory.runtime.namespaces.vectors import DocumentVectors
 from slowcat_memory.runtime.recall.query import RetrievalOptions
 from slowcat_memory.runtime.recall.service import Retrieval

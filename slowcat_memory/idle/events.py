@@ -36,9 +36,7 @@ def events_of(job: str, batch: WriteBatch, before: Snapshot) -> tuple[MemoryEven
     """Return an event for each memory that a batch changes.
 
     Args:
-        job: The job that made the batch.
         batch: About to be applied. A memory that gets a context counts as updated.
-        before: The store before it.
     """
     found = {(m.scope, m.id): _event(_change(m, before), job, m) for m in batch.memories}
     for context in batch.contexts:

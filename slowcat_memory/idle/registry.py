@@ -57,7 +57,6 @@ def find_jobs(
     """Return all jobs; a broken one, or one with the name of another, is logged and left out.
 
     Args:
-        built_in: The jobs of this package.
         points: Entry points; None for those that are installed.
     """
     jobs = {job.name: job for job in built_in}

@@ -71,11 +71,7 @@ class CandidateSelector:
         """Wire the parts.
 
         Args:
-            table: The documents.
-            lookup: Scores by words.
-            dense: Scores by vectors.
             keys: Scores by the vectors of keys, by view.
-            options: The index's options.
         """
         self._table, self._lookup, self._options = table, lookup, options
         self._dense, self._keys = dense, keys

@@ -44,7 +44,6 @@ class Searcher:
 
         Args:
             tokenizer: The same one for documents and queries.
-            options: The index's options.
             dim: Dimension of vectors, 0 for none.
             sealed: Folder of a checked sealed index.
             sealed_vectors: False when its vectors are of another space, not wanted, or come later
@@ -225,11 +224,7 @@ class Searcher:
                 self.keys[pointer.view].add(number, pointer)
 
     def remove(self, memory_id: str) -> bool:
-        """Remove a document and its keys from every view and from its neighbours' windows.
-
-        Returns:
-            Whether it was there.
-        """
+        """Remove a document and its keys from every view and from its neighbours' windows."""
         with self._lock:
             number = self.table.find(memory_id)
             if number >= 0:
@@ -285,7 +280,6 @@ class Searcher:
         """Set the vector of a document, or of a key; an unknown id is ignored.
 
         Args:
-            memory_id: The memory's id, or the key's.
             vector: Shape (dim,), unit length.
             of: Digest of the text that was embedded: a vector of another text is ignored. 0 skips
                 the check.
@@ -326,12 +320,8 @@ class Searcher:
         """Find the best documents by the words of a query.
 
         Args:
-            text: The query.
             also: Words that it may have meant (see ``heard``), each with its share of their weight.
             sealed: False searches the tail only, for a turn that is out of time.
-
-        Returns:
-            The best by view.
         """
         with self._lock:
             return self._lookup.best(text, also, sealed=sealed, known=len(self.table))

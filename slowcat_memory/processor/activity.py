@@ -113,8 +113,6 @@ class Activity:
         """Apply a frame's effect, the first time it is seen.
 
         Args:
-            frame: Any frame.
-            direction: Where it goes.
             source: The processor that pushed it, if known.
         """
         kind: Any = type(frame)
@@ -132,11 +130,7 @@ class Activity:
             self._end(_name(effect.ends, frame))
 
     def answer_ended(self, text: str) -> None:
-        """End the agent's answer; if it asked a question, the user is about to reply.
-
-        Args:
-            text: Its words.
-        """
+        """End the agent's answer; if it asked a question, the user is about to reply."""
         if not self.observed:  # the end of an answer does not pass the memory
             self._end(LLM)
         if text.rstrip().endswith("?") and not self._over:

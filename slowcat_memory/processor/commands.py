@@ -22,8 +22,8 @@ from slowcat_memory.core.commands.replies import say
 from slowcat_memory.core.language import language_of
 from slowcat_memory.engine import Memory
 from slowcat_memory.records import Turn
-from slowcat_memory.runtime.commands.types import ASKED_S, CommandContext, LLMPlace, Outcome
-from slowcat_memory.runtime.conversation.off_record import OffRecord
+from slowcat_memory.runtime.commands.executor import ASKED_S, CommandContext, LLMPlace, Outcome
+from slowcat_memory.runtime.conversation.session_tracker import OffRecord
 
 Push = Callable[[Frame], Awaitable[None]]
 OnDone = Callable[[Command, Outcome], None]
@@ -49,9 +49,6 @@ class VoiceCommands:
         """Start with no command.
 
         Args:
-            engine: The memory.
-            off_record: Switched by commands.
-            push: Pushes a frame downstream.
             on_done: Called with every command and its outcome.
             shared: The scope that people share, "" for none.
             llm: Returns where the language model runs.
@@ -90,7 +87,6 @@ class VoiceCommands:
         """Execute a command and speak the answer.
 
         Args:
-            command: The command.
             turn: The turn that it was logged as; None if it was not logged.
 
         Returns:

@@ -44,7 +44,6 @@ class ContextMessages:
         """Return the last user message if it was not handled yet.
 
         Args:
-            messages: The context's messages.
             predicted: The turn is still being spoken, so it cannot be a copy.
         """
         present = {id(message) for message in (*messages, *self._own())}
@@ -151,7 +150,6 @@ class PlacedBlocks:
         scopes cannot be determined.
 
         Args:
-            messages: The context's messages.
             scopes: Memories of these may stay.
             pack: Renders what stays as a block.
 
@@ -190,7 +188,6 @@ def remove_forgotten(
     Args:
         messages: The context's messages; changed in place.
         turns: Log ids of forgotten turns; a user's message goes with its answers.
-        memories: Ids of forgotten memories.
         turn_of: Returns the turn that a message was logged as.
         visible: What the LLM can read; updated.
     """

@@ -9,7 +9,7 @@ from loguru import logger
 from pipecat.frames.frames import Frame
 
 from slowcat_memory.core.commands.grammar import Command
-from slowcat_memory.engine.inspect import latest_session
+from slowcat_memory.engine.search import latest_session
 from slowcat_memory.processor.activity import Activity
 from slowcat_memory.processor.commands import VoiceCommands
 from slowcat_memory.processor.context_messages import remove_forgotten
@@ -17,7 +17,7 @@ from slowcat_memory.processor.deps import ConversationDeps
 from slowcat_memory.processor.interim import InterimTranscripts
 from slowcat_memory.processor.reply import Replies
 from slowcat_memory.processor.turn import Turns
-from slowcat_memory.runtime.commands.types import Outcome
+from slowcat_memory.runtime.commands.executor import Outcome
 from slowcat_memory.runtime.conversation.conversation import Conversation, Names
 from slowcat_memory.runtime.conversation.session_tracker import SessionTracker
 from slowcat_memory.tools.handlers import Call
@@ -45,7 +45,6 @@ class LiveConversation:
         Args:
             deps: What the parts share.
             name: Its unique name at the idle gate.
-            push: Pushes a frame downstream.
         """
         self._deps = deps
         self.activity = Activity(deps.engine.set_activity, name)
@@ -107,11 +106,7 @@ class LiveConversation:
             deps.guard.run(deps.locality.remind, deps.engine.clock())
 
     async def finish(self, timeout_s: float) -> None:
-        """Wait for the agent's last words, and for running commands.
-
-        Args:
-            timeout_s: For the commands.
-        """
+        """Wait for the agent's last words, and for running commands."""
         if not await self.replies.wait(_LAST_REPLY_S):
             logger.debug(f"{self._deps.guard}: the agent's last words did not come")
         await self.commands.finish(timeout_s)

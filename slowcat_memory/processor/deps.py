@@ -19,7 +19,7 @@ from slowcat_memory.processor.context_messages import ContextMessages
 from slowcat_memory.processor.guard import Guard
 from slowcat_memory.processor.locality import Locality
 from slowcat_memory.runtime.conversation.audience import Audience
-from slowcat_memory.runtime.conversation.off_record import OffRecord
+from slowcat_memory.runtime.conversation.session_tracker import OffRecord
 from slowcat_memory.runtime.injection import Visible
 
 
@@ -74,7 +74,6 @@ def find_neighbours(memory: FrameProcessor, pair: LLMContextAggregatorPair | Non
     """Search a flat pipeline around the memory, and warn if the aggregators are missing.
 
     Args:
-        memory: The memory processor.
         pair: The aggregators, if the application passed them.
     """
     users, assistants = (

@@ -97,7 +97,6 @@ class EngineHandle:
         """Open nothing yet.
 
         Args:
-            config: For an engine of our own.
             engine: A shared engine, or None.
             on_trouble: Called on the event loop when an engine of our own cannot save.
         """
@@ -139,12 +138,7 @@ def forward_memory_events(
     Call it on the conversation's event loop. The idle thread hands events over and does not wait.
 
     Args:
-        engine: Shared with other conversations.
-        scopes: Events of other scopes are dropped.
         notify: Calls an event's handlers, given its name and data, without waiting for them.
-
-    Returns:
-        A function that ends it.
     """
     loop, ended = asyncio.get_running_loop(), False
 

@@ -57,8 +57,6 @@ class FrameDispatcher:
         """Subscribe to the aggregators' events.
 
         Args:
-            neighbours: The aggregators.
-            messages: Tracks which messages are new turns.
             warming: Notified when an answer is over.
             guard: Runs what must not affect the conversation.
         """

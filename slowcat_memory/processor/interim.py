@@ -15,7 +15,7 @@ from pipecat.frames.frames import (
 from pipecat.processors.aggregators.llm_response_universal import LLMUserAggregator
 
 from slowcat_memory.core.text.normalize import clean, fingerprint
-from slowcat_memory.engine.recall import build_query
+from slowcat_memory.engine.turns import build_query
 from slowcat_memory.processor.deps import ConversationDeps
 from slowcat_memory.runtime.conversation.conversation import Conversation
 from slowcat_memory.runtime.recall.query import Query
@@ -35,8 +35,6 @@ class InterimTranscripts:
 
         Args:
             deps: What the conversation's parts share.
-            aggregator: Collects a turn's transcripts.
-            conversation: The turns before, and their speakers.
         """
         self._deps, self._aggregator, self._conversation = deps, aggregator, conversation
         self._speaker = ""  # STT speaker id

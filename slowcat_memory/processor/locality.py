@@ -62,7 +62,6 @@ def same_server(one: str, other: str) -> bool:
 
     Args:
         one: A base URL, may be empty.
-        other: Another.
 
     Returns:
         False for a URL that cannot be parsed.

@@ -18,7 +18,7 @@ from pipecat.processors.aggregators.llm_response_universal import LLMContextAggr
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor, FrameProcessorSetup
 
 from slowcat_memory.config import Config
-from slowcat_memory.core.render.memory_block import INSTRUCTION
+from slowcat_memory.core.render.memory_block import instruction
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import SlowcatError, StoreError
 from slowcat_memory.processor.activity import observe
@@ -40,10 +40,10 @@ from slowcat_memory.processor.turn import TurnResult
 from slowcat_memory.processor.warming import Warming, rewarm_after_idle
 from slowcat_memory.records import Memory
 from slowcat_memory.runtime.conversation.audience import Audience
-from slowcat_memory.runtime.conversation.off_record import OffRecord
+from slowcat_memory.runtime.conversation.session_tracker import OffRecord
 from slowcat_memory.runtime.injection import Visible
 from slowcat_memory.runtime.namespaces.registry import check_scope
-from slowcat_memory.tools.functions import SEARCH, SEARCH_HINT, FunctionSchema, memory_tools
+from slowcat_memory.tools.functions import SEARCH, FunctionSchema, memory_tools
 from slowcat_memory.tools.handlers import Call
 
 _LAST_EVENTS_S = 1.0  # how long event handlers and commands may take at the end
@@ -96,7 +96,6 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             config: A configuration, or the path of a config.toml.
             engine: A shared engine; it stays open when the pipeline ends.
             aggregators: The context aggregators, if they are not in the same flat pipeline.
-            speaker_names: Display names by STT speaker id.
             speakers: Scopes by STT speaker id, with ``[people] scopes = "each"``; any other
                 speaker is a guest.
             llm_is_local: Whether the LLM runs on this machine, for local-only memories; None to
@@ -121,7 +120,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._off_record = OffRecord(self._config.sessions, self._on_record_changed)
         self._llm_is_local = llm_is_local
         self._locality = Locality(bool(llm_is_local))  # until the pipeline starts
-        self._add_instruction, self._instruction = add_instruction, INSTRUCTION
+        self._add_instruction = add_instruction
+        self._instruction = instruction(self._config.memory.language)
         self._warming, self._visible = Warming(), Visible()
         self._messages = ContextMessages(lambda: self._neighbours.messages, self._was_spoken)
         self._guard = Guard(self, self._call_event_handler)
@@ -152,7 +152,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         """
         made = memory_tools(self, only)
         if any(tool.name == SEARCH for tool in made):
-            self._instruction = f"{INSTRUCTION} {SEARCH_HINT}"
+            self._instruction = instruction(self._config.memory.language, SEARCH)
         return made
 
     def tool_call(self) -> Call | None:

@@ -39,7 +39,6 @@ class Replies:
         """Log what the agent spoke.
 
         Args:
-            text: The spoken part of the reply.
             interrupted: Whether it was cut off; None to go by the interruptions seen.
         """
         cut = self._interrupted if interrupted is None else interrupted

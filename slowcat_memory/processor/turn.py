@@ -28,7 +28,7 @@ from pipecat.frames.frames import LLMContextFrame
 from pipecat.processors.aggregators.llm_context import LLMContext
 
 from slowcat_memory.core.commands.grammar import Command
-from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.processor.commands import VoiceCommands
@@ -76,8 +76,6 @@ class Turns:
 
         Args:
             deps: What the conversation's parts share.
-            conversation: Logs the turns.
-            commands: Recognises and answers voice commands.
             replies: Notified that a reply is pending.
             prefetch: What was recalled ahead; None if nothing is.
         """
@@ -175,8 +173,6 @@ class Turns:
         """Log a message, once; never raises.
 
         Args:
-            message: The message.
-            text: Its words.
             channel: Spoken or typed; None to go by what was heard.
 
         Returns:
@@ -270,7 +266,6 @@ class TurnRecall:
         """Recall, and pack the block.
 
         Args:
-            text: The turn's words.
             context: What the LLM is to read; blocks of other scopes are removed from it.
             turn: The turn, None if it was not logged.
             scopes: Readable scopes, the speaker's first; empty to recall nothing.

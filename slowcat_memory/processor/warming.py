@@ -78,8 +78,6 @@ class Warming:
         """Ask for one token.
 
         Args:
-            llm: The conversation's LLM.
-            context: The conversation.
             again: Something else has used the LLM since it last read this.
             reading: Wraps the request, to keep others from the LLM meanwhile.
 
@@ -119,12 +117,8 @@ def rewarm_after_idle(
     this on the conversation's event loop.
 
     Args:
-        engine: Runs the idle work.
         rewarm: Reads the conversation, unless somebody speaks.
         spawn: Starts a task on the event loop.
-
-    Returns:
-        A function that ends it.
     """
     loop, spent = asyncio.get_running_loop(), _tokens_read(engine)
 

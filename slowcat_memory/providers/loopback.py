@@ -16,7 +16,6 @@ def check_loopback(url: str, allow_remote: bool = False) -> None:
     "localhost" and for addresses, so that it can precede every request.
 
     Args:
-        url: The server's base URL.
         allow_remote: The user allows any host; nothing is resolved then.
 
     Raises:

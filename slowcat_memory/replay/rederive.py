@@ -17,7 +17,7 @@ from typing import Any, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.kinds import BLOCK, ICEBREAKER, family
+from slowcat_memory.core.memory import BLOCK, ICEBREAKER, family
 from slowcat_memory.core.proactive.policy import USED, outcome_of
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.idle import idle_work_over

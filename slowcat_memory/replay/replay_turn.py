@@ -10,14 +10,13 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.search import recall_before
 from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import LedgerEntry, Memory, Turn
-from slowcat_memory.runtime.recall import ledger
-from slowcat_memory.runtime.recall.query import Query
+from slowcat_memory.runtime.recall.query import Query, asked_text, dialogue_before, ledger_entry
 from slowcat_memory.runtime.recall.scoring import LeftOutReason
 from slowcat_memory.store import Snapshot
 
@@ -46,8 +45,8 @@ def replay_turn(engine: MemoryEngine, number: int) -> Replayed:
     with engine.snapshot() as snapshot:
         turn = _turn(snapshot, number)
         then = snapshot.ledger(number)
-        dialogue = ledger.dialogue_before(snapshot, turn)
-        asked = ledger.asked(
+        dialogue = dialogue_before(snapshot, turn)
+        asked = asked_text(
             snapshot, turn, engine.config.ask, engine.config.gate, engine.config.memory.language
         )
         visible = then.visible if then else _said_in_session(snapshot, turn)
@@ -61,7 +60,7 @@ def replay_turn(engine: MemoryEngine, number: int) -> Replayed:
         dialogue=dialogue,
     )
     found = recall_before(engine, turn, query)
-    now = ledger.entry(turn, found, engine.pack(found, turn.at))
+    now = ledger_entry(turn, found, engine.pack(found, turn.at))
     with engine.snapshot() as snapshot:
         memories = {memory.id: memory for memory in _memories(snapshot, then, now)}
     return Replayed(turn=turn, asked=asked, then=then, now=now, memories=memories)

@@ -85,9 +85,6 @@ def without_block(text: str) -> str:
 def strip_memories(messages: Iterable[Message]) -> list[Message]:
     """Copy messages without our blocks, for an application that keeps its own history.
 
-    Args:
-        messages: The context's messages.
-
     Returns:
         New messages; those without a block are the same objects.
     """

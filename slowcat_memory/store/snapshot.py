@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.chunk import chunk, turn_of
+from slowcat_memory.core.memory import chunk, turn_of
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import (
     CommandEntry,
@@ -77,8 +77,6 @@ class Snapshot:
 
         Args:
             scope: Only of this namespace; "" for every one.
-            after: Begin behind this id.
-            upto: End with this id.
         """
         for key in self._ids(scope, after):
             if upto is not None and keys.id_of(key) > upto:

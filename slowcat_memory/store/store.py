@@ -31,11 +31,11 @@ from slowcat_memory.records import (
     Manifest,
     WriteBatch,
 )
-from slowcat_memory.store import open_stores
 from slowcat_memory.store.blocks.reader import BlockCache
 from slowcat_memory.store.care import copy, health
 from slowcat_memory.store.care import open as opening
 from slowcat_memory.store.care.health import Health
+from slowcat_memory.store.disk import locks
 from slowcat_memory.store.disk.folder import FreeSpace
 from slowcat_memory.store.disk.locks import mark_stopped
 from slowcat_memory.store.disk.transaction import Transaction, transact
@@ -94,7 +94,7 @@ class Store:
         self._writer: Writer | None = None
         if not self.readonly:
             self._writer = Writer(self._env, self._queue, options, on_trouble, metrics)
-        open_stores.register(self)
+        locks.register(self)
 
     @classmethod
     def open(
@@ -112,12 +112,8 @@ class Store:
         A damaged store is moved aside and replaced by what can be read of it; see ``opened``.
 
         Args:
-            path: Its folder.
             readonly: Only read; makes nothing, and works beside a writer.
-            options: How to keep things.
             on_trouble: Called on the writer thread, once each time that the disk begins to refuse.
-            now: The clock.
-            metrics: Observes commits.
 
         Raises:
             StoreBusyError: Another process has it open for writing.
@@ -152,7 +148,6 @@ class Store:
         Args:
             events: In the order in which they happened; at least one. A negative ``reply_to``
                 counts back from its turn: -1 is the event before it in this call.
-            cursor: Written with them.
 
         Returns:
             One receipt per event; they share one future.
@@ -203,7 +198,6 @@ class Store:
         first, so it is covered. Several requests cost one pass over the store, as one does.
 
         Args:
-            what: What to forget.
             erase: Erase at once; else call ``erase`` soon.
 
         Raises:
@@ -298,9 +292,7 @@ class Store:
         change by it.
 
         Args:
-            scope: The namespace.
             hot: How many of its latest turns stay as they are.
-            options: The tiers.
             now: The time; None calls the store's clock.
             stop: Asked between two transactions; True ends the round.
 
@@ -363,7 +355,7 @@ class Store:
         if self._closed:
             return
         self._closed = True
-        open_stores.unregister(self)
+        locks.unregister(self)
         self._queue.close()
         ended = self._writer is None or self._writer.join(timeout)
         lost = self._queue.abandon(closed_error())

@@ -1,4 +1,4 @@
-"""Doubles and contracts for tests, yours as well as ours: no model, no clock, no Pipecat.
+"""Test doubles and contract checks, for your tests and ours; they need no model and no Pipecat.
 
 Example::
 
@@ -33,7 +33,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import the scripted server when it is asked for: it needs aiohttp."""
+    """Import the scripted server on first use: it needs aiohttp."""
     if name == "ScriptedServer":
         from slowcat_memory.testing.server import ScriptedServer
 

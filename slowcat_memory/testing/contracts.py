@@ -1,4 +1,4 @@
-"""What any idle job must do, for tests: yours as well as ours."""
+"""The contract of an idle job, as a check for your tests and ours."""
 
 import asyncio
 import tempfile
@@ -20,7 +20,7 @@ from slowcat_memory.providers import LLM
 from slowcat_memory.records import Event, Memory, Task, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
 
-PLAN_S = 0.25  # a plan takes milliseconds; a busy machine some more
+PLAN_S = 0.25  # a plan takes milliseconds, more on a busy machine
 SMALL = StoreOptions(map_size_gib=1 / 16)
 OPTIONS = IdleOptions(grace_s=0.0, rest_s=0.01, backoff_s=0.01)
 
@@ -33,15 +33,15 @@ async def think(
     now: datetime | None = None,
     options: dict[str, Any] | None = None,
 ) -> int:
-    """Have jobs do all there is to be done, with the real loop.
+    """Run jobs to the end with the real idle loop.
 
     Args:
-        upkeep: What they may do to files.
-        now: The time; None for this moment.
-        options: Options of each job, by its name; its defaults where there are none.
+        upkeep: The upkeep they may use.
+        now: The time; None for the present.
+        options: Options by job name; defaults for the others.
 
     Returns:
-        How many tasks are left; dead ones are not.
+        Number of tasks left, failed ones not counted.
     """
     contexts = _contexts(store, llm, upkeep, now, options)
     gate = IdleGate(IdleOptions(grace_s=0.0))
@@ -60,34 +60,34 @@ def check_job(
     upkeep: Upkeep | None = None,
     options: Any = None,
 ) -> None:
-    """Run a job through what any job must do.
+    """Check that a job keeps the contract of ``Job``.
 
     Args:
-        events: What was said: enough for it to find something to do.
-        llm: What it asks; needed when it needs one. It must answer the same to the same prompt.
-        upkeep: What it may do to files; needed when it does.
-        options: Its options; None for its defaults.
+        events: Events that give it something to do.
+        llm: Its LLM, if it needs one. The same prompt must give the same answer.
+        upkeep: Its upkeep, if it needs one.
+        options: Its options; None for the defaults.
 
     Raises:
-        AssertionError: It breaks the contract of ``Job``.
+        AssertionError: It breaks the contract.
     """
     assert not (problem := problem_of(job)), problem
     assert msgspec.structs.asdict(job.Options()) is not None, "its options have no defaults"
     given = {job.name: options} if options is not None else None
     with tempfile.TemporaryDirectory() as folder:
         with Store.open(Path(folder, "one"), options=SMALL) as store:
-            _say(store, events)
+            _append(store, events)
             contexts = _contexts(store, llm, upkeep, None, given)
             try:
                 asyncio.run(_check_by_hand(job, contexts, store))
             finally:
                 contexts.close()
         with Store.open(Path(folder, "two"), options=SMALL) as store:
-            _say(store, events)
+            _append(store, events)
             asyncio.run(_check_in_loop(job, store, llm, upkeep, given))
 
 
-def _say(store: Store, events: Sequence[Event]) -> None:
+def _append(store: Store, events: Sequence[Event]) -> None:
     acks = store.append_all([msgspec.structs.replace(event, id=0) for event in events])
     for ack in acks:
         ack.wait()
@@ -118,17 +118,17 @@ def _contexts(
 
 
 async def _check_by_hand(job: Job, contexts: Contexts, store: Store) -> None:
-    """Plan twice, step twice: reading changes nothing, and the same work is the same work."""
+    """Plan twice and step twice: nothing is written, and the results are the same."""
     before = _contents(store)
     plan = _timed_plan(job, contexts(job))
     assert plan is not None and plan.tasks, "it finds nothing to do in these events"
     again = job.plan(contexts(job))
-    assert again is not None, "it keeps in itself what it has planned"
+    assert again is not None, "it keeps state of what it has planned"
     ids = [task.id for task in plan.tasks]
-    assert len(set(ids)) == len(ids), "two tasks have one id"
-    assert ids == [task.id for task in again.tasks], "the same work has another id the next time"
+    assert len(set(ids)) == len(ids), "two tasks have the same id"
+    assert ids == [task.id for task in again.tasks], "the same work gets another id the next time"
     for task in plan.tasks:
-        assert task.id == f"{job.name}/{task.scope}/{task.key}", f"{task.id} is no task's id"
+        assert task.id == f"{job.name}/{task.scope}/{task.key}", f"{task.id} is not a valid task id"
         assert task.job == job.name, "a task of another job"
     for task in plan.tasks[:5]:
         await _check_step(job, task, contexts)
@@ -136,7 +136,7 @@ async def _check_by_hand(job: Job, contexts: Contexts, store: Store) -> None:
 
 
 def _timed_plan(job: Job, context: Context) -> Plan | None:
-    job.plan(context)  # whatever is made once
+    job.plan(context)  # fill caches
     began = time.perf_counter()
     plan = job.plan(context)
     took = time.perf_counter() - began
@@ -147,9 +147,9 @@ def _timed_plan(job: Job, context: Context) -> Plan | None:
 async def _check_step(job: Job, task: Task, contexts: Contexts) -> None:
     step = asyncio.ensure_future(job.step(task, contexts(job)))
     await asyncio.sleep(0)
-    step.cancel()  # somebody speaks
+    step.cancel()  # as when a user speaks
     await asyncio.wait((step,), timeout=1.0)
-    assert step.done(), "a cancelled step goes on"
+    assert step.done(), "a cancelled step does not stop"
     batches = [await job.step(task, contexts(job)) for _ in range(2)]
     for batch in batches:
         assert isinstance(batch, WriteBatch), "a step returned no WriteBatch"
@@ -160,13 +160,13 @@ async def _check_step(job: Job, task: Task, contexts: Contexts) -> None:
         {(m.scope, m.id) for m in batch.memories} | {(k.scope, k.id) for k in batch.keys}
         for batch in batches
     )
-    assert first == second, "done twice, a task makes other records"
+    assert first == second, "a task that is done twice writes other records"
 
 
 def _check_memory(memory: Memory, job: Job) -> None:
     assert memory.scope, "a memory has no scope"
-    assert memory.sources, "a memory has no sources: forgetting could not find it"
-    assert memory.made is not None and memory.made.job == job.name, "who made a memory is not told"
+    assert memory.sources, "a memory has no sources: a forget could not find it"
+    assert memory.made is not None and memory.made.job == job.name, "a memory does not name its job"
 
 
 async def _check_in_loop(
@@ -180,8 +180,8 @@ async def _check_in_loop(
     made = _contents(store)
     await think(store, job, llm=llm, upkeep=upkeep, options=options)
     with store.snapshot() as snapshot:
-        assert len(snapshot.runs()) == runs, "what was done is due again"
-    assert _contents(store) == made, "what was done is done again"
+        assert len(snapshot.runs()) == runs, "finished work is due again"
+    assert _contents(store) == made, "finished work is done again"
 
 
 def _contents(store: Store) -> bytes:

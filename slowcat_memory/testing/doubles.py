@@ -1,4 +1,4 @@
-"""Stand-ins for a clock, an embedder and an LLM."""
+"""Test doubles for a clock, an embedder and an LLM."""
 
 import asyncio
 import hashlib
@@ -23,7 +23,7 @@ from slowcat_memory.providers import (
     TokenEmbedder,
     token_key_of,
 )
-from slowcat_memory.providers.llm.parsing import parse
+from slowcat_memory.providers.llm.json_modes import parse
 
 T = TypeVar("T", bound=Struct)
 
@@ -40,50 +40,31 @@ ODD_TEXTS = (
 
 
 class FixedClock:
-    """A clock that stands still until it is told to go on.
-
-    Attributes:
-        now: The time it shows, aware.
-    """
+    """A clock that changes only with ``advance``; ``now`` is aware."""
 
     def __init__(self, now: datetime = datetime(2026, 5, 12, 12, tzinfo=UTC)) -> None:
-        """Set the clock.
-
-        Args:
-            now: The time, aware.
-        """
+        """Set the clock."""
         self.now = now
 
     def __call__(self) -> datetime:
-        """Read the clock."""
+        """Return the time."""
         return self.now
 
     def advance(self, seconds: float) -> None:
-        """Put the clock forward."""
+        """Move the clock forward."""
         self.now += timedelta(seconds=seconds)
 
 
 class HashEmbedder:
-    """Vectors from words by hashing: texts that share words are near, and nothing is learnt.
+    """An embedder that hashes words: texts with shared words have near vectors.
 
-    Deterministic on every machine. It stands for the query embedder and for the document embedder.
-    With a ``token_dim`` it tells tokens, too: each word is a direction, whatever is around it.
-
-    Attributes:
-        name: What it is called.
-        key: Its vector space; another ``name`` or ``dim`` is another space.
-        dim: Length of a vector.
-        token_key: The space of its token vectors, "" when it tells none.
-        token_dim: Length of a token's vector.
+    Deterministic on every machine. Works as query and as document embedder. With a ``token_dim`` it
+    has token vectors too: each word is one direction, whatever its context. Another ``name`` or
+    ``dim`` is another vector space.
     """
 
     def __init__(self, dim: int = 64, name: str = "hashed-words", token_dim: int = 0) -> None:
-        """Choose a vector space.
-
-        Args:
-            name: What it is called.
-            token_dim: Length of a token's vector, 0 to tell none.
-        """
+        """Choose the vector space; a ``token_dim`` of 0 means no token vectors."""
         self.name, self.dim, self.token_dim = name, dim, token_dim
         self.key = f"{name}/{dim}"
         self.token_key = f"{self.key}~words/{token_dim}" if token_dim else ""
@@ -94,7 +75,7 @@ class HashEmbedder:
         """Embed texts.
 
         Args:
-            progress: Told at the end how many texts are done.
+            progress: Called at the end with the number of texts.
 
         Returns:
             Shape (len(texts), dim), float32, each row of unit length.
@@ -131,13 +112,13 @@ class HashEmbedder:
         """Embed texts and their words.
 
         Args:
-            progress: Told at the end how many texts are done.
+            progress: Called at the end with the number of texts.
         """
         tokens = [quantise(self._words(text)) for text in texts] if self.token_key else []
         return Embedded(self.encode(texts, progress), tokens)
 
     def close(self) -> None:
-        """Do nothing: there is nothing to give back."""
+        """Do nothing."""
 
     def _words(self, text: str) -> np.ndarray:
         places = [self._place(word) for word in fingerprint(text).split()]
@@ -153,7 +134,7 @@ class HashEmbedder:
 
 
 class ScriptedLLM:
-    """An LLM that answers by script; what it says is parsed and checked as any LLM's answer is.
+    """An LLM that answers by script; its answers are parsed and checked like any LLM's.
 
     Example::
 
@@ -161,9 +142,8 @@ class ScriptedLLM:
 
     Attributes:
         prompts: Every prompt, in order.
-        prompt_tokens: Tokens that a prompt may have.
-        remote: Whether it counts as being on another machine; a test may set it.
-        model: What it is called.
+        prompt_tokens: Maximum tokens of a prompt.
+        model: Its name.
     """
 
     remote = False
@@ -176,25 +156,24 @@ class ScriptedLLM:
         model: str = "scripted@test",
         delay_s: float = 0.0,
     ) -> None:
-        """Choose what it says.
+        """Set the script.
 
         Args:
-            reply: Given a prompt, the answer: a value to be told as JSON, what it wrote word for
-                word, or an error to raise.
-            prompt_tokens: Tokens that a prompt may have.
-            model: What it is called.
-            delay_s: Seconds that it thinks; it can be cancelled meanwhile.
+            reply: Given a prompt, the answer: a value to encode as JSON, a raw text, or an error
+                to raise.
+            prompt_tokens: Maximum tokens of a prompt.
+            delay_s: Seconds before each answer; it can be cancelled meanwhile.
         """
         self._reply, self._delay_s = reply, delay_s
         self.prompt_tokens, self.model = prompt_tokens, model
         self.prompts: list[Prompt] = []
 
     async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
-        """Answer.
+        """Answer by script.
 
         Raises:
-            BadAnswerError: The script says what cannot be used; nothing is repaired.
-            Exception: Whatever the script says.
+            BadAnswerError: The answer does not parse; nothing is repaired.
+            Exception: The error that the script returned.
         """
         self.prompts.append(prompt)
         await asyncio.sleep(self._delay_s)
@@ -211,24 +190,20 @@ class ScriptedLLM:
         )
 
     async def ready(self) -> bool:
-        """Return whether it can be asked.
-
-        Returns:
-            True.
-        """
+        """Return True."""
         return True
 
     @property
     def seconds_until_probe(self) -> float:
-        """Seconds until it can be asked."""
+        """Always 0."""
         return 0.0
 
 
 def memory_config(path: Path | str, **sections: dict[str, Any]) -> Config:
-    """Configure a store for a test: in UTC, words alone, thinking when told to, and so patient that no machine is slow.
+    """Return a configuration for tests: UTC, no vectors, idle work off, deadlines that no machine misses.
 
     Args:
-        **sections: Options by section of ``Config``; they win.
+        **sections: Settings by section, as in config.toml; they override.
     """
     values: dict[str, dict[str, Any]] = {
         "memory": {"path": str(path), "time_zone": "UTC"},
@@ -242,11 +217,11 @@ def memory_config(path: Path | str, **sections: dict[str, Any]) -> Config:
 
 
 def check_embedder(embedder: Embedder) -> None:
-    """Run an embedder through what any embedder must do.
+    """Check that an embedder keeps the contract of ``Embedder``.
 
     Raises:
-        AssertionError: It breaks the contract of ``Embedder``, or that of ``TokenEmbedder`` when
-            it has a ``token_key``.
+        AssertionError: It breaks the contract, or that of ``TokenEmbedder`` when it has a
+            ``token_key``.
     """
     assert embedder.name and embedder.dim > 0, "it has no name, or no dimension"
     assert embedder.key.endswith(f"/{embedder.dim}"), "its key does not end with its dimension"
@@ -271,8 +246,8 @@ def _check_vectors(embedder: Embedder, texts: Sequence[str]) -> np.ndarray:
 def _check_tokens(embedder: TokenEmbedder) -> None:
     dim = embedder.token_dim
     assert embedder.token_key.endswith(f"/{dim}"), "its token key does not end with its dimension"
-    assert embedder.token_key != embedder.key, "its tokens have no space of their own"
-    assert embedder.encode_tokens([]).tokens == [], "tokens of nothing"
+    assert embedder.token_key != embedder.key, "its token vectors have no key of their own"
+    assert embedder.encode_tokens([]).tokens == [], "an empty list has tokens"
     texts = [*ODD_TEXTS, "Anna: where is the red bicycle, Anna?"]
     made = embedder.encode_tokens(texts)
     assert np.allclose(made.vectors, embedder.encode(texts), atol=1e-5), "other vectors than alone"
@@ -283,7 +258,7 @@ def _check_tokens(embedder: TokenEmbedder) -> None:
         alone = embedder.encode_tokens([text]).tokens[0]
         assert rows.shape == alone.shape, "tokens depend on the text's neighbours"
         assert np.abs(rows.astype(int) - alone).max(initial=0) <= 1, "tokens depend on neighbours"
-    assert not len(made.tokens[texts.index("...")]), "punctuation is told as a token"
+    assert not len(made.tokens[texts.index("...")]), "punctuation has a token vector"
     if hasattr(embedder, "encode_query_tokens"):
         _check_query_tokens(embedder, texts[-1])
 

@@ -1,4 +1,4 @@
-"""One exchange that is under way in a headless conversation: when it ends, and what was said."""
+"""Tracks an open exchange of a headless conversation: when it ends, and the reply."""
 
 import asyncio
 import time
@@ -18,11 +18,11 @@ from pipecat.processors.aggregators.llm_response_universal import AssistantTurnS
 
 @dataclass(frozen=True)
 class Reply:
-    """What the assistant answered to one turn.
+    """The assistant's reply to one turn.
 
-    Parameters:
-        text: Its words, tool rounds joined by a space.
-        interrupted: Whether the user cut it off.
+    Attributes:
+        text: The text of all tool rounds, joined by spaces.
+        interrupted: Whether the user interrupted it.
         first_token_ms: From the end of the user's words to the first token; None without one.
         total_ms: From the end of the user's words to the end of the assistant's turn.
         tools: The functions that were called, in order.
@@ -36,57 +36,55 @@ class Reply:
 
 
 class OpenTurn:
-    """One exchange that is under way: it ends when no run is open and none is still owed."""
+    """An open exchange: it ends when no LLM run is open and none is still to come."""
 
     def __init__(self, on_token: Callable[[str], None] | None) -> None:
-        """Begin at the end of the user's words.
-
-        Args:
-            on_token: Called with each piece of the answer as it arrives.
-        """
+        """Start timing; ``on_token`` is called with each piece of the answer."""
         self.reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self.asked_at = time.perf_counter()
         self._on_token = on_token
         self._first_token_at: float | None = None
-        self._said: list[str] = []
+        self._texts: list[str] = []
         self._tools: list[str] = []
         self._open_calls: set[str] = set()
         self._open_runs = 0
-        self._run_owed = True
+        self._run_expected = True
         self._cut = False
 
-    def see(self, frame: Frame) -> None:
-        """Follow the LLM's side through the frames that reach the assistant aggregator."""
+    def on_frame(self, frame: Frame) -> None:
+        """Handle a frame that reached the assistant aggregator."""
         if isinstance(frame, LLMTextFrame):
             self._first_token_at = self._first_token_at or time.perf_counter()
             if self._on_token:
                 self._on_token(frame.text)
         elif isinstance(frame, LLMFullResponseStartFrame):
             self._open_runs += 1
-            self._run_owed = False
+            self._run_expected = False
         elif isinstance(frame, FunctionCallsStartedFrame):
             self._tools += [call.function_name for call in frame.function_calls]
             self._open_calls.update(call.tool_call_id for call in frame.function_calls)
         elif isinstance(frame, FunctionCallResultFrame):
-            self._see_result(frame)
+            self._on_tool_result(frame)
         elif isinstance(frame, FunctionCallCancelFrame):
             self._open_calls.discard(frame.tool_call_id)
             self._maybe_end()
 
-    def _see_result(self, frame: FunctionCallResultFrame) -> None:
-        wishes = frame.properties
-        if wishes and not wishes.is_final:
+    def _on_tool_result(self, frame: FunctionCallResultFrame) -> None:
+        properties = frame.properties
+        if properties and not properties.is_final:
             return
         self._open_calls.discard(frame.tool_call_id)
-        wanted = wishes.run_llm if wishes and wishes.run_llm is not None else frame.run_llm
-        self._run_owed |= wanted is not False
+        wanted = (
+            properties.run_llm if properties and properties.run_llm is not None else frame.run_llm
+        )
+        self._run_expected |= wanted is not False
         self._maybe_end()
 
-    def hear(self, message: AssistantTurnStoppedMessage) -> None:
-        """Take what one run added to the conversation."""
+    def on_run_ended(self, message: AssistantTurnStoppedMessage) -> None:
+        """Add the text of one finished LLM run."""
         self._open_runs -= 1
         if message.content:
-            self._said.append(message.content)
+            self._texts.append(message.content)
         self._cut |= message.interrupted
         if self._cut:
             self._end()
@@ -94,7 +92,7 @@ class OpenTurn:
             self._maybe_end()
 
     def interrupt(self) -> None:
-        """Cut the turn off; a run that is open still brings what it had said."""
+        """Interrupt the turn; an open run still adds its text so far."""
         self._cut = True
         if not self._open_runs:
             self._end()
@@ -105,7 +103,7 @@ class OpenTurn:
             self.reply.set_exception(error)
 
     def _maybe_end(self) -> None:
-        if not (self._open_runs or self._open_calls or self._run_owed):
+        if not (self._open_runs or self._open_calls or self._run_expected):
             self._end()
 
     def _end(self) -> None:
@@ -114,7 +112,7 @@ class OpenTurn:
         now, first = time.perf_counter(), self._first_token_at
         self.reply.set_result(
             Reply(
-                text=" ".join(self._said),
+                text=" ".join(self._texts),
                 interrupted=self._cut,
                 first_token_ms=(first - self.asked_at) * 1000 if first else None,
                 total_ms=(now - self.asked_at) * 1000,

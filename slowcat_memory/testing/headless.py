@@ -1,12 +1,12 @@
-"""A real Pipecat pipeline without audio devices, for the demo, the chat command, benchmarks, tests.
+"""A real Pipecat pipeline without audio devices, for the demo, chat, benchmarks and tests.
 
 ::
 
     user aggregator → (memory) → OpenAILLMService → assistant aggregator
 
-The user's words arrive as the frames that a VAD and a speech recogniser send. There is no voice
-output: without a TTS service the LLM's text frames reach the assistant aggregator as they are, so
-"spoken" means "generated", and an interrupted reply keeps the words that had arrived.
+The user's words arrive as the frames of a VAD and an STT service. There is no TTS service: the LLM's
+text frames reach the assistant aggregator directly, so "spoken" means "generated", and an interrupted
+reply keeps the words that had arrived.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ SYSTEM_INSTRUCTION = "You are a friendly voice assistant. Answer in one or two s
 
 
 class _StayingLLM(OpenAILLMService):
-    """Talks to the server that was named, and follows it nowhere: memories would go along."""
+    """An LLM service that follows no redirects: the prompt with its memories would follow too."""
 
     def create_client(self, *arguments: Any, **named: Any) -> Any:
         client = super().create_client(*arguments, **named)
@@ -76,10 +76,10 @@ class HeadlessConversation:
 
     Attributes:
         context: The conversation as the LLM sees it, memories included.
-        worker: The pipeline's worker, for frames and observers of the caller's own.
+        worker: The pipeline's worker, for your own frames and observers.
         aggregators: The pair of user and assistant aggregator.
         llm: The LLM service.
-        errors: What processors reported, the LLM's errors included.
+        errors: Errors reported by processors, the LLM's included.
     """
 
     def __init__(
@@ -100,10 +100,10 @@ class HeadlessConversation:
         Args:
             llm_url: The base URL of an OpenAI-compatible server, with its `/v1`.
             memory: The processor between the user aggregator and the LLM, if any.
-            system_instruction: What the LLM is told first.
-            speaker: Who speaks when `say` does not tell.
-            tools: What `LLMContext` takes as tools, or None.
-            params: Pipecat's pipeline parameters, to turn metrics on for instance.
+            system_instruction: The system message.
+            speaker: Default speaker of `say`.
+            tools: Tools for `LLMContext`, or None.
+            params: Pipecat's pipeline parameters, for example to enable metrics.
         """
         self._llm_url = llm_url
         self._speaker = speaker
@@ -128,8 +128,12 @@ class HeadlessConversation:
         self.errors: list[str] = []
         self._running: asyncio.Task[None] | None = None
         self._live: OpenTurn | None = None  # being answered
-        self._coming: OpenTurn | None = None  # being spoken: goes live with the next interruption
-        self._open_runs: deque[OpenTurn | None] = deque()  # whose they are, oldest first
+        self._coming: OpenTurn | None = (
+            None  # being spoken: becomes live with the next interruption
+        )
+        self._open_runs: deque[OpenTurn | None] = (
+            deque()
+        )  # the turns of the open LLM runs, oldest first
         assistant.add_event_handler("on_after_process_frame", self._on_assistant_frame)
         assistant.add_event_handler("on_assistant_turn_stopped", self._on_assistant_turn)
         self.llm.add_event_handler("on_before_process_frame", self._on_llm_frame)
@@ -155,7 +159,7 @@ class HeadlessConversation:
         await (self.cancel() if exc_type else self.end())
 
     async def end(self) -> None:
-        """End gracefully: what is under way is finished first. Cancels if that takes too long."""
+        """Finish open turns and end; cancel if that takes too long."""
         if self._running and not self._running.done():
             await self.worker.queue_frame(EndFrame())
             await asyncio.wait([self._running], timeout=_END_TIMEOUT_S)
@@ -168,7 +172,7 @@ class HeadlessConversation:
             await asyncio.wait([self._running])
 
     async def interrupt(self) -> None:
-        """Cut the assistant off, as when the user begins to speak."""
+        """Interrupt the assistant, as when the user begins to speak."""
         await self.worker.queue_frame(InterruptionFrame())
 
     async def say(
@@ -187,10 +191,10 @@ class HeadlessConversation:
         returns what had been answered.
 
         Args:
-            speaker: Who says them; the conversation's speaker if None.
+            speaker: The conversation's speaker if None.
             on_token: Called with each piece of the answer as it arrives.
             interims: Whether interim transcriptions come after every second word, as from a
-                streaming recogniser; one that works in segments sends none.
+                streaming STT service; a segmented one sends none.
             word_s: How long a word takes to say.
             timeout_s: How long to wait for the answer, tools included.
 
@@ -204,10 +208,10 @@ class HeadlessConversation:
         who = speaker or self._speaker
         try:
             await self.worker.queue_frame(VADUserStartedSpeakingFrame(start_secs=0.2))
-            for heard in _prefixes(text):
+            for prefix in _prefixes(text):
                 if interims:
                     now = time_now_iso8601()
-                    await self.worker.queue_frame(InterimTranscriptionFrame(heard, who, now))
+                    await self.worker.queue_frame(InterimTranscriptionFrame(prefix, who, now))
                 await asyncio.sleep(2 * word_s)
             await self.worker.queue_frame(VADUserStoppedSpeakingFrame(stop_secs=0.2))
             turn.asked_at = time.perf_counter()
@@ -225,7 +229,7 @@ class HeadlessConversation:
         on_token: Callable[[str], None] | None = None,
         timeout_s: float = 60.0,
     ) -> Reply:
-        """Type one message and wait for the answer. Nothing tells the pipeline who types.
+        """Type one message and wait for the answer. The pipeline does not learn the speaker.
 
         Args:
             on_token: Called with each piece of the answer as it arrives.
@@ -251,7 +255,7 @@ class HeadlessConversation:
             raise RuntimeError("an earlier turn is still being spoken")
 
     async def _or_end_of_run(self, what: Awaitable[T], timeout_s: float, otherwise: str) -> T:
-        """Wait for something that never comes once the pipeline has ended."""
+        """Wait for ``what``; raise when the pipeline ends first, or after the timeout."""
         if self._running is None:
             raise RuntimeError("the conversation runs inside its `async with` block")
         task = asyncio.ensure_future(what)
@@ -266,12 +270,12 @@ class HeadlessConversation:
     def _last_error(self) -> str:
         return f"Last error: {self.errors[-1]}" if self.errors else ""
 
-    # The LLM is the first that an interruption stops, so it is where one turn gives way to the
-    # next. What it pushes from then on belongs to the new turn and is marked so, because older
-    # frames may still be waiting in front of the assistant aggregator.
+    # An interruption stops the LLM first, so turns change there. Frames that it pushes from then on
+    # are marked with the new turn, because older frames may still wait in front of the assistant
+    # aggregator.
 
     async def _on_llm_frame(self, _: FrameProcessor, frame: Frame) -> None:
-        if isinstance(frame, InterruptionFrame):  # also the first thing of every spoken turn
+        if isinstance(frame, InterruptionFrame):  # also the first frame of every spoken turn
             if self._live:
                 self._live.interrupt()
             self._live, self._coming = self._coming, None
@@ -290,14 +294,14 @@ class HeadlessConversation:
         if isinstance(frame, LLMFullResponseStartFrame):
             self._open_runs.append(turn)
         if turn:
-            turn.see(frame)
+            turn.on_frame(frame)
 
     async def _on_assistant_turn(
         self, _: FrameProcessor, message: AssistantTurnStoppedMessage
     ) -> None:
         turn = self._open_runs.popleft() if self._open_runs else None
         if turn:
-            turn.hear(message)
+            turn.on_run_ended(message)
 
     async def _on_error(self, _: PipelineWorker, frame: ErrorFrame) -> None:
         if frame.processor is not self.llm:
@@ -305,18 +309,18 @@ class HeadlessConversation:
 
 
 def _strategies() -> UserTurnStrategies:
-    """Return turn strategies that load no model and end the turn with the final transcription."""
+    """Return turn strategies without a model that end the turn with the final transcription."""
     return UserTurnStrategies(stop=[SpeechTimeoutUserTurnStopStrategy(user_speech_timeout=0.005)])
 
 
 def _prefixes(text: str) -> Iterator[str]:
-    """Yield what has been said after two words, after four, and so on to the end."""
+    """Yield the first two words, the first four, and so on to the end."""
     words = text.split()
     for count in range(2, len(words) + 2, 2):
         yield " ".join(words[:count])
 
 
 def _stay_offline() -> None:
-    """Keep older Pipecat from downloading what only a TTS needs, to cut sentences."""
+    """Stop older Pipecat versions from downloading a sentence splitter that only TTS needs."""
     if hasattr(pipecat_worker, "warm_deferred_imports"):
         pipecat_worker.warm_deferred_imports = lambda: None

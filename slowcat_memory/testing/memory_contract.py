@@ -1,17 +1,17 @@
-"""What any implementation of ``engine.memory.Memory`` must do."""
+"""The contract of ``engine.memory.Memory``, as a check for any implementation."""
 
 import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from slowcat_memory.core.commands.grammar import recognise
-from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine.memory import Memory
-from slowcat_memory.engine.recall import build_query
 from slowcat_memory.engine.search import read_graph
+from slowcat_memory.engine.turns import build_query
 from slowcat_memory.records import Cursor, Forget, Session, SessionEdge, Turn, WriteBatch
 from slowcat_memory.records import Memory as MemoryRecord
-from slowcat_memory.runtime.commands.types import CommandContext
+from slowcat_memory.runtime.commands.executor import CommandContext
 
 SCOPE, SESSION = "anna", "contract"
 THEN = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
@@ -19,10 +19,10 @@ SAID = ("My dog is called Max", "I drink green tea every morning", "My sister pl
 
 
 def check_memory(open_memory: Callable[[], Memory]) -> None:
-    """Exercise every verb of a memory; raises ``AssertionError`` at the first that fails.
+    """Check every method of a memory; raise ``AssertionError`` at the first that fails.
 
     Args:
-        open_memory: Opens an empty memory, writable, without an LLM and with its idle work off.
+        open_memory: Opens an empty, writable memory without an LLM, with idle work off.
     """
     memory = open_memory()
     try:
@@ -112,7 +112,7 @@ def _check_changes(memory: Memory) -> None:
     marked = memory.mark(SCOPE, kept.id, pinned=False, local_only=True)
     assert marked is not None and marked.local_only and not marked.pinned
     shown = [hit.memory.id for hit in memory.search("spare key", SCOPE, local=False).hits]
-    assert kept.id not in shown, "a remote LLM is not shown what is local-only"
+    assert kept.id not in shown, "a remote LLM does not see local-only memories"
     assert memory.mark(SCOPE, "note/none", pinned=True) is None
     icebreaker = memory.push_icebreaker(SCOPE, "How was the concert?", quiet=False)
     assert icebreaker is not None
@@ -167,11 +167,11 @@ def _check_upkeep(memory: Memory) -> None:
 def _check_forget(memory: Memory) -> None:
     with memory.snapshot() as snapshot:
         first, second = [turn.id for turn in snapshot.turns(SCOPE)][:2]
-    orders = [Forget(turns=(first,)), Forget(scope=SCOPE, memories=(chunk_id(second),))]
-    preview = memory.forget(orders, dry_run=True)
+    requests = [Forget(turns=(first,)), Forget(scope=SCOPE, memories=(chunk_id(second),))]
+    preview = memory.forget(requests, dry_run=True)
     assert set(preview.turns) == {first, second}
     assert SAID[0] in _texts(memory, "Max the dog"), "a preview changes nothing"
-    gone = memory.forget(orders)
+    gone = memory.forget(requests)
     assert set(gone.turns) == {first, second} and gone.erased
     texts = _texts(memory, "Max the dog, green tea")
     assert SAID[0] not in texts and SAID[1] not in texts
@@ -179,4 +179,4 @@ def _check_forget(memory: Memory) -> None:
         memory.forget(Forget())
     except ValueError:
         return
-    raise AssertionError("an order without a condition was taken")
+    raise AssertionError("a forget without a condition was accepted")

@@ -1,6 +1,6 @@
-"""A parrot in the place of a model: it answers from the blocks that memory put before it.
+"""A stand-in for an LLM that answers by quoting the memory blocks of its prompt.
 
-For the demo and the tests, which must show that a memory reached the LLM without having one.
+For the demo and tests, which show without an LLM that a memory reached the prompt.
 """
 
 import re
@@ -8,11 +8,7 @@ from typing import Any
 
 
 def message_text(message: dict[str, Any]) -> str:
-    """Return what a chat message says, whether its content is a string or a list of parts.
-
-    Returns:
-        Its text, empty when it has none.
-    """
+    """Return the text of a chat message, whose content is a string or a list of parts."""
     content = message.get("content") or ""
     if isinstance(content, str):
         return content
@@ -36,20 +32,18 @@ _EMPTY_WORDS = frozenset(
 
 
 def parrot(request: dict[str, Any], *, trusting: bool = False) -> str:
-    """Answer from the `<memories>` blocks of a request: a parrot, not a model.
+    """Answer from the `<memories>` blocks of a request.
 
-    It understands nothing. Asked something, it quotes the remembered line that shares the most
-    content words with the question, the newest one when several do; it looks in no other
-    place, so what it can quote has reached it through HTTP in a block. A memory stays in the
-    conversation once it is injected, so blocks of earlier user messages count too.
+    A question is answered with the memory line that shares most content words with it, the newest
+    of equals. Nothing else is read, so a quoted memory has reached the request in a block. Blocks of
+    earlier user messages count too, because injected memories stay in the conversation.
 
     Args:
-        trusting: When no line shares a word with the question, quote the one nearest to it in its
-            own block: the one that memory holds to be the best.
+        trusting: When no line shares a word with the question, quote the last line of its own block,
+            which recall ranked best.
 
     Returns:
-        The quotation; that it does not know, when no line will do; or that it has listened, when
-        nothing is asked.
+        The quote; "I don't know" when no line fits; "I am listening" when nothing is asked.
     """
     messages = request.get("messages", [])
     said = [message_text(m) for m in messages if m.get("role") == "user"]
@@ -69,18 +63,18 @@ def parrot(request: dict[str, Any], *, trusting: bool = False) -> str:
 
 
 def _remembered(text: str) -> list[re.Match[str]]:
-    """Return the lines of a message's blocks that are memories."""
+    """Return the memory lines of a message's blocks."""
     found = (_LINE.match(line) for block in _BLOCK.findall(text) for line in block.splitlines())
     return [line for line in found if line and line["when"] != "now" and line["what"][:1] != "("]
 
 
 def _content_words(text: str) -> set[str]:
-    """Return the words that carry meaning, the commonest English endings cut off."""
+    """Return the content words without common English endings."""
     words = set(re.findall(r"\w+", text.casefold())) - _EMPTY_WORDS
     return {re.sub(r"(?<=\w{3})(ing|ed|es|s|e)$", "", word) for word in words}
 
 
 def _quote(line: re.Match[str]) -> str:
     when = f" ({line['when']})" if line["when"] else ""
-    who = "I" if line["who"] == "You" else line["who"]  # a block speaks to whoever reads it
+    who = "I" if line["who"] == "You" else line["who"]  # in a block, "You" is the assistant
     return f"I remember{when}: {f'{who} said, ' if who else ''}“{line['what'].strip()}”"

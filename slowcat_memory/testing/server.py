@@ -1,7 +1,7 @@
-"""An OpenAI-compatible server on loopback that answers by script: for the demo, tests and benchmarks.
+"""A scripted OpenAI-compatible server on loopback, for the demo, tests and benchmarks.
 
-It stands where a model server stands, on a real socket, so that what a request holds is what
-really went over HTTP. Its replies come from a callable, or from `parrot`, a rule and not a model.
+It uses a real socket, so a recorded request is what went over HTTP. Replies come from a callable,
+by default `parrot`.
 """
 
 import asyncio
@@ -38,10 +38,10 @@ class ScriptedServer:
         url: The base URL, with `/v1`; empty outside the block.
         requests: Every chat request's body, in order of arrival.
         arrived: `time.perf_counter()` at each of them.
-        left: The same when each was answered whole or hung up on, None while it is answered.
+        left: The same for the end of each reply, or its hang-up; None while it is open.
         embedding_requests: Every embedding request's body.
-        cancelled: How many replies the client hung up on before their end.
-        completed: How many replies were sent whole.
+        cancelled: Replies that the client hung up on.
+        completed: Replies sent to the end.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class ScriptedServer:
         self._first_token_delay_s = first_token_delay_s
         self._port = port
         self._call_ids = itertools.count(1)
-        self._news = asyncio.Condition()
+        self._changed = asyncio.Condition()
         self._closing = False
         self.url = ""
         self.requests: list[dict[str, Any]] = []
@@ -84,8 +84,8 @@ class ScriptedServer:
         app.router.add_post("/v1/chat/completions", self._chat)
         app.router.add_post("/v1/embeddings", self._embeddings)
         app.router.add_get("/v1/models", self._models)
-        # handler_cancellation: a client that hangs up cancels its handler, as a model server
-        # stops generating; without it the end of a reply would go unnoticed.
+        # handler_cancellation: a client that hangs up cancels its handler, as a model server stops
+        # generating.
         self._runner = web.AppRunner(app, handler_cancellation=True, access_log=None)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", self._port, shutdown_timeout=0.1).start()
@@ -103,22 +103,19 @@ class ScriptedServer:
         self.url = ""
 
     async def wait_until(self, condition: Callable[[], bool], timeout_s: float = 5.0) -> None:
-        """Wait until something about this server holds.
+        """Wait for a condition on this server.
 
         Args:
-            condition: Looked at now and after every arrival, end or hang-up.
+            condition: Checked now and after every arrival, end or hang-up.
 
         Raises:
-            TimeoutError: It did not come to hold in time.
+            TimeoutError: It did not become true in time.
         """
-        async with asyncio.timeout(timeout_s), self._news:
-            await self._news.wait_for(condition)
+        async with asyncio.timeout(timeout_s), self._changed:
+            await self._changed.wait_for(condition)
 
     async def wait_for_requests(self, count: int, timeout_s: float = 5.0) -> list[dict[str, Any]]:
-        """Wait until so many chat requests have arrived.
-
-        Args:
-            count: How many, from the start of the server.
+        """Wait for ``count`` chat requests since the start of the server.
 
         Raises:
             TimeoutError: Fewer arrived in time.
@@ -126,9 +123,9 @@ class ScriptedServer:
         await self.wait_until(lambda: len(self.requests) >= count, timeout_s)
         return self.requests
 
-    async def _tell(self) -> None:
-        async with self._news:
-            self._news.notify_all()
+    async def _notify(self) -> None:
+        async with self._changed:
+            self._changed.notify_all()
 
     async def _models(self, _: web.Request) -> web.Response:
         entry = {"id": self._model, "object": "model", "created": 0, "owned_by": "slowcat"}
@@ -157,8 +154,8 @@ class ScriptedServer:
         self.left.append(None)
         number = len(self.left) - 1
         try:
-            await self._tell()
-            reply = await self._written(body)
+            await self._notify()
+            reply = await self._run_script(body)
             if isinstance(reply, Failure):
                 return error(reply)
             script = Script(body, reply, self._call_ids)
@@ -167,15 +164,15 @@ class ScriptedServer:
             self.completed += 1
             return response
         except (asyncio.CancelledError, ConnectionError):
-            # Our own shutdown cancels handlers too; that is nobody hanging up.
+            # Our own shutdown cancels handlers too; that is not a hang-up.
             self.cancelled += not self._closing
             raise
         finally:
             self.left[number] = time.perf_counter()
-            await asyncio.shield(self._tell())
+            await asyncio.shield(self._notify())
 
-    async def _written(self, body: dict[str, Any]) -> Reply:
-        """Ask the script; a mistake in it becomes an answer that shows it."""
+    async def _run_script(self, body: dict[str, Any]) -> Reply:
+        """Run the script; an exception in it becomes an error reply."""
         try:
             reply = self._reply(body)
             return await reply if inspect.isawaitable(reply) else reply
@@ -199,11 +196,7 @@ class ScriptedServer:
 
 
 def hash_vector(text: str, dim: int = 64) -> np.ndarray:
-    """Embed a text by hashing its words: equal texts are equal, shared words bring texts nearer.
-
-    Returns:
-        A float32 vector of length one, the same on every machine and in every process.
-    """
+    """Return a text's hashed word counts as a float32 unit vector, the same on every machine."""
     vector = np.zeros(dim, dtype=np.float32)
     for word in re.findall(r"\w+", text.casefold()) or [""]:
         digest = hashlib.blake2b(word.encode(), digest_size=8).digest()

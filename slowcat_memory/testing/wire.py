@@ -1,4 +1,4 @@
-"""What a scripted server answers, and how it is cut into what goes over the wire."""
+"""Replies of the scripted server, and their JSON and event-stream forms."""
 
 import json
 import re
@@ -14,13 +14,7 @@ from slowcat_memory.testing.parrot import message_text
 
 @dataclass(frozen=True)
 class ToolCall:
-    """A reply, or a part of one, that calls a tool.
-
-    Parameters:
-        name: The function to call.
-        arguments: Its arguments.
-        id: The call's id; the server numbers it when empty.
-    """
+    """A tool call in a reply; the server numbers an empty ``id``."""
 
     name: str
     arguments: dict[str, Any] = field(default_factory=dict)
@@ -29,26 +23,17 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class Failure:
-    """A reply that is an HTTP error.
-
-    Parameters:
-        status: The HTTP status.
-        message: The text of the error object.
-    """
+    """An HTTP error as a reply."""
 
     status: int = 500
     message: str = "scripted failure"
 
 
 class Script:
-    """One reply, cut into what goes over the wire."""
+    """One reply, split into tokens and tool calls."""
 
     def __init__(self, body: dict[str, Any], reply: Any, call_ids: Iterator[int]) -> None:
-        """Cut a reply.
-
-        Args:
-            reply: Text, a call, or a list of both.
-        """
+        """Split a reply: text, a tool call, or a list of both."""
         parts = [reply] if isinstance(reply, str | ToolCall) else list(reply)
         self.body = body
         self.calls = [
@@ -114,18 +99,18 @@ def _envelope(body: dict[str, Any], kind: str, choices: list[Any], **more: Any) 
 
 
 def choice(index: int, *, finish_reason: str | None = None, **more: Any) -> dict[str, Any]:
-    """Make one entry of a completion's choices."""
+    """Return one entry of a completion's choices."""
     return {"index": index, "finish_reason": finish_reason} | more
 
 
 def event(chunk: dict[str, Any]) -> bytes:
-    """Write a chunk as a server-sent event."""
+    """Return a chunk as a server-sent event."""
     return f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n".encode()
 
 
 def error(failure: Failure) -> web.Response:
-    """Write a failure as OpenAI's servers do."""
+    """Return a failure in OpenAI's format."""
     body = {"error": {"message": failure.message, "type": "scripted", "code": failure.status}}
-    # Told so, OpenAI's client does not try again; a script counts on one request per call.
+    # Keeps OpenAI's client from retrying; scripts rely on one request per call.
     headers = {"x-should-retry": "false"}
     return web.json_response(body, status=failure.status, headers=headers)

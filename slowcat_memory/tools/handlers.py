@@ -8,18 +8,16 @@ sentence, so that it can call again.
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
 from loguru import logger
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from slowcat_memory.core.extraction.evidence import shared
 from slowcat_memory.core.graph.portrait import predicate_in_words
-from slowcat_memory.core.memory.chunk import CHUNK, chunk_id, turn_of
-from slowcat_memory.core.memory.kinds import QUARANTINED
-from slowcat_memory.core.memory.validity import believed
+from slowcat_memory.core.memory import CHUNK, QUARANTINED, believed, chunk_id, turn_of
 from slowcat_memory.core.ranking.calibration import best_of_top
 from slowcat_memory.core.render.memory_block import memory_line, shorten
 from slowcat_memory.core.text.normalize import clean, estimate_tokens, neutralise
@@ -27,7 +25,60 @@ from slowcat_memory.core.time.expressions import WhenOptions, times
 from slowcat_memory.engine import Memory as Engine
 from slowcat_memory.engine.search import read_graph
 from slowcat_memory.records import Forget, Hit, Memory
-from slowcat_memory.tools.arguments import KINDS, AsOf, ForgetWhat, Nothing, Read, Remember, Search
+
+Date = Annotated[str, Meta(description="A date like 2024-05-31, or words like 'last week'.")]
+
+
+class Search(Struct, frozen=True):
+    """Arguments of ``search_memory``."""
+
+    query: Annotated[str, Meta(description="What to look for, in a few words.")]
+    speaker: Annotated[str, Meta(description="Only what this person said.")] = ""
+    since: Date = ""
+    until: Date = ""
+
+
+class Remember(Struct, frozen=True):
+    """Arguments of ``remember``."""
+
+    text: Annotated[str, Meta(description="One sentence that stands on its own, with names.")]
+
+
+class ForgetWhat(Struct, frozen=True):
+    """Arguments of ``forget``."""
+
+    what: Annotated[str, Meta(description="What to forget, in a few words.")]
+    confirm: Annotated[bool, Meta(description="True only after the user agreed.")] = False
+
+
+class Nothing(Struct, frozen=True):
+    """Arguments of ``facts_list``: none."""
+
+
+class Read(Struct, frozen=True):
+    """Arguments of ``facts_read``."""
+
+    name: Annotated[str, Meta(description="A type that facts_list named.")]
+
+
+class AsOf(Struct, frozen=True):
+    """Arguments of ``memory_as_of``."""
+
+    query: Annotated[str, Meta(description="What to look for, in a few words.")]
+    date: Date
+
+
+Arguments = Search | Remember | ForgetWhat | Nothing | Read | AsOf
+
+KINDS: dict[str, type[Arguments]] = {
+    "search_memory": Search,
+    "remember": Remember,
+    "forget": ForgetWhat,
+    "facts_list": Nothing,
+    "facts_read": Read,
+    "memory_as_of": AsOf,
+}
+
 
 MOST, TOKENS = 8, 400  # memories of an answer, and their estimated size
 FEW = 5  # memories that one call may forget
@@ -95,11 +146,6 @@ class ToolCalls:
 
     def answer(self, name: str, arguments: Any, call: Call) -> dict[str, Any]:
         """Execute a call. Blocks, and never raises.
-
-        Args:
-            name: The tool's.
-            arguments: As the LLM gave them.
-            call: The state at the moment.
 
         Returns:
             The answer for the LLM: small, plain JSON.

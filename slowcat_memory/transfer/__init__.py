@@ -1,11 +1,11 @@
-"""Transcripts and facts in and out, as files.
+"""Import and export: transcripts and facts as files.
 
-``read`` reads a transcript, ``ingest`` puts one of its sessions into the log, ``import_file`` does
-both for a file and may be interrupted and repeated, ``export`` writes the log as a transcript.
+``read`` reads a transcript, ``ingest`` writes one of its sessions to the log, ``import_file`` does both
+for a file and can be interrupted and repeated, ``export`` writes the log as a transcript.
 """
 
 from slowcat_memory.transfer.export import export, export_summaries
-from slowcat_memory.transfer.formats import read
+from slowcat_memory.transfer.files import read
 from slowcat_memory.transfer.import_ import Imported, Step, import_file
 from slowcat_memory.transfer.ingest import ingest
 from slowcat_memory.transfer.transcript import Note, Transcript, TranscriptSession, Utterance

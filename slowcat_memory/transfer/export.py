@@ -1,10 +1,9 @@
-"""The log as lines of JSON that ``read`` reads back."""
+"""Writes the log as JSON rows that ``read`` reads back."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from slowcat_memory.core.memory.chunk import turn_of
-from slowcat_memory.core.memory.kinds import SUMMARY
+from slowcat_memory.core.memory import SUMMARY, turn_of
 from slowcat_memory.core.summaries.summary import archival, current
 from slowcat_memory.records import Memory, Turn
 from slowcat_memory.store import Snapshot
@@ -13,18 +12,17 @@ Row = dict[str, Any]
 
 
 def export(snapshot: Snapshot, scope: str = "", but: str = "") -> Iterator[Row]:
-    """Write what people and agents said, and the notes that a person asked to keep.
+    """Export turns and notes.
 
-    What was derived from that is left out: it is made again wherever the lines are imported. So is
-    what a person ordered to forget, though it may not be erased yet.
+    Derived data is left out, because it is derived again after an import. So are forgotten turns
+    that are not erased yet.
 
     Args:
-        scope: Only this namespace; "" for every one.
-        but: A namespace that goes out only if it is named.
+        scope: Only this namespace; "" for all.
+        but: A namespace that is exported only when ``scope`` names it.
 
     Yields:
-        An object a line: scope by scope, turns in order, then notes. ``transfer.jsonl`` describes
-        them.
+        Rows as ``transfer.jsonl`` describes them: scope by scope, turns in order, then notes.
     """
     pending = (entry for entry in snapshot.commands() if entry.state == "done" and entry.due)
     forgotten = {turn for entry in pending for turn in entry.turns}
@@ -40,14 +38,14 @@ def export(snapshot: Snapshot, scope: str = "", but: str = "") -> Iterator[Row]:
 
 
 def export_summaries(snapshot: Snapshot, scope: str = "", but: str = "") -> Iterator[str]:
-    """Write the summaries that count as texts that stand alone; see ``core.summaries.archival``.
+    """Export the current summaries as standalone texts; see ``core.summaries.summary.archival``.
 
     Args:
-        scope: Only this namespace; "" for every one.
-        but: A namespace that goes out only if it is named.
+        scope: Only this namespace; "" for all.
+        but: A namespace that is exported only when ``scope`` names it.
 
     Yields:
-        A text each, scope by scope in the order of time.
+        One text each, scope by scope, oldest first.
     """
     for name in [scope] if scope else [name for name in snapshot.scopes() if name != but]:
         found = current(snapshot.memories(name, f"{SUMMARY}/"))
@@ -56,14 +54,7 @@ def export_summaries(snapshot: Snapshot, scope: str = "", but: str = "") -> Iter
 
 
 def turn_row(turn: Turn, chunk: Memory | None = None) -> Row:
-    """Write a turn.
-
-    Args:
-        chunk: What a person decided about it, if anything.
-
-    Returns:
-        Its line; what is as usual is left out.
-    """
+    """Return the row of a turn, without default values; ``chunk`` adds the user's marks."""
     row: Row = {
         "id": str(turn.id),
         "scope": turn.scope,
@@ -86,11 +77,7 @@ def turn_row(turn: Turn, chunk: Memory | None = None) -> Row:
 
 
 def note_row(memory: Memory) -> Row:
-    """Write a note.
-
-    Args:
-        memory: A memory of the kind "note".
-    """
+    """Return the row of a memory of the kind "note"."""
     row: Row = {
         "note": memory.text,
         "scope": memory.scope,

@@ -1,8 +1,8 @@
 """Facts as files: ``YYYY-MM-DD.json`` for each day on which they were said, and ``index.json``.
 
-The index tells what there is without the files being read. A fact is written with all that it needs
-to be read back; where the log holds no turn that says it, it keeps the numbers that its turns had,
-and has no source: nothing is claimed that cannot be looked up.
+The index lists all facts, so the files need not be read. A fact is written completely, so it can be
+read back. If the importing log has no turn that says it, the fact keeps its turn numbers as facets and
+has no source: only sources that can be looked up are claimed.
 """
 
 import json
@@ -21,10 +21,9 @@ from msgspec.structs import replace
 from slowcat_memory.core.extraction.evidence import quoted
 from slowcat_memory.core.extraction.predicates import Confidence
 from slowcat_memory.core.extraction.prompt_injection import injected
-from slowcat_memory.core.facts.durability import keepable
-from slowcat_memory.core.facts.fact import fact_key, is_fact, type_of
+from slowcat_memory.core.facts.fact import fact_key, is_fact, type_of, why_transient
 from slowcat_memory.core.facts.prompt import LINK
-from slowcat_memory.core.memory.kinds import FACT
+from slowcat_memory.core.memory import FACT
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.errors import ConfigError, TranscriptError
 from slowcat_memory.records import Made, Memory, Turn, WriteBatch
@@ -43,7 +42,7 @@ _OWN = ("subject", "predicate", "object", "quote", "confidence", "date", "said_i
 
 
 class FactRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A fact as it stands in a file.
+    """A fact in a file.
 
     Attributes:
         id: Its id.
@@ -52,22 +51,22 @@ class FactRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
         content: A plain sentence.
         confidence: How sure its extractor was.
         source_date: When it was said.
-        extracted_at: When it was drawn from what was said.
+        extracted_at: When it was extracted.
         valid_from: Since when it is true.
         speaker: Who said it.
-        subject: Whom it is about.
-        predicate: What of them, in snake_case.
-        object: The same, its value.
+        subject: The person or thing it is about.
+        predicate: In snake_case.
+        object: Its value.
         quote: The words that say it.
-        date: The day that it speaks of.
+        date: The day it refers to.
         valid_to: Until when it was true.
         retired_at: When it was superseded.
-        sources: Numbers of the turns that say it, in the log that it comes from.
-        trust: Who vouches for it.
+        sources: Numbers of its turns, in the exporting log.
+        trust: Whose statement it is.
         importance: 0 to 1.
-        pinned: A person asked that it always counts.
-        local_only: Never put before an LLM on another machine.
-        facets: Whatever else is kept beside it.
+        pinned: The user asked to always include it.
+        local_only: Never sent to an LLM on another machine.
+        facets: Other facets of the memory.
         made: Which job made it.
     """
 
@@ -97,20 +96,20 @@ class FactRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
 
 
 class FactFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a file holds."""
+    """The content of a file."""
 
     date: str
     facts: tuple[FactRow, ...]
 
 
 class Imported(Struct, frozen=True):
-    """What came of files.
+    """The result of an import.
 
     Attributes:
-        facts: How many facts are new.
-        known: How many were there already.
-        refused: How many read like an order, or are no facts.
-        unproven: How many of the new ones have no turn in this log.
+        facts: Number of new facts.
+        known: Number that were there already.
+        refused: Number that are not valid facts or read like an instruction.
+        unproven: Number of new facts without a turn in this log.
     """
 
     facts: int = 0
@@ -123,11 +122,11 @@ class Imported(Struct, frozen=True):
 
 
 def export_facts(snapshot: Snapshot, folder: Path, scopes: Iterable[str], zone: tzinfo) -> int:
-    """Write facts into a folder; files of other days that lie there stay.
+    """Write facts to a folder; its files of other days stay.
 
     Args:
-        folder: Made when it is not there, readable by its owner alone.
-        zone: The user's time zone: it tells which day.
+        folder: Created if missing, readable by its owner only.
+        zone: The user's time zone, which decides the day.
     """
     days = defaultdict[str, list[FactRow]](list)
     for scope in scopes:
@@ -196,7 +195,7 @@ def _index(days: dict[str, list[FactRow]]) -> dict[str, Any]:
 
 
 def _write(path: Path, value: Any) -> None:
-    """Write a file of its owner's; it gets its name only when it is complete."""
+    """Write a file that only its owner can read; it gets its name when it is complete."""
     unfinished = path.with_name(f".{path.name}.unfinished")
     fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     try:
@@ -213,18 +212,18 @@ def _write(path: Path, value: Any) -> None:
 
 
 def import_facts(engine: "MemoryEngine", folder: Path, scope: str = "") -> Imported:
-    """Read facts from a folder. Those that are known by their id stay as they are. Blocks.
+    """Import facts from a folder; those whose id is known stay as they are. Blocks.
 
     Args:
-        scope: Whose they become; "" for whom each names.
+        scope: Their new scope; "" for the one each names.
 
     Raises:
-        TranscriptError: A file is not one of facts.
-        ConfigError: That is not a scope's name, or it is the guests'.
+        TranscriptError: A file does not contain facts.
+        ConfigError: The scope's name is invalid, or is the guests'.
     """
     files = sorted(path for path in folder.glob("*.json") if _DAY.fullmatch(path.name))
     if not files:
-        raise TranscriptError(f"{folder} holds no files of facts")
+        raise TranscriptError(f"{folder} contains no fact files (YYYY-MM-DD.json)")
     rows = [row for path in files for row in _read(path)]
     if scope:
         rows = [replace(row, scope=scope) for row in rows]
@@ -232,7 +231,7 @@ def import_facts(engine: "MemoryEngine", folder: Path, scope: str = "") -> Impor
     for name in dict.fromkeys(row.scope for row in rows):
         check_scope(name)
         if name == guest_scope(engine.config.people):
-            raise ConfigError(f"{name!r} is the guests' scope, of which nothing is remembered")
+            raise ConfigError(f"{name!r} is the guests' scope, which keeps no facts")
         done = _import(engine, name, [row for row in rows if row.scope == name], done)
     return done
 
@@ -241,7 +240,7 @@ def _read(path: Path) -> Sequence[FactRow]:
     try:
         return msgspec.json.decode(path.read_bytes(), type=FactFile).facts
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise TranscriptError(f"{path} is no file of facts: {error}") from None
+        raise TranscriptError(f"{path} is not a fact file: {error}") from None
 
 
 def _import(engine: "MemoryEngine", scope: str, rows: list[FactRow], done: Imported) -> Imported:
@@ -251,7 +250,7 @@ def _import(engine: "MemoryEngine", scope: str, rows: list[FactRow], done: Impor
         for row in rows:
             if snapshot.memory(scope, row.id) is not None:
                 known += 1
-            elif not _sound(row):
+            elif not _is_valid(row):
                 refused += 1
             else:
                 put.append(_memory(row, snapshot, said))
@@ -266,9 +265,9 @@ def _import(engine: "MemoryEngine", scope: str, rows: list[FactRow], done: Impor
     )
 
 
-def _sound(row: FactRow) -> bool:
+def _is_valid(row: FactRow) -> bool:
     named = _TYPE.fullmatch(row.type) and row.type != "quarantined" and row.id.startswith("fact/")
-    orders = keepable(row.type, row.content).why == "order" or injected(row.content)
+    orders = why_transient(row.type, row.content) == "order" or injected(row.content)
     links = LINK.search(row.content) and row.predicate != "email"
     return bool(named and clean(row.content)[0]) and not orders and not links
 
@@ -282,7 +281,7 @@ def _turns_at(snapshot: Snapshot, scope: str, times: set[datetime]) -> dict[date
 
 
 def _memory(row: FactRow, snapshot: Snapshot, said: dict[datetime, list[Turn]]) -> Memory:
-    """Make a fact of its row; the turn that says it is the same one, or one of the same moment."""
+    """Return a row as a memory; its source is the same turn, or one of the same moment."""
     sources: tuple[int, ...] = ()
     if row.sources and _says(snapshot.turn(row.sources[0]), row):
         there = (snapshot.turn(id) for id in row.sources)
@@ -317,7 +316,7 @@ def _memory(row: FactRow, snapshot: Snapshot, said: dict[datetime, list[Turn]]) 
 
 
 def _says(turn: Turn | None, row: FactRow) -> bool:
-    """Return whether a turn is the one that a fact was drawn from."""
+    """Return whether a fact was extracted from this turn."""
     if turn is None or turn.scope != row.scope or turn.role != "user":
         return False
     return turn.speaker == row.speaker and quoted(row.quote, turn.text)

@@ -1,4 +1,4 @@
-"""A transcript's file: plain, gzip or zstandard, read as numbered lines of UTF-8."""
+"""Reads a file of transcripts: plain, gzip or zstandard; JSON lines or plain text."""
 
 import codecs
 import gzip
@@ -6,31 +6,38 @@ import hashlib
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from io import BufferedReader
+from itertools import chain
 from pathlib import Path
 from typing import IO
 
 import zstandard
+from msgspec.structs import replace
 
 from slowcat_memory.errors import TranscriptError
-from slowcat_memory.transfer.transcript import Report, fault
+from slowcat_memory.transfer import jsonl, plain_text
+from slowcat_memory.transfer.transcript import (
+    PACE,
+    Line,
+    Report,
+    Transcript,
+    TranscriptSession,
+    fault,
+)
 
-Line = tuple[int, str]
-SAMPLE = 64_000  # bytes that tell text from anything else
+SAMPLE = 64_000  # bytes checked for being text
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 BROKEN = (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError)
-_TEXT_CONTROLS = frozenset(b"\t\n\r\f\x1b\x00")  # a NUL may stand in a text, but not many
+_TEXT_CONTROLS = frozenset(b"\t\n\r\f\x1b\x00")  # a few NULs are accepted
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file, compressed or not; what is inside decides, not the name.
-
-    Yields:
-        Its bytes.
+    """Open a file, compressed or not: its content decides, not its name. Yields its bytes.
 
     Raises:
-        TranscriptError: It cannot be opened, is empty, or holds no text.
+        TranscriptError: It cannot be opened, is empty, or is not text.
     """
     try:
         with path.open("rb") as file, _plain(file) as bytes_:
@@ -63,19 +70,12 @@ def _check(path: Path, sample: bytes) -> None:
     odd = sum(byte < 32 and byte not in _TEXT_CONTROLS for byte in sample)
     if odd + sample.count(0) > len(sample) / 50:
         raise TranscriptError(
-            f"{path} is not a text file", hint="`slowcat-memory import --help` shows what can be."
+            f"{path} is not a text file", hint="`slowcat-memory import --help` lists the formats."
         )
 
 
 def lines(bytes_: IO[bytes], report: Report) -> Iterator[Line]:
-    """Number a file's lines, and leave out those that are not UTF-8.
-
-    Args:
-        report: Told of each line that is not, and of an end that is missing.
-
-    Yields:
-        Number from 1, and the line without its end.
-    """
+    """Yield a file's numbered lines; report those that are not UTF-8, and a truncated file."""
     number = 0
     try:
         for number, raw in enumerate(bytes_, start=1):
@@ -84,14 +84,11 @@ def lines(bytes_: IO[bytes], report: Report) -> Iterator[Line]:
             except UnicodeDecodeError:
                 report(fault(number, "not UTF-8"))
     except BROKEN as error:
-        report(fault(number + 1, f"the compressed file breaks off here ({error})"))
+        report(fault(number + 1, f"the compressed file is truncated here ({error})"))
 
 
 def fingerprint(path: Path) -> str:
-    """Name a file by what is in it.
-
-    Returns:
-        Its SHA-256 in hexadecimal.
+    """Return the SHA-256 of a file, in hexadecimal.
 
     Raises:
         TranscriptError: It cannot be read.
@@ -101,3 +98,61 @@ def fingerprint(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise TranscriptError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+JSON_NAMES = (".jsonl", ".ndjson", ".json")
+
+
+def _ignore(error: TranscriptError) -> None:
+    """Ignore an error."""
+
+
+def read(path: Path, on_error: Report = _ignore) -> Iterator[Transcript]:
+    """Read a file of transcripts: JSON lines or plain text, gzip and zstandard too.
+
+    The formats are described in ``transfer.jsonl`` and ``transfer.plain_text``.
+
+    Args:
+        on_error: Called with an error for each unreadable line; the rest is read.
+
+    Yields:
+        Conversations; every session has a start, if need be the file's modification time.
+
+    Raises:
+        TranscriptError: The file cannot be read at all.
+    """
+    path = Path(path)
+    with opened(path) as bytes_:
+        changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+        name = path.name.split(".")[0]
+        numbered = lines(bytes_, on_error)
+        first = next((line for line in numbered if line[1].strip()), None)
+        every = chain([first] if first else [], numbered)
+        if _is_json(path, first):
+            for transcript in jsonl.transcripts(every, name, on_error):
+                yield _dated(transcript, changed)
+        elif (transcript := plain_text.transcript(every, name, on_error)).sessions:
+            yield _dated(transcript, changed)
+
+
+def _is_json(path: Path, first: Line | None) -> bool:
+    stem = path.name.removesuffix(".gz").removesuffix(".zst")
+    return stem.endswith(JSON_NAMES) or (first is not None and first[1].lstrip().startswith("{"))
+
+
+def _dated(transcript: Transcript, changed: datetime) -> Transcript:
+    """Set each session's start: its own, its first turn's, or the end of the session before."""
+    after = changed - PACE * transcript.turns  # so that no turn is later than the file
+    sessions = []
+    for session in transcript.sessions:
+        first = session.utterances[0].at if session.utterances else None
+        session = replace(session, started=session.started or first or after)
+        after = _end(session)
+        sessions.append(session)
+    return replace(transcript, sessions=tuple(sessions))
+
+
+def _end(session: TranscriptSession) -> datetime:
+    assert session.started
+    times = [u.at for u in session.utterances if u.at is not None]
+    return times[-1] + PACE if times else session.started + PACE * len(session.utterances)

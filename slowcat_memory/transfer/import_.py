@@ -1,7 +1,7 @@
-"""A whole file into the log, in steps that may be interrupted: one session, one transaction.
+"""Imports a whole file in steps that can be interrupted: one session, one transaction.
 
-A cursor by file, conversation and scope remembers how many sessions are done; it moves in the
-transaction that logs the session, so that neither can be without the other.
+A cursor for each file, conversation and scope counts the sessions done; it moves in the transaction
+that logs the session.
 """
 
 import re
@@ -14,7 +14,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import Cursor
 from slowcat_memory.runtime.namespaces.registry import check_scope
-from slowcat_memory.transfer import files, formats, ingest
+from slowcat_memory.transfer import files, ingest
 from slowcat_memory.transfer.transcript import Note, Report, Transcript, TranscriptSession
 
 BY_CONVERSATION = "{conversation}"
@@ -22,12 +22,12 @@ _NOT_IN_SCOPES = re.compile(r"[^a-z0-9_-]+")
 
 
 class Step(Struct, frozen=True):
-    """One session is durable.
+    """Progress: one more session is stored.
 
     Attributes:
-        sessions: How many sessions of the file are done.
-        turns: How many of its turns are done.
-        of_turns: How many turns the file has.
+        sessions: Sessions done.
+        turns: Turns done.
+        of_turns: Turns in the file.
     """
 
     sessions: int
@@ -36,15 +36,15 @@ class Step(Struct, frozen=True):
 
 
 class Imported(Struct):
-    """What an import did.
+    """The result of an import.
 
     Attributes:
-        sessions: Sessions that are new in the log, or longer than before.
-        turns: Turns that are new in the log.
-        notes: Notes that were kept.
-        known_turns: Turns that the log had already.
-        scopes: Where they went.
-        conversations: How many conversations were read.
+        sessions: Sessions that are new, or longer than before.
+        turns: New turns.
+        notes: Stored notes.
+        known_turns: Turns that were in the log already.
+        scopes: The scopes imported into.
+        conversations: Conversations read.
     """
 
     sessions: int = 0
@@ -56,7 +56,7 @@ class Imported(Struct):
 
 
 def _ignore(step: Step) -> None:
-    """Take no notice."""
+    """Ignore a step."""
 
 
 def import_file(
@@ -69,22 +69,21 @@ def import_file(
     on_error: Report,
     progress: Callable[[Step], None] = _ignore,
 ) -> Imported:
-    """Log every session of a file that is not in the log yet. Blocks.
+    """Import every session of a file that is not in the log yet. Blocks.
 
     Args:
-        scope: The namespace; "{conversation}" in it stands for each conversation's name. "" is the
-            one that a line was exported from, else the configured one.
-        again: Look at each session, even where the cursor says that it is done: brings back what
-            was forgotten by whole sessions.
-        on_error: Told of each line that cannot be read.
-        progress: Told after each session. When it raises, what is done stays done.
+        scope: The namespace; "{conversation}" in it stands for each conversation's name. "" means the
+            scope a line was exported from, else the configured one.
+        again: Ignore the cursor, which imports wholly forgotten sessions again.
+        on_error: Called with an error for each unreadable line.
+        progress: Called after each session. When it raises, the sessions done are kept.
 
     Raises:
         TranscriptError: The file cannot be read, or has no such conversation.
-        StoreError: The store cannot take it.
+        StoreError: The store cannot be written.
     """
-    print_ = files.fingerprint(path)
-    found = list(formats.read(path, on_error))
+    digest = files.fingerprint(path)
+    found = list(files.read(path, on_error))
     chosen = [(n, t) for n, t in enumerate(found) if _is_chosen(t, conversations)]
     if conversations and not chosen:
         raise TranscriptError(f"{path} has no such conversation", hint=f"It has: {_names(found)}.")
@@ -93,7 +92,7 @@ def import_file(
     for number, transcript in chosen:
         target = check_scope(target_scope(scope, transcript, engine.config.memory.user_id))
         done.scopes.add(target)
-        name = f"import/{print_[:16]}/{target}/{number}"
+        name = f"import/{digest[:16]}/{target}/{number}"
         for cursor, session in _steps(engine, transcript, name, path.name, again):
             if cursor is not None:
                 _log(engine, target, session, cursor, done)
@@ -107,11 +106,7 @@ def import_file(
 
 
 def target_scope(scope: str, transcript: Transcript, default: str) -> str:
-    """Decide where a conversation goes.
-
-    Args:
-        scope: What was asked for, "" when nothing was.
-    """
+    """Return the scope of a conversation; ``scope`` as in ``import_file``."""
     name = _NOT_IN_SCOPES.sub("-", transcript.conversation.casefold())[:64]
     return scope.replace(BY_CONVERSATION, name) or transcript.scope or default
 
@@ -128,7 +123,7 @@ def _names(transcripts: Sequence[Transcript]) -> str:
 def _steps(
     engine: MemoryEngine, transcript: Transcript, name: str, file: str, again: bool
 ) -> list[tuple[Cursor | None, TranscriptSession]]:
-    """Pair each session with the cursor that says it is done; None when it says so already."""
+    """Pair each session with the cursor that marks it done; None when it is done already."""
     with engine.snapshot() as snapshot:
         cursor = snapshot.cursor(name)
     start = cursor.position if cursor and not again else 0
@@ -141,7 +136,7 @@ def _steps(
 def _log(
     engine: MemoryEngine, scope: str, session: TranscriptSession, cursor: Cursor, done: Imported
 ) -> None:
-    """Log one session and wait for the disk, so that no more than one can be under way."""
+    """Log one session and wait for the disk, so that at most one is pending."""
     acks = ingest.ingest(engine, scope, session, cursor=cursor)
     if acks:
         acks[-1].wait()
@@ -150,7 +145,7 @@ def _log(
         engine.mark(scope, memory_id, pinned=True)
     for memory_id in ingest.local_only(session, acks):
         engine.mark(scope, memory_id, local_only=True)
-    turns = max(0, len(acks) - 2)  # a start and an end
+    turns = max(0, len(acks) - 2)  # without the session's start and end
     done.turns += turns
     done.known_turns += len(session.utterances) - turns
 

@@ -1,8 +1,7 @@
-"""A transcript's session to the log, once.
+"""Writes a transcript's session to the log, once.
 
-A session keeps one id in the log however often its file is read, so that a file which was imported
-half, or has grown since, goes on where it stopped. What a person has forgotten out of the middle
-stays forgotten.
+A session has the same id in the log each time its file is read, so a file that was imported by half,
+or has grown, continues where it stopped. Turns forgotten in the middle stay forgotten.
 """
 
 import hashlib
@@ -10,12 +9,11 @@ import json
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, tzinfo
 
-from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Cursor, Event, Session, SessionEdge, Turn, WriteBatch
 from slowcat_memory.store import Ack, Snapshot
-from slowcat_memory.transfer.formats import PACE
-from slowcat_memory.transfer.transcript import TranscriptSession, Utterance
+from slowcat_memory.transfer.transcript import PACE, TranscriptSession, Utterance
 
 REASON = "import"
 
@@ -30,18 +28,18 @@ def ingest(
 ) -> list[Ack]:
     """Log a session in one transaction: its start, its turns, its end. Does not wait for the disk.
 
-    A transcript's turns keep their ids in ``Turn.origin``; an agent's turn replies to the last
-    turn of a person before it.
+    A transcript's turns keep their ids in ``Turn.origin``; an agent's turn replies to the user's turn
+    before it.
 
     Args:
         session: From ``read``.
-        zone: Of times that name none; None for the engine's.
+        zone: Of times without a zone; None for the engine's.
 
     Returns:
-        An ack for each event; none when all of it is in the log already.
+        An ack for each event; empty when all turns are in the log already.
 
     Raises:
-        StoreError: It cannot be taken.
+        StoreError: The store cannot be written.
     """
     id_ = log_id(scope, session)
     with engine.snapshot() as snapshot:
@@ -56,11 +54,9 @@ def ingest(
 
 
 def log_id(scope: str, session: TranscriptSession) -> str:
-    """Tell under which id a session of a transcript is in the log.
+    """Return a session's id in the log.
 
-    Returns:
-        Its own id when it was exported from this very scope; else one that its scope, its name and
-        its first words yield, the same every time.
+    Its own id when it was exported from this scope, else a hash of scope, name and first turn.
     """
     if session.scope == scope:
         return session.id
@@ -70,16 +66,16 @@ def log_id(scope: str, session: TranscriptSession) -> str:
 
 
 def _new(snapshot: Snapshot, row: Session, session: TranscriptSession) -> range:
-    """Find the turns that come after the last one that the log has."""
+    """Return the positions after the last turn in the log."""
     last, every = snapshot.turn(row.last_turn), len(session.utterances)
     known = [i for i, said in enumerate(session.utterances) if last and _same(said, last, session)]
     return range(known[-1] + 1 if known else every, every)
 
 
 def _same(said: Utterance, turn: Turn, session: TranscriptSession) -> bool:
-    """Return whether an utterance is a turn of the log.
+    """Return whether an utterance is this turn.
 
-    An export numbers turns as its store did: this one, or one that this one's turns came from.
+    An exported turn has its number in the exporting store: this one, or the origin of this one.
     """
     if not session.scope:
         return said.origin == turn.origin
@@ -132,14 +128,7 @@ def _turn(
 
 
 def moments(session: TranscriptSession, zone: tzinfo) -> list[datetime]:
-    """Say when each turn of a session was.
-
-    Args:
-        session: From ``read``.
-
-    Returns:
-        Times in UTC; a turn without one comes ten seconds after the turn before it.
-    """
+    """Return the time of each turn in UTC; one without a time is ten seconds after the one before."""
     times: list[datetime] = []
     for utterance in session.utterances:
         if utterance.at is not None:
@@ -152,32 +141,17 @@ def moments(session: TranscriptSession, zone: tzinfo) -> list[datetime]:
 
 
 def utc(at: datetime, zone: tzinfo) -> datetime:
-    """Place a time.
-
-    Args:
-        at: A time, naive when it names no zone.
-
-    Returns:
-        The time in UTC.
-    """
+    """Return a time in UTC; a naive one is in ``zone``."""
     return (at if at.tzinfo else at.replace(tzinfo=zone)).astimezone(UTC)
 
 
 def pins(session: TranscriptSession, acks: Sequence[Ack]) -> list[str]:
-    """Name the memories that were pinned where the session comes from.
-
-    Args:
-        acks: What ``ingest`` returned for it.
-    """
+    """Return the ids of the memories pinned in the transcript; ``acks`` come from ``ingest``."""
     return _chunks({said.origin for said in session.utterances if said.pinned}, acks)
 
 
 def local_only(session: TranscriptSession, acks: Sequence[Ack]) -> list[str]:
-    """Name the memories that stayed on the machine where the session comes from.
-
-    Args:
-        acks: What ``ingest`` returned for it.
-    """
+    """Return the ids of the memories marked local-only in the transcript."""
     return _chunks({said.origin for said in session.utterances if said.local_only}, acks)
 
 

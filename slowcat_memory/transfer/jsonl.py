@@ -1,19 +1,19 @@
-"""One JSON object a line: a turn, a note, or a whole conversation.
+"""JSON lines: each is a turn, a note, or a whole conversation.
 
-A turn, which is also what ``export`` writes; only "text" must be there::
+A turn, as ``export`` writes it; only "text" is required::
 
     {"text": "My dog is called Max.", "speaker": "Anna", "role": "user",
      "at": "2024-05-12T18:30:00+02:00", "session": "evening", "id": "17"}
 
 "at" is ISO 8601. "role" is "user" or "assistant", by default "assistant" for a speaker of the name
-"assistant", "agent" or "bot". "session" groups turns; without it a silence of an hour does. "id" is
-kept as the turn's origin. "content" is taken for "text", as chat logs call it. Our export adds
-"scope", and where they apply "channel", "interrupted", "tools", "cut", "aside", "pinned" and
+"assistant", "agent" or "bot". "session" groups turns; without it, a pause of an hour separates
+sessions. "id" is kept as the turn's origin. "content" is read as "text", as in chat logs. Our export
+adds "scope" and, where they apply, "channel", "interrupted", "tools", "cut", "aside", "pinned" and
 "local_only".
 
 A note: ``{"note": "Allergic to nuts.", "speaker": "Anna", "pinned": true}``.
 
-A conversation, as evaluation sets are kept: ``{"conversation_id", "sessions": [{"session_id",
+A conversation, as in evaluation sets: ``{"conversation_id", "sessions": [{"session_id",
 "started_at", "turns": [{"turn_id", "speaker", "role", "text", "image_caption"?, "at"?}]}]}``.
 """
 
@@ -23,12 +23,12 @@ from typing import Any
 
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.records import Role
-from slowcat_memory.transfer.files import Line
-from slowcat_memory.transfer.grouping import Gathering
 from slowcat_memory.transfer.transcript import (
     AGENTS,
+    Line,
     Note,
     Report,
+    SessionGrouper,
     Transcript,
     TranscriptSession,
     Utterance,
@@ -44,17 +44,17 @@ Row = dict[str, Any]
 
 
 def transcripts(lines: Iterable[Line], name: str, report: Report) -> Iterator[Transcript]:
-    """Read lines of JSON.
+    """Read JSON lines.
 
     Args:
-        name: What to call the conversation that single turns make.
-        report: Told of each line that cannot be read.
+        name: The conversation's name for single turns.
+        report: Called with an error for each unreadable line.
 
     Yields:
-        Whole conversations as they come; then the single turns, one transcript for each scope that
-        they were exported from.
+        Whole conversations in order; then the single turns, one transcript for each scope they were
+        exported from.
     """
-    loose: dict[str, tuple[Gathering, list[Note]]] = {}
+    loose: dict[str, tuple[SessionGrouper, list[Note]]] = {}
     for number, text in lines:
         if not text.strip():
             continue
@@ -64,7 +64,7 @@ def transcripts(lines: Iterable[Line], name: str, report: Report) -> Iterator[Tr
                 yield _conversation(row, number, report)
             else:
                 scope = label_of(row.get("scope"))
-                _take(row, number, *loose.setdefault(scope, (Gathering(scope), [])))
+                _add_row(row, number, *loose.setdefault(scope, (SessionGrouper(scope), [])))
         except (ValueError, RecursionError) as error:
             report(fault(number, error))
     for scope, (gathering, notes) in loose.items():
@@ -82,7 +82,7 @@ def _object(text: str) -> Row:
     return row
 
 
-def _take(row: Row, number: int, gathering: Gathering, notes: list[Note]) -> None:
+def _add_row(row: Row, number: int, gathering: SessionGrouper, notes: list[Note]) -> None:
     if "note" in row:
         notes.append(_note(row))
     else:
@@ -132,7 +132,7 @@ def _text(row: Row, key: str) -> tuple[str, int]:
         said = f"{said} (photo: {caption})".strip()
     text, cut = clean(said)
     if not text:
-        raise ValueError("nothing is said")
+        raise ValueError("the text is empty")
     return text, cut
 
 
@@ -177,7 +177,7 @@ def _session(row: Any, default_id: str, number: int, report: Report) -> Transcri
 
 
 def _turn(row: Any, origin: str) -> Utterance:
-    """Read a turn of a conversation, whose people may have any role, such as "A" and "B"."""
+    """Read a turn of a conversation; its speakers may have any role, such as "A" and "B"."""
     if not isinstance(row, dict):
         raise ValueError("not a JSON object")
     role: Role = "assistant" if str(row.get("role")).casefold() in AGENTS else "user"

@@ -1,4 +1,4 @@
-r"""Plain text, a turn a line: "Name: what was said".
+r"""Plain text, one turn a line: "Name: text".
 
 ::
 
@@ -8,19 +8,18 @@ r"""Plain text, a turn a line: "Name: what was said".
     [2024-05-12 18:31] Anna: He was
     a present.
 
-A line that begins with "#" begins a session, and its time if it holds one; so do two blank lines
-in a row. A time in brackets may stand before a name. A line without a name goes on with the turn
-before it.
+A line starting with "#" begins a session and may hold its time; two blank lines also begin one. A time
+in brackets may precede a name. A line without a name continues the turn before it.
 """
 
 import re
 from collections.abc import Iterable
 
 from slowcat_memory.core.text.normalize import clean
-from slowcat_memory.transfer.files import Line
-from slowcat_memory.transfer.grouping import Gathering
 from slowcat_memory.transfer.transcript import (
+    Line,
     Report,
+    SessionGrouper,
     Transcript,
     Utterance,
     fault,
@@ -30,8 +29,8 @@ from slowcat_memory.transfer.transcript import (
     time_of,
 )
 
-# A line that goes on with a turn may hold a colon too: a name has at most three words, and several
-# words of a name are not in lower case.
+# A continuation line may contain a colon too: a name has at most three words, and a name of several
+# words is not in lower case.
 _TURN = re.compile(
     r"\s*(?:\[(?P<at>[^\]]*)\]\s*)?"
     r"(?P<name>[^\W_][\w.'’-]*(?: [^\W_][\w.'’-]*){0,2})\s*:(?:\s+(?P<said>.*)|$)"
@@ -43,31 +42,31 @@ def transcript(lines: Iterable[Line], name: str, report: Report) -> Transcript:
     """Read lines of plain text.
 
     Args:
-        report: Told of each line that cannot be read.
+        report: Called with an error for each unreadable line.
     """
-    gathering, blank = Gathering(), 0
+    gathering, blank = SessionGrouper(), 0
     for number, line in lines:
         if not line.strip():
             blank += 1
             continue
         try:
-            _take(line, number, blank, gathering)
+            _read_line(line, number, blank, gathering)
         except ValueError as error:
             report(fault(number, error))
         blank = 0
     return Transcript(conversation=name, sessions=gathering.sessions())
 
 
-def _take(line: str, number: int, blank: int, gathering: Gathering) -> None:
+def _read_line(line: str, number: int, blank: int, gathering: SessionGrouper) -> None:
     if line.startswith("#"):
-        return _begin(line, gathering)
+        return _begin_session(line, gathering)
     if blank > 1:
         gathering.begin()
     match = _TURN.fullmatch(line)
     if match and _is_name(match["name"]):
         text, cut = clean(match["said"] or "")
         if not text:
-            raise ValueError("nothing is said")
+            raise ValueError("the text is empty")
         speaker = name_of(match["name"])
         at = time_of(match["at"])
         role = role_of(speaker)
@@ -75,7 +74,7 @@ def _take(line: str, number: int, blank: int, gathering: Gathering) -> None:
             Utterance(speaker=speaker, text=text, role=role, at=at, origin=str(number), cut=cut)
         )
     elif not gathering.append_line(clean(line)[0]):
-        raise ValueError('no speaker; a turn is "Name: what was said"')
+        raise ValueError('no speaker; a turn is "Name: text"')
 
 
 def _is_name(name: str) -> bool:
@@ -83,7 +82,7 @@ def _is_name(name: str) -> bool:
     return len(words) == 1 or not any(w[0].islower() and w not in _PARTICLES for w in words)
 
 
-def _begin(line: str, gathering: Gathering) -> None:
+def _begin_session(line: str, gathering: SessionGrouper) -> None:
     label = label_of(line.lstrip("# "))
     try:
         started = time_of(label)

@@ -1,7 +1,11 @@
-"""What a transcript says, before any of it is in a log."""
+"""The content of a transcript, and how its utterances are grouped into sessions.
+
+A label groups turns wherever they stand. Without labels, a session ends where the file says so, or
+after an hour without a turn.
+"""
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from msgspec import Struct
 
@@ -9,8 +13,12 @@ from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import Channel, Role
 
+Line = tuple[int, str]  # number from 1, text without its end
+PACE = timedelta(seconds=10)  # between turns when a transcript gives no times
+GAP = timedelta(hours=1)  # longest pause within an unlabelled session
+
 Report = Callable[[TranscriptError], None]
-"""Told of each part of a transcript that cannot be read; the rest is read all the same."""
+"""Called with an error for each unreadable part of a transcript; the rest is read."""
 
 NAME_CHARS, LABEL_CHARS = 64, 200
 AGENTS = frozenset({"assistant", "agent", "bot", "ai", "model"})
@@ -20,18 +28,16 @@ class Utterance(Struct, frozen=True, kw_only=True):
     """One turn of a transcript.
 
     Attributes:
-        speaker: Who said it, "" when the transcript does not say.
-        text: What was said, clean, not empty.
-        role: Whether a person or an agent said it.
-        at: When, as the transcript says it: naive when it names no time zone, None when no time.
-        origin: Its id in the transcript; the number of its line when it has none.
-        cut: Characters left out at the end because it was too long to keep.
-        channel: Spoken or typed.
-        interrupted: The user cut the agent off.
+        speaker: "" when the transcript does not name one.
+        text: Clean, not empty.
+        at: Naive without a time zone, None without a time.
+        origin: Its id in the transcript, else its line number.
+        cut: Characters removed at the end because it was too long.
+        interrupted: The user interrupted the agent.
         aside: It was said to the memory, or by it.
         tools: Names of the tools that the agent used.
-        pinned: A person asked that it always counts.
-        local_only: It must never go before an LLM on another machine.
+        pinned: The user asked to always include it.
+        local_only: Never send it to an LLM on another machine.
     """
 
     speaker: str
@@ -52,10 +58,9 @@ class TranscriptSession(Struct, frozen=True, kw_only=True):
     """One session of a transcript.
 
     Attributes:
-        id: Its name in the transcript; its number when it has none.
-        started: When it began; naive when no time zone is named.
-        utterances: In order.
-        scope: The scope it was exported from; "" unless our own ``export`` wrote it.
+        id: Its name in the transcript, else its number.
+        started: Naive without a time zone.
+        scope: The scope it was exported from; "" unless ``export`` wrote it.
     """
 
     id: str
@@ -65,15 +70,15 @@ class TranscriptSession(Struct, frozen=True, kw_only=True):
 
 
 class Note(Struct, frozen=True, kw_only=True):
-    """A statement to keep that nobody said in a session.
+    """A statement to store that was not said in a session.
 
     Attributes:
-        text: The statement, clean.
-        speaker: Whom it is about, "" for the user.
+        text: Clean.
+        speaker: The person it is about, "" for the user.
         at: Since when it holds.
-        pinned: Whether it always counts.
+        pinned: Always include it.
         importance: 0 to 1.
-        local_only: Whether it must never go before an LLM on another machine.
+        local_only: Never send it to an LLM on another machine.
     """
 
     text: str
@@ -85,14 +90,7 @@ class Note(Struct, frozen=True, kw_only=True):
 
 
 class Transcript(Struct, frozen=True, kw_only=True):
-    """One conversation of a file.
-
-    Attributes:
-        conversation: Its name.
-        sessions: In order.
-        notes: Statements that belong to no session.
-        scope: The scope it was exported from; "" unless our own ``export`` wrote it.
-    """
+    """One conversation of a file, with notes outside its sessions; ``scope`` as in a session."""
 
     conversation: str
     sessions: tuple[TranscriptSession, ...]
@@ -101,44 +99,30 @@ class Transcript(Struct, frozen=True, kw_only=True):
 
     @property
     def turns(self) -> int:
-        """How many turns it holds."""
+        """Number of turns."""
         return sum(len(session.utterances) for session in self.sessions)
 
 
 def name_of(raw: object) -> str:
-    """Make a speaker's name from whatever a transcript calls them.
-
-    Args:
-        raw: The name, None when there is none.
-    """
+    """Return a clean speaker's name, "" for None."""
     return " ".join(clean("" if raw is None else str(raw), NAME_CHARS)[0].split())
 
 
 def label_of(raw: object) -> str:
-    """Make an id that can be kept from whatever a transcript calls a session or a turn.
-
-    Args:
-        raw: The id, None when there is none.
-    """
+    """Return a clean id of a session or turn, "" for None."""
     return " ".join(clean("" if raw is None else str(raw), LABEL_CHARS)[0].split())
 
 
 def role_of(speaker: str) -> Role:
-    """Tell from a speaker's name who speaks."""
+    """Return the role of a speaker by name."""
     return "assistant" if speaker.casefold() in AGENTS else "user"
 
 
 def time_of(raw: object) -> datetime | None:
-    """Read a time.
-
-    Args:
-        raw: ISO 8601, a date or a date with a time; None or "" when there is none.
-
-    Returns:
-        The time, naive when it names no time zone.
+    """Parse an ISO 8601 date or time, naive without a time zone; None for None and "".
 
     Raises:
-        ValueError: It is no time.
+        ValueError: It is not a time.
     """
     if raw is None or raw == "":
         return None
@@ -146,15 +130,77 @@ def time_of(raw: object) -> datetime | None:
         at = datetime.fromisoformat(raw.strip() if isinstance(raw, str) else "")
     except ValueError:
         raise ValueError(f"{str(raw)[:40]!r} is not a time such as 2024-05-12T18:30") from None
-    if not 1 < at.year < 9999:  # a change of time zone could leave the calendar
-        raise ValueError(f"{at.year} is not a year that can be kept")
+    if not 1 < at.year < 9999:  # a conversion to UTC could leave the calendar
+        raise ValueError(f"the year {at.year} is out of range")
     return at
 
 
 def fault(line: int, reason: object) -> TranscriptError:
-    """Make the error for a line that cannot be read.
-
-    Args:
-        line: Its number, from 1.
-    """
+    """Return the error for an unreadable line; lines count from 1."""
     return TranscriptError(f"line {line}: {reason}")
+
+
+class SessionGrouper:
+    """Groups utterances into sessions, in the order they come."""
+
+    def __init__(self, scope: str = "") -> None:
+        """Start empty; ``scope`` is the one the sessions were exported from, else ""."""
+        self._scope = scope
+        self._turns: dict[str, list[Utterance]] = {}
+        self._started: dict[str, datetime | None] = {}
+        self._open = ""
+        self._last: datetime | None = None
+
+    def begin(self, label: str = "", started: datetime | None = None) -> None:
+        """Begin a session named ``label``; "" numbers it."""
+        number = len(self._turns) + 1
+        self._open = label or str(number)
+        if label in self._turns:  # two sessions under one heading
+            self._open = f"{label} ({number})"
+        self._turns[self._open], self._started[self._open] = [], started
+        self._last = started
+
+    def add(self, utterance: Utterance, label: str = "") -> None:
+        """Add an utterance to the session ``label``, or to the open one."""
+        if label:
+            self._turns.setdefault(label, []).append(utterance)
+            return
+        if not self._open or self._after_gap(utterance):
+            self.begin()
+        self._last = utterance.at or self._last
+        self._turns[self._open].append(utterance)
+
+    def _after_gap(self, utterance: Utterance) -> bool:
+        if utterance.at is None or self._last is None or not self._turns[self._open]:
+            return False
+        if (utterance.at.tzinfo is None) != (self._last.tzinfo is None):
+            return False
+        return utterance.at - self._last > GAP
+
+    def append_line(self, more: str) -> bool:
+        """Append to the latest utterance; return False when there is none."""
+        turns = self._turns.get(self._open)
+        if not turns:
+            return False
+        last = turns[-1]
+        turns[-1] = Utterance(
+            speaker=last.speaker,
+            text=f"{last.text}\n{more}".strip(),
+            role=last.role,
+            at=last.at,
+            origin=last.origin,
+        )
+        return True
+
+    def sessions(self) -> tuple[TranscriptSession, ...]:
+        """Return the sessions that have turns, in the order in which they began."""
+        return tuple(
+            TranscriptSession(
+                id=label,
+                started=self._started.get(label),
+                utterances=tuple(turns),
+                scope=self._scope,
+            )
+            for label, turns in self._turns.items()
+            if turns
+        )

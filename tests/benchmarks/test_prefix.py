@@ -1,5 +1,5 @@
 from benchmarks import prefix
-from slowcat_memory.core.render.memory_block import INSTRUCTION
+from slowcat_memory.core.render.memory_block import instruction
 
 TALK = [("Hello there", "Hi"), ("How are you", "Fine"), ("Good", "Bye")]
 BLOCK = "<memories>\n- (today) Ada: a line that is remembered\n</memories>"
@@ -33,7 +33,7 @@ def test_a_prompt_that_only_grows_is_never_broken():
 
 def test_a_block_inside_the_new_message_costs_itself_alone():
     plain = list(prefix.steps(requests(), TALK))
-    ours = list(prefix.steps(requests(f"Be kind. {INSTRUCTION}", ("", BLOCK, BLOCK)), TALK))
+    ours = list(prefix.steps(requests(f"Be kind. {instruction()}", ("", BLOCK, BLOCK)), TALK))
     assert [step.new_words for step in ours] == [step.new_words for step in plain]
     assert all(step.block > 0 and not step.broken for step in ours)
 

@@ -21,8 +21,8 @@ def test_import_says_what_came_in_and_twice_is_once(sm) -> None:
     (sm.folder / "chat.txt").write_text("Anna: hello\nAssistant: hi\n")
     result = sm("import", "chat.txt")
     assert "2 turns in 1 session, scope user" in result.stdout
-    assert "Search is by words only: no embedding is configured" in result.stderr
-    assert "Nothing new: all 2 turns were in scope user already." in sm.ok("import", "chat.txt")
+    assert "Search is by words only: no embedding model is configured" in result.stderr
+    assert "Nothing new: all 2 turns are already in scope user." in sm.ok("import", "chat.txt")
 
 
 def test_import_of_notes_alone_says_so(sm) -> None:
@@ -40,7 +40,7 @@ def test_import_names_unreadable_lines_and_takes_the_rest(sm) -> None:
     result = sm("import", "chat.jsonl")
     assert result.exit_code == 0 and "2 turns" in result.stdout
     assert "chat.jsonl: 2 parts could not be read:" in result.stderr
-    assert "line 2: not JSON" in result.stderr and "line 3: nothing is said" in result.stderr
+    assert "line 2: not JSON" in result.stderr and "line 3: the text is empty" in result.stderr
 
 
 def test_import_lists_only_the_first_unreadable_lines(sm) -> None:
@@ -86,7 +86,7 @@ def test_an_interrupted_import_goes_on(sm, monkeypatch: pytest.MonkeyPatch) -> N
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(import_, "_step", stop)
+        patch.setattr(import_, "_show_step", stop)
         result = sm("import", "chat.txt")
     assert (result.exit_code, result.output) == (130, "")
     assert len(sm.json("show")) == 4
@@ -122,7 +122,7 @@ def test_import_keeps_the_turns_when_embedding_fails(sm, monkeypatch: pytest.Mon
     (sm.folder / "chat.txt").write_text("Anna: hello\n")
     result = sm("import", "chat.txt")
     assert result.exit_code == 0 and "1 turn in 1 session" in result.stdout
-    assert "No vectors for now, search is by words: the model is ill. Wait." in result.stderr
+    assert "No vectors for now; search is by words: the model is ill. Wait." in result.stderr
 
 
 def test_a_wrong_model_name_means_search_by_words(sm, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,7 +194,7 @@ def test_remember_is_found_and_repeating_it_changes_nothing(filled) -> None:
 
 @pytest.mark.parametrize("text", ["", "  ", "\u202e"])
 def test_nothing_to_remember(sm, text: str) -> None:
-    assert "there is nothing to keep" in sm.fails("remember", text, code=2)
+    assert "the text is empty" in sm.fails("remember", text, code=2)
 
 
 def test_pin_and_unpin_a_turn(filled) -> None:
@@ -209,7 +209,7 @@ def test_local_only_is_set_shown_and_carried_along(filled) -> None:
     assert filled.json("local", "7")["local_only"] is True
     note = filled.json("remember", "The alarm code is 4711.")["id"]
     assert "Stays on this machine: The alarm code" in filled.ok("local", note)
-    assert "never before an LLM on another" in " ".join(filled.ok("show", "7").split())
+    assert "never sent to an LLM on another" in " ".join(filled.ok("show", "7").split())
     assert "May leave this machine: We moved to Lisbon." in filled.ok("local", "7", "--off")
     filled.ok("local", "7")
     (filled.folder / "moved.jsonl").write_text(filled.ok("export"))
@@ -252,7 +252,7 @@ def turns(sm) -> list[int]:
 def test_forget_shows_and_asks_and_no_means_no(filled) -> None:
     result = filled("forget", "--id", "2", stdin="n\n")
     assert result.exit_code == 1 and "My dog is called Max." in result.stderr
-    assert "1 turn" in result.stderr and "Forget this for good?" in result.stderr
+    assert "1 turn" in result.stderr and "Delete this for good" in result.stderr
     assert turns(filled) == [2, 3, 4, 7, 8]
     assert "Forgotten: 1 turn." in filled.ok("forget", "--id", "2", stdin="y\n")
     assert turns(filled) == [3, 4, 7, 8]
@@ -292,9 +292,9 @@ def test_forget_a_session_and_a_note(filled) -> None:
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ((), "say what: --id"),
-        (("--scope", "user"), "say what: --id"),
-        (("--all", "--speaker", "Anna"), "goes with --scope only"),
+        ((), "needs --id"),
+        (("--scope", "user"), "needs --id"),
+        (("--all", "--speaker", "Anna"), "can only be combined with --scope"),
         (("--since", "yesterday"), "'yesterday' is not a time"),
     ],
 )
@@ -304,7 +304,7 @@ def test_forget_refuses_what_is_unclear(filled, options: tuple[str, ...], reason
 
 
 def test_forget_what_is_not_there(filled) -> None:
-    assert "Nothing fits" in filled("forget", "--id", "99").stderr
+    assert "No match" in filled("forget", "--id", "99").stderr
 
 
 # ------------------------------------------------------------------- tidy
@@ -313,5 +313,5 @@ def test_forget_what_is_not_there(filled) -> None:
 def test_tidy_seals_every_scope(filled) -> None:
     filled.ok("import", "chat.txt", "--scope", "other", "--no-embed")
     result = filled("tidy")
-    assert "2 scopes in order" in result.stdout and "No vectors were made" in result.stderr
+    assert "up to date (2 scopes)" in result.stdout and "No vectors were computed" in result.stderr
     assert [scope["sealed"] for scope in filled.json("stats")["scopes"].values()] == [5, 5]

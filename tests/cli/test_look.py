@@ -63,7 +63,7 @@ def test_show_the_latest_turns(filled) -> None:
 def test_show_one_memory_with_its_sources(filled) -> None:
     shown = filled.json("show", "2")
     assert shown["memory"]["id"] == "chunk/2" and shown["sources"][0]["id"] == 2
-    assert "made from" in filled.ok("show", "chunk/2")
+    assert "sources" in filled.ok("show", "chunk/2")
 
 
 @pytest.mark.parametrize("what", ["99", "chunk/99", "nonsense", "note/0", "import"])
@@ -98,7 +98,9 @@ def test_stats_tell_what_each_tier_holds_and_saves(filled) -> None:
 def test_stats_for_people_and_for_scripts(filled) -> None:
     filled.ok("remember", "Max is a spaniel.")
     text = filled.ok("stats")
-    assert "user" in text and str(filled.store) in text and "no embedding is configured" in text
+    assert (
+        "user" in text and str(filled.store) in text and "no embedding model is configured" in text
+    )
     found = filled.json("stats")
     user = found["scopes"]["user"]
     assert (user["turns"], user["sessions"], user["notes"], user["vectors"]) == (5, 2, 1, 0)
@@ -123,9 +125,9 @@ def test_why_of_what_is_forgotten_since(asked) -> None:
 
 
 def test_why_without_a_recall(filled) -> None:
-    assert "No recall is recorded so far." in filled("why").stderr
+    assert "No recall has been recorded yet." in filled("why").stderr
     assert filled.json("why") is None
-    assert "no recall is recorded for turn 3" in filled.fails("why", "3", code=2)
+    assert "no recall was recorded for turn 3" in filled.fails("why", "3", code=2)
 
 
 def test_times_are_in_the_configured_zone(filled) -> None:

@@ -32,6 +32,9 @@ def warnings():
 
 def test_load_without_a_file_gives_the_defaults() -> None:
     assert load(None, NO_FILE) == Config() == build({}) == build_options({})
+    assert (
+        build_options({"icebreakers": {}, "ask": {}}) == Config()
+    )  # an empty section is no option
     assert Config().folder == Path.home() / ".slowcat"
 
 

@@ -165,7 +165,7 @@ def test_engine_a_zone_that_does_not_exist_is_refused(home: Home) -> None:
 
 def test_engine_an_unknown_stemmer_is_refused(home: Home) -> None:
     with pytest.raises((ConfigError, ValueError), match="klingon"):
-        MemoryEngine(memory_config(home.path, index={"language": "klingon"}))
+        MemoryEngine(memory_config(home.path, index={"stemmer": "klingon"}))
 
 
 def test_engine_the_configuration_is_plain(home: Home) -> None:

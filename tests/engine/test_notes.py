@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_home import Gate, Home, edge, first
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from slowcat_memory import providers
-from slowcat_memory.core.memory.chunk import chunk_id, indexed_text
+from slowcat_memory.core.memory import chunk_id, indexed_text
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import EmbedderReport, QueryEmbedder

@@ -18,8 +18,8 @@ import msgspec
 from loguru import logger
 
 from slowcat_memory import transfer
-from slowcat_memory.core.memory.chunk import turn_of as chunk_turn
-from slowcat_memory.core.memory.kinds import findable
+from slowcat_memory.core.memory import findable
+from slowcat_memory.core.memory import turn_of as chunk_turn
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.processor.context_messages import PlacedBlocks
@@ -27,8 +27,7 @@ from slowcat_memory.records import Hit
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.conversation.audience import Audience
 from slowcat_memory.runtime.conversation.conversation import Conversation, Names
-from slowcat_memory.runtime.conversation.off_record import OffRecord
-from slowcat_memory.runtime.conversation.session_tracker import SessionTracker
+from slowcat_memory.runtime.conversation.session_tracker import OffRecord, SessionTracker
 from slowcat_memory.runtime.namespaces.registry import index_root
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config

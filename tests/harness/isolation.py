@@ -23,13 +23,13 @@ from unittest import mock
 from msgspec.structs import replace
 
 from slowcat_memory import transfer
-from slowcat_memory.core.memory.chunk import chunk
+from slowcat_memory.core.memory import chunk
 from slowcat_memory.idle.jobs.summaries.job import SummaryJob
 from slowcat_memory.processor.context_messages import PlacedBlocks
 from slowcat_memory.records import Forget
 from slowcat_memory.runtime.conversation import conversation
 from slowcat_memory.runtime.conversation.audience import Audience
-from slowcat_memory.runtime.conversation.off_record import OffRecord
+from slowcat_memory.runtime.conversation.session_tracker import OffRecord
 from slowcat_memory.runtime.conversation.transcripts import Part
 from slowcat_memory.runtime.namespaces.documents import document
 from slowcat_memory.runtime.namespaces.indexer import Indexer

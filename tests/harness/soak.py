@@ -29,7 +29,7 @@ from loguru import logger
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.idle import IdleWork, job_parts
 from slowcat_memory.errors import BadAnswerError, EndpointError

@@ -50,6 +50,14 @@ class RecordingGate:
         self.told: list[tuple[str, str]] = []
         self.going_on: set[str] = set()
 
+    def __call__(self, what, busy):
+        if what.endswith("/"):
+            self.gone(what)
+        elif busy:
+            self.busy(what)
+        else:
+            self.free(what)
+
     def busy(self, what):
         self.told.append(("busy", what))
         self.going_on.add(what)

@@ -111,13 +111,13 @@ def test_processor_recall_that_is_late_gives_what_it_has(config):
     hasty = replace(config, recall=replace(config.recall, deadline_ms=20.0))
     context, done = LLMContext(messages=[user(QUESTION)]), threading.Event()
     with engine_of(hasty) as engine:
-        run_all = engine._retrieval._pipeline.run
+        run_all = engine.wiring.retrieval._pipeline.run
 
         def late(*arguments, **more):
             done.wait(5)
             return run_all(*arguments, **more)
 
-        engine._retrieval._pipeline.run = late
+        engine.wiring.retrieval._pipeline.run = late
         down, up = through(memory(hasty, engine=engine), LLMContextFrame(context))
         counts = engine.metrics.counts()
         done.set()

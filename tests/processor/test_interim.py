@@ -209,7 +209,7 @@ def test_prefetch_typed_words_take_nothing_that_was_heard(engine, config):
 
 
 def test_prefetch_trouble_with_what_is_heard_costs_nothing(engine, config, monkeypatch):
-    monkeypatch.setattr(engine._retrieval, "begin", lambda _: 1 / 0)
+    monkeypatch.setattr(engine.wiring.retrieval, "begin", lambda _: 1 / 0)
 
     async def scenario(ear):
         await ear.turn(QUESTION, final=QUESTION)

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory import HybridContextualMemoryProcessor
-from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import Forget, LedgerEntry, Turn, WriteBatch
@@ -232,8 +232,16 @@ def test_a_whole_conversation_is_replayed_turn_by_turn(config) -> None:
         async with ScriptedServer(lambda _: "I see.") as server:
             processor = HybridContextualMemoryProcessor(config=config)
             async with HeadlessConversation(llm_url=server.url, memory=processor) as conversation:
-                for text in ASKED:
+                for number, text in enumerate(ASKED, start=1):
                     await conversation.say(text)
+                    await indexed(processor.engine, 2 * number)
+
+    async def indexed(engine: MemoryEngine, turns: int) -> None:
+        """Wait until the reply is logged and indexed: else the next recall may miss it."""
+        async with asyncio.timeout(60):
+            while (session := engine.latest_session("user")) is None or session.turns < turns:
+                await asyncio.sleep(0.01)
+        await asyncio.to_thread(engine.drain)
 
     asyncio.run(talk())
     with engine_of(config) as engine:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.idle.context import Contexts, JobDeps
 from slowcat_memory.idle.jobs.extraction.contextualize import (
     NAME,

@@ -6,9 +6,15 @@ import time
 
 import numpy as np
 
-from slowcat_memory.providers.embedding.worker import protocol
-from slowcat_memory.providers.embedding.worker.process import settle
-from slowcat_memory.providers.embedding.worker.protocol import Fault, Hello, Request, Vectors
+from slowcat_memory.providers.embedding.worker.process import (
+    Fault,
+    Hello,
+    Request,
+    Vectors,
+    become_child,
+    read_frame,
+    write_frame,
+)
 
 DIM = 8
 TOKEN_DIM = 4
@@ -25,16 +31,16 @@ def tokens(texts: list[str]) -> list[np.ndarray]:
 
 
 def main(way: str) -> None:
-    replies = settle()
+    replies = become_child()
     print("a library prints")
     os.system("echo a library of C prints")
     if way == "dies-at-start":
         sys.exit("no room for the weights")
     if way == "other-key":
-        protocol.write(replies, Hello("other@0/8", DIM))
+        write_frame(replies, Hello("other@0/8", DIM))
     else:
-        protocol.write(replies, Hello(f"{way}@0/8", DIM, f"{way}@0/8~0/{TOKEN_DIM}"))
-    while isinstance(request := protocol.read(sys.stdin.buffer), Request):
+        write_frame(replies, Hello(f"{way}@0/8", DIM, f"{way}@0/8~0/{TOKEN_DIM}"))
+    while isinstance(request := read_frame(sys.stdin.buffer), Request):
         if way == "hangs":
             time.sleep(600)
         if "die" in request.texts:
@@ -45,13 +51,11 @@ def main(way: str) -> None:
             replies.write((1000).to_bytes(4) + b"half a frame")
             os._exit(3)
         if "fault" in request.texts:
-            protocol.write(replies, Fault("ProviderError", "embedding failed (MemoryError)"))
+            write_frame(replies, Fault("ProviderError", "embedding failed (MemoryError)"))
             continue
         print("another line in the way")
         short = request.texts[1:] if "short" in request.texts else request.texts
-        protocol.write(
-            replies, Vectors.of(vectors(short), tokens(short) if request.tokens else None)
-        )
+        write_frame(replies, Vectors.of(vectors(short), tokens(short) if request.tokens else None))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.providers import Embedded
 from slowcat_memory.records import LedgerEntry, LeftOut, Offer, Turn
 from slowcat_memory.testing import HashEmbedder, ScriptedLLM
@@ -50,7 +50,7 @@ class Talk:
             offers=tuple(Offer(self.memories[n], 0.9 - n / 10, views) for n in offered),
             left_out=tuple(LeftOut(self.memories[n], "share", 0.3, 0.1, views) for n in left),
         )  # fmt: skip
-        self.rig.store.record(row)
+        self.rig.store.write_ledger(row)
         self.rig.store.flush(None)
         return turn
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.records import Memory, Turn, Vector, WriteBatch

@@ -1,1 +1,1 @@
-"""Commands that change the memory: remember, forget, undo, edit a block, queue an icebreaker."""
+"""Commands that change a memory: remember, pin, forget, undo, blocks, icebreaker."""

@@ -1,12 +1,11 @@
-"""``slowcat-memory blocks``: what an agent has in mind, and what a person writes there."""
+"""``slowcat-memory blocks``: what the agent always has in its context, and editing it."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slowcat_memory.cli.shared.arguments import AsJson, Scope, nothing_in
 from slowcat_memory.cli.shared.output import listed, out, print_json, row, short, table, warn, when
-from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.cli.shared.settings import AsJson, Scope, nothing_in, settings
 
 if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine
@@ -28,19 +27,20 @@ def blocks(
     edit: Annotated[
         str | None,
         typer.Option(
-            help="Write this; no job writes over it. Empty takes it away.", metavar="TEXT"
+            help="Write this text; jobs will not overwrite it. Empty deletes the block.",
+            metavar="TEXT",
         ),
     ] = None,
     release: Annotated[
-        bool, typer.Option("--release", help="Let jobs write again what you wrote.")
+        bool, typer.Option("--release", help="Let jobs write the block again.")
     ] = False,
     scope: Scope = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what an agent has in mind: about you, itself, the two of you, and the last days.
+    """Show what the agent always has in its context: about you, itself, both, and the last days.
 
-    It stands in [bold]session_context()[/] of every session, and changes only between sessions.
-    Without --edit and --release it works while an agent runs.
+    [bold]session_context()[/] puts it into every session; it changes only between sessions.
+    Works while an agent is running, except with --edit and --release.
 
     Examples: [bold]slowcat-memory blocks[/], [bold]slowcat-memory blocks human --history[/],
     [bold]slowcat-memory blocks persona --edit "You are Mo, calm and brief."[/]
@@ -56,7 +56,7 @@ def blocks(
         if as_json:
             return print_json(found)
         if not found:
-            return warn(_why_none(engine, where, label))
+            return warn(_explain_empty(engine, where, label))
         out().print(_table(engine, found, whole=label is not None))
     return None
 
@@ -69,7 +69,7 @@ def _found(engine: "MemoryEngine", scope: str, label: str, *, every: bool) -> "l
     return found if every else [memory for memory in found if not memory.retired_at]
 
 
-def _why_none(engine: "MemoryEngine", scope: str, label: str | None) -> str:
+def _explain_empty(engine: "MemoryEngine", scope: str, label: str | None) -> str:
     from slowcat_memory.core.blocks.block import label_of
 
     with engine.snapshot() as snapshot:
@@ -78,7 +78,7 @@ def _why_none(engine: "MemoryEngine", scope: str, label: str | None) -> str:
     there = sorted({label_of(one) for one in _found(engine, scope, "", every=False)})
     if label and there:
         return f"There is no block {label}; there are {listed(there, 9)}."
-    how = "slowcat-memory idle writes them, and --edit writes one of yours"
+    how = "slowcat-memory idle writes them; --edit writes your own"
     return f"There {f'is no block {label}' if label else 'are no blocks'} yet: {how}."
 
 

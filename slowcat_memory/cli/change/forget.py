@@ -1,10 +1,9 @@
-"""``slowcat-memory forget``: real deletion, after a look at what would go."""
+"""``slowcat-memory forget``: real deletion after a preview; and ``undo`` of voice commands."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slowcat_memory.cli.shared.arguments import AsJson, memory_id, parse_time
 from slowcat_memory.cli.shared.output import (
     count,
     err,
@@ -16,20 +15,21 @@ from slowcat_memory.cli.shared.output import (
     warn,
     when,
 )
-from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.cli.shared.settings import AsJson, Scope, memory_id, parse_time, settings
 
 if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine
-    from slowcat_memory.records import Forget, Forgotten
+    from slowcat_memory.records import CommandEntry, Forget, Forgotten
 
-SAMPLE = 8
+SAMPLE = 8  # rows of a preview
+LAST = 10  # voice commands listed by undo
 
 
 def forget(
     ctx: typer.Context,
     ids: Annotated[
         list[str] | None,
-        typer.Option("--id", help="A turn's number or a memory's id; may be repeated."),
+        typer.Option("--id", help="A turn's number or a memory's id. May be repeated."),
     ] = None,
     since: Annotated[str | None, typer.Option(help="Said at or after this time.")] = None,
     until: Annotated[str | None, typer.Option(help="Said before this time.")] = None,
@@ -44,29 +44,31 @@ def forget(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; for scripts.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete for good: what was said, what was derived from it, and their bytes on disk.
+    """Delete for good: turns, everything derived from them, and their bytes on disk.
 
-    Shows what would go and asks before it acts. Where several conditions are given, all must hold.
-    Times are dates or times such as 2024-05-12 or "2024-05-12 18:30". Backups in the store's own
-    folder go too; those elsewhere are yours to delete.
+    Shows a preview and asks first. If several conditions are given, all must match. Times are dates
+    or times such as 2024-05-12 or "2024-05-12 18:30". Backups in the store's own folder are deleted
+    too; delete those elsewhere yourself.
 
     Examples: [bold]slowcat-memory forget --id 17 --id note/0a1b2c[/],
     [bold]slowcat-memory forget --speaker Anna --since 2024-05-01 --until 2024-06-01[/],
     [bold]slowcat-memory forget --all --scope anna[/]
     """
     with settings(ctx).engine(words_only=True) as engine:
-        what = _wish(engine, ids or [], since, until, speaker, session, scope, everything)
-        doomed = engine.forget(what, dry_run=True)
-        if not doomed.turns and not doomed.memories and not everything:
-            return print_json(doomed) if as_json else warn("Nothing fits: nothing was forgotten.")
+        what = _selection(engine, ids or [], since, until, speaker, session, scope, everything)
+        preview = engine.forget(what, dry_run=True)
+        if not preview.turns and not preview.memories and not everything:
+            return print_json(preview) if as_json else warn("No match. Nothing was deleted.")
         if not yes:
-            _show(engine, doomed)
-            typer.confirm("Forget this for good?", abort=True, err=True)
+            _preview(engine, preview)
+            typer.confirm(
+                "Delete this for good, and the backups in the store's folder?", abort=True, err=True
+            )
         gone = engine.forget(what)
-    return print_json(gone) if as_json else _tell(gone)
+    return print_json(gone) if as_json else _print_done(gone)
 
 
-def _wish(
+def _selection(
     engine: "MemoryEngine",
     ids: list[str],
     since: str | None,
@@ -81,11 +83,11 @@ def _wish(
 
     if not (ids or since or until or speaker or session or everything):
         raise typer.BadParameter(
-            "say what: --id, --since, --until, --speaker, --session, or --all",
+            "needs --id, --since, --until, --speaker, --session, or --all",
             param_hint="forget",
         )
     if everything and (ids or since or until or speaker or session):
-        raise typer.BadParameter("goes with --scope only", param_hint="--all")
+        raise typer.BadParameter("can only be combined with --scope", param_hint="--all")
     return Forget(
         memories=tuple(memory_id(id_) for id_ in ids),
         since=parse_time(since, engine.zone, "--since"),
@@ -97,10 +99,10 @@ def _wish(
     )
 
 
-def _show(engine: "MemoryEngine", doomed: "Forgotten") -> None:
+def _preview(engine: "MemoryEngine", preview: "Forgotten") -> None:
     with engine.snapshot() as snapshot:
-        turns = [turn for id_ in doomed.turns[:SAMPLE] if (turn := snapshot.turn(id_))]
-        derived = [key for key in doomed.memories if not key[1].startswith("chunk/")]
+        turns = [turn for id_ in preview.turns[:SAMPLE] if (turn := snapshot.turn(id_))]
+        derived = [key for key in preview.memories if not key[1].startswith("chunk/")]
         notes = [m for key in derived[:SAMPLE] if (m := snapshot.memory(*key))]
     made = table("id", "scope", "when", "who", "text*")
     for turn in turns:
@@ -117,22 +119,100 @@ def _show(engine: "MemoryEngine", doomed: "Forgotten") -> None:
         row(made, memory.id, memory.scope, at, memory.speaker, short(memory.text, 120))
     console = err()
     console.print(made)
-    more = len(doomed.turns) + len(derived) - len(turns) - len(notes)
+    more = len(preview.turns) + len(derived) - len(turns) - len(notes)
     if more:
         console.print(f"[dim]… and {more:,} more[/]")
-    console.print(_amount(len(doomed.turns), len(derived)), style="bold")
+    console.print(_amount(len(preview.turns), len(derived)), style="bold")
 
 
 def _amount(turns: int, derived: int) -> str:
-    beside = f" and {count(derived, 'memory')} beside them" if derived else ""
+    beside = f" and {count(derived, 'memory')} derived from them" if derived else ""
     return count(turns, "turn") + beside
 
 
-def _tell(gone: "Forgotten") -> None:
+def _print_done(gone: "Forgotten") -> None:
     derived = sum(not id_.startswith("chunk/") for _, id_ in gone.memories)
     out().print(f"[green]✓[/] Forgotten: {_amount(len(gone.turns), derived)}.")
     if not gone.erased:
         warn(
-            "Their bytes are still in the store's file, because another process reads it; they go "
-            "when the store is next opened for writing."
+            "Their bytes are still in the store's file, because another process is reading it; they "
+            "are erased when the store is next opened for writing."
         )
+
+
+def undo(
+    ctx: typer.Context,
+    number: Annotated[
+        int | None,
+        typer.Argument(
+            metavar="COMMAND", help="Its number; by default the latest.", show_default=False
+        ),
+    ] = None,
+    only_list: Annotated[
+        bool, typer.Option("--list", help="Only show the latest voice commands.")
+    ] = False,
+    scope: Scope = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; for scripts.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Undo a voice command, such as "forget that" or "remember that…".
+
+    Forgotten memories come back, until they are erased for good (undo_s in the configuration).
+    Corrected ones become current again; remembered ones are retired. [bold]--list[/] works while an
+    agent is running.
+
+    Examples: [bold]slowcat-memory undo --list[/], [bold]slowcat-memory undo[/],
+    [bold]slowcat-memory undo 7 --yes[/]
+    """
+    known = settings(ctx)
+    where = known.scope(scope)
+    with known.engine(readonly=only_list, words_only=True) as engine:
+        with engine.snapshot() as snapshot:
+            entries = snapshot.commands(where, LAST)
+        if only_list:
+            return print_json(entries) if as_json else _show_commands(engine, entries)
+        entry = _chosen(engine, where, number)
+        if not yes:
+            _show_commands(engine, [entry] if entry else entries, err())
+        if entry is None:
+            return print_json(None) if as_json else warn("There is nothing to undo.")
+        if not yes:
+            typer.confirm("Undo this?", abort=True, err=True)
+        undone = engine.undo(entry)
+    if undone is None:
+        raise typer.BadParameter(f"voice command {entry.id} cannot be undone", param_hint="COMMAND")
+    return print_json(undone) if as_json else out().print(f"[green]✓[/] Undone: {_kind(undone)}.")
+
+
+def _chosen(engine: "MemoryEngine", scope: str, number: int | None) -> "CommandEntry | None":
+    from slowcat_memory.runtime.commands.undo_log import UNDOABLE
+
+    with engine.snapshot() as snapshot:
+        for entry in snapshot.commands(scope):
+            if number in (None, entry.id) and entry.state == "done" and entry.kind in UNDOABLE:
+                return entry
+    if number is not None:
+        raise typer.BadParameter(f"voice command {number} cannot be undone", param_hint="COMMAND")
+    return None
+
+
+def _show_commands(
+    engine: "MemoryEngine", entries: "list[CommandEntry]", console: Any = None
+) -> None:
+    if not entries:
+        return warn("No voice commands so far.")
+    made = table(">number", "when", "what", "state", "until", "words*")
+    with engine.snapshot() as snapshot:
+        for entry in entries:
+            turn = snapshot.turn(entry.turn) if entry.turn else None
+            until = when(entry.due, engine.zone) if entry.due and entry.state == "done" else ""
+            words = short(turn.text) if turn else ""
+            row(
+                made, entry.id, when(entry.at, engine.zone), _kind(entry), entry.state, until, words
+            )
+    (console or out()).print(made)
+    return None
+
+
+def _kind(entry: "CommandEntry") -> str:
+    return entry.kind.replace("_", " ")

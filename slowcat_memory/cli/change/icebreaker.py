@@ -1,12 +1,11 @@
-"""``slowcat-memory icebreaker``: what an agent is to bring up by itself."""
+"""``slowcat-memory icebreaker``: what the agent brings up by itself."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slowcat_memory.cli.shared.arguments import AsJson, Scope, parse_time
 from slowcat_memory.cli.shared.output import count, out, print_json, row, short, table, warn, when
-from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.cli.shared.settings import AsJson, Scope, parse_time, settings
 
 if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine
@@ -16,7 +15,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help=(
         "Let an agent bring something up by itself, once.\n\n"
-        "One of those that wait stands in [bold]session_context()[/] of the next session that "
+        "One queued icebreaker is put into [bold]session_context()[/] of the next session that "
         "begins outside the quiet hours ([bold]\\[icebreakers][/] in the configuration).\n\n"
         'Example: [bold]slowcat-memory icebreaker add "Ask how the job interview went."[/]'
     ),
@@ -26,7 +25,7 @@ app = typer.Typer(
 @app.command()
 def add(
     ctx: typer.Context,
-    text: Annotated[str, typer.Argument(help="What to bring up; the agent says it its own way.")],
+    text: Annotated[str, typer.Argument(help="What to bring up; the agent words it.")],
     priority: Annotated[
         float, typer.Option(help="The highest is used first.", min=0.0, max=1.0)
     ] = 0.5,
@@ -35,12 +34,12 @@ def add(
         typer.Option(help="A date or time; by default as configured.", show_default=False),
     ] = None,
     any_hour: Annotated[
-        bool, typer.Option("--any-hour", help="It may be used in the quiet hours too.")
+        bool, typer.Option("--any-hour", help="Allow it in the quiet hours too.")
     ] = False,
     scope: Scope = None,
     as_json: AsJson = False,
 ) -> None:
-    """Put something into the queue; the least important make room.
+    """Add an icebreaker to the queue; a full queue drops the least important.
 
     Example: [bold]slowcat-memory icebreaker add "Ask about the garden." --expires 2026-06-01[/]
     """
@@ -56,27 +55,27 @@ def add(
         if as_json:
             return print_json(memory)
         if memory is None:
-            warn("It is not taken: the same was used lately, or as many that matter more wait.")
+            warn("Not added: it was used lately, or the queue is full of more important ones.")
             return None
         assert memory.valid_to is not None  # an icebreaker always expires
         until_when = when(memory.valid_to, engine.zone)
-    out().print(f"[green]✓[/] Waits as [bold]{memory.id}[/] until {until_when}.")
+    out().print(f"[green]✓[/] Queued as [bold]{memory.id}[/] until {until_when}.")
     return None
 
 
 @app.command("list")
 def list_(ctx: typer.Context, scope: Scope = None, as_json: AsJson = False) -> None:
-    """Show what waits, the one to be used first on top. Works while an agent runs.
+    """Show the queue, next one first. Works while an agent is running.
 
     Example: [bold]slowcat-memory icebreaker list[/]
     """
     known = settings(ctx)
     with known.engine(readonly=True, words_only=True) as engine:
-        waiting = _waiting(engine, known.scope(scope))
+        waiting = _queued(engine, known.scope(scope))
         if as_json:
             return print_json(waiting)
         if not waiting:
-            return warn("No icebreaker waits.")
+            return warn("No icebreaker is queued.")
         made = table(">priority", "expires", "text*", "id")
         for memory in waiting:
             until = when(memory.valid_to, engine.zone) if memory.valid_to else ""
@@ -91,11 +90,11 @@ def drop(
     ids: Annotated[
         list[str] | None, typer.Argument(metavar="ID...", help="Ids, from list.")
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="All that wait.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="The whole queue.")] = False,
     scope: Scope = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take icebreakers out of the queue; [bold]forget --id[/] leaves no byte of one behind.
+    """Remove icebreakers from the queue; [bold]forget --id[/] also erases their bytes.
 
     Example: [bold]slowcat-memory icebreaker drop --all[/]
     """
@@ -104,20 +103,20 @@ def drop(
     known = settings(ctx)
     where = known.scope(scope)
     with known.engine(words_only=True) as engine:
-        chosen = [memory.id for memory in _waiting(engine, where)] if every else ids or []
+        chosen = [memory.id for memory in _queued(engine, where)] if every else ids or []
         changed = [engine.mark(where, id_, dropped=True) for id_ in chosen]
         dropped = [memory for memory in changed if memory]
     missing = set(chosen) - {memory.id for memory in dropped}
     if missing:
-        raise typer.BadParameter(f"no icebreaker waits under {', '.join(sorted(missing))}")
+        raise typer.BadParameter(f"no queued icebreaker has the id {', '.join(sorted(missing))}")
     if as_json:
         return print_json(dropped)
     out().print(f"[green]✓[/] {count(len(dropped), 'icebreaker')} dropped.")
     return None
 
 
-def _waiting(engine: "MemoryEngine", scope: str) -> "list[Memory]":
-    from slowcat_memory.core.memory.kinds import ICEBREAKER
+def _queued(engine: "MemoryEngine", scope: str) -> "list[Memory]":
+    from slowcat_memory.core.memory import ICEBREAKER
     from slowcat_memory.core.proactive.policy import waiting
 
     with engine.snapshot() as snapshot:

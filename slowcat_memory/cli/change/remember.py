@@ -1,36 +1,34 @@
-"""``slowcat-memory remember`` and ``pin``: what a person wants kept."""
+"""``slowcat-memory remember`` and ``pin``: keep a statement; ``local``: keep it on this machine."""
 
 from typing import Annotated
 
 import typer
 
 from slowcat_memory.cli.look.show import find_memory
-from slowcat_memory.cli.shared.arguments import AsJson, Scope, memory_id
 from slowcat_memory.cli.shared.output import out, print_json, short
-from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.cli.shared.settings import AsJson, Scope, memory_id, settings
 
 
 def remember(
     ctx: typer.Context,
     text: Annotated[str, typer.Argument(help="A statement, in any words.")],
-    pin: Annotated[bool, typer.Option("--pin", help="It always counts.")] = False,
+    pin: Annotated[bool, typer.Option("--pin", help="Always include it.")] = False,
     speaker: Annotated[
-        str, typer.Option(help="Whom it is about; by default the user.", show_default=False)
+        str, typer.Option(help="The person it is about; by default the user.", show_default=False)
     ] = "",
     scope: Scope = None,
     as_json: AsJson = False,
 ) -> None:
-    """Keep a statement that was not said in a conversation.
+    """Store a statement that was not said in a conversation.
 
-    What is pinned comes to mind more easily, and stands in the system instruction of agents that
-    use [bold]session_context()[/].
+    Pinned memories rank higher in recall, and [bold]session_context()[/] always includes them.
 
     Example: [bold]slowcat-memory remember "I am allergic to nuts." --pin[/]
     """
     from slowcat_memory.core.text.normalize import clean
 
     if not clean(text)[0]:
-        raise typer.BadParameter("there is nothing to keep", param_hint="TEXT")
+        raise typer.BadParameter("the text is empty", param_hint="TEXT")
     known = settings(ctx)
     with known.engine(words_only=True) as engine:
         memory = engine.remember(text, known.scope(scope), speaker=speaker, pinned=pin)
@@ -43,13 +41,13 @@ def remember(
 def local(
     ctx: typer.Context,
     what: Annotated[str, typer.Argument(metavar="ID", help="A turn's number or a memory's id.")],
-    off: Annotated[bool, typer.Option("--off", help="No longer.")] = False,
+    off: Annotated[bool, typer.Option("--off", help="Undo it.")] = False,
     scope: Scope = None,
     as_json: AsJson = False,
 ) -> None:
-    """Keep a memory from every LLM on another machine, or no longer.
+    """Never send a memory to an LLM on another machine; --off allows it again.
 
-    It is found and recalled as before where the conversation's LLM is on this machine.
+    Recall is unchanged while the conversation's LLM is on this machine.
 
     Examples: [bold]slowcat-memory local 17[/], [bold]slowcat-memory local note/0a1b2c --off[/]
     """
@@ -72,11 +70,11 @@ def local(
 def pin(
     ctx: typer.Context,
     what: Annotated[str, typer.Argument(metavar="ID", help="A turn's number or a memory's id.")],
-    off: Annotated[bool, typer.Option("--off", help="No longer.")] = False,
+    off: Annotated[bool, typer.Option("--off", help="Undo it.")] = False,
     scope: Scope = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a memory always count, or no longer.
+    """Always include this memory; --off undoes it.
 
     Examples: [bold]slowcat-memory pin 17[/], [bold]slowcat-memory pin note/0a1b2c --off[/]
     """

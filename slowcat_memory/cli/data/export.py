@@ -1,4 +1,4 @@
-"""``slowcat-memory export``: the memory as a transcript, to keep, to read, or to move."""
+"""``slowcat-memory export``: write the log, the facts or the summaries to a file."""
 
 import gzip
 import json
@@ -11,9 +11,8 @@ from typing import IO, Annotated
 
 import typer
 
-from slowcat_memory.cli.shared.arguments import Scope
 from slowcat_memory.cli.shared.output import count, err
-from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.cli.shared.settings import Scope, settings
 
 
 def export(
@@ -24,7 +23,7 @@ def export(
             "--out",
             "-o",
             metavar="FILE",
-            help="Where to; .gz and .zst are compressed.",
+            help="The file; .gz and .zst are compressed.",
             dir_okay=False,
         ),
     ] = None,
@@ -32,19 +31,20 @@ def export(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Write the facts instead, a file for each day and an index of all.",
+            help="Write the facts instead: a file for each day, and an index.",
             file_okay=False,
         ),
     ] = None,
     summaries: Annotated[
-        bool, typer.Option("--summaries", help="The summaries, as text, in place of the log.")
+        bool, typer.Option("--summaries", help="Write the summaries as text instead.")
     ] = False,
     scope: Scope = None,
 ) -> None:
-    """Write what was said, and the notes, as JSON lines that [bold]import[/] reads back.
+    """Write turns and notes as JSON lines that [bold]import[/] reads back.
 
-    Works while an agent runs. Every scope but the guests', unless one is named. What was derived is
-    left out: it is made again. The file is readable by its owner alone.
+    Works while an agent is running. Exports every scope except the guests'; --scope exports one.
+    Derived data is left out, because it is computed again after an import. Only you can read the
+    file.
 
     Examples: [bold]slowcat-memory export -o memory.jsonl.zst[/],
     [bold]slowcat-memory export --scope anna | jq -r .text[/],

@@ -1,4 +1,4 @@
-"""``slowcat-memory import``: transcripts in."""
+"""``slowcat-memory import``: read transcripts or facts into a memory."""
 
 import time
 from pathlib import Path
@@ -7,10 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from slowcat_memory.cli.data.tidy import tidy_scopes
-from slowcat_memory.cli.shared.arguments import AsJson
-from slowcat_memory.cli.shared.output import count, err, listed, out, print_json, warn
-from slowcat_memory.cli.shared.progress import Told, bars
-from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.cli.shared.output import (
+    ShowProgress,
+    bars,
+    count,
+    err,
+    listed,
+    out,
+    print_json,
+    warn,
+)
+from slowcat_memory.cli.shared.settings import AsJson, settings
 from slowcat_memory.errors import ProviderError, TranscriptError
 
 if TYPE_CHECKING:
@@ -29,8 +36,8 @@ def import_(
     scope: Annotated[
         str,
         typer.Option(
-            help="Whose memory; {conversation} stands for each conversation's name. By default what"
-            " the file says, else the configured user.",
+            help="Whose memory; {conversation} stands for each conversation's name. By default the"
+            " scope named in the file, else the configured user.",
             show_default=False,
         ),
     ] = "",
@@ -38,36 +45,39 @@ def import_(
         list[str] | None, typer.Option(help="Only this conversation of the file; may be repeated.")
     ] = None,
     again: Annotated[
-        bool, typer.Option("--again", help="Bring back imported sessions that were forgotten.")
+        bool, typer.Option("--again", help="Import sessions again that were forgotten.")
     ] = False,
     embed: Annotated[
-        bool, typer.Option("--embed/--no-embed", help="Make vectors and the index at once.")
+        bool, typer.Option("--embed/--no-embed", help="Compute vectors and the index now.")
     ] = True,
     facts: Annotated[
         Path | None,
         typer.Option(
-            metavar="FOLDER", help="Facts that export --facts wrote.", file_okay=False, exists=True
+            metavar="FOLDER",
+            help="Read facts written by export --facts.",
+            file_okay=False,
+            exists=True,
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    r"""Put transcripts into the memory: JSON lines or plain text, .gz and .zst too.
+    r"""Import transcripts: JSON lines or plain text, also .gz and .zst.
 
-    JSON lines, a turn each; only "text" must be there:
+    JSON lines, one turn each; only "text" is required:
     [dim]{"speaker": "Anna", "text": "My dog is called Max.", "at": "2024-05-12T18:30",
     "role": "user", "session": "a", "id": "1"}[/]
 
-    Plain text, a turn a line; "# 2024-05-12 18:30" or two blank lines begin a session:
+    Plain text, one turn a line; "# 2024-05-12 18:30" or two blank lines begin a session:
     [dim]Anna: My dog is called Max.[/]
 
-    What [bold]export[/] wrote and evaluation sets (conversations.jsonl.gz) can be read as well.
-    Lines that cannot be read are named and left out. A file may be given again, also after it has
-    grown or the import was interrupted: nothing is imported twice.
+    Files written by [bold]export[/] and evaluation sets (conversations.jsonl.gz) work too.
+    Unreadable lines are reported and skipped. Nothing is imported twice: import a file again when it
+    has grown, or after an interruption.
 
     Example: [bold]slowcat-memory import chats.jsonl --scope anna[/]
     """
     if bool(paths) == bool(facts):
-        raise typer.BadParameter("give transcripts, or --facts")
+        raise typer.BadParameter("give transcript files, or --facts")
     if facts:
         return _facts(ctx, facts, scope, as_json)
     paths = paths or []
@@ -95,17 +105,19 @@ def _facts(ctx: typer.Context, folder: Path, scope: str, as_json: bool) -> None:
         done = import_facts(engine, folder, scope)
     if as_json:
         return print_json(done)
-    known = f", {done.known:,} known already" if done.known else ""
+    known = f", {done.known:,} already known" if done.known else ""
     out().print(f"[green]✓[/] {count(done.facts, 'fact')}{known}")
     if done.unproven:
-        warn(f"{count(done.unproven, 'fact')} without a turn that says so in this log.")
+        warn(f"{count(done.unproven, 'fact')} without a source turn in this log.")
     if done.refused:
-        warn(f"{count(done.refused, 'fact')} left out: they read like orders or links.")
+        warn(
+            f"{count(done.refused, 'fact')} left out: they read like instructions or contain links."
+        )
     return None
 
 
 def _refuse_all_unreadable(paths: list[Path]) -> None:
-    """Make no store for nothing: raise when none of the files can be read."""
+    """Raise when none of the files can be read, before a store is created."""
     from slowcat_memory.transfer import files
 
     refused = []
@@ -134,7 +146,7 @@ def _one(
     faults: list[TranscriptError] = []
     done = transfer.Imported()
     try:
-        with bars({"read": path.name}, quiet) as told:
+        with bars({"read": path.name}, quiet) as show:
             done = transfer.import_file(
                 engine,
                 path,
@@ -142,17 +154,17 @@ def _one(
                 conversations=conversations,
                 again=again,
                 on_error=faults.append,
-                progress=lambda step: _step(told, step),
+                progress=lambda step: _show_step(show, step),
             )
     except TranscriptError as error:  # the other files can still be read
         faults.append(error)
     if not quiet:
-        _tell_faults(path, faults)
+        _print_faults(path, faults)
     return _plain(path, done, faults)
 
 
-def _step(told: Told, step: "Step") -> None:
-    told("read", step.turns, step.of_turns)
+def _show_step(show: ShowProgress, step: "Step") -> None:
+    show("read", step.turns, step.of_turns)
 
 
 def _plain(path: Path, done: "Imported", faults: list[TranscriptError]) -> dict[str, Any]:
@@ -169,7 +181,7 @@ def _plain(path: Path, done: "Imported", faults: list[TranscriptError]) -> dict[
     }
 
 
-def _tell_faults(path: Path, faults: list[TranscriptError]) -> None:
+def _print_faults(path: Path, faults: list[TranscriptError]) -> None:
     if not faults:
         return
     warn(f"{path.name}: {count(len(faults), 'part')} could not be read:")
@@ -180,11 +192,11 @@ def _tell_faults(path: Path, faults: list[TranscriptError]) -> None:
 
 
 def _tidy(engine: "MemoryEngine", scopes: list[str], quiet: bool) -> str:
-    """Embed and index what came in; when that fails, the turns are in all the same."""
+    """Embed and index the new turns; on failure they are kept, and found by words."""
     try:
         tidy_scopes(engine, scopes, quiet)
     except ProviderError as error:
-        warn(f"No vectors for now, search is by words: {error}")
+        warn(f"No vectors for now; search is by words: {error}")
         return str(error)
     report = engine.embedding
     if report.state in ("missing", "none") and not quiet:
@@ -198,13 +210,13 @@ def _summary(total: dict[str, int], scopes: list[str], seconds: float) -> None:
     if notes:
         out().print(f"[green]✓[/] {count(notes, 'note')}, {where}")
     if not new and known:
-        out().print(f"Nothing new: all {count(known, 'turn')} were in {where} already.")
+        out().print(f"Nothing new: all {count(known, 'turn')} are already in {where}.")
     elif not new and not notes:
         err().print(
             "[red]No turn could be read.[/] [bold]slowcat-memory import --help[/] shows how."
         )
     elif new:
-        before = f"; {known:,} were there already" if known else ""
+        before = f"; {known:,} were already there" if known else ""
         out().print(
             f"[green]✓[/] {count(new, 'turn')} in {count(total['sessions'], 'session')}, "
             f"{where}, {seconds:.1f} s{before}"

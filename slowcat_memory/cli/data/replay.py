@@ -1,12 +1,11 @@
-"""``slowcat-memory replay``: a turn recalled again as of then, or the derived made again."""
+"""``slowcat-memory replay``: re-run recall for one turn, or rebuild all derived data."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slowcat_memory.cli.shared.arguments import AsJson
-from slowcat_memory.cli.shared.ledger_rows import (
+from slowcat_memory.cli.look.why import (
     OFFERED,
     WIDTH,
     Verdict,
@@ -22,11 +21,11 @@ from slowcat_memory.cli.shared.output import (
     row,
     short,
     table,
+    waiting,
     warn,
     when,
 )
-from slowcat_memory.cli.shared.progress import waiting
-from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.cli.shared.settings import AsJson, settings
 
 if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine
@@ -38,15 +37,15 @@ def replay(
     ctx: typer.Context,
     turn: Annotated[
         int | None,
-        typer.Option("--turn", help="The number of a person's turn.", show_default=False),
+        typer.Option("--turn", help="The number of a user's turn.", show_default=False),
     ] = None,
     job: Annotated[
         list[str] | None,
-        typer.Option(help="Make only this job's work again; may be given again for more."),
+        typer.Option(help="Rebuild only this job's work. May be repeated."),
     ] = None,
     answers: Annotated[
         Path | None,
-        typer.Option(help="Recorded answers of an LLM, in its place.", metavar="FILE"),
+        typer.Option(help="Use recorded LLM answers instead of an LLM.", metavar="FILE"),
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would change.")
@@ -54,16 +53,16 @@ def replay(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; for scripts.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Recall for a turn again, or make again all that was derived from the log.
+    """Re-run recall for one turn, or rebuild all derived data.
 
-    With [bold]--turn[/] the recall of then is compared with the one of now. It works while an agent
-    runs. The index of then is made anew, in memory, which takes seconds where much was said. To try
-    other options on an old turn, change a copy of the configuration.
+    With [bold]--turn[/]: compares the recall of that moment with a recall now. Works while an agent
+    is running. The index of that moment is rebuilt in memory, which takes seconds for a large
+    memory. To try other options on an old turn, use a changed copy of the configuration.
 
-    Without, summaries, facts, blocks and all else that idle work has made are made again, session by
-    session, by the clock of then: after a change of model or of a prompt, or to mend. What you said,
-    noted, pinned, ordered or edited stays. It works on a copy; a backup is made first, and what
-    differs is written at once or not at all.
+    Without: rebuilds summaries, facts, blocks and everything else that idle work derived, session
+    by session, with the clock of that time. Useful after a change of model or prompt, or to repair.
+    Turns, notes, pins, voice commands and your edits stay. Works on a copy; makes a backup first;
+    writes all differences or none.
 
     Examples: [bold]slowcat-memory replay --turn 17[/],
     [bold]slowcat-memory replay --dry-run[/], [bold]slowcat-memory replay --job facts[/]
@@ -111,9 +110,9 @@ def _rederive(
         if dry_run or not made.changes:
             return
         if not yes:
-            typer.confirm("Write this?", abort=True, err=True)
+            typer.confirm("Write these changes?", abort=True, err=True)
         engine.apply(REPLAY, made.batch)
-    err().print(f"[green]✓[/] Written. The memory of before is in {made.backup}.")
+    err().print(f"[green]✓[/] Written. A backup of the memory before is in {made.backup}.")
 
 
 def _print_changes(made: "Rederived") -> None:
@@ -127,7 +126,7 @@ def _print_changes(made: "Rederived") -> None:
         out().print(shown)
     out().print(
         f"{count(made.sessions, 'session')}: {len(made.new)} new or different, "
-        f"{len(made.gone)} gone, {made.same} as they were."
+        f"{len(made.gone)} gone, {made.same} unchanged."
     )
 
 
@@ -148,7 +147,7 @@ def _print(engine: "MemoryEngine", replayed: "Replayed") -> None:
     if replayed.asked != turn.text:
         console.print(f"searched for: {replayed.asked}", markup=False, style="dim")
     if replayed.then is None:
-        warn("No recall is recorded for this turn, so there is only what it would be now.")
+        warn("No recall was recorded for this turn; this is what a recall now finds.")
     console.print(_table(engine, replayed))
     if replayed.then is not None:
         console.print(f"[dim]then: {how_found(replayed.then)}[/]")
@@ -171,5 +170,5 @@ def _table(engine: "MemoryEngine", replayed: "Replayed") -> Any:
 
 def _cell(verdict: Verdict | None) -> str:
     if verdict is None:
-        return "not among the best"
+        return "not found"
     return verdict.words if verdict.score is None else f"{verdict.score:.2f} {verdict.words}"

@@ -1,13 +1,12 @@
-"""``slowcat-memory tidy``: exact vectors, a fresh index, and old texts packed."""
+"""``slowcat-memory tidy`` and ``reindex``: bring vectors, index and storage tiers up to date."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slowcat_memory.cli.shared.output import count, out, warn
-from slowcat_memory.cli.shared.progress import bars, waiting
-from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.cli.shared.output import bars, count, out, waiting, warn
+from slowcat_memory.cli.shared.settings import nothing_in, settings
 
 if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine
@@ -15,15 +14,12 @@ if TYPE_CHECKING:
 
 def tidy(
     ctx: typer.Context,
-    scope: Annotated[
-        str | None, typer.Option(help="Only this scope; by default every one.")
-    ] = None,
+    scope: Annotated[str | None, typer.Option(help="Only this scope; by default all.")] = None,
 ) -> None:
-    """Embed what has no exact vector yet, rebuild the index, and pack old texts.
+    """Compute missing vectors, rebuild the index, and compress old texts.
 
-    Never needed: an agent finds everything the moment it is said, and packs old texts itself when
-    nobody speaks. Worth while after a change of the embedding model, which needs every vector anew,
-    and after a large import.
+    Optional: an agent does all of this itself while idle. Useful after a large import, and after
+    a change of the embedding model, which needs new vectors.
 
     Example: [bold]slowcat-memory tidy --scope anna[/]
     """
@@ -34,21 +30,58 @@ def tidy(
         tidy_scopes(engine, scopes)
         report = engine.embedding
     if report.state in ("missing", "none"):
-        warn(f"No vectors were made: {report.source}. {report.hint}".strip())
-    out().print(f"[green]✓[/] {count(len(scopes), 'scope')} in order.")
+        warn(f"No vectors were computed: {report.source}. {report.hint}".strip())
+    out().print(f"[green]✓[/] Vectors and index are up to date ({count(len(scopes), 'scope')}).")
 
 
 def tidy_scopes(engine: "MemoryEngine", scopes: Sequence[str], quiet: bool = False) -> None:
-    """Tidy scopes, one after the other, with a bar for each step.
+    """Tidy scopes one by one, with a progress bar for each step.
 
     Raises:
         ProviderError: The embedding model failed; what it finished is kept.
     """
     if scopes and engine.embedding.state == "needs export":
-        with waiting("making the embedding model ready", quiet):
+        with waiting("preparing the embedding model", quiet):
             engine.maintain("tidy", scopes[0])
     for scope in scopes:
         of = f" of {scope}" if len(scopes) > 1 else ""
         labels = {"embed": f"vectors{of}", "index": f"index{of}", "tiers": f"old texts{of}"}
-        with bars(labels, quiet) as told:
-            engine.maintain("tidy", scope, progress=told)
+        with bars(labels, quiet) as show:
+            engine.maintain("tidy", scope, progress=show)
+
+
+def reindex(
+    ctx: typer.Context,
+    scope: Annotated[str | None, typer.Option(help="Only this scope; by default all.")] = None,
+    embed: Annotated[
+        bool,
+        typer.Option("--embed", help="First compute missing vectors of the current model."),
+    ] = False,
+) -> None:
+    """Rebuild the index from the log.
+
+    Rarely needed: an agent does it while idle. Useful when [bold]slowcat-memory doctor[/] says so,
+    and with --embed after a change of the embedding model.
+
+    Example: [bold]slowcat-memory reindex --embed --scope anna[/]
+    """
+    known = settings(ctx).existing()
+    with known.engine() as engine:
+        with engine.snapshot() as snapshot:
+            there = snapshot.scopes()
+        scopes = [known.scope(scope)] if scope else there
+        if scope and scope not in there:
+            raise typer.BadParameter(nothing_in(engine, scope), param_hint="--scope")
+        for name in scopes:
+            of = f" of {name}" if len(scopes) > 1 else ""
+            labels = {"embed": f"vectors{of}"} if embed else {}
+            with bars({**labels, "index": f"index{of}"}) as show:
+                if embed:
+                    engine.maintain("embed", name, progress=show)
+                show("index", 0, 1)
+                engine.maintain("seal", name)
+                show("index", 1, 1)
+        report = engine.embedding
+    if embed and report.state in ("missing", "none", "needs export"):
+        warn(f"No vectors were computed: {report.source}. {report.hint}".strip())
+    out().print(f"[green]✓[/] Index rebuilt ({count(len(scopes), 'scope')}).")

@@ -1,1 +1,1 @@
-"""``slowcat-memory demo``: a scripted conversation over several weeks, played through the real pipeline."""
+"""``slowcat-memory demo``: a scripted conversation of several weeks through the real pipeline."""

@@ -1,4 +1,4 @@
-"""``slowcat-memory demo``: see it remember, in a few seconds, with nothing else installed."""
+"""``slowcat-memory demo``: a conversation of nine weeks in a few seconds; needs no LLM."""
 
 import asyncio
 import shutil
@@ -6,36 +6,48 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 from loguru import logger
 from msgspec.structs import replace
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
 
 from slowcat_memory import providers
+from slowcat_memory.cli.demo.play import (
+    LIMIT_MS,
+    Exchange,
+    Player,
+    Recalled,
+    Session,
+    scripted_reply,
+)
 from slowcat_memory.cli.demo.script import STORY, USER
-from slowcat_memory.cli.setup.model_servers import Server, choose_server
+from slowcat_memory.cli.setup.model_servers import choose_server
 from slowcat_memory.cli.shared.output import err, out, print_json
 from slowcat_memory.config import Config, build_options
 from slowcat_memory.errors import ProviderError
-from slowcat_memory.providers import EmbedderReport
+from slowcat_memory.testing.server import ScriptedServer
 
-if TYPE_CHECKING:
-    from slowcat_memory.cli.demo.result import Played
-    from slowcat_memory.cli.demo.view import View
-
-_PARROT = "none: a parrot that quotes what memory puts before it"
+_PARROT = "none: a parrot that quotes the recalled memories"
+_WIDTH = 96  # wider lines are harder to read
+_SHOWN = 2  # memories of a turn: the best, and the expected one
+_SLOW = (
+    "The demo lets a slow recall finish. A real agent waits 10 ms, then goes on with what has been "
+    "found by words. Other programs may be using this machine's processor."
+)
 
 
 def demo(
     llm_url: Annotated[
-        str, typer.Option(help="Talk to your own server, such as http://127.0.0.1:1234/v1.")
+        str, typer.Option(help="Use your own LLM server, such as http://127.0.0.1:1234/v1.")
     ] = "",
-    model: Annotated[str, typer.Option(help="Its model; the first that it offers if none.")] = "",
+    model: Annotated[str, typer.Option(help="Its model; by default the first one offered.")] = "",
     allow_remote: Annotated[
         bool, typer.Option("--allow-remote", help="Let --llm-url be on another machine.")
     ] = False,
@@ -48,132 +60,99 @@ def demo(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Play a conversation of nine weeks, and see what is recalled for each turn.
+    """Play a conversation of nine weeks, and show what is recalled for each turn.
 
-    A real Pipecat pipeline without microphone and loudspeaker. Its store, in a
-    temporary folder, is closed and opened again between the sessions. A parrot
-    that quotes what memory gives it stands in for the LLM, unless you name one.
+    Runs a real Pipecat pipeline without microphone and loudspeaker. The store, in
+    a temporary folder, is closed and reopened between sessions. A parrot that
+    quotes the recalled memories stands in for the LLM, unless you name one.
 
-    Needs no network, unless the embedding model has to be downloaded. Ends with
-    1 when a memory that must come back does not.
+    Needs no network, unless the embedding model has to be downloaded. The exit
+    code is 1 when a memory that must come back does not.
 
     Examples: [bold]slowcat-memory demo[/],
     [bold]slowcat-memory demo --llm-url http://127.0.0.1:1234/v1[/]
     """
     console = err() if as_json else out()
+    console.width = min(console.width, _WIDTH)
     server = choose_server(llm_url, allow_remote) if llm_url else None
     with _folder(path, keep) as folder:
         config, embedding = _ready(_config(folder, no_vectors), console)
-        stage = _Stage(
-            config=config,
-            embedding=embedding,
-            llm=f"{server.model(model)} at {server.url}" if server else _PARROT,
-            store=f"{folder}{'' if path or keep else ', deleted now; --keep keeps it'}",
-            server=server,
-            model=model,
-        )
-        ok = stage.play(console, as_json)
-    raise typer.Exit(0 if ok else 1)
-
-
-@dataclass(frozen=True)
-class _Stage:
-    """All that a play needs, and how to name it."""
-
-    config: Config
-    embedding: str
-    llm: str
-    store: str
-    server: Server | None
-    model: str
-
-    def play(self, out: Console, as_json: bool) -> bool:
-        from slowcat_memory.cli.demo.result import summarise
-        from slowcat_memory.cli.demo.view import View
-
-        view = None if as_json else View(out)
+        about = {
+            "embedding": embedding,
+            "llm": f"{server.model(model)} at {server.url}" if server else _PARROT,
+            "store": f"{folder}{'' if path or keep else ', deleted now; --keep keeps it'}",
+        }
+        view = None if as_json else View(console)
         if view:
-            view.title(self.llm, self.embedding)
+            view.title(about)
+
+        async def play() -> Player:
+            show = view.show if view else lambda _: None
+            if server:
+                player = Player(config, server.url, server.model(model), show)
+                await player.play(STORY)
+                return player
+            async with ScriptedServer(scripted_reply(STORY)) as parrot:
+                player = Player(config, parrot.url, "parrot", show)
+                await player.play(STORY)
+                return player
+
         start = time.perf_counter()
-        logger.disable("pipecat")  # an error ends the play, and is told once
+        logger.disable("pipecat")  # an error ends the demo, which reports it once
         try:
-            played = asyncio.run(self._play(view))
+            player = asyncio.run(play())
         finally:
             logger.enable("pipecat")
-        result = summarise(
-            played,
-            vectors=self.config.embedding.kind != "none",
-            own_llm=self.server is not None,
-            seconds=time.perf_counter() - start,
-        )
+        vectors = config.embedding.kind != "none"
+        result = player.summary(vectors=vectors, own_llm=server is not None)
+        result["seconds"] = round(time.perf_counter() - start, 2)
         if view:
-            view.result(result, self.llm, self.embedding, self.store)
+            view.result(result, about)
         else:
-            whole = {"result": result, "played": played, "embedding": self.embedding}
-            whole |= {"llm": self.llm, "store": self.store}
-            print_json(whole)
-        return result.ok
-
-    async def _play(self, view: "View | None") -> "Played":
-        from slowcat_memory.cli.demo.play import Play, scripted_reply
-        from slowcat_memory.testing.server import ScriptedServer
-
-        def play(url: str, model: str) -> Play:
-            if view is None:
-                return Play(self.config, url, model)
-            return Play(self.config, url, model, on_evening=view.evening, on_turn=view.turn)
-
-        if self.server:
-            return await play(self.server.url, self.server.model(self.model)).run(STORY)
-        async with ScriptedServer(scripted_reply(STORY)) as parrot:
-            return await play(parrot.url, "parrot").run(STORY)
+            played = {"sessions": player.sessions, "exchanges": player.exchanges}
+            print_json({"result": result, **played, **about})
+    raise typer.Exit(0 if result["ok"] else 1)
 
 
 def _config(folder: Path, no_vectors: bool) -> Config:
     return build_options(
         {
             "memory": {"path": str(folder), "user_name": USER, "time_zone": "UTC"},
-            # Far beyond what a recall takes: a slow one shows how slow, instead of being cut.
+            # Far above a normal recall: a slow one is shown as slow, not cut off.
             "recall": {"deadline_ms": 200, "warn_ms": 200},
             "embedding": {"kind": "none" if no_vectors else "local"},
         }
     )
 
 
-def _ready(config: Config, out: Console) -> tuple[Config, str]:
-    """Get the embedding model ready, exporting it once if need be; go without if there is none."""
-    if config.embedding.kind == "none":
-        return config, "none, as you wish: words alone (BM25)"
-    _, report = providers.open_query_embedder(config.embedding)
+def _ready(config: Config, console: Console) -> tuple[Config, str]:
+    """Get the embedding model ready, exporting it if need be; without one, search by words."""
+    options = config.embedding
+    if options.kind == "none":
+        return config, "none, as requested: words alone (BM25)"
+    _, report = providers.open_query_embedder(options)
     try:
         if report.state == "needs export":
-            report = _export(config, out)
+            console.print(f"First run: preparing {report.source}, about 15 s, once.", markup=False)
+            with console.status("starting") as status:
+                providers.export_model(options, lambda step: status.update(escape(step)))
+            _, report = providers.open_query_embedder(options)
         if report.state == "ready":
             return config, report.source
         why = f"{report.source}. {report.hint}"
     except ProviderError as error:
         why = str(error)
-    without = replace(config, embedding=replace(config.embedding, kind="none"))
+    without = replace(config, embedding=replace(options, kind="none"))
     return without, f"none, words alone (BM25): {why}"
-
-
-def _export(config: Config, out: Console) -> EmbedderReport:
-    _, report = providers.open_query_embedder(config.embedding)
-    out.print(f"First run: making {report.source} ready, about 15 s, once.", markup=False)
-    start = time.perf_counter()
-    with out.status("starting") as status:
-        providers.export_model(config.embedding, lambda step: status.update(escape(step)))
-    out.print(f"Ready after {time.perf_counter() - start:.0f} s.", style="dim")
-    return providers.open_query_embedder(config.embedding)[1]
 
 
 @contextmanager
 def _folder(path: Path | None, keep: bool) -> Iterator[Path]:
-    """Yield the store's folder; a temporary one is deleted afterwards unless it is to be kept."""
+    """Yield the store's folder; a temporary one is deleted afterwards unless ``keep``."""
     if path is not None:
         path = path.expanduser()
         if path.exists() and any(path.iterdir()):
-            raise typer.BadParameter(f"{path} is not empty; the demo wants a new folder")
+            raise typer.BadParameter(f"{path} is not empty; the demo needs a new folder")
         yield path
         return
     folder = Path(tempfile.mkdtemp(prefix="slowcat-demo-"))
@@ -182,3 +161,125 @@ def _folder(path: Path | None, keep: bool) -> Iterator[Path]:
     finally:
         if not keep:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+class View:
+    """Prints the demo on a terminal while it is played."""
+
+    def __init__(self, console: Console) -> None:
+        self._out = console
+
+    def title(self, about: dict[str, str]) -> None:
+        head = Text.assemble(
+            ("slowcat-memory demo", "bold"), f"   {USER} talks to a voice agent that remembers."
+        )
+        self._out.print()
+        self._out.print(head)
+        legend = "recalled for the turn: date, speaker, words, score, ✓ the one needed"
+        self._pairs([("LLM", about["llm"]), ("Embedding", about["embedding"]), ("↳", legend)])
+
+    def show(self, item: Session | Exchange) -> None:
+        if isinstance(item, Exchange):
+            return self._exchange(item)
+        at = f"{item.at:%a} {item.at.day} {item.at:%b, %H:%M}"
+        later = f", {item.days} days later" if item.days else ""
+        store = f"store reopened: {item.turns} turns" if item.turns else "new store"
+        head = Text.assemble(
+            (f"Session {item.number}", "bold cyan"),
+            f"  {at}{later}  ",
+            (f"({store}, {item.open_ms:.0f} ms)", "dim"),
+        )
+        self._out.print()
+        self._out.rule(head, align="left", style="cyan")
+        return None
+
+    def _exchange(self, one: Exchange) -> None:
+        rows = Table.grid(padding=(0, 1), expand=True)
+        rows.add_column(width=9, justify="right", no_wrap=True)
+        rows.add_column(ratio=1)
+        rows.add_column(width=7, justify="right", no_wrap=True)
+        rows.add_column(width=1)
+        rows.add_row(Text(USER, "bold green"), one.line.text, Text(f"{one.ms:.1f} ms", "dim"))
+        for memory in _shown(one.recalled):
+            style = "green" if memory.expected else "cyan"
+            words = f"↳ {memory.at.day} {memory.at:%b}, {memory.speaker}: {memory.text}"
+            text = Text(words, style, no_wrap=True, overflow="ellipsis")
+            mark = Text("✓" if memory.expected else "", style)
+            rows.add_row("", text, Text(f"{memory.score:.2f}", style), mark)
+        if remark := _remark(one):
+            rows.add_row("", Text(remark, "dim"))
+        rows.add_row(Text("Assistant", "bold magenta"), Text(one.reply))
+        self._out.print(rows)
+
+    def result(self, sums: dict[str, Any], about: dict[str, str]) -> None:
+        ms, slow = sums["recall_ms"], sums["slow"]
+        names = {"Embedding": "embedding", "LLM": "llm", "Store": "store"}
+        self._out.print()
+        self._out.rule(Text("Summary", "bold"), align="left")
+        self._pairs(
+            [
+                (
+                    "Sessions",
+                    f"{sums['sessions']} in {sums['days']} days, "
+                    "store closed and reopened in between",
+                ),
+                ("Stored", f"{sums['turns_stored']} turns"),
+                (
+                    "Recalls",
+                    f"{sums['recalls']}, p50 {ms['p50']:.1f} ms, p95 {ms['p95']:.1f} ms, "
+                    f"max {ms['max']:.1f} ms{f'; {slow} above {LIMIT_MS:.0f} ms' * bool(slow)}",
+                ),
+                (
+                    "Questions",
+                    f"{sums['found']} of {sums['questions']} recalled the right memory "
+                    f"({sums['paraphrased_found']} of {sums['paraphrased']} share no word with it)",
+                ),
+                (
+                    "Never said",
+                    f"{sums['unknown_admitted']} of {sums['unknown']} such questions rightly left "
+                    "unanswered",
+                ),
+                ("Block", f"{sums['block_tokens']:.0f} tokens on average, when there is one"),
+                *((name, about[key]) for name, key in names.items()),
+            ]
+        )
+        if slow:
+            self._out.print(Padding(Text(_SLOW, "dim"), (1, 2, 0, 2)))
+        self._out.print(Padding(_verdict(sums), (1, 2, 0, 2)))
+        self._out.print()
+
+    def _pairs(self, pairs: list[tuple[str, str]]) -> None:
+        table = Table.grid(padding=(0, 2))
+        table.add_column(width=12, justify="right", style="dim", no_wrap=True)
+        table.add_column()
+        for name, value in pairs:
+            table.add_row(name, Text(value))
+        self._out.print(table)
+
+
+def _shown(recalled: list[Recalled]) -> list[Recalled]:
+    """Return the best memories; an expected one further down replaces the last of them."""
+    shown = recalled[:_SHOWN]
+    expected = [memory for memory in recalled if memory.expected]
+    return shown if not expected or expected[0] in shown else [*shown[: _SHOWN - 1], *expected]
+
+
+def _remark(one: Exchange) -> str:
+    more = len(one.recalled) - _SHOWN
+    if one.found and not any(memory.expected for memory in one.recalled):
+        return "↳ the memory needed is in this conversation already"
+    if one.found is False:
+        return "↳ the expected memory did not come"
+    if more > 0:
+        return f"↳ and {more} more"
+    return "↳ nothing" if one.line.unknown and not one.recalled else ""
+
+
+def _verdict(sums: dict[str, Any]) -> Text:
+    if not sums["ok"]:
+        return Text("A memory that must come back did not.", "bold red")
+    verdict = Text("It remembers.", "bold green")
+    if not sums["vectors"]:
+        verdict.append(" Without an embedding model, only by shared words.", "not bold default")
+    next_step = " Next: slowcat-memory init, then slowcat-memory chat."
+    return verdict.append(next_step, "not bold default")

@@ -1,62 +1,90 @@
-"""Plays the demo's script through a real pipeline, and judges what came back.
+"""Plays the demo's story through a real pipeline, and checks which memories came back.
 
-Each evening has an engine of its own, opened on the same folder and closed after it, so that
-whatever is recalled on the next one has been on disk. Time is the script's: a clock that is set,
-not read. Nothing here sleeps; each turn is over when both of its halves are durable.
+Each session opens its own engine on the same folder and closes it afterwards, so whatever the next
+session recalls has been on disk. The clock follows the story. Nothing sleeps: a turn is over when
+both of its halves are stored.
 """
 
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
-from slowcat_memory.cli.demo.result import Opened, Played, PlayedTurn, Recalled
+import numpy as np
+from msgspec import Struct
+
 from slowcat_memory.cli.demo.script import USER, Evening, Line
 from slowcat_memory.config import Config
-from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import EndpointError, StoreError
 from slowcat_memory.processor import HybridContextualMemoryProcessor
-from slowcat_memory.records import Hit, Turn
+from slowcat_memory.records import Turn
 from slowcat_memory.runtime.injection import without_block
 from slowcat_memory.runtime.recall.query import Recollection
+from slowcat_memory.testing.doubles import FixedClock
 from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.parrot import message_text, parrot
 
 SCOPE = USER.casefold()
-TURN_LASTS = timedelta(seconds=25)
-_ANSWER_S = 300.0  # a large model of one's own may first have to be loaded
-_DURABLE_S = 10.0  # a disk that takes longer than this has failed
+LIMIT_MS = 10.0  # the deadline of a recall in a real agent
+_TURN_S = 25.0  # how long a turn lasts by the story's clock
+_ANSWER_S = 300.0  # the user's own model may have to be loaded first
+_STORED_S = 10.0  # a disk slower than this has failed
 
 
-class Clock:
-    """The script's time."""
+class Recalled(Struct, frozen=True, kw_only=True):
+    """A memory in the block; ``expected`` when the story's question asks for this one."""
 
-    def __init__(self, now: datetime) -> None:
-        """Set it.
-
-        Args:
-            now: The time, aware.
-        """
-        self.now = now
-
-    def __call__(self) -> datetime:
-        """Return the time."""
-        return self.now
+    at: datetime
+    speaker: str
+    text: str
+    score: float
+    expected: bool
 
 
-def scripted_reply(script: Sequence[Evening]) -> Callable[[dict[str, Any]], str]:
-    """Make the rule by which the demo's own server answers.
+class Session(Struct, frozen=True, kw_only=True):
+    """The start of a session: turns already in the store, and ms to open the store and index."""
 
-    Args:
-        script: What the user says, with the replies to it.
+    number: int
+    at: datetime
+    days: int  # since the session before
+    turns: int
+    open_ms: float
 
-    Returns:
-        The script's reply to what it has one for; to the rest, what the parrot makes of the block.
+
+class Exchange(Struct, frozen=True, kw_only=True):
+    """One exchange, and the recall for it.
+
+    Attributes:
+        user_turn: Id of the user's turn in the store.
+        assistant_turn: Id of the reply in the store.
+        ms: How long the turn waited for its memories.
+        stage: The recall stage reached: "full", "lexical", …
+        block: The text put before the user's words, "" when nothing was recalled.
+        tokens: Estimated tokens of the block.
+        recalled: The memories in the block, best first.
+        found: Whether the expected memory is in this block or an earlier one of the session; None
+            when the story expects none.
     """
-    replies = {line.text: line.reply for evening in script for line in evening.lines}
+
+    line: Line
+    reply: str
+    user_turn: int
+    assistant_turn: int
+    ms: float
+    stage: str
+    block: str
+    tokens: int
+    recalled: list[Recalled]
+    found: bool | None
+
+
+def scripted_reply(story: Sequence[Evening]) -> Callable[[dict[str, Any]], str]:
+    """Return a replier: the story's reply where it has one, otherwise the parrot's."""
+    replies = {line.text: line.reply for evening in story for line in evening.lines}
 
     def reply(request: dict[str, Any]) -> str:
         words = without_block(message_text(request["messages"][-1])).strip()
@@ -65,82 +93,87 @@ def scripted_reply(script: Sequence[Evening]) -> Callable[[dict[str, Any]], str]
     return reply
 
 
-class Play:
-    """A script on its way through the pipeline."""
+class Player:
+    """Plays a story.
+
+    Attributes:
+        sessions: The sessions so far.
+        exchanges: The exchanges so far, of all sessions.
+        stored: Turns in the store after the last session.
+    """
 
     def __init__(
-        self,
-        config: Config,
-        llm_url: str,
-        llm_model: str,
-        *,
-        on_evening: Callable[[Opened], None] = lambda _: None,
-        on_turn: Callable[[PlayedTurn], None] = lambda _: None,
+        self, config: Config, llm_url: str, llm_model: str, show: Callable[[Any], None]
     ) -> None:
-        """Choose the store and the LLM.
+        """Choose the store, the LLM, and ``show``, called with each ``Session`` and ``Exchange``."""
+        self._config, self._url, self._model, self._show = config, llm_url, llm_model, show
+        self._chunks: dict[tuple[str, str], str] = {}  # by line key and half
+        self.sessions: list[Session] = []
+        self.exchanges: list[Exchange] = []
+        self.stored = 0
 
-        Args:
-            on_evening: Told when the store has been opened for an evening.
-        """
-        self._config, self._url, self._model = config, llm_url, llm_model
-        self._on_evening, self._on_turn = on_evening, on_turn
-        self._chunks: dict[tuple[str, str], str] = {}  # of the script's keys and halves
-        self._played = Played()
-
-    async def run(self, script: Sequence[Evening]) -> Played:
-        """Play a script.
-
-        Args:
-            script: The evenings, in order.
+    async def play(self, story: Sequence[Evening]) -> None:
+        """Play a story to its end.
 
         Raises:
             SlowcatError: The store or the LLM failed.
         """
-        before: Evening | None = None
-        for number, evening in enumerate(script, 1):
-            days = (evening.at.date() - before.at.date()).days if before else 0
-            await self._evening(number, evening, days)
-            before = evening
-        return self._played
+        for evening in story:
+            clock, start = FixedClock(evening.at), time.perf_counter()
+            engine = await asyncio.to_thread(MemoryEngine, self._config, clock=clock)
+            try:
+                await asyncio.to_thread(engine.prepare, SCOPE)
+                self._begin(evening, engine, start)
+                await self._converse(evening, engine, clock)
+                self.stored = _stored_turns(engine)
+            finally:
+                await asyncio.to_thread(engine.release)  # embeds and saves what is pending
 
-    async def _evening(self, number: int, evening: Evening, days: int) -> None:
-        clock, start = Clock(evening.at), time.perf_counter()
-        engine = await asyncio.to_thread(MemoryEngine, self._config, clock=clock)
-        try:
-            await asyncio.to_thread(engine.prepare, SCOPE)
-            opened = Opened(
-                number=number,
-                at=evening.at,
-                days=days,
-                turns=_turns(engine),
-                open_ms=(time.perf_counter() - start) * 1e3,
-                embedding=engine.embedding.source,
-            )
-            self._played.evenings.append(opened)
-            self._on_evening(opened)
-            await self._talk(number, evening, engine, clock)
-            self._played.stored = _turns(engine)
-        finally:
-            await asyncio.to_thread(engine.release)  # embeds and saves what waits
+    def _begin(self, evening: Evening, engine: MemoryEngine, start: float) -> None:
+        before = self.sessions[-1].at if self.sessions else evening.at
+        session = Session(
+            number=len(self.sessions) + 1,
+            at=evening.at,
+            days=(evening.at.date() - before.date()).days,
+            turns=_stored_turns(engine),
+            open_ms=(time.perf_counter() - start) * 1e3,
+        )
+        self.sessions.append(session)
+        self._show(session)
 
-    async def _talk(
-        self, number: int, evening: Evening, engine: MemoryEngine, clock: Clock
-    ) -> None:
+    async def _converse(self, evening: Evening, engine: MemoryEngine, clock: FixedClock) -> None:
         memory = HybridContextualMemoryProcessor(engine=engine, user_id=SCOPE)
-        watch = _Watch(memory)
-        offered: set[str] = set()  # stands in the conversation already, further up
+        recalled: asyncio.Queue[tuple[Recollection, Packed]] = asyncio.Queue()
+        stored: asyncio.Queue[tuple[Turn, Turn]] = asyncio.Queue()
+
+        @memory.event_handler("on_memory_recalled")
+        async def on_recalled(_: Any, found: Recollection, packed: Packed) -> None:
+            recalled.put_nowait((found, packed))
+
+        @memory.event_handler("on_exchange_stored")
+        async def on_stored(_: Any, user: Turn, assistant: Turn) -> None:
+            stored.put_nowait((user, assistant))
+
+        injected: set[str] = set()  # memories that are in the conversation already
         async with HeadlessConversation(
             llm_url=self._url, llm_model=self._model, memory=memory, speaker=""
-        ) as talk:
+        ) as conversation:
             for line in evening.lines:
-                reply = await talk.say(line.text, timeout_s=_ANSWER_S)
+                reply = await conversation.say(line.text, timeout_s=_ANSWER_S)
                 if not reply.text:
                     raise EndpointError("the LLM answered with no words")
-                turn = self._judge(line, reply.text, *await watch.turn(talk.errors), offered)
-                self._played.turns.append((number, turn))
-                self._on_turn(turn)
-                clock.now += TURN_LASTS
-                # A person takes longer to speak than it takes to embed what was said.
+                try:
+                    async with asyncio.timeout(_STORED_S):
+                        found, packed = await recalled.get()
+                        turns = await stored.get()
+                except TimeoutError:
+                    hint = conversation.errors[-1] if conversation.errors else ""
+                    raise StoreError(f"no turn stored within {_STORED_S:g} s", hint=hint) from None
+                exchange = self._judge(line, reply.text, found, packed, turns, injected)
+                self.exchanges.append(exchange)
+                self._show(exchange)
+                clock.advance(_TURN_S)
+                # Real speech takes longer than embedding what was said.
                 await asyncio.to_thread(engine.flush, indexed=True)
 
     def _judge(
@@ -149,16 +182,16 @@ class Play:
         reply: str,
         found: Recollection,
         packed: Packed,
-        user: Turn,
-        assistant: Turn,
-        offered: set[str],
-    ) -> PlayedTurn:
+        turns: tuple[Turn, Turn],
+        injected: set[str],
+    ) -> Exchange:
+        user, assistant = turns
         if line.key:
             self._chunks[line.key, "user"] = chunk_id(user.id)
             self._chunks[line.key, "assistant"] = chunk_id(assistant.id)
         wanted = self._chunks[line.expects, line.half] if line.expects else ""
-        offered |= {hit.memory.id for hit in packed.hits}
-        return PlayedTurn(
+        injected |= {hit.memory.id for hit in packed.hits}
+        return Exchange(
             line=line,
             reply=reply,
             user_turn=user.id,
@@ -167,46 +200,65 @@ class Play:
             stage=found.stage,
             block=packed.text,
             tokens=packed.tokens,
-            recalled=[_recalled(hit, wanted) for hit in packed.hits],
-            found=wanted in offered if wanted else None,
+            recalled=[
+                Recalled(
+                    at=hit.memory.valid_from,
+                    speaker=hit.memory.speaker,
+                    text=hit.memory.text,
+                    score=hit.score,
+                    expected=hit.memory.id == wanted,
+                )
+                for hit in packed.hits
+            ],
+            found=wanted in injected if wanted else None,
         )
 
+    def summary(self, *, vectors: bool, own_llm: bool) -> dict[str, Any]:
+        """Count what was recalled, and judge it.
 
-class _Watch:
-    """Waits for what the processor tells of each turn."""
+        Args:
+            vectors: Whether an embedding model was used; without one only shared words are found.
+            own_llm: Whether a real LLM answered; its advice is then not the story's.
+        """
 
-    def __init__(self, memory: HybridContextualMemoryProcessor) -> None:
-        self._recalled: asyncio.Queue[tuple[Recollection, Packed]] = asyncio.Queue()
-        self._stored: asyncio.Queue[tuple[Turn, Turn]] = asyncio.Queue()
-        memory.add_event_handler("on_memory_recalled", self._on_recalled)
-        memory.add_event_handler("on_exchange_stored", self._on_stored)
+        def essential(one: Exchange) -> bool:
+            line = one.line
+            reachable = vectors or line.needs == "words"
+            return line.essential and reachable and not (own_llm and line.half == "assistant")
 
-    async def _on_recalled(self, _: Any, found: Recollection, packed: Packed) -> None:
-        self._recalled.put_nowait((found, packed))
+        def found(some: list[Exchange]) -> int:
+            return sum(one.found is True for one in some)
 
-    async def _on_stored(self, _: Any, user: Turn, assistant: Turn) -> None:
-        self._stored.put_nowait((user, assistant))
+        asked = [one for one in self.exchanges if one.found is not None]
+        paraphrased = [one for one in asked if one.line.needs == "vectors"]
+        must = [one for one in asked if essential(one)]
+        unknown = [one for one in self.exchanges if one.line.unknown]
+        times = [one.ms for one in self.exchanges]
+        blocks = [one.tokens for one in self.exchanges if one.block]
+        percentiles = np.percentile(times, [50, 95, 100]).round(2).tolist()
+        return {
+            "ok": bool(must) and found(must) == len(must),
+            "sessions": len(self.sessions),
+            "days": sum(session.days for session in self.sessions),
+            "turns_stored": self.stored,
+            "recalls": len(times),
+            "recall_ms": dict(zip(("p50", "p95", "max"), percentiles, strict=True)),
+            "slow": sum(ms > LIMIT_MS for ms in times),
+            "questions": len(asked),
+            "found": found(asked),
+            "paraphrased": len(paraphrased),
+            "paraphrased_found": found(paraphrased),
+            "essential": len(must),
+            "essential_found": found(must),
+            "unknown": len(unknown),
+            "unknown_admitted": sum(
+                not one.recalled or "don't know" in one.reply.casefold() for one in unknown
+            ),
+            "block_tokens": round(sum(blocks) / max(1, len(blocks)), 1),
+            "vectors": vectors,
+        }
 
-    async def turn(self, errors: Sequence[str]) -> tuple[Recollection, Packed, Turn, Turn]:
-        """Return what was recalled for the turn, and its two halves once they are durable."""
-        try:
-            async with asyncio.timeout(_DURABLE_S):
-                return *await self._recalled.get(), *await self._stored.get()
-        except TimeoutError:
-            what = f"memory did not keep a turn within {_DURABLE_S:g} s"
-            raise StoreError(what, hint=errors[-1] if errors else "") from None
 
-
-def _recalled(hit: Hit, wanted: str) -> Recalled:
-    return Recalled(
-        at=hit.memory.valid_from,
-        who=hit.memory.speaker,
-        text=hit.memory.text,
-        score=hit.score,
-        expected=hit.memory.id == wanted,
-    )
-
-
-def _turns(engine: MemoryEngine) -> int:
+def _stored_turns(engine: MemoryEngine) -> int:
     with engine.snapshot() as snapshot:
         return sum(session.turns for session in snapshot.sessions(SCOPE))

@@ -1,32 +1,30 @@
-"""The conversation that the demo plays: one user, five evenings over nine weeks.
+"""The demo's story: one user, five evenings over nine weeks.
 
-All of it is ours. The user's lines are fixed, and so are the assistant's replies to what the user
-tells; its replies to questions come from the LLM, or from the parrot that stands in for one. A
-question names the line whose words must come back for it: it is judged by that line's turn in the
-log, not by its wording.
+The user's lines are fixed, and so are the assistant's replies to statements. Replies to questions
+come from the LLM, or from the parrot that stands in for one. A question names the line whose turn
+must be recalled; the check is by turn id, not by wording.
 """
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
+
+from msgspec import Struct
 
 USER = "Nora"
 
 
-@dataclass(frozen=True)
-class Line:
-    """One turn of the user, and what the assistant says to it when no LLM is at hand.
+class Line(Struct, frozen=True):
+    """One turn of the user, and the reply when no LLM is used.
 
-    Parameters:
-        text: The user's words.
-        reply: The assistant's, "" to leave them to the LLM or the parrot.
-        key: A name for other lines to refer to, "" when none does.
-        expects: The key of the line that must be recalled, "" when none must.
-        half: Whose words of that line: the user's, or the assistant's reply.
-        essential: The demo has failed when it is not recalled.
-        needs: "words" when the question shares words with what it asks for, "vectors" when only
-            the meaning is shared, so that lexical search alone cannot find it.
-        unknown: It asks for something that was never said.
+    Attributes:
+        reply: "" to leave it to the LLM or the parrot.
+        key: A name for other lines to refer to.
+        expects: The key of the line that must be recalled, "" for none.
+        half: Which half of that line: the user's words, or the reply.
+        essential: Whether the demo fails when it is not recalled.
+        needs: "words" when the question shares words with its answer; "vectors" when it shares only
+            the meaning, so that lexical search alone cannot find it.
+        unknown: The question asks for something that was never said.
     """
 
     text: str
@@ -39,14 +37,8 @@ class Line:
     unknown: bool = False
 
 
-@dataclass(frozen=True)
-class Evening:
-    """One session.
-
-    Parameters:
-        at: When it begins.
-        lines: What the user says, in order.
-    """
+class Evening(Struct, frozen=True):
+    """One session."""
 
     at: datetime
     lines: tuple[Line, ...]

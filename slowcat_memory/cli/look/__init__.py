@@ -1,1 +1,1 @@
-"""Commands that only read: search, show, why, stats, people, facts, timeline, as-of."""
+"""Commands that only read a memory: search, show, why, stats, people, facts, timeline, as-of."""

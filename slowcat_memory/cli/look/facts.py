@@ -1,10 +1,9 @@
-"""``slowcat-memory facts``: what is known of people, since when, and who said so."""
+"""``slowcat-memory facts``: the facts, since when they hold, and which turn says so."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slowcat_memory.cli.shared.arguments import AsJson, Scope, nothing_in
 from slowcat_memory.cli.shared.output import (
     count,
     listed,
@@ -15,7 +14,7 @@ from slowcat_memory.cli.shared.output import (
     table,
     warn,
 )
-from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.cli.shared.settings import AsJson, Scope, nothing_in, settings
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -29,27 +28,25 @@ MARKS = {"high": "●●●", "medium": "●●○", "low": "●○○"}
 def facts(
     ctx: typer.Context,
     type_: Annotated[
-        str | None, typer.Option("--type", help="Only of this type: preference, work, …")
+        str | None, typer.Option("--type", help="Only this type: preference, work, …")
     ] = None,
     about: Annotated[
         str | None, typer.Option(help="Only about this person or thing.", metavar="NAME")
     ] = None,
     history: Annotated[
-        bool, typer.Option("--history", help="Also what was true and is over.")
+        bool, typer.Option("--history", help="Also facts that no longer hold.")
     ] = False,
     audit: Annotated[
         bool,
-        typer.Option(
-            "--audit", help="Also what was put into quarantine, replaced, or said twice; and why."
-        ),
+        typer.Option("--audit", help="Also quarantined, replaced and repeated facts, and why."),
     ] = False,
     scope: Scope = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the facts: what people said of themselves and theirs, newest first.
+    """Show the facts people stated about themselves and others, newest first.
 
-    Works while an agent runs. The number is that of the turn that says it:
-    [bold]slowcat-memory show 17[/]. Facts without an LLM are found by rules, and marked "rule".
+    Works while an agent is running. "turn" is the turn that says it:
+    [bold]slowcat-memory show 17[/]. Facts marked "rule" were extracted without an LLM.
 
     Examples: [bold]slowcat-memory facts --about Max --history[/],
     [bold]slowcat-memory facts --type preference[/]
@@ -68,7 +65,7 @@ def facts(
 
 
 def _found(engine: "MemoryEngine", scope: str, *, history: bool, audit: bool) -> "list[Memory]":
-    from slowcat_memory.core.memory.kinds import FACT, QUARANTINED, family
+    from slowcat_memory.core.memory import FACT, QUARANTINED, family
 
     with engine.snapshot() as snapshot:
         every = [m for m in snapshot.memories(scope) if family(m.kind) == FACT]
@@ -98,9 +95,11 @@ def _why_none(engine: "MemoryEngine", scope: str, type_: str | None, about: str 
             return nothing_in(engine, scope)
     known = _found(engine, scope, history=False, audit=False)
     if not known:
-        return "No facts yet: slowcat-memory idle draws them from what was said."
+        return (
+            "No facts found. `slowcat-memory idle` extracts facts from turns it has not read yet."
+        )
     types = sorted({one.kind.partition("/")[2] for one in known})
-    asked = f"about {about}" if about else f"of the type {type_}"
+    asked = f"about {about}" if about else f"of type {type_}"
     return (
         f"No facts {asked}; there are {count(len(known), 'fact')} of the types {listed(types, 9)}."
     )
@@ -121,20 +120,20 @@ def _print(found: "list[Memory]", zone: "tzinfo", *, past: bool, audit: bool) ->
             *cells,
             MARKS.get(one.facets.get("confidence", "high"), ""),
             one.sources[0] if one.sources else "",
-            "person" if one.made is None else "LLM" if one.made.model else "rule",
+            "you" if one.made is None else "LLM" if one.made.model else "rule",
             style="dim" if over else "",
         )
     out().print(made)
     holds = sum(one.retired_at is None for one in found)
-    out().print(f"[dim]{count(len(found), 'fact')}, {holds:,} of them hold[/]")
+    out().print(f"[dim]{count(len(found), 'fact')}, {holds:,} of them still hold[/]")
 
 
 def _note(fact: "Memory") -> str:
     why = fact.facets.get("why", "")
     words = {
-        "order": "reads like an order",
-        "injected": "said with an order",
-        "link": "holds a link",
-        "same": "said before, or read anew",
+        "order": "reads like an instruction",
+        "injected": "said with an instruction",
+        "link": "contains a link",
+        "same": "stated before",
     }
     return words.get(why, "superseded" if fact.retired_at else "")

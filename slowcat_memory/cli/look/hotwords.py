@@ -1,13 +1,12 @@
-"""``slowcat-memory hotwords``: what a speech recogniser should know before it listens."""
+"""``slowcat-memory hotwords``: names and rare words to give to speech recognition (STT)."""
 
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slowcat_memory.cli.shared.arguments import Scope, nothing_in
 from slowcat_memory.cli.shared.output import print_json, warn
-from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.cli.shared.settings import Scope, nothing_in, settings
 
 if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine
@@ -17,7 +16,7 @@ PROMPT_TOKENS = 224  # Whisper reads no more of an initial prompt
 
 
 class Format(StrEnum):
-    """How the words are written."""
+    """Output formats."""
 
     plain = "plain"
     json = "json"
@@ -29,14 +28,14 @@ def hotwords(
     n: Annotated[int, typer.Option(help="How many words at most.", min=1, max=3000)] = 100,
     format: Annotated[
         Format,
-        typer.Option(help="A word a line; JSON with weights; or one line as a prompt for Whisper."),
+        typer.Option(help="One word a line; JSON with weights; or a prompt for Whisper."),
     ] = Format.plain,
     scope: Scope = None,
 ) -> None:
-    """List the names in a memory, and the rare words that are frequent in it.
+    """List the names in a memory, and the rare words it uses often.
 
-    Works while an agent runs. A recogniser that is given them writes names as they are: pass the
-    prompt to Whisper as its initial prompt, or the words to a recogniser with a list of its own.
+    Works while an agent is running. They help speech recognition spell names: pass the prompt to
+    Whisper as its initial prompt, or the words to an STT service that takes a word list.
 
     Example: [bold]slowcat-memory hotwords --n 50 --format whisper[/]
     """
@@ -59,7 +58,7 @@ def _why_none(engine: "MemoryEngine", scope: str) -> str:
 
 
 def _prompt(found: "list[Hotword]") -> str:
-    """Write what fits into a prompt; Whisper reads its end, so the most telling word comes last."""
+    """Return the words that fit into a prompt; Whisper reads its end, so the heaviest comes last."""
     from slowcat_memory.core.text.normalize import estimate_tokens
 
     kept: list[str] = []

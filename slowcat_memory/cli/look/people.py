@@ -1,10 +1,9 @@
-"""``slowcat-memory people``: who is known, and what holds of them."""
+"""``slowcat-memory people``: the people in a memory, and what is known about them."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slowcat_memory.cli.shared.arguments import AsJson, Scope, nothing_in
 from slowcat_memory.cli.shared.output import (
     count,
     listed,
@@ -16,7 +15,7 @@ from slowcat_memory.cli.shared.output import (
     table,
     warn,
 )
-from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.cli.shared.settings import AsJson, Scope, nothing_in, settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,21 +24,19 @@ if TYPE_CHECKING:
     from slowcat_memory.core.graph.portrait import Line, Portrait
     from slowcat_memory.engine import MemoryEngine
 
-SHOWN = 6  # things told of somebody in the list
+SHOWN = 6  # facts of a person in the list
 
 
 def people(
     ctx: typer.Context,
-    name: Annotated[str | None, typer.Argument(help="Whom to show in full.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Show this person in full.")] = None,
     scope: Scope = None,
-    every: Annotated[
-        bool, typer.Option("--all", help="Places, things and topics too, not just people and pets.")
-    ] = False,
+    every: Annotated[bool, typer.Option("--all", help="Also places, things and topics.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """See who is known and what holds of them; with a name, also what held before and who says so.
+    """Show people and what is true of them; with a name, also what was true before, and the quotes.
 
-    The register is made while nobody speaks: [bold]slowcat-memory idle[/] makes it now.
+    Idle work extracts this: [bold]slowcat-memory idle[/] does it now.
 
     Example: [bold]slowcat-memory people Clara[/]
     """
@@ -54,7 +51,7 @@ def people(
         if as_json:
             return print_json(found)
         if not found:
-            return warn(nobody(engine, where, name))
+            return warn(no_person(engine, where, name))
         if not name:
             out().print(_everyone(found))
             return say(f"[dim]{count(len(found), 'name')} known[/]")
@@ -62,35 +59,37 @@ def people(
             out().print(_one(one, engine.zone))
 
 
-def nobody(engine: "MemoryEngine", scope: str, name: str | None) -> str:
-    """Say that nobody is known, or nobody of a name, and what to do about it.
-
-    Args:
-        name: Of whom; None for anybody.
-    """
+def no_person(engine: "MemoryEngine", scope: str, name: str | None) -> str:
+    """Return the message for when no person, or none of this name, is known."""
     from slowcat_memory.engine.search import read_graph
 
     with engine.snapshot() as snapshot:
         if scope not in snapshot.scopes():
             return nothing_in(engine, scope)
     if name and (others := [one.name for one in read_graph(engine, scope).portraits()]):
-        return f"Nobody is known as {name}; known are {listed(others)}."
-    return "Nobody is known yet: slowcat-memory idle reads what was said."
+        return f"No {name} is known; known are {listed(others)}."
+    return "No people are known yet: `slowcat-memory idle` extracts them."
 
 
 def _everyone(found: "Sequence[Portrait]") -> Any:
-    made = table("who", "what", "what holds*")
+    made = table("who", "what", "known*")
     for one in found:
         told = [f"{line.what} {line.value}" for line in one.holds]
         told += [f"{key} {value}" for key, value in one.attributes.items()]
         told += [f"{line.value}: {line.what} {one.name}" for line in one.others]
-        row(made, one.name, one.type, short("; ".join(told[:SHOWN])))
+        row(
+            made,
+            one.name,
+            one.type,
+            short("; ".join(told[:SHOWN]))
+            + (f" and {len(told) - SHOWN} more" if len(told) > SHOWN else ""),
+        )
     return made
 
 
 def _one(one: "Portrait", zone: "tzinfo") -> Any:
     also = f", also {listed(one.also)}" if one.also else ""
-    made = table("what", "of them*", "since", "until", "in these words*", ">turn")
+    made = table("what", "value*", "since", "until", "in these words*", ">turn")
     for key, value in one.attributes.items():
         row(made, key, value, "", "", "", "")
     for line in (*one.holds, *one.before):
@@ -108,14 +107,7 @@ def _said(line: "Line") -> str:
 
 
 def day(at: "datetime | None", zone: "tzinfo") -> str:
-    """Write a day.
-
-    Args:
-        at: A time, None for none.
-
-    Returns:
-        For example "2024-05-12".
-    """
+    """Return a day, for example "2024-05-12"; "" for None and for "always"."""
     from slowcat_memory.core.graph.relations import ALWAYS
 
     return "" if at is None or at == ALWAYS else f"{at.astimezone(zone):%Y-%m-%d}"

@@ -1,12 +1,11 @@
-"""``slowcat-memory search``: what would come to mind."""
+"""``slowcat-memory search``: find memories, best first."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slowcat_memory.cli.shared.arguments import AsJson, Scope, nothing_in
 from slowcat_memory.cli.shared.output import count, out, print_json, row, short, table, warn, when
-from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.cli.shared.settings import AsJson, Scope, nothing_in, settings
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -18,14 +17,14 @@ if TYPE_CHECKING:
 
 def search(
     ctx: typer.Context,
-    text: Annotated[str, typer.Argument(help="What to look for, in any words.")],
+    text: Annotated[str, typer.Argument(help="What to look for, in your own words.")],
     scope: Scope = None,
     k: Annotated[int, typer.Option(help="How many memories at most.", min=1, max=1000)] = 10,
     as_json: AsJson = False,
 ) -> None:
-    """Find memories, best first, and see why each was found.
+    """Find memories, best first, and show why each was found.
 
-    Works while an agent runs. Uses the agent's own recall, without its deadline.
+    Works while an agent is running. Uses the agent's recall, without its deadline.
 
     Example: [bold]slowcat-memory search "what is my dog called" --k 3[/]
     """
@@ -38,7 +37,7 @@ def search(
         if not found.hits:
             return warn(_why_none(engine, where))
         out().print(_table(found.hits, engine.zone))
-        _tell_how(engine, found)
+        _print_summary(engine, found)
 
 
 def _plain(found: "Recollection") -> dict[str, Any]:
@@ -68,11 +67,7 @@ def _table(hits: "list[Hit]", zone: "tzinfo") -> Any:
 
 
 def views(scores: dict[str, float]) -> str:
-    """Write by which views a memory was found.
-
-    Returns:
-        A line for each that counts, for example "dense 0.91".
-    """
+    """Return the fields that matched, one a line, for example "dense 0.91"."""
     best_first = sorted(scores.items(), key=lambda item: -item[1])
     return "\n".join(f"{name} {score:.2f}" for name, score in best_first if abs(score) >= 0.005)
 
@@ -80,10 +75,10 @@ def views(scores: dict[str, float]) -> str:
 def _why_none(engine: "MemoryEngine", scope: str) -> str:
     with engine.snapshot() as snapshot:
         known = scope in snapshot.scopes()
-    return "Nothing comes to mind." if known else nothing_in(engine, scope)
+    return "Nothing found." if known else nothing_in(engine, scope)
 
 
-def _tell_how(engine: "MemoryEngine", found: "Recollection") -> None:
+def _print_summary(engine: "MemoryEngine", found: "Recollection") -> None:
     how = "by words and meaning" if found.stage == "full" else "by words only"
     ms = found.timings.get("total", sum(found.timings.values()))
     out().print(f"[dim]{count(len(found.hits), 'memory')}, {how}, in {ms:.1f} ms[/]")

@@ -1,12 +1,18 @@
-"""``slowcat-memory show``: sessions, what was said in one, one memory with where it comes from."""
+"""``slowcat-memory show``: sessions, the turns of one, or one memory with its sources."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slowcat_memory.cli.shared.arguments import AsJson, Scope, find_session, memory_id, nothing_in
 from slowcat_memory.cli.shared.output import count, out, print_json, row, short, table, warn, when
-from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.cli.shared.settings import (
+    AsJson,
+    Scope,
+    find_session,
+    memory_id,
+    nothing_in,
+    settings,
+)
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -23,14 +29,14 @@ def show(
         typer.Argument(help="A session, a turn's number, or a memory's id.", show_default=False),
     ] = None,
     last: Annotated[
-        int | None, typer.Option("--last", help="Show the latest turns, this many.", min=1)
+        int | None, typer.Option("--last", help="Show this many of the latest turns.", min=1)
     ] = None,
     scope: Scope = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the sessions, the turns of one, or one memory with its sources.
 
-    Works while an agent runs. The beginning of a session's id is enough.
+    Works while an agent is running. The beginning of a session's id is enough.
 
     Examples: [bold]slowcat-memory show[/], [bold]slowcat-memory show --last 20[/],
     [bold]slowcat-memory show 20240512T1830[/], [bold]slowcat-memory show 17[/]
@@ -75,7 +81,7 @@ def _sessions(
 def _turns(turns: "list[Turn]", zone: "tzinfo", as_json: bool) -> None:
     if as_json:
         return print_json(turns)
-    out().print(turns_table(turns, zone) if turns else "[dim]no turns[/]")
+    out().print(turns_table(turns, zone) if turns else "[dim]No turns in this scope.[/]")
     return None
 
 
@@ -94,12 +100,8 @@ def _one(snapshot: "Snapshot", scope: str, what: str, zone: "tzinfo", as_json: b
 
 
 def find_memory(snapshot: "Snapshot", scope: str, id_: str) -> "Memory | None":
-    """Find a memory in a scope, or a chunk in any: a turn's number is the same in all of them.
-
-    Returns:
-        The memory, None when there is none.
-    """
-    from slowcat_memory.core.memory.chunk import turn_of
+    """Return a memory of a scope, or a turn's chunk of any scope: turn numbers are global."""
+    from slowcat_memory.core.memory import turn_of
 
     turn = snapshot.turn(turn_of(id_)) if turn_of(id_) else None
     return snapshot.read(turn.scope if turn else scope, id_)
@@ -113,7 +115,7 @@ def _memory(memory: "Memory", sources: "list[Turn]", zone: "tzinfo") -> None:
         row(made, name, value)
     out().print(made)
     if sources:
-        out().print(turns_table(sources, zone, title="made from"))
+        out().print(turns_table(sources, zone, title="sources"))
 
 
 def _facts(memory: "Memory", zone: "tzinfo") -> dict[str, Any]:
@@ -128,17 +130,13 @@ def _facts(memory: "Memory", zone: "tzinfo") -> dict[str, Any]:
         "superseded": when(memory.retired_at, zone) if memory.retired_at else "",
         "importance": f"{memory.importance:.2f}",
         "pinned": "yes" if memory.pinned else "",
-        "stays here": "yes: never before an LLM on another machine" if memory.local_only else "",
+        "stays here": "yes: never sent to an LLM on another machine" if memory.local_only else "",
     }
     return {name: value for name, value in facts.items() if value}
 
 
 def turns_table(turns: "list[Turn]", zone: "tzinfo", title: str = "") -> Any:
-    """Lay out what was said.
-
-    Args:
-        turns: In order.
-    """
+    """Return a table of turns."""
     made = table(">id", "when", "who", "text*", title=title)
     for turn in turns:
         text = turn.text + (" …[interrupted]" if turn.interrupted else "")

@@ -1,4 +1,4 @@
-"""``slowcat-memory stats``: how much there is, where, and what state it is in."""
+"""``slowcat-memory stats``: counts, storage tiers, models and idle work."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.text import Text
 
-from slowcat_memory.cli.shared.arguments import AsJson
 from slowcat_memory.cli.shared.output import listed, out, print_json, row, size, table, when
-from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.cli.shared.settings import AsJson, settings
 from slowcat_memory.core.retention.tiering import TIERS
 
 if TYPE_CHECKING:
@@ -20,17 +19,16 @@ if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.store import Snapshot
 
-HOW = {"hot": "one by one", "warm": "LZ4", "cold": "zstd, dictionary"}
+HOW = {"hot": "single rows", "warm": "LZ4", "cold": "zstd"}
 
 
 def stats(ctx: typer.Context, as_json: AsJson = False) -> None:
     """Count turns, sessions, memories, vectors and bytes, scope by scope.
 
-    Works while an agent runs. A memory is found by its words the moment it is said; "vectors"
-    tells how many can be found by their meaning too, and "drafts" how many of those
-    [bold]slowcat-memory tidy[/] would make exact. The second table tells how their texts are kept:
-    old ones are packed when nobody speaks, and found as before. "idle work" tells what is left to
-    do, and "judged" how many judgements of earlier queries are kept.
+    Works while an agent is running. Every memory can be found by its words; those with vectors also
+    by meaning, and [bold]slowcat-memory tidy[/] makes "drafts" exact. The second table shows the
+    storage tiers: older text is compressed; search speed is unaffected. "idle work" is what is left
+    to do, "judged" how many judgements of queries are kept.
 
     Example: [bold]slowcat-memory stats --json | jq .scopes[/]
     """
@@ -43,14 +41,7 @@ def stats(ctx: typer.Context, as_json: AsJson = False) -> None:
 
 
 def collect(engine: "MemoryEngine") -> dict[str, Any]:
-    """Count everything.
-
-    Args:
-        engine: The engine.
-
-    Returns:
-        Plain values, and times.
-    """
+    """Return all counts as plain values."""
     from msgspec import to_builtins
 
     from slowcat_memory.idle.forecast import forecast
@@ -70,7 +61,7 @@ def collect(engine: "MemoryEngine") -> dict[str, Any]:
 
 def _scope(snapshot: "Snapshot", scope: str, embedder: str) -> dict[str, Any]:
 
-    from slowcat_memory.core.memory.kinds import findable
+    from slowcat_memory.core.memory import findable
 
     sessions = snapshot.sessions(scope)
     derived = (m for m in snapshot.memories(scope) if findable(m))
@@ -93,7 +84,7 @@ def _scope(snapshot: "Snapshot", scope: str, embedder: str) -> dict[str, Any]:
 
 
 def _writer(engine: "MemoryEngine") -> dict[str, Any] | None:
-    """Tell which process has the store open for writing, if any runs."""
+    """Return the process that has the store open for writing, if any."""
     from slowcat_memory.store.disk.folder import RUNNING
     from slowcat_memory.store.disk.locks import alive, holder
 
@@ -121,7 +112,7 @@ def _print(found: dict[str, Any], zone: "tzinfo") -> None:
 
 
 def _tiers(found: dict[str, Any]) -> "Table":
-    """Show what each tier holds and saves."""
+    """Return the table of storage tiers."""
     made = table("tier", ">memories", ">blocks", ">bytes each", ">unpacked", ">on disk", ">saved")
     total: Counter[str] = Counter()
     for tier in TIERS:
@@ -144,19 +135,14 @@ def _tier(held: Mapping[str, int]) -> Iterator[str]:
 
 
 def _idle(now: Mapping[str, Any]) -> str:
-    """Say what idle work is left, and what was given up."""
+    """Return the idle work that is left or failed, in a line."""
     from msgspec import convert
 
     from slowcat_memory.cli.run.idle import describe
     from slowcat_memory.idle.forecast import Forecast
 
     dead = ", ".join(f"{job} {n:,}" for job, n in now["dead"].items())
-    return describe(convert(now, Forecast)) + (f"; given up: {dead}" if dead else "")
-
-
-def _judged(scopes: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Say how many judged queries and corrections each scope keeps."""
-    return (f"{name} {one['judged']:,}" for name, one in scopes.items() if one["judged"])
+    return describe(convert(now, Forecast)) + (f"; failed: {dead}" if dead else "")
 
 
 def _facts(found: dict[str, Any]) -> dict[str, str]:
@@ -170,7 +156,12 @@ def _facts(found: dict[str, Any]) -> dict[str, str]:
         "rows": listed((f"{name} {n:,}" for name, n in rows.items()), 20),
         "idle work": _idle(found["idle"]),
         "judged": listed(_judged(found["scopes"]), 20),
-        "damaged rows": str(found["counters"].get("store.quarantined", "")),
+        "damaged rows": str(found["counters"].get("store_quarantined", "")),
         "unsaved": str(found["unsaved"] or ""),
     }
     return {name: value for name, value in facts.items() if value}
+
+
+def _judged(scopes: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield how many judged queries and corrections each scope has."""
+    return (f"{name} {one['judged']:,}" for name, one in scopes.items() if one["judged"])

@@ -1,4 +1,4 @@
-"""``slowcat-memory summaries``: what the conversations add up to, and what that was made from."""
+"""``slowcat-memory summaries``: what conversations, days, weeks and topics were about."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from slowcat_memory.cli.shared.arguments import AsJson, Scope, nothing_in, parse_time
 from slowcat_memory.cli.shared.output import count, out, print_json, row, short, table, warn, when
-from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.cli.shared.settings import AsJson, Scope, nothing_in, parse_time, settings
 
 if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Kind(StrEnum):
-    """What is summed up."""
+    """Kinds of summaries."""
 
     session = "session"
     day = "day"
@@ -30,28 +29,31 @@ class Kind(StrEnum):
 def summaries(
     ctx: typer.Context,
     kind: Annotated[
-        Kind | None, typer.Option(help="Only these; by default all but parts of long sessions.")
+        Kind | None, typer.Option(help="Only this kind; by default all but parts of long sessions.")
     ] = None,
     since: Annotated[
-        str | None, typer.Option(help="Only of a time since then: a date or time.")
+        str | None, typer.Option(help="Only summaries of this time or later: a date or time.")
     ] = None,
-    id: Annotated[str | None, typer.Option("--id", help="All of one summary, by its id.")] = None,
+    id: Annotated[
+        str | None, typer.Option("--id", help="Show one summary in full, by its id.")
+    ] = None,
     sources: Annotated[
-        bool, typer.Option("--sources", help="With --id: what it was made from, down to the words.")
+        bool,
+        typer.Option("--sources", help="With --id: also what it was made from, down to the turns."),
     ] = False,
     scope: Scope = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what conversations, days, weeks and topics were about, the latest last.
+    """Show what conversations, days, weeks and topics were about, latest last.
 
-    Works while an agent runs. A summary that a rule made, for want of an LLM, has a [dim]·[/] behind
-    its kind: it is sentences that were said.
+    Works while an agent is running. A [dim]·[/] after the kind marks summaries made without an LLM:
+    extracted sentences.
 
     Examples: [bold]slowcat-memory summaries --kind week[/],
     [bold]slowcat-memory summaries --id summary/day/2026-05-12 --sources[/]
     """
     if sources and not id:
-        raise typer.BadParameter("it needs --id", param_hint="--sources")
+        raise typer.BadParameter("needs --id", param_hint="--sources")
     known = settings(ctx)
     where = known.scope(scope)
     with known.engine(readonly=True, words_only=True) as engine:
@@ -100,7 +102,7 @@ def _table(engine: "MemoryEngine", found: "list[Memory]") -> None:
         row(made, _period(engine, memory), what, text)
     out().print(made)
     ruled_ = sum(memory.made is not None and not memory.made.model for memory in found)
-    note = f", {ruled_} made by a rule (·)" if ruled_ else ""
+    note = f", {ruled_} made without an LLM (·)" if ruled_ else ""
     out().print(f"[dim]{count(len(found), 'summary')}{note}[/]")
 
 
@@ -113,7 +115,7 @@ def _period(engine: "MemoryEngine", memory: "Memory") -> str:
 
 
 def _one(engine: "MemoryEngine", memory: "Memory", sources: bool) -> None:
-    """Print a summary as text, and below it what it covers, and the turns behind it."""
+    """Print a summary as text; with ``sources`` also what it covers and its turns."""
     from slowcat_memory.core.summaries.summary import archival, items
 
     out().print(archival(memory), markup=False, highlight=False)
@@ -138,4 +140,4 @@ def _why_none(engine: "MemoryEngine", scope: str) -> str:
         known = scope in snapshot.scopes()
     if not known:
         return nothing_in(engine, scope)
-    return f"Nothing is summed up in the scope {scope} yet: slowcat-memory idle does it now."
+    return f"No summaries in the scope {scope} yet: `slowcat-memory idle` writes them."

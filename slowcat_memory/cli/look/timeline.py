@@ -1,47 +1,58 @@
-"""``slowcat-memory timeline``: what changed when, in whose words."""
+"""``slowcat-memory timeline`` and ``as-of``: what was true when."""
 
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slowcat_memory.cli.look.people import day, nobody
-from slowcat_memory.cli.shared.arguments import AsJson, Scope
-from slowcat_memory.cli.shared.output import count, out, print_json, row, say, short, table, warn
-from slowcat_memory.cli.shared.settings import settings
-from slowcat_memory.engine.search import read_graph
+from slowcat_memory.cli.look.people import day, no_person
+from slowcat_memory.cli.shared.output import (
+    count,
+    out,
+    print_json,
+    row,
+    say,
+    short,
+    table,
+    warn,
+    when,
+)
+from slowcat_memory.cli.shared.settings import AsJson, Scope, nothing_in, parse_time, settings
 
 if TYPE_CHECKING:
     from slowcat_memory.core.graph.relations import Relation
     from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.records import Hit
 
 
 def timeline(
     ctx: typer.Context,
-    about: Annotated[str, typer.Argument(help="Whom or what: a name, or a topic.")],
+    about: Annotated[str, typer.Argument(help="A name, or a topic.")],
     scope: Scope = None,
     as_json: AsJson = False,
 ) -> None:
-    """See what changed when with somebody or something, and the words that say so.
+    """Show what changed when about a person or thing, with the quotes.
 
-    A name shows what held from when until when; other words show what holds them.
+    A name shows its facts with their dates; other words show the facts that contain them.
 
     Example: [bold]slowcat-memory timeline Anna[/]
     """
     known = settings(ctx)
     where = known.scope(scope)
     with known.engine(readonly=True, words_only=True) as engine:
-        found = _about(engine, where, about)
+        found = _relations_of(engine, where, about)
         if as_json:
             return print_json(found)
         if not found:
-            return warn(nobody(engine, where, about))
-        out().print(_table(engine, where, found))
-        say(f"[dim]{count(len(found), 'thing')} that held[/]")
+            return warn(no_person(engine, where, about))
+        out().print(_timeline(engine, where, found))
+        say(f"[dim]{count(len(found), 'fact')}[/]")
 
 
-def _about(engine: "MemoryEngine", scope: str, about: str) -> "list[Relation]":
-    """Find what was true of those who are called so; else what holds these words."""
-    from slowcat_memory.core.text.normalize import fold
+def _relations_of(engine: "MemoryEngine", scope: str, about: str) -> "list[Relation]":
+    """Return the relations of the people with this name; else those with these words."""
+    from slowcat_memory.core.graph.relations import fold
+    from slowcat_memory.engine.search import read_graph
 
     graph = read_graph(engine, scope)
     every = graph.relations
@@ -56,8 +67,9 @@ def _about(engine: "MemoryEngine", scope: str, about: str) -> "list[Relation]":
     ]
 
 
-def _table(engine: "MemoryEngine", scope: str, found: "list[Relation]") -> Any:
+def _timeline(engine: "MemoryEngine", scope: str, found: "list[Relation]") -> Any:
     from slowcat_memory.core.graph.portrait import predicate_in_words
+    from slowcat_memory.engine.search import read_graph
 
     names = read_graph(engine, scope).names
     made = table("since", "until", "what*", "who said it", "in these words*", ">turn")
@@ -73,4 +85,89 @@ def _table(engine: "MemoryEngine", scope: str, found: "list[Relation]") -> Any:
             one.sources[0] if one.sources else "",
             style="dim" if one.valid_to else "",
         )
+    return made
+
+
+def as_of(
+    ctx: typer.Context,
+    date: Annotated[str, typer.Argument(help="A day, or a minute: 2025-11-15.")],
+    text: Annotated[
+        str | None, typer.Argument(help="Only facts about this; all by default.")
+    ] = None,
+    scope: Scope = None,
+    known: Annotated[
+        bool, typer.Option("--known", help="Use what was believed then, not what is known now.")
+    ] = False,
+    k: Annotated[int, typer.Option(help="How many memories at most.", min=1, max=1000)] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Show what was true on a day; with --known, what was believed on that day.
+
+    With a text, also shows the turns about it up to then.
+
+    Example: [bold]slowcat-memory as-of 2025-11-15 "where does Clara live" --known[/]
+    """
+    from slowcat_memory.engine.search import read_graph
+
+    given = settings(ctx)
+    where = given.scope(scope)
+    with given.engine(readonly=True) as engine:
+        at = parse_time(date, engine.zone, "DATE")
+        assert at is not None
+        if len(date.strip()) <= len("2025-11-15"):  # all of that day
+            at += timedelta(days=1, microseconds=-1)
+        true_then = read_graph(engine, where, true=at, known=at if known else None).relations
+        true_then = _about(true_then, text) if text else true_then
+        hits = engine.search(text, where, k, at=at, local=True).hits if text else []
+        if as_json:
+            return print_json({"held": true_then, "said": [hit.memory for hit in hits]})
+        if not true_then and not hits:
+            return warn(_nothing(engine, where))
+        if true_then:
+            out().print(_facts_table(engine, where, true_then, at, known))
+        if hits:
+            out().print(_said(engine, hits))
+
+
+def _about(true_then: "list[Relation]", text: str) -> "list[Relation]":
+    """Return the relations that share a content word with a text."""
+    from slowcat_memory.core.extraction.evidence import shared
+
+    return [one for one in true_then if shared(f"{one.text} {one.quote}", text, "")]
+
+
+def _nothing(engine: "MemoryEngine", scope: str) -> str:
+    with engine.snapshot() as snapshot:
+        known = scope in snapshot.scopes()
+    return "Nothing is known about that time." if known else nothing_in(engine, scope)
+
+
+def _facts_table(
+    engine: "MemoryEngine", scope: str, true_then: "list[Relation]", at: datetime, known: bool
+) -> Any:
+    from slowcat_memory.core.graph.portrait import predicate_in_words
+    from slowcat_memory.engine.search import read_graph
+
+    names = read_graph(engine, scope).names
+    on = day(at, engine.zone)
+    title = f"Believed on {on}" if known else f"True on {on}"
+    made = table("who", "fact", "value*", "since", "until", "in these words*", title=title)
+    for one in true_then:
+        row(
+            made,
+            names[one.subject],
+            predicate_in_words(one.predicate),
+            names[one.object],
+            day(one.valid_from, engine.zone),
+            day(one.valid_to, engine.zone),
+            f"“{short(one.quote, 120)}”",
+        )
+    return made
+
+
+def _said(engine: "MemoryEngine", hits: "list[Hit]") -> Any:
+    made = table("when", "who", "text*", title="Said until then")
+    for hit in hits:
+        memory = hit.memory
+        row(made, when(memory.valid_from, engine.zone), memory.speaker, short(memory.text))
     return made

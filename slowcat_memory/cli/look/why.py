@@ -1,15 +1,17 @@
-"""``slowcat-memory why``: what was put before the LLM at a turn, what was not, and for what reason."""
+"""``slowcat-memory why``: what was recalled for a turn, what was left out, and why."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec import Struct
 
-from slowcat_memory.cli.shared.arguments import AsJson
-from slowcat_memory.cli.shared.ledger_rows import OFFERED, WIDTH, how_found, line, verdicts, views
-from slowcat_memory.cli.shared.output import out, print_json, row, table, warn, when
-from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.cli.shared.output import out, print_json, row, short, table, warn, when
+from slowcat_memory.cli.shared.settings import AsJson, settings
 
 if TYPE_CHECKING:
+    from datetime import tzinfo
+
     from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.records import LedgerEntry, Memory
 
@@ -22,24 +24,24 @@ def why(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what came to mind for a turn: what was offered to the LLM, what was left out, and why.
+    """Show what was recalled for a turn: what the LLM saw, what was left out, and why.
 
-    Works while an agent runs. The latest turns are kept, as many as the configuration says
-    (ledger_keep). The numbers of turns: [bold]slowcat-memory show --last 20[/]
+    Works while an agent is running. The configuration says how many turns are kept (ledger_keep).
+    [bold]slowcat-memory show --last 20[/] shows the numbers of turns.
 
     Examples: [bold]slowcat-memory why[/], [bold]slowcat-memory why 17[/]
     """
-    from slowcat_memory.engine import inspect
+    from slowcat_memory.engine.search import why as ledger_of
 
     with settings(ctx).engine(readonly=True, words_only=True) as engine:
         latest = turn or _latest(engine)
         if not latest:
-            return print_json(None) if as_json else warn("No recall is recorded so far.")
+            return print_json(None) if as_json else warn("No recall has been recorded yet.")
         with engine.snapshot() as snapshot:
-            found = inspect.why(snapshot, latest)
+            found = ledger_of(snapshot, latest)
         if found is None:
             reason = (
-                f"no recall is recorded for turn {latest}: only what was said to an agent has one"
+                f"no recall was recorded for turn {latest}: only turns said to an agent have one"
             )
             raise typer.BadParameter(reason, param_hint="TURN")
         entry, memories = found
@@ -58,12 +60,12 @@ def _latest(engine: "MemoryEngine") -> int:
 
 
 def _asked(engine: "MemoryEngine", entry: "LedgerEntry") -> str:
-    from slowcat_memory.runtime.recall.ledger import asked
+    from slowcat_memory.runtime.recall.query import asked_text
 
     with engine.snapshot() as snapshot:
         turn = snapshot.turn(entry.turn)
         return (
-            asked(
+            asked_text(
                 snapshot, turn, engine.config.ask, engine.config.gate, engine.config.memory.language
             )
             if turn
@@ -83,7 +85,7 @@ def _print(
     if turn and asked != turn.text:
         console.print(f"searched for: {asked}", markup=False, style="dim")
     if not entry.offers:
-        warn("Nothing was put before the LLM for this turn.")
+        warn("The LLM got no memories for this turn.")
     if entry.offers or entry.left_out or entry.visible:
         console.print(_table(engine, entry, memories))
     console.print(f"[dim]{how_found(entry)}[/]")
@@ -104,3 +106,95 @@ def _table(engine: "MemoryEngine", entry: "LedgerEntry", memories: "dict[str, Me
             style="" if one.verdict == OFFERED else "dim",
         )
     return made
+
+
+OFFERED = "offered"
+VISIBLE = "visible"
+WORDS = {
+    OFFERED: "offered",
+    VISIBLE: "still in the context",
+    "floor": "nothing was likely enough",
+    "share": "much weaker than the best",
+    "heard": "the same words are in the context",
+    "duplicate": "says the same as a better one",
+    "enough": "others were better",
+    "room": "no room in the block",
+    "over": "was no longer true",
+    "gone": "forgotten since",
+}
+WIDTH = 20  # of the verdict columns, so that 80 columns leave room for the memory
+STAGES = {
+    "full": "by words and vectors",
+    "lexical": "by words alone: no vector, or no time for one",
+    "tail": "out of time: by words, in recent turns only",
+    "skipped": "the turn needs no memory",
+    "none": "out of time, or the memory was not loaded yet",
+}
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    """Whether one memory was used for a turn.
+
+    Attributes:
+        memory: Its id.
+        verdict: A key of ``WORDS``, or another reason.
+        score: As in ``Hit``; None when it was not scored.
+        probability: As in ``Hit``; None when it was not scored.
+        views: As in ``Hit``.
+    """
+
+    memory: str
+    verdict: str
+    score: float | None = None
+    probability: float | None = None
+    views: dict[str, float] = {}
+
+    @property
+    def words(self) -> str:
+        """The verdict as text."""
+        return WORDS.get(self.verdict, self.verdict)
+
+
+def verdicts(entry: "LedgerEntry") -> list[Verdict]:
+    """Return the verdict on each memory, best score first; at the end those still in the context."""
+    return [*sorted(_scored(entry), key=lambda one: -(one.score or 0)), *_visible(entry)]
+
+
+def _scored(entry: "LedgerEntry") -> Iterator[Verdict]:
+    reasons = dict.fromkeys((offer.memory for offer in entry.offers), OFFERED)
+    reasons |= {one.memory: one.reason for one in entry.left_out}
+    for one in entry.told:
+        yield Verdict(
+            memory=one.memory,
+            verdict=reasons[one.memory],
+            score=one.score,
+            probability=one.probability,
+            views=one.views,
+        )
+
+
+def _visible(entry: "LedgerEntry") -> Iterator[Verdict]:
+    return (Verdict(memory=memory, verdict=VISIBLE) for memory in entry.visible)
+
+
+def line(memory: "Memory | None", zone: "tzinfo") -> str:
+    """Return a memory as one line: "2024-05-12 18:30 Anna: My dog is called Max."."""
+    if memory is None:
+        return "forgotten since"
+    return f"{when(memory.valid_from, zone)} {memory.speaker}: {short(memory.text)}"
+
+
+def views(scores: dict[str, float]) -> str:
+    """Return the fields that matched, for example "window 0.91, dense 0.40"."""
+    best_first = sorted(scores.items(), key=lambda item: -item[1])
+    return ", ".join(f"{name} {score:.2f}" for name, score in best_first if abs(score) >= 0.005)
+
+
+def how_found(entry: "LedgerEntry") -> str:
+    """Return the recall's stage, candidates, tokens and timings in a line."""
+    stage = entry.stage or "none"
+    times = ", ".join(f"{name} {ms:.1f}" for name, ms in entry.timings.items())
+    told = [f"stage {stage} ({STAGES.get(stage, stage)})"]
+    told += [f"{entry.candidates} candidates"] if entry.candidates else []
+    told += [f"{entry.tokens} tokens"]
+    return "; ".join([*told, f"ms: {times}"] if times else told)

@@ -1,4 +1,4 @@
-"""``slowcat-memory chat``: talk to a model on this machine, in the terminal, with a memory."""
+"""``slowcat-memory chat``: chat with a local model in the terminal, with a memory."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,7 +16,7 @@ from slowcat_memory.config import Config
 from slowcat_memory.errors import EndpointError, SlowcatError
 
 if TYPE_CHECKING:
-    from slowcat_memory.cli.run.chat_pipeline import Talk
+    from slowcat_memory.cli.run.chat_pipeline import ChatThread
     from slowcat_memory.engine import MemoryEngine
 
 _VIEWS = ("window", "turn", "dense")
@@ -34,21 +34,21 @@ def chat(
         bool, typer.Option("--allow-remote", help="Let the server be on another machine.")
     ] = False,
 ) -> None:
-    """Talk to a model on this machine, with a memory that stays.
+    """Chat with a model on this machine, with a persistent memory.
 
-    Looks for LM Studio, Ollama and llama.cpp by itself. The words go through the
-    same Pipecat pipeline and the same memory as those of a voice agent.
-    Inside, /why shows what was recalled for the last turn, and /help the rest.
+    Finds LM Studio, Ollama and llama.cpp by itself. Uses the same Pipecat
+    pipeline and the same memory as a voice agent. In the chat, /why shows
+    what was recalled for the last turn, and /help lists the commands.
 
     Examples: [bold]slowcat-memory chat[/],
     [bold]slowcat-memory chat --user anna --model qwen3-4b[/]
     """
-    config = _whose(settings(ctx).config, user)
+    config = _for_user(settings(ctx).config, user)
     remote = allow_remote or config.llm.allow_remote
     console = out()
     server = choose_server(llm_url or config.llm.url, remote)
     if server is None:
-        _tell_what_to_start(console)
+        _print_how_to_start(console)
         raise typer.Exit(1)
     name = server.model(model or config.llm.model)
     _converse(config, server, name, console)
@@ -57,18 +57,18 @@ def chat(
 def _converse(config: Config, server: Server, model: str, console: Console) -> None:
     from loguru import logger
 
-    from slowcat_memory.cli.run.chat_pipeline import Talk
+    from slowcat_memory.cli.run.chat_pipeline import ChatThread
     from slowcat_memory.engine import MemoryEngine
 
     with suppress(ImportError):  # not on Windows
-        import readline  # noqa: F401  # lines can be edited, and fetched again
+        import readline  # noqa: F401  # line editing and history
 
-    logger.disable("pipecat")  # what matters of it is told in one line, here
+    logger.disable("pipecat")  # errors are printed here, in one line
     engine = MemoryEngine(config)
     try:
         _greet(console, engine, server, model)
-        with Talk(engine, config.memory.user_id, server.url, model) as talk:
-            Chat(console, engine, talk, config).run()
+        with ChatThread(engine, config.memory.user_id, server.url, model) as thread:
+            Chat(console, engine, thread, config).run()
     finally:
         engine.release()
         logger.enable("pipecat")
@@ -76,25 +76,25 @@ def _converse(config: Config, server: Server, model: str, console: Console) -> N
 
 
 class Chat:
-    """Reads lines, and does what they say."""
+    """Reads lines: words for the model, and commands that start with a slash."""
 
     def __init__(
-        self, console: Console, engine: "MemoryEngine", talk: "Talk", config: Config
+        self, console: Console, engine: "MemoryEngine", thread: "ChatThread", config: Config
     ) -> None:
-        """Begin."""
-        self._out, self._engine, self._talk = console, engine, talk
+        """Set up the commands."""
+        self._out, self._engine, self._thread = console, engine, thread
         self._me, self._scope = config.memory.user_name, config.memory.user_id
         self._said = 0
         self._commands: dict[str, tuple[Callable[[], None], str]] = {
-            "/why": (self._why, "what was recalled for the last turn, with its scores"),
-            "/stats": (self._stats, "what the memory holds, and how fast it is"),
+            "/why": (self._why, "what was recalled for the last turn, with scores"),
+            "/stats": (self._stats, "size and speed of the memory"),
             "/forget": (self._forget, "delete the last exchange for good"),
             "/help": (self._help, "this list"),
             "/quit": (lambda: None, "leave, as Ctrl-D and Ctrl-C do"),
         }
 
     def run(self) -> None:
-        """Talk until the user leaves. Ctrl-C during an answer stops the answer."""
+        """Chat until the user leaves. Ctrl-C during an answer stops the answer."""
         while True:
             try:
                 line = input(f"\n{self._me}> ")
@@ -116,15 +116,15 @@ class Chat:
         try:
             self._commands[words][0]()
         except SlowcatError as error:
-            self._complain(str(error))
+            self._print_error(str(error))
 
     def _ask(self, words: str) -> None:
         self._said += 1
         try:
-            reply = self._talk.ask(words, self._write)
+            reply = self._thread.ask(words, self._write)
         except EndpointError as error:
             self._out.print()
-            self._complain(f"No answer: {short(str(error), 240)}")
+            self._print_error(f"No answer: {short(str(error), 240)}")
             return
         stopped = " (stopped)" if reply.interrupted else ""
         self._out.print(Text(f"{stopped}{self._recalled()}", "dim"))
@@ -133,19 +133,19 @@ class Chat:
         self._out.print(Text(token.translate(_UNPRINTABLE)), end="", soft_wrap=True)
 
     def _recalled(self) -> str:
-        if not self._talk.recalled or not self._talk.recalled[1].hits:
+        if not self._thread.recalled or not self._thread.recalled[1].hits:
             return ""
-        found, packed = self._talk.recalled
+        found, packed = self._thread.recalled
         held, ms = count(len(packed.hits), "memory"), found.timings["wait"]
         return f"\n↳ {held} recalled in {ms:.1f} ms, /why"
 
     # ---------------------------------------------------------------- commands
 
     def _why(self) -> None:
-        if self._talk.recalled is None:
-            self._out.print(Text("Nothing was asked of the memory yet.", "yellow"))
+        if self._thread.recalled is None:
+            self._out.print(Text("No recall yet.", "yellow"))
             return
-        found, packed = self._talk.recalled
+        found, packed = self._thread.recalled
         if packed.hits:
             made = table("score", *_VIEWS, "when", "who", "text*")
             for hit in packed.hits:
@@ -155,7 +155,9 @@ class Chat:
                 row(made, f"{hit.score:.2f}", *by, at, memory.speaker, short(memory.text, 160))
             self._out.print(made)
         else:
-            self._out.print("Nothing came to mind that is good enough and not said here already.")
+            self._out.print(
+                "Nothing was recalled that is relevant enough and not in this chat already."
+            )
         how = {"full": "by words and meaning", "lexical": "by words"}.get(found.stage, found.stage)
         times = ", ".join(f"{name} {ms:.1f}" for name, ms in found.timings.items())
         self._out.print(f"{how}; a block of {packed.tokens} tokens; ms: {times}", style="dim")
@@ -174,9 +176,9 @@ class Chat:
         self._out.print(made)
 
     def _forget(self) -> None:
-        turns = self._talk.last_exchange() if self._said else []
+        turns = self._thread.last_exchange() if self._said else []
         if not turns:
-            self._out.print(Text("Nothing was said in this conversation yet.", "yellow"))
+            self._out.print(Text("This conversation has no turns yet.", "yellow"))
             return
         for turn in turns:
             self._out.print(Text(f"  {turn.speaker}: {short(turn.text, 160)}"), soft_wrap=True)
@@ -186,20 +188,20 @@ class Chat:
         if answer.strip().casefold() not in ("y", "yes"):
             self._out.print("Kept.")
             return
-        gone = self._talk.forget(turns)
+        gone = self._thread.forget(turns)
         self._said -= 1
-        self._out.print(f"Forgotten: {count(len(gone.turns), 'turn')}, here and on disk.")
+        self._out.print(f"Deleted {count(len(gone.turns), 'turn')}, here and on disk.")
 
     def _help(self) -> None:
         for name, (_, meaning) in self._commands.items():
             self._out.print(Text.assemble((f"  {name:<9}", "bold"), meaning))
 
-    def _complain(self, what: str) -> None:
+    def _print_error(self, what: str) -> None:
         self._out.print(Text(what, "red"), soft_wrap=True)
 
 
-def _whose(config: Config, user: str) -> Config:
-    """Choose the namespace; a name that was given is also what the user is called."""
+def _for_user(config: Config, user: str) -> Config:
+    """Return the configuration for ``--user``, which names the scope and the user."""
     if user:
         memory = replace(config.memory, user_id=user.casefold(), user_name=user.capitalize())
         config = replace(config, memory=memory)
@@ -216,7 +218,7 @@ def _greet(console: Console, engine: "MemoryEngine", server: Server, model: str)
     embedding = {
         "ready": report.source,
         "endpoint": report.source,
-        "needs export": f"{report.source} is being made ready; until then by words alone",
+        "needs export": f"{report.source} is being prepared; until then by words alone",
     }.get(report.state, f"none, by words alone: {report.source} {report.hint}".strip())
     for name, value in (
         ("model", f"{model}, {server.name} at {server.url}"),
@@ -227,8 +229,8 @@ def _greet(console: Console, engine: "MemoryEngine", server: Server, model: str)
     console.print(Text("          /help shows the commands, Ctrl-D leaves", "dim"))
 
 
-def _tell_what_to_start(console: Console) -> None:
-    console.print("No model server runs on this machine. Start one of these, then try again:")
+def _print_how_to_start(console: Console) -> None:
+    console.print("No model server is running on this machine. Start one of these, then try again:")
     for known in KNOWN:
         console.print(Text(f"\n{known.name} (port {known.port})", "bold"))
         for command in known.start:

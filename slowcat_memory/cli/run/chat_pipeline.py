@@ -1,6 +1,6 @@
-"""A conversation for a program that waits: the pipeline on a thread of its own, calls that block.
+"""The chat's pipeline on a thread of its own, with blocking calls.
 
-The main thread belongs to the person: it reads lines, and Ctrl-C reaches it at once.
+The main thread reads the user's lines, so Ctrl-C reaches it at once.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine.inspect import latest_session
+from slowcat_memory.engine.search import latest_session
 from slowcat_memory.processor import HybridContextualMemoryProcessor
 from slowcat_memory.records import Forget, Forgotten, Turn
 from slowcat_memory.runtime.injection import last_user_message
@@ -21,23 +21,23 @@ T = TypeVar("T")
 
 INSTRUCTION = "You are a friendly assistant. The user types to you; answer briefly, in plain text."
 NO_ANSWER = "(no answer)"
-_ANSWER_S = 900.0  # a large model may first have to be loaded; the person can interrupt
+_ANSWER_S = 900.0  # a large model may have to be loaded first; the user can interrupt
 _STOP_S = 10.0
 
 
-class Talk:
+class ChatThread:
     """One conversation with a model server, with memory."""
 
     def __init__(self, engine: MemoryEngine, scope: str, llm_url: str, llm_model: str) -> None:
-        """Choose whose memory and which model."""
+        """Prepare a conversation; it runs inside the ``with`` block."""
         self._engine, self._scope = engine, scope
         self._url, self._model = llm_url, llm_model
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="chat", daemon=True)
-        self._talk: HeadlessConversation | None = None
+        self._conversation: HeadlessConversation | None = None
         self.recalled: tuple[Recollection, Packed] | None = None
 
-    def __enter__(self) -> "Talk":
+    def __enter__(self) -> "ChatThread":
         self._thread.start()
         self._wait(self._start())
         return self
@@ -53,24 +53,24 @@ class Talk:
         memory = HybridContextualMemoryProcessor(engine=self._engine, user_id=self._scope)
         memory.add_event_handler("on_memory_recalled", self._on_recalled)
         known = await memory.session_context()
-        self._talk = HeadlessConversation(
+        self._conversation = HeadlessConversation(
             llm_url=self._url,
             llm_model=self._model,
             memory=memory,
             system_instruction=f"{INSTRUCTION}\n\n{known}".strip(),
             speaker="",
         )
-        await self._talk.__aenter__()
+        await self._conversation.__aenter__()
 
     async def _stop(self) -> None:
-        if self._talk:
-            await self._talk.cancel()
+        if self._conversation:
+            await self._conversation.cancel()
 
     async def _on_recalled(self, _: Any, found: Recollection, packed: Packed) -> None:
         self.recalled = found, packed
 
     def ask(self, text: str, on_token: Callable[[str], None]) -> Reply:
-        """Say something and wait for the answer. Ctrl-C stops the answer, not the conversation.
+        """Send a message and wait for the answer. Ctrl-C stops the answer, not the conversation.
 
         Args:
             on_token: Called with each piece of the answer, from the pipeline's thread.
@@ -81,17 +81,17 @@ class Talk:
         Raises:
             EndpointError: The model failed or did not answer.
         """
-        assert self._talk is not None  # inside the `with` block
+        assert self._conversation is not None  # inside the `with` block
         self.recalled = None
         answer = asyncio.run_coroutine_threadsafe(
-            self._talk.type(text, on_token=on_token, timeout_s=_ANSWER_S), self._loop
+            self._conversation.type(text, on_token=on_token, timeout_s=_ANSWER_S), self._loop
         )
         reply = None
         try:
             try:
                 reply = answer.result()
             except KeyboardInterrupt:
-                self._wait(self._talk.interrupt())
+                self._wait(self._conversation.interrupt())
                 reply = answer.result(_STOP_S)
             return reply
         finally:
@@ -99,16 +99,12 @@ class Talk:
                 self._wait(self._fill_in())
 
     async def _fill_in(self) -> None:
-        """Answer what was not answered: many models refuse two messages of the user in a row."""
-        assert self._talk is not None  # inside the `with` block
-        self._talk.context.add_message({"role": "assistant", "content": NO_ANSWER})
+        """Add a stand-in answer: many models refuse two user messages in a row."""
+        assert self._conversation is not None  # inside the `with` block
+        self._conversation.context.add_message({"role": "assistant", "content": NO_ANSWER})
 
     def last_exchange(self) -> list[Turn]:
-        """Read the exchange that was stored last.
-
-        Returns:
-            Its turns, the user's first; empty when there is none.
-        """
+        """Return the turns of the exchange stored last, the user's first; empty if there is none."""
         self._engine.flush(_STOP_S)
         with self._engine.snapshot() as snapshot:
             session = latest_session(snapshot, self._scope)
@@ -119,7 +115,7 @@ class Talk:
         return [turn for turn in (asked, last) if turn]
 
     def forget(self, turns: list[Turn]) -> Forgotten:
-        """Delete turns for good, and take the last exchange out of the conversation."""
+        """Delete turns for good, and remove the last exchange from the conversation."""
         gone = self._engine.forget(
             Forget(scope=self._scope, turns=tuple(turn.id for turn in turns))
         )
@@ -128,12 +124,12 @@ class Talk:
         return gone
 
     async def _drop_last(self) -> None:
-        assert self._talk is not None  # inside the `with` block
-        messages = self._talk.context.messages
+        assert self._conversation is not None  # inside the `with` block
+        messages = self._conversation.context.messages
         asked = last_user_message(messages)
         if asked is not None:
             place = next(i for i, message in enumerate(messages) if message is asked)
-            self._talk.context.set_messages(messages[:place])
+            self._conversation.context.set_messages(messages[:place])
 
     def _wait(self, work: Coroutine[Any, Any, T], timeout_s: float | None = None) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout_s)

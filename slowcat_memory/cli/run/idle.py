@@ -1,12 +1,11 @@
-"""``slowcat-memory idle``: think without a bot."""
+"""``slowcat-memory idle``: run idle work without a bot."""
 
 import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slowcat_memory.cli.shared.output import count, err, out, warn
-from slowcat_memory.cli.shared.progress import waiting
+from slowcat_memory.cli.shared.output import count, err, out, waiting, warn
 from slowcat_memory.cli.shared.settings import settings
 
 if TYPE_CHECKING:
@@ -15,38 +14,38 @@ if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.idle.forecast import Forecast
 
-LOOK_S = 0.5  # between two looks at how it stands
-SAY_S = 10.0  # between two lines where no terminal shows them
+POLL_S = 0.5  # between two progress updates
+LINE_S = 10.0  # between two lines where stderr is no terminal
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 
 def idle(
     ctx: typer.Context,
     until_done: Annotated[
-        bool, typer.Option("--until-done", help="End once nothing is left to do.")
+        bool, typer.Option("--until-done", help="Stop when nothing is left to do.")
     ] = False,
     job: Annotated[
         list[str] | None,
-        typer.Option(help="Only this job, until it is done; may be given again for more."),
+        typer.Option(help="Only this job, until it is done. May be repeated."),
     ] = None,
 ) -> None:
-    """Think about what was said, as an agent does while nobody speaks.
+    """Do the work that an agent does while idle: summaries, facts, vectors, upkeep.
 
-    Worth while after a large import, or overnight. With --until-done every job is asked what is due
-    whatever its schedule says, and it ends with code 1 when something is left, because the LLM's
-    server is away or the budget of the configuration is spent. Ctrl-C may end it at any moment: what
-    was begun is due again. [bold]slowcat-memory jobs[/] shows what became of it.
+    Useful after a large import, or overnight. --until-done runs every job whatever its schedule,
+    and exits with 1 when work is left because the LLM server does not answer or the configured
+    budget is spent. Ctrl-C is safe at any time: unfinished tasks are done next time.
+    [bold]slowcat-memory jobs[/] shows the results.
 
     Example: [bold]slowcat-memory idle --until-done[/]
     """
     finite = until_done or bool(job)
     with settings(ctx).existing().engine(thinking=not finite) as engine:
         if not engine.config.thinking.url:
-            warn("No LLM is configured ([thinking] url): what rules can do is done, and no more.")
+            warn("No LLM is configured ([thinking] url): only the rule-based work is done.")
         if finite:
             _until_done(engine, job)
         else:
-            _for_ever(engine)
+            _run_forever(engine)
 
 
 def _until_done(engine: "MemoryEngine", jobs: "Sequence[str] | None") -> None:
@@ -54,69 +53,62 @@ def _until_done(engine: "MemoryEngine", jobs: "Sequence[str] | None") -> None:
 
     try:
         with waiting("thinking") as status:
-            left = engine.think(jobs, _teller(status))
+            left = engine.think(jobs, _progress_printer(status))
     except KeyError as error:
         raise typer.BadParameter(str(error.args[0]), param_hint="--job") from None
     except KeyboardInterrupt:
-        warn("Stopped. What was begun is due again.")
+        warn("Stopped. Unfinished tasks are done next time.")
         raise typer.Exit(INTERRUPTED) from None
     with engine.snapshot() as snapshot:
         dead = sum(forecast(snapshot, jobs or ()).dead.values())
     if dead:
-        warn(f"{count(dead, 'task')} given up: `slowcat-memory jobs` shows why.")
+        warn(f"{count(dead, 'task')} failed: `slowcat-memory jobs` shows why.")
     if left:
-        warn(f"{count(left, 'task')} left: `slowcat-memory jobs` shows what they wait for.")
+        warn(f"{count(left, 'task')} left: `slowcat-memory jobs` shows why.")
         raise typer.Exit(1)
     out().print("[green]✓[/] Nothing is left to do.")
     if not jobs:
-        shown = "[dim]slowcat-memory facts, people, summaries and blocks show what came of it.[/]"
+        shown = "[dim]slowcat-memory facts, people, summaries and blocks show the results.[/]"
         err().print(shown, soft_wrap=True)
 
 
-def _for_ever(engine: "MemoryEngine") -> None:
+def _run_forever(engine: "MemoryEngine") -> None:
     if not engine.config.idle.enabled:
-        raise typer.BadParameter("[idle] enabled is off: only --until-done thinks")
+        raise typer.BadParameter("[idle] enabled is off; use --until-done")
     from slowcat_memory.idle.forecast import forecast
 
     try:
         with waiting("thinking") as status:
-            tell = _teller(status)
+            show = _progress_printer(status)
             while True:
                 with engine.snapshot() as snapshot:
                     now = forecast(snapshot)
-                tell(now)
-                time.sleep(LOOK_S)
+                show(now)
+                time.sleep(POLL_S)
     except KeyboardInterrupt:
-        out().print("Stopped. What was begun is due again.")
+        out().print("Stopped. Unfinished tasks are done next time.")
 
 
-def _teller(status: "Callable[[str], None]") -> "Callable[[Forecast], None]":
-    """Make what tells how it stands: in place on a terminal, else in a line now and then."""
-    said_at, console, begun = time.monotonic(), err(), False
+def _progress_printer(status: "Callable[[str], None]") -> "Callable[[Forecast], None]":
+    """Return a function that shows progress: in place on a terminal, else a line now and then."""
+    printed_at, console, begun = time.monotonic(), err(), False
 
-    def tell(now: "Forecast") -> None:
-        nonlocal said_at, begun
+    def show(now: "Forecast") -> None:
+        nonlocal printed_at, begun
         begun = begun or bool(now.left)
-        line = describe(now) if begun else "looking for what is due"
+        line = describe(now) if begun else "looking for work"
         status(line)
-        if not console.is_terminal and time.monotonic() - said_at >= SAY_S:
-            said_at = time.monotonic()
+        if not console.is_terminal and time.monotonic() - printed_at >= LINE_S:
+            printed_at = time.monotonic()
             console.print(line, markup=False)
 
-    return tell
+    return show
 
 
 def describe(now: "Forecast") -> str:
-    """Say how it stands, in a line.
-
-    Args:
-        now: What is left, and how fast it goes.
-
-    Returns:
-        For example "12 left (contextualize 10, seal 2), 140 tok/s, about 3 min".
-    """
+    """Return the progress in a line: "12 left (contextualize 10, seal 2), 140 tok/s, about 3 min"."""
     if not now.left:
-        return "nothing is due"
+        return "nothing to do"
     jobs = ", ".join(f"{job} {n:,}" for job, n in now.left.items())
     parts = [f"{sum(now.left.values()):,} left ({jobs})"]
     if now.tokens_s:
@@ -127,11 +119,7 @@ def describe(now: "Forecast") -> str:
 
 
 def duration(seconds: float) -> str:
-    """Write how long something takes.
-
-    Returns:
-        For example "40 s", "3 min", "2 h 5 min".
-    """
+    """Return a duration: "40 s", "3 min", "2 h 5 min"."""
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
     minutes = round(seconds / 60)

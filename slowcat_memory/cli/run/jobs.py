@@ -1,4 +1,4 @@
-"""``slowcat-memory jobs``: idle work that waits, was given up, or was done lately."""
+"""``slowcat-memory jobs``: idle tasks that are waiting, failed, or done lately."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slowcat_memory.cli.shared.arguments import AsJson
 from slowcat_memory.cli.shared.output import count, out, print_json, row, short, table, warn, when
-from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.cli.shared.settings import AsJson, settings
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -22,9 +21,9 @@ STYLES = {"done": "", "retry": "yellow", "dead": "red", "interrupted": "dim", "a
 app = typer.Typer(
     invoke_without_command=True,
     help=(
-        "Show idle work: what waits, what was given up and why, and what was done lately.\n\n"
-        "Works while an agent runs; [bold]retry[/] and [bold]drop[/] do not. No text of a memory is "
-        "shown: a task names what it is about by id.\n\n"
+        "Show idle work: waiting tasks, failed tasks and why, and the last runs.\n\n"
+        "Works while an agent is running, except [bold]retry[/] and [bold]drop[/]. Shows no memory "
+        "texts: tasks name memories by id.\n\n"
         "Example: [bold]slowcat-memory jobs retry --all-dead[/]"
     ),
 )
@@ -32,7 +31,7 @@ app = typer.Typer(
 
 @app.callback()
 def jobs(ctx: typer.Context, as_json: AsJson = False) -> None:
-    """List what waits, what was given up, and the last runs."""
+    """List waiting tasks, failed tasks, and the last runs."""
     if ctx.invoked_subcommand is not None:
         return None
     from slowcat_memory.idle.forecast import forecast
@@ -54,7 +53,7 @@ def show(
     id_: Annotated[str, typer.Argument(metavar="ID", help="The task.")],
     as_json: AsJson = False,
 ) -> None:
-    """Show all that is known of a task, and its last runs.
+    """Show a task in full, and its last runs.
 
     Example: [bold]slowcat-memory jobs show contextualize/anna/42[/]
     """
@@ -67,7 +66,7 @@ def show(
         return print_json({"task": task, "runs": runs})
     zone = _zone(ctx)
     if task is None:
-        out().print(f"It is not due: {runs[0].outcome}.")
+        out().print(f"Not waiting; last run: {runs[0].outcome}.")
     else:
         _print_task(task, zone)
     _print_runs(runs, zone)
@@ -78,11 +77,9 @@ def show(
 def retry(
     ctx: typer.Context,
     id_: Annotated[str | None, typer.Argument(metavar="[ID]", help="The task.")] = None,
-    all_dead: Annotated[
-        bool, typer.Option("--all-dead", help="Every task that was given up.")
-    ] = False,
+    all_dead: Annotated[bool, typer.Option("--all-dead", help="Every failed task.")] = False,
 ) -> None:
-    """Have a task tried again, as if it were new; also one that waits for its next try.
+    """Try a task again now, as if it were new; also one that is waiting for its next try.
 
     Example: [bold]slowcat-memory jobs retry --all-dead[/]
     """
@@ -96,16 +93,16 @@ def retry(
             batch = WriteBatch(done=task.id, tasks=(revived(task),), retask=True)
             store.apply("cli", batch).wait()
     if not found:
-        warn("No task was given up.")
+        warn("No failed tasks.")
         return
-    out().print(f"[green]✓[/] {count(len(found), 'task')} due again.")
+    out().print(f"[green]✓[/] {count(len(found), 'task')} will be tried again.")
 
 
 @app.command()
 def drop(
     ctx: typer.Context, id_: Annotated[str, typer.Argument(metavar="ID", help="The task.")]
 ) -> None:
-    """Take a task away undone. Its job may find it due again later.
+    """Delete a task without doing it. Its job may create it again later.
 
     Example: [bold]slowcat-memory jobs drop contextualize/anna/42[/]
     """
@@ -122,7 +119,7 @@ def drop(
 
 @contextmanager
 def _store(ctx: typer.Context, readonly: bool = True) -> "Iterator[Store]":
-    """Open the store alone: no index, no model, and nothing that would begin to think."""
+    """Open only the store: no index, no model, no idle work."""
     from slowcat_memory.store import Store
 
     config = settings(ctx).config
@@ -151,7 +148,7 @@ def _chosen(store: "Store", id_: str | None) -> "list[Task]":
 
 def _print_waiting(left: dict[str, int], tasks: "list[Task]", zone: "tzinfo") -> None:
     if not left:
-        out().print("Nothing waits.")
+        out().print("No tasks are waiting.")
         return
     made = table("job", ">waiting", ">tried before", "next try", title="Waiting")
     for job, n in left.items():
@@ -165,7 +162,7 @@ def _print_waiting(left: dict[str, int], tasks: "list[Task]", zone: "tzinfo") ->
 def _print_dead(tasks: "list[Task]", zone: "tzinfo") -> None:
     if not tasks:
         return
-    made = table("task", ">tried", "when", "why*", title="Given up")
+    made = table("task", ">tried", "when", "why*", title="Failed")
     for task in tasks[:SHOWN]:
         row(made, task.id, task.attempts, when(task.created, zone), short(task.error, 120))
     out().print(made)
@@ -197,9 +194,9 @@ def _print_task(task: "Task", zone: "tzinfo") -> None:
     lines: dict[str, Any] = {
         "task": task.id,
         "job": task.job,
-        "scope": task.scope or "every one",
+        "scope": task.scope or "all",
         "about": task.key,
-        "state": "given up" if task.state == "dead" else "waiting",
+        "state": "failed" if task.state == "dead" else "waiting",
         "due since": when(task.created, zone),
         "rank": task.rank,
         "tried": task.attempts,

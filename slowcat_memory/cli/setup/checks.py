@@ -1,7 +1,7 @@
-"""What can be wrong with a memory, and what can be done about it.
+"""The checks behind ``slowcat-memory doctor``, and their repairs.
 
-Each check reads, and returns what it found; it repairs nothing by itself. A repair is safe: it
-makes again what is derived, or narrows a permission. What was said is never touched.
+A check only reads. A repair is safe: it rebuilds derived data or narrows permissions. Turns are never
+touched.
 """
 
 import stat
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 State = Literal["fine", "note", "wrong"]
 Repair = Callable[["MemoryEngine"], object]
-LONG = timedelta(days=2)  # a task that waits longer will not be done by itself
+LONG = timedelta(days=2)  # a task that waits longer is stuck
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """What one check found.
+    """The result of one check.
 
     Attributes:
-        what: What was looked at.
-        state: "note": worth knowing, and no fault.
-        found: In a sentence.
-        hint: What a person may do, "" for nothing.
-        repair: Does it; None when that is a person's business.
+        what: The subject.
+        state: "note": worth knowing, but no fault.
+        found: The result, in a sentence.
+        hint: What the user can do, "" for nothing.
+        repair: Repairs it; None when only the user can.
     """
 
     what: str
@@ -45,60 +45,42 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 
 def permissions(folder: Path) -> Finding:
-    """Look whether anybody else may read the memory.
-
-    Args:
-        folder: The store's.
-
-    Returns:
-        What was found.
-    """
+    """Check that only the owner can read the store."""
     files = (path for path in folder.rglob("*") if path.is_file())
     open_ = [path for path in (folder, *files) if _others_may(path)]
     if not open_:
-        return Finding(what="permissions", state="fine", found="nobody else may read the memory")
+        return Finding(what="permissions", state="fine", found="only you can read the memory")
     return Finding(
         what="permissions",
         state="wrong",
-        found=f"others may read {listed([path.name for path in open_], 3)}",
+        found=f"other users can read {listed([path.name for path in open_], 3)}",
         hint=f"chmod -R go-rwx {folder}",
         repair=lambda _: close_to_others(open_),
     )
 
 
 def close_to_others(paths: Iterable[Path]) -> None:
-    """Take from everybody else what they may do with files.
-
-    Args:
-        paths: Files and folders.
-    """
+    """Remove all permissions of group and others."""
     for path in paths:
         path.chmod(stat.S_IMODE(path.stat().st_mode) & 0o700)
 
 
 def store(health: "Health") -> Iterator[Finding]:
-    """Say how the store's file is, and the room around it.
-
-    Args:
-        health: From the store.
-
-    Yields:
-        What was found.
-    """
+    """Check the store's file, its backups and the free disk space."""
     free, held = size(health.disk_free_bytes), size(health.file_bytes)
     if health.scarce:
         yield Finding(
             what="disk",
             state="wrong",
-            found=f"only {free} free: nothing but what is said is saved",
-            hint="Make room",
+            found=f"only {free} free: idle work is off, only turns are saved",
+            hint="Free some disk space",
         )
     elif health.bloated:
         yield Finding(
             what="disk",
             state="note",
-            found=f"{free} free; of the store's {held}, {size(health.live_bytes)} hold anything",
-            hint="slowcat-memory tidy gives the rest back",
+            found=f"{free} free; {size(health.live_bytes)} of the store's {held} are in use",
+            hint="slowcat-memory doctor --repair frees the rest",
             repair=lambda engine: engine.maintain("shrink"),
         )
     else:
@@ -107,66 +89,50 @@ def store(health: "Health") -> Iterator[Finding]:
         yield Finding(
             what="store",
             state="wrong",
-            found=f"damaged rows, which are passed over: {_tables(health.damaged)}",
-            hint="What is derived is taken away and made again; else restore a backup",
-            repair=lambda engine: engine.store.repair(),
+            found=f"damaged rows, which are skipped: {_tables(health.damaged)}",
+            hint="Repair rebuilds derived rows; for others restore a backup",
+            repair=lambda engine: engine.maintain("repair"),
         )
     else:
-        yield Finding(what="store", state="fine", found=f"{held}, every row reads")
+        yield Finding(what="store", state="fine", found=f"{held}, all rows are readable")
     if health.orphans:
         yield Finding(
             what="store",
             state="note",
-            found=f"rows about memories that are not there: {_tables(health.orphans)}",
-            repair=lambda engine: engine.store.repair(),
+            found=f"rows of memories that no longer exist: {_tables(health.orphans)}",
+            repair=lambda engine: engine.maintain("repair"),
         )
     if health.aside:
         yield Finding(
             what="store",
             state="note",
-            found=f"files of former stores: {listed([path.name for path in health.aside], 3)}",
-            hint="They hold what was said; delete them when they are not needed any more",
+            found=f"files of damaged or replaced stores: {listed([path.name for path in health.aside], 3)}",
+            hint="They contain conversations; delete them when you no longer need them",
         )
     if health.backup is None:
-        yield Finding(
-            what="backup", state="note", found="there is none", hint="slowcat-memory backup"
-        )
+        yield Finding(what="backup", state="note", found="none yet", hint="slowcat-memory backup")
     else:
         yield Finding(
-            what="backup", state="fine", found=f"the latest is of {health.backup_at:%Y-%m-%d}"
+            what="backup", state="fine", found=f"the latest is from {health.backup_at:%Y-%m-%d}"
         )
 
 
 def indexes(health: "Health") -> Iterator[Finding]:
-    """Say which sealed indexes are not what vouches for them.
-
-    Args:
-        health: From the store.
-
-    Yields:
-        What was found.
-    """
+    """Check that sealed indexes match their manifests."""
     for bad in health.indexes:
         yield Finding(
             what="index",
             state="wrong",
-            found=f"of {bad.scope}: {bad.file} is not the one that was built",
+            found=f"{bad.scope}: {bad.file} is damaged",
             hint=f"slowcat-memory reindex --scope {bad.scope}",
             repair=lambda engine, bad=bad: engine.maintain("seal", bad.scope),  # type: ignore[misc]  # a default binds it
         )
     if not health.indexes:
-        yield Finding(what="index", state="fine", found="every sealed index is sound")
+        yield Finding(what="index", state="fine", found="all indexes are intact")
 
 
 def model(engine: "MemoryEngine") -> Finding:
-    """Look whether the embedding model is at hand.
-
-    Args:
-        engine: The engine.
-
-    Returns:
-        What was found.
-    """
+    """Check that the embedding model is available."""
     from slowcat_memory.providers import export_model
 
     report = engine.embedding
@@ -185,18 +151,10 @@ def model(engine: "MemoryEngine") -> Finding:
 
 
 def vectors(engine: "MemoryEngine", scopes: list[str]) -> Finding:
-    """Count what can be found by its words only, for want of a vector of the model in use.
-
-    Args:
-        engine: The engine.
-        scopes: Where.
-
-    Returns:
-        What was found.
-    """
+    """Count turns without a vector of the current model."""
     key = engine.embedding.key
     if not key:
-        return Finding(what="vectors", state="note", found="none are made; recall is by words")
+        return Finding(what="vectors", state="note", found="not used; recall is by words")
     missing = every = 0
     with engine.snapshot() as snapshot:
         for scope in scopes:
@@ -209,21 +167,14 @@ def vectors(engine: "MemoryEngine", scopes: list[str]) -> Finding:
     return Finding(
         what="vectors",
         state="note",
-        found=f"{missing:,} of {count(every, 'turn')} have none of the model in use",
-        hint="They are made in idle time; slowcat-memory reindex --embed makes them now",
+        found=f"{missing:,} of {count(every, 'turn')} have no vector of the current model",
+        hint="Idle work computes them; slowcat-memory reindex --embed does it now",
         repair=_embed,
     )
 
 
 def endpoint(config: "Config") -> Finding:
-    """Ask the LLM's server for its models.
-
-    Args:
-        config: The configuration.
-
-    Returns:
-        What was found.
-    """
+    """Check that the LLM server answers and has the model."""
     from slowcat_memory.cli.setup.model_servers import choose_server
 
     thinking = config.thinking
@@ -231,8 +182,8 @@ def endpoint(config: "Config") -> Finding:
         return Finding(
             what="LLM",
             state="note",
-            found="none is configured: idle work goes by rules alone",
-            hint="Name a server's URL in [thinking] url",
+            found="none configured: idle work uses rules only",
+            hint="Set a server's URL in [thinking] url",
         )
     try:
         server = choose_server(thinking.url, thinking.allow_remote)
@@ -250,15 +201,7 @@ def endpoint(config: "Config") -> Finding:
 
 
 def queue(engine: "MemoryEngine", now: datetime) -> Iterator[Finding]:
-    """Look for idle work that does not get done.
-
-    Args:
-        engine: The engine.
-        now: The time.
-
-    Yields:
-        What was found.
-    """
+    """Check for failed and stuck idle tasks."""
     with engine.snapshot() as snapshot:
         tasks = snapshot.tasks()
     dead = [task for task in tasks if task.state == "dead"]
@@ -267,8 +210,8 @@ def queue(engine: "MemoryEngine", now: datetime) -> Iterator[Finding]:
         yield Finding(
             what="queue",
             state="wrong",
-            found=f"{count(len(dead), 'task')} given up: {listed(_jobs(dead))}",
-            hint="slowcat-memory jobs shows why; jobs retry --all-dead has them tried again",
+            found=f"{count(len(dead), 'task')} failed: {listed(_jobs(dead))}",
+            hint="slowcat-memory jobs shows why; jobs retry --all-dead tries them again",
         )
     if old:
         yield Finding(
@@ -282,14 +225,7 @@ def queue(engine: "MemoryEngine", now: datetime) -> Iterator[Finding]:
 
 
 def erasure(engine: "MemoryEngine") -> Finding:
-    """Look for what should have been erased by now.
-
-    Args:
-        engine: The engine.
-
-    Returns:
-        What was found.
-    """
+    """Check for data that should have been erased by now."""
     from slowcat_memory.engine.forget import has_expired
 
     now = engine.clock()
@@ -298,12 +234,12 @@ def erasure(engine: "MemoryEngine") -> Finding:
         due = [o for o in snapshot.commands() if o.state == "done" and o.due and o.due <= now]
     if not due and not late:
         return Finding(what="erasure", state="fine", found="nothing is overdue")
-    found = f"{count(len(due), 'order')} due" + (", and what is kept for some time only" * late)
+    found = f"{count(len(due), 'forget command')} due" + (", and expired turns" * late)
     return Finding(
         what="erasure",
         state="note",
         found=found,
-        hint="It is out of recall, and erased when the store is next opened for writing",
+        hint="They are not recalled any more, and erased when the store is next opened for writing",
         repair=lambda engine: engine.maintain("erase"),
     )
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slowcat_memory.cli.shared.arguments import AsJson
 from slowcat_memory.cli.shared.output import count, out, print_json, row, table, warn
-from slowcat_memory.cli.shared.settings import Settings, settings
+from slowcat_memory.cli.shared.settings import AsJson, Settings, settings
 
 if TYPE_CHECKING:
     from slowcat_memory.config import Config
@@ -170,7 +169,7 @@ def changed_options(known: Settings) -> Iterator[dict[str, Any]]:
 
 
 def _origin(known: Settings, target: str) -> str:
-    from slowcat_memory.config.loader import origin, read
+    from slowcat_memory.config.loader import origin, read, variable_of
 
     if target == "memory.path" and known.store is not None:
         return "--path"
@@ -178,4 +177,6 @@ def _origin(known: Settings, target: str) -> str:
     place = origin(target, read(file) if file else {}, os.environ)
     if place == "file":
         return str(file)
+    if place == "environment":
+        return variable_of(target)
     return f"preset {known.config.preset}" if place == "preset" else place

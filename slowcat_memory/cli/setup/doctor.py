@@ -1,4 +1,4 @@
-"""``slowcat-memory doctor``: what is wrong with a memory, and repairs what it safely can."""
+"""``slowcat-memory doctor``: find what is wrong with a memory, and repair what is safe."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,9 +17,8 @@ from slowcat_memory.cli.setup.checks import (
     store,
     vectors,
 )
-from slowcat_memory.cli.shared.arguments import AsJson
 from slowcat_memory.cli.shared.output import count, out, print_json, row, table, warn
-from slowcat_memory.cli.shared.settings import Settings, settings
+from slowcat_memory.cli.shared.settings import AsJson, Settings, settings
 from slowcat_memory.errors import SlowcatError, StoreDamagedError, StoreError
 
 if TYPE_CHECKING:
@@ -35,11 +34,11 @@ def doctor(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check the store, its indexes, the models, the LLM's server, idle work, disk and permissions.
+    """Check the store, its indexes, the models, the LLM server, idle work, disk and permissions.
 
-    Works while an agent runs; to repair, stop it first. The exit code is 1 when something is wrong.
-    A repair makes again what can be made again, and narrows permissions. Only a store that does not
-    read is replaced by what can be read of it; its files are moved aside, and never deleted.
+    Works while an agent is running; stop it before --repair. The exit code is 1 when something is
+    wrong. A repair rebuilds derived data and narrows permissions. Only an unreadable store is
+    replaced, by what can be recovered from it; its files are moved aside, never deleted.
 
     Example: [bold]slowcat-memory doctor --repair[/]
     """
@@ -58,17 +57,10 @@ def doctor(
 
 
 def examine(known: Settings) -> list[Finding]:
-    """Look at everything. Changes nothing.
-
-    Args:
-        known: The configuration.
-
-    Returns:
-        What was found, in the order of a person's questions.
-    """
+    """Run all checks; change nothing."""
     config = known.config
     if not config.folder.is_dir():
-        hint = "Start the agent once, or check the path"
+        hint = "Run `slowcat-memory init`, or start your bot"
         return [Finding(what="store", state="note", found=f"none at {config.folder}", hint=hint)]
     findings = [permissions(config.folder)]
     try:
@@ -100,8 +92,8 @@ def _damaged(error: SlowcatError) -> Finding:
         what="store",
         state="wrong",
         found=error.message,
-        hint="slowcat-memory doctor --repair carries over what can be read",
-        repair=lambda _: None,  # opening it for writing has done that
+        hint="slowcat-memory doctor --repair recovers what can be read",
+        repair=lambda _: None,  # opening it for writing has already recovered it
     )
 
 
@@ -110,8 +102,8 @@ def _closed(error: SlowcatError) -> Finding:
 
 
 def _repair(known: Settings, findings: list[Finding]) -> None:
-    """Repair one thing after the other; what fails does not keep the next from its turn."""
-    folder = known.config.folder  # first of all: a store that others may write is not opened
+    """Run the repairs one by one; a failed one does not stop the next."""
+    folder = known.config.folder  # first: a store that others may write is not opened
     close_to_others(path for path in (folder, *folder.rglob("*")) if not path.is_symlink())
     with known.engine() as engine:
         for finding in findings:
@@ -120,8 +112,8 @@ def _repair(known: Settings, findings: list[Finding]) -> None:
             try:
                 finding.repair(engine)
             except (SlowcatError, OSError) as error:
-                told = error.message if isinstance(error, SlowcatError) else str(error)
-                warn(f"{finding.what} could not be repaired: {told}")
+                reason = error.message if isinstance(error, SlowcatError) else str(error)
+                warn(f"{finding.what} could not be repaired: {reason}")
 
 
 def _plain(finding: Finding) -> dict[str, object]:
@@ -145,6 +137,6 @@ def _print(findings: list[Finding]) -> None:
     mend = any(finding.repair for finding in findings)
     if wrong:
         more = "; --repair repairs what it safely can" if mend else ""
-        out().print(f"[bold red]{count(wrong, 'thing')} wrong[/]{more}.")
+        out().print(f"[bold red]{count(wrong, 'problem')}[/]{more}.")
     else:
         out().print("[green]Nothing is wrong.[/]")

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from slowcat_memory.cli.shared.arguments import AsJson
-from slowcat_memory.cli.shared.output import out, print_json, row, size, table
-from slowcat_memory.cli.shared.progress import waiting
-from slowcat_memory.cli.shared.settings import Settings, settings
+from slowcat_memory.cli.shared.output import out, print_json, row, size, table, waiting
+from slowcat_memory.cli.shared.settings import AsJson, Settings, settings
 from slowcat_memory.errors import ProviderError
 
 if TYPE_CHECKING:

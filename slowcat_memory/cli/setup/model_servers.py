@@ -1,7 +1,7 @@
-"""Which model servers run on this machine, and which one to talk to.
+"""Finds the model servers on this machine, and chooses one.
 
-Looks at the usual ports of loopback, all at once, with plain sockets: no proxy, no redirect, no
-name to resolve. What is found is asked for its models, and for nothing else.
+Tries the usual loopback ports in parallel, without proxy, redirects or name resolution, and only
+requests the list of models.
 """
 
 import http.client
@@ -9,9 +9,10 @@ import json
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from slowcat_memory.errors import EndpointError
 from slowcat_memory.providers import check_loopback
@@ -20,15 +21,8 @@ _MOST_BYTES = 1 << 20  # of a list of models
 _FIRST_ANSWER_S = 5.0  # a server that was named may be slow to answer
 
 
-@dataclass(frozen=True)
-class Known:
-    """A kind of model server.
-
-    Parameters:
-        name: What people call it.
-        port: Where it listens unless told otherwise.
-        start: The commands that start it, with a small model.
-    """
+class Known(Struct, frozen=True):
+    """A kind of model server: its default port, and commands that start it with a small model."""
 
     name: str
     port: int
@@ -42,28 +36,15 @@ KNOWN = (
 )
 
 
-@dataclass(frozen=True)
-class Server:
-    """A model server that answers.
-
-    Parameters:
-        name: What people call it.
-        url: Its base URL, with `/v1`.
-        models: The models that it offers.
-    """
+class Server(Struct, frozen=True):
+    """A model server that answers; ``url`` ends with ``/v1``."""
 
     name: str
     url: str
     models: tuple[str, ...]
 
     def model(self, wanted: str = "") -> str:
-        """Choose a model.
-
-        Args:
-            wanted: Its name, "" for the first that talks.
-
-        Returns:
-            The name.
+        """Return ``wanted``, or the first chat model.
 
         Raises:
             EndpointError: The server offers none.
@@ -75,14 +56,9 @@ class Server:
 
 
 def find_servers(timeout_s: float = 0.3, known: Sequence[Known] = KNOWN) -> list[Server]:
-    """Look for model servers on this machine. Blocks for no longer than the timeout.
+    """Return the servers that answer on this machine, in the order of ``known``.
 
-    Args:
-        timeout_s: How long one may take to answer.
-        known: Where to look.
-
-    Returns:
-        Those that answer, in the order of `known`.
+    Blocks no longer than the timeout.
     """
 
     def look(kind: Known) -> Server | None:
@@ -97,17 +73,14 @@ def find_servers(timeout_s: float = 0.3, known: Sequence[Known] = KNOWN) -> list
 
 
 def choose_server(url: str = "", allow_remote: bool = False) -> Server | None:
-    """Take the server that was named, or look for one.
+    """Return the server at ``url``, or one found on this machine; None when none is found.
 
     Args:
         url: Its base URL, "" to look on this machine.
-        allow_remote: The user's leave to talk to another machine.
-
-    Returns:
-        The server; None when none was named and none is there.
+        allow_remote: Allow another machine.
 
     Raises:
-        ConfigError: The URL is none.
+        ConfigError: The URL is malformed.
         EndpointRefusedError: It is not on this machine.
         EndpointError: It does not answer.
     """
@@ -120,22 +93,19 @@ def choose_server(url: str = "", allow_remote: bool = False) -> Server | None:
         found = find_servers()
         server = next((server for server in found if server.models), found[0] if found else None)
     if server and not allow_remote:
-        _pass_by_proxies(server.url)
+        _bypass_proxies(server.url)
     return server
 
 
 def list_models(url: str, timeout_s: float) -> tuple[str, ...]:
-    """Ask a server for its models.
+    """Return the names of a server's models.
 
     Args:
         url: Its base URL, with `/v1`.
-        timeout_s: How long it may take to connect, and to answer.
-
-    Returns:
-        Their names.
+        timeout_s: To connect, and to answer.
 
     Raises:
-        EndpointError: It does not answer, or with something else.
+        EndpointError: It does not answer, or not with a list of models.
     """
     parts = urlsplit(url)
     secure = parts.scheme == "https"
@@ -146,7 +116,8 @@ def list_models(url: str, timeout_s: float) -> tuple[str, ...]:
         response = connection.getresponse()
         body = response.read(_MOST_BYTES)
         if response.status != 200:
-            raise EndpointError(f"{url} answers with status {response.status}")
+            hint = "Does the URL end in /v1?"
+            raise EndpointError(f"{url} answers with status {response.status}", hint=hint)
         return _names(json.loads(body))
     except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError) as error:
         hint = "Is the server running, and does the URL end in /v1?"
@@ -159,8 +130,8 @@ def _names(answer: Any) -> tuple[str, ...]:
     return tuple(str(entry["id"]) for entry in answer["data"] or ())
 
 
-def _pass_by_proxies(url: str) -> None:
-    """Keep what goes to this machine on it, whatever proxy the environment names."""
+def _bypass_proxies(url: str) -> None:
+    """Exclude the server's host from the environment's proxies."""
     host = urlsplit(url).hostname or ""
     for name in ("NO_PROXY", "no_proxy"):
         named = [part for part in os.environ.get(name, "").split(",") if part]

@@ -1,1 +1,1 @@
-"""What several commands share: arguments, settings, output."""
+"""Shared by the commands: global settings, arguments, output."""

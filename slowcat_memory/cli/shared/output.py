@@ -1,15 +1,27 @@
-"""How commands speak: data on stdout, everything else on stderr.
+"""Output of the commands: results on stdout; warnings, progress and errors on stderr.
 
-What was said may hold anything, so it is never read as markup.
+Stored text may contain anything, so it is never read as rich markup.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, tzinfo
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
@@ -18,7 +30,7 @@ TIMES = frozenset({"when", "began", "last"})  # headings
 
 
 def out() -> Console:
-    """Return the console for what was asked for."""
+    """Return the console for results."""
     return Console(highlight=False)
 
 
@@ -28,17 +40,17 @@ def err() -> Console:
 
 
 def say(line: str = "") -> None:
-    """Print a line of rich markup for people."""
+    """Print a line of rich markup."""
     out().print(line)
 
 
 def warn(line: str) -> None:
-    """Print what a person should know, beside the result."""
+    """Print a warning on stderr."""
     err().print(Text(line, style="yellow"), soft_wrap=True)
 
 
 def print_json(value: Any) -> None:
-    """Print a value for a script, alone on stdout."""
+    """Print a value as JSON on stdout."""
     import msgspec
 
     plain = msgspec.to_builtins(value, str_keys=True, enc_hook=str)
@@ -46,11 +58,11 @@ def print_json(value: Any) -> None:
 
 
 def table(*columns: str, title: str = "") -> Table:
-    """Begin a table.
+    """Return an empty table.
 
     Args:
-        *columns: Headings; one that begins with ">" is for numbers, one that ends with "*" takes
-            the room that is left. Numbers and times are never cut.
+        *columns: Headings; a leading ">" aligns numbers to the right, a trailing "*" lets the column
+            take the space that is left. Numbers and times are never cut.
     """
     made = Table(
         box=SIMPLE_HEAD,
@@ -74,35 +86,23 @@ def table(*columns: str, title: str = "") -> Table:
 
 
 def row(made: Table, *cells: Any, style: str = "") -> None:
-    """Add a row of plain values.
-
-    Args:
-        *cells: Anything; never read as markup.
-    """
+    """Add a row; cells are never read as markup."""
     made.add_row(*(c if isinstance(c, Text) else Text(str(c)) for c in cells), style=style or None)
 
 
 def when(at: datetime, zone: tzinfo) -> str:
-    """Write a time, to the minute.
-
-    Returns:
-        For example "2024-05-12 18:30".
-    """
+    """Return a time to the minute, for example "2024-05-12 18:30"."""
     return f"{at.astimezone(zone):%Y-%m-%d %H:%M}"
 
 
 def short(text: str, limit: int = 300) -> str:
-    """Cut a text for a table."""
+    """Return a text on one line, cut to ``limit`` characters."""
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + LEFT_OUT
 
 
 def size(bytes_: float) -> str:
-    """Write a size on disk.
-
-    Returns:
-        For example "1.2 MB".
-    """
+    """Return a size, for example "1.2 MB"."""
     for unit in ("B", "kB", "MB", "GB"):
         if bytes_ < 1000:
             return f"{bytes_:.0f} {unit}" if unit == "B" else f"{bytes_:.1f} {unit}"
@@ -111,25 +111,58 @@ def size(bytes_: float) -> str:
 
 
 def count(n: int, noun: str) -> str:
-    """Write a number of things.
-
-    Args:
-        noun: Of what, in the singular; "y" at its end becomes "ies".
-
-    Returns:
-        For example "1 turn", "1,200 turns", "2 memories".
-    """
+    """Return a number with its noun, for example "1 turn", "1,200 turns", "2 memories"."""
     if n == 1:
         return f"1 {noun}"
     return f"{n:,} {noun[:-1]}ies" if noun.endswith("y") else f"{n:,} {noun}s"
 
 
 def listed(names: Iterable[str], limit: int = 5) -> str:
-    """Write a list of names.
-
-    Returns:
-        For example "anna, ben and 3 more".
-    """
+    """Return a list of names, for example "anna, ben and 3 more"."""
     every = list(names)
     more = f" and {len(every) - limit} more" if len(every) > limit else ""
     return ", ".join(every[:limit]) + more
+
+
+ShowProgress = Callable[[str, int, int], None]
+"""Called with the kind of work, how much of it is done, and the total."""
+
+
+class _Rate(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text(f"{speed:,.0f}/s" if speed else "", style="dim")
+
+
+@contextmanager
+def waiting(what: str, quiet: bool = False) -> Iterator[Callable[[str], None]]:
+    """Show a spinner for work of unknown length; call what it yields with each step."""
+    console = err()
+    if quiet or not console.is_terminal:
+        yield lambda step: None
+        return
+    with console.status(Text(what)) as status:
+        yield lambda step: status.update(Text(f"{what}: {step}"))
+
+
+@contextmanager
+def bars(labels: dict[str, str], quiet: bool = False) -> Iterator[ShowProgress]:
+    """Show a progress bar for each kind of work when it starts. On stderr."""
+    columns = (
+        SpinnerColumn(finished_text="[green]✓"),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=30),
+        MofNCompleteColumn(),
+        _Rate(),
+        TimeRemainingColumn(elapsed_when_finished=True),
+    )
+    console = err()
+    with Progress(*columns, console=console, disable=quiet or not console.is_terminal) as progress:
+        tasks: dict[str, TaskID] = {}
+
+        def told(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = progress.add_task(labels.get(what, what), total=total)
+            progress.update(tasks[what], completed=done, total=total)
+
+        yield told

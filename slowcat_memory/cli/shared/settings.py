@@ -1,10 +1,11 @@
-"""What every command knows: the configuration it was given, and how to open the store."""
+"""Global options, arguments that several commands share, and opening the store."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime, tzinfo
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,30 +15,28 @@ if TYPE_CHECKING:
     from slowcat_memory.config import Config
     from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.providers import LLM
+    from slowcat_memory.records import Session
+    from slowcat_memory.store import Snapshot
 
 
 class Settings:
-    """The options before the command's name.
+    """The options given before the command's name.
 
     Attributes:
-        file: The configuration file that was named, by ``--config`` or SLOWCAT_CONFIG.
-        store: The store's folder that was named by ``--path``.
-        debug: Whether errors show where they come from.
+        file: The configuration file named by ``--config`` or SLOWCAT_CONFIG.
+        store: The folder named by ``--path``.
+        debug: Whether errors show a traceback.
     """
 
     def __init__(
         self, file: Path | None = None, store: Path | None = None, debug: bool = False
     ) -> None:
-        """Keep the options; nothing is read yet.
-
-        Args:
-            debug: Show where errors come from.
-        """
+        """Keep the options; the configuration is read on first use."""
         self.file, self.store, self.debug = file, store, debug
 
     @cached_property
     def config(self) -> "Config":
-        """The configuration, with ``--path`` above all."""
+        """The configuration; ``--path`` overrides the store's folder."""
         from msgspec.structs import replace
 
         from slowcat_memory.config import load
@@ -57,7 +56,7 @@ class Settings:
         return file_to_read(self.file, os.environ)
 
     def existing(self) -> "Settings":
-        """Refuse to begin an empty memory, for a command that works on what is there.
+        """Return the settings, or refuse to create an empty memory.
 
         Raises:
             StoreError: There is no store.
@@ -65,16 +64,12 @@ class Settings:
         from slowcat_memory.errors import StoreError
 
         if not (self.config.folder / "data.mdb").exists():
-            hint = "Start the agent once, or check the path"
-            raise StoreError(f"no store at {self.config.folder}", hint=hint)
+            hint = "Run `slowcat-memory init`, or start your bot"
+            raise StoreError(f"no memory at {self.config.folder} yet", hint=hint)
         return self
 
     def scope(self, given: str | None) -> str:
-        """Say which scope a command works on.
-
-        Args:
-            given: By ``--scope``; None for the configured one.
-        """
+        """Return the scope given by ``--scope``, or the configured one."""
         from slowcat_memory.runtime.namespaces.registry import check_scope
 
         return check_scope(given or self.config.memory.user_id)
@@ -91,10 +86,10 @@ class Settings:
         """Open the store for the length of a command.
 
         Args:
-            readonly: Only read: works while an agent writes.
-            words_only: Leave the embedding model alone, for what needs no vectors.
-            thinking: Let it think by itself, when it is so configured.
-            llm: Thinks in place of the configured one.
+            readonly: Open for reading only; works while an agent is running.
+            words_only: Do not load the embedding model.
+            thinking: Run idle work, when the configuration enables it.
+            llm: Used for idle work instead of the configured LLM.
         """
         from msgspec.structs import replace
 
@@ -107,23 +102,82 @@ class Settings:
             config = replace(config, embedding=replace(config.embedding, kind="none"))
         engine = MemoryEngine(config, readonly=readonly, llm=llm)
         try:
-            _tell_what_was_found(engine)
+            _warn_of_recovery(engine)
             yield engine
         finally:
             engine.release()
 
 
-def _tell_what_was_found(engine: "MemoryEngine") -> None:
+def _warn_of_recovery(engine: "MemoryEngine") -> None:
     found = engine.opened
     if found.moved_aside:
         rescued = (
-            f"the backup {found.restored_from} took its place"
+            f"the backup {found.restored_from} was restored"
             if found.restored_from
-            else f"{found.salvaged} events were carried over"
+            else f"{found.salvaged} events were recovered"
         )
         warn(f"The store was damaged: its files are now in {found.moved_aside}, and {rescued}.")
 
 
 def settings(ctx: typer.Context) -> Settings:
-    """Find the settings of a running command."""
+    """Return the settings of a running command."""
     return ctx.find_object(Settings) or Settings()
+
+
+Scope = Annotated[
+    str | None,
+    typer.Option(help="Whose memory; by default the configured user's."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON only, for scripts.")]
+
+
+def parse_time(text: str | None, zone: tzinfo, option: str) -> datetime | None:
+    """Parse a date or time from the command line.
+
+    Args:
+        text: For example "2024-05-12" or "2024-05-12 18:30"; None when not given.
+
+    Returns:
+        The time in UTC.
+
+    Raises:
+        typer.BadParameter: It is neither.
+    """
+    from slowcat_memory.transfer.ingest import utc
+    from slowcat_memory.transfer.transcript import time_of
+
+    try:
+        at = time_of(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint=option) from None
+    return utc(at, zone) if at else None
+
+
+def memory_id(text: str) -> str:
+    """Return the id of a memory; a turn's number means its chunk.
+
+    Args:
+        text: For example "12", "chunk/12" or "note/0a1b2c".
+    """
+    from slowcat_memory.core.memory import chunk_id
+
+    return chunk_id(int(text)) if text.isdecimal() else text
+
+
+def find_session(snapshot: "Snapshot", name: str) -> "Session | None":
+    """Return the session whose id starts with ``name``; None when there is none, or several."""
+    if session := snapshot.session(name):
+        return session
+    found = [session for session in snapshot.sessions() if session.id.startswith(name)]
+    return found[0] if len(found) == 1 else None
+
+
+def nothing_in(engine: "MemoryEngine", scope: str) -> str:
+    """Return the message for an empty scope; it names the others."""
+    from slowcat_memory.cli.shared.output import listed
+
+    with engine.snapshot() as snapshot:
+        others = [name for name in snapshot.scopes() if name != scope]
+    if not others:
+        return "Nothing is remembered yet: start your bot, or run `slowcat-memory import`."
+    return f"Nothing is remembered in the scope {scope}; --scope takes {listed(others, 8)}."

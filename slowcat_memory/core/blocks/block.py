@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.kinds import BLOCK, family
+from slowcat_memory.core.memory import BLOCK, family
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.records import Made, Memory
 
@@ -114,8 +114,6 @@ def revised(
     Args:
         versions: All versions of it, superseded ones included.
         new: Its text, facets, sources and times; id, owner, limit and version are filled in.
-        owner: Its owner from now on.
-        limit: Its size, in characters.
 
     Returns:
         The memories to put: the new version, and the old ones retired. Nothing if nothing changes;
@@ -155,13 +153,9 @@ def block(
 
     Args:
         label: Which block.
-        text: Its text.
-        scope: Its namespace.
-        speaker: The person it is about.
         now: From when it holds.
         sources: Log ids of the turns that it was made from.
         made: Which job made it; None for a user.
-        facets: Further facets.
     """
     return Memory(
         id="",

@@ -12,9 +12,8 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.grounding import Ground
+from slowcat_memory.core.extraction.grounding import Ground, holds, sentences
 from slowcat_memory.core.extraction.prompt_record import small_talk
-from slowcat_memory.core.extraction.sentences import holds, sentences
 from slowcat_memory.core.summaries import extractive
 from slowcat_memory.core.summaries.extractive import ExtractiveOptions
 from slowcat_memory.core.time.periods import day_of
@@ -69,7 +68,6 @@ def windows(turns: Sequence[Turn], size: int, *, whole: bool) -> list[list[Turn]
 
     Args:
         turns: Of one session, in order.
-        size: User turns of a window.
         whole: Whether the session is over: the last window may then be shorter.
 
     Returns:
@@ -100,10 +98,7 @@ def is_cooled_down(
     """Return whether enough turns and time have passed since the last episode.
 
     Args:
-        window: The candidate.
         before: The last episode, None for none.
-        between: User turns since it.
-        options: How much is enough.
     """
     if before is None:
         return True

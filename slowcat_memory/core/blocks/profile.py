@@ -12,8 +12,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
-from slowcat_memory.core.extraction.grounding import Ground
-from slowcat_memory.core.extraction.sentences import holds, tidy
+from slowcat_memory.core.extraction.grounding import Ground, holds, tidy
 from slowcat_memory.core.language import ENGLISH, Language
 from slowcat_memory.core.text.normalize import fingerprint, neutralise
 from slowcat_memory.records import Memory
@@ -85,7 +84,6 @@ def by_rule(memories: Iterable[Memory], user: str) -> dict[str, Field]:
     """Fill in fields from the predicates of facts and relations.
 
     Args:
-        memories: Of the namespace.
         user: The user's name: statements about anybody else do not count.
 
     Returns:
@@ -115,13 +113,8 @@ def proposed(
     """Add the fields that an LLM proposed, if their statement really contains the value.
 
     Args:
-        answer: What it wrote.
         statements: What it saw, in the order of their numbers.
         ground: Names and dates that a value may hold.
-        known: Fields by rule; they stay.
-
-    Returns:
-        All fields by name.
     """
     found = dict(known)
     for one in answer.fields:

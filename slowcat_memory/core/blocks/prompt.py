@@ -9,8 +9,7 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.core.blocks.block import HUMAN, PERSONA, RELATIONSHIP, SELF
 from slowcat_memory.core.blocks.statements import SourcedLine, record
-from slowcat_memory.core.extraction.grounding import Ground
-from slowcat_memory.core.extraction.sentences import holds, tidy
+from slowcat_memory.core.extraction.grounding import Ground, holds, tidy
 from slowcat_memory.core.text.normalize import fingerprint, neutralise
 
 VERSION = 1  # of the texts below; raise it when they change
@@ -56,10 +55,7 @@ def build_prompt(
 
     Args:
         label: Which block.
-        statements: What it is made of.
         before: Its current text, "" for none.
-        user: The user's name.
-        zone: Their time zone.
     """
     current = f"So far it says:\n{neutralise(before)}\n" if before else ""
     return (
@@ -78,8 +74,6 @@ def kept(answer: BlockLines, ground: Ground, chars: int) -> list[str]:
     """Return the lines that the record supports, each once, as many as fit.
 
     Args:
-        answer: What the LLM wrote.
-        ground: Names and dates of its record.
         chars: Characters of the block.
     """
     lines, seen, used = list[str](), {""}, -1

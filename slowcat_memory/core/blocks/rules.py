@@ -9,8 +9,8 @@ from itertools import groupby
 from msgspec import Struct
 
 from slowcat_memory.core.blocks.statements import SourcedLine, to_lines, valid_of_kind
+from slowcat_memory.core.extraction.grounding import harmless, sentences
 from slowcat_memory.core.extraction.prompt_injection import injected
-from slowcat_memory.core.extraction.sentences import harmless, sentences
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language
 from slowcat_memory.core.render.session_head import shorten_to_chars
 from slowcat_memory.core.render.speech import full_date
@@ -86,8 +86,6 @@ def relationship(
 
     Args:
         sessions: The earliest first.
-        zone: The user's time zone.
-        language: Of the lines.
 
     Returns:
         The line about tone first, dated; then those of summaries, the latest of most weight.
@@ -138,8 +136,6 @@ def advice(
 
     Args:
         sessions: The earliest first.
-        zone: The user's time zone.
-        language: Of the lines.
 
     Returns:
         A line for each sentence of advice; later ones weigh more.
@@ -171,13 +167,7 @@ def background(
     """Return what was going on lately: the last session, the topics of a day, open threads.
 
     Args:
-        memories: Of the namespace.
         sessions: The earliest first.
-        now: The current time.
-        zone: The user's time zone.
-        topics_h: Hours back from which topics count.
-        threads: How many open threads, the latest.
-        language: Of the lines.
 
     Returns:
         Lines "Recent: …", "Active topics: a, b", "- …", in this order of weight.

@@ -7,7 +7,7 @@ from datetime import datetime, tzinfo
 from msgspec import Struct
 
 from slowcat_memory.core.extraction.grounding import Ground, ground
-from slowcat_memory.core.memory.kinds import family
+from slowcat_memory.core.memory import family
 from slowcat_memory.core.render.speech import full_date
 from slowcat_memory.core.text.normalize import fingerprint, neutralise
 from slowcat_memory.records import Memory, Turn
@@ -40,7 +40,6 @@ def valid_of_kind(memories: Iterable[Memory], kind: str) -> list[Memory]:
     Quarantined, superseded, ended and local-only ones are left out.
 
     Args:
-        memories: Any.
         kind: A family ("fact"), or a whole kind ("fact/event").
     """
     found = [
@@ -87,7 +86,6 @@ def fit(lines: Sequence[SourcedLine], chars: int) -> list[SourcedLine]:
 
     Args:
         lines: In the order in which they are to stand.
-        chars: Room for all lines together.
     """
     kept = {place: len(one.text) + 1 for place, one in enumerate(lines)}
     order = sorted(kept, key=lambda place: (lines[place].weight, lines[place].at, place))
@@ -111,7 +109,6 @@ def record(lines: Sequence[SourcedLine], zone: tzinfo) -> str:
 
     Args:
         lines: At least one.
-        zone: The user's time zone.
     """
     numbered = [
         f"[{n}] {full_date(one.at, zone)}: {neutralise(one.text)}" for n, one in enumerate(lines, 1)
@@ -124,9 +121,7 @@ def ground_of(lines: Sequence[SourcedLine], speakers: Sequence[str], zone: tzinf
     """Collect the names and dates that a text made of lines may hold.
 
     Args:
-        lines: What its writer saw.
         speakers: Names of the people it is about.
-        zone: The user's time zone.
     """
     who = " ".join(speakers)
     return ground(

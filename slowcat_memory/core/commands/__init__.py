@@ -1,1 +1,1 @@
-"""Voice commands to the memory: recognise one, find what it refers to, word the reply."""
+"""Voice commands to the memory and reactions to its replies: how they are recognised and answered."""

@@ -69,7 +69,6 @@ def recognise(
     """Return the voice command that an utterance is, or None for conversation.
 
     Args:
-        text: The utterance.
         language: As in ``language_of``.
         names: What the agent is called.
         asked: Whether the memory has asked a question that "yes" and "no" would answer.

@@ -20,10 +20,6 @@ def say(language: Language, name: str, **values: str) -> str:
 def quote(text: str, limit: int = QUOTE_TOKENS) -> str:
     """Return a user's words as one line that can be read out inside a sentence.
 
-    Args:
-        text: The words.
-        limit: Tokens to keep, estimated.
-
     Returns:
         The words without quotation marks and without punctuation at the end.
     """
@@ -58,10 +54,7 @@ def describe_known(language: Language, memories: Sequence[Memory], limit: int, t
     """Return a sentence about what is known of a user.
 
     Args:
-        language: Of the sentence.
         memories: The most important first.
-        limit: How many to read out.
-        total: How many there are.
     """
     items = "; ".join(f"“{quote(memory.text)}”" for memory in memories[:limit])
     if not items:
@@ -78,11 +71,7 @@ def describe_sources(
     """Return a sentence about the memories that an answer came from.
 
     Args:
-        language: Of the sentence.
         memories: What was put before the LLM, best first.
-        limit: How many to read out.
-        now: The current time.
-        zone: The user's time zone.
     """
     if not memories:
         return say(language, "why_nothing")

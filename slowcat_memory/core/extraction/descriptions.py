@@ -17,10 +17,9 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.extraction.grounding import Ground
+from slowcat_memory.core.extraction.grounding import Ground, holds, sentences, tidy
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.prompt_record import fenced
-from slowcat_memory.core.extraction.sentences import holds, sentences, tidy
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.records import Turn
 
@@ -101,7 +100,6 @@ def build_prompt(turns: Sequence[Turn], asked: Iterable[int], zone: tzinfo, turn
     Args:
         turns: What the LLM sees of the conversation, in order, at least one.
         asked: Log ids of the turns that are asked about.
-        zone: The user's time zone.
         turn_chars: As in ``prompt_record.fenced``.
     """
     numbers = ", ".join(str(id) for id in asked)
@@ -121,9 +119,7 @@ def check_reply(
     """Keep what can be used of a reply.
 
     Args:
-        answer: The reply.
         asked: The turns that it was asked about, by log id.
-        ground: Of what the LLM saw.
         most: Questions kept per turn.
         notes_kept: Notes kept per turn.
     """

@@ -58,11 +58,7 @@ def dated(quote: str, turn: Turn, date_written: str, ground: Ground, zone: tzinf
     was spoken of. A statement holds since that day when it is over, else since it was said.
 
     Args:
-        quote: The words that say it.
-        turn: The turn that they stand in.
         date_written: What the extractor wrote; "" for nothing.
-        ground: Of what the extractor saw.
-        zone: The user's time zone.
     """
     said = next((one for one in times(quote, turn.at, zone) if not one.vague), None)
     if said is not None:
@@ -100,11 +96,6 @@ def needed(content: str, turn: Turn, seen: Sequence[Turn]) -> tuple[int, ...]:
     """Return the log ids of the turns that a statement was made from, its own turn first.
 
     Words that its own turn does not hold come from others, and it must not outlive these.
-
-    Args:
-        content: The statement.
-        turn: The turn that says it.
-        seen: All that the extractor saw.
     """
     missing = words_of(content).keys() - words_of(f"{turn.speaker} {turn.text}").keys()
     found = [turn.id]

@@ -17,9 +17,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.prompt_injection import injected
-from slowcat_memory.core.text.normalize import STOP_WORDS
+from slowcat_memory.core.language import of_any
+from slowcat_memory.core.language.english.vocabulary import DAYS, MONTHS, NUMBERS, ROLES, STOP_WORDS
+from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.core.text.rare_words import is_common
-from slowcat_memory.core.text.word_lists import ROLES
 from slowcat_memory.core.time import expressions
 from slowcat_memory.records import Turn
 
@@ -30,17 +31,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _BEGINNING = re.compile(r"(?:^|[.!?…:;\"“(*]\s*)$")
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        """january jan, february feb, march mar, april apr, may, june jun, july jul, august aug,
-        september sep sept, october oct, november nov, december dec""".split(","),
-        start=1,
-    )
-    for name in names.split()
-}
-_DAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
-_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
 _DATE = re.compile(
     r"\b(?P<y>\d{4})-(?P<m>\d\d)(?:-(?P<d>\d\d))?\b(?:\s?[-–]\s?\d\d?\b(?!-))?"
     r"|\b(?:\d\d?\s?[-–]\s?)?"  # 12-13 August
@@ -50,15 +41,6 @@ _DATE = re.compile(
     r"|\b(?P<y5>(?:19|20)\d\d)s?\b(?:-\d\d-\d\d)?",
     re.IGNORECASE,
 )
-_UNITS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
-    fifteen sixteen seventeen eighteen nineteen""".split()
-_NUMBERS = {word: str(n) for n, word in enumerate(_UNITS)} | {
-    word: str(10 * n) for n, word in enumerate(
-        "twenty thirty forty fifty sixty seventy eighty ninety hundred".split(), start=2)
-}  # fmt: skip
-_NUMBERS |= {"first": "1", "second": "2", "third": "3", "fourth": "4", "fifth": "5", "sixth": "6"}
-_NUMBERS |= {"hundred": "100", "thousand": "1000", "million": "1000000", "once": "1", "twice": "2"}
-_NUMBERS |= {"couple": "2", "both": "2", "dozen": "12"}
 
 
 class Ground(Struct, frozen=True):
@@ -88,7 +70,7 @@ def ground(turns: Iterable[Turn], zone: tzinfo) -> Ground:
         found = {_bare(match[0]) for match in _WORD.finditer(told)}
         words |= found
         numbers |= {_digits(match[0]) for match in _NUMBER.finditer(told)}
-        numbers |= {_NUMBERS[word] for word in found if word in _NUMBERS}
+        numbers |= {NUMBERS[word] for word in found if word in NUMBERS}
         day = turn.at.astimezone(zone).date()
         spans.add((day, day))
         spans |= {_dates(one, zone) for one in expressions.times(turn.text, turn.at, zone)}
@@ -137,7 +119,7 @@ def _names(text: str) -> Iterator[str]:
 
 
 def _ordinary(word: str, before: str) -> bool:
-    if word in STOP_WORDS or word in ROLES or word in _MONTHS or word in _DAYS or len(word) < 2:
+    if word in STOP_WORDS or word in ROLES or word in MONTHS or word in DAYS or len(word) < 2:
         return True
     return bool(_BEGINNING.search(before)) and is_common(word)
 
@@ -187,7 +169,7 @@ def _said(match: re.Match[str], day: date) -> tuple[date, date] | None:
     part = match.groupdict()
     year = int(next((part[k] for k in ("y", "y2", "y3", "y4", "y5") if part[k]), day.year))
     named = next((part[k] for k in ("m", "m2", "m3", "m4") if part[k]), "")
-    month = int(named) if named.isdigit() else _MONTHS.get(named.lower(), 0)
+    month = int(named) if named.isdigit() else MONTHS.get(named.lower(), 0)
     number = int(next((part[k] for k in ("d", "d2", "d3") if part[k]), 0))
     try:
         if not named:
@@ -203,3 +185,32 @@ def _said(match: re.Match[str], day: date) -> tuple[date, date] | None:
 def _dates(interval: expressions.Interval, zone: tzinfo) -> tuple[date, date]:
     first, end = (moment.astimezone(zone) for moment in (interval.start, interval.end))
     return first.date(), (end - timedelta(seconds=1)).date()
+
+
+# ------------------------------------------------------------------- sentences that can be kept
+
+_SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+(?=[^\W\d_a-z]|[\"“(])")
+_LABEL = re.compile(r"^(?:\[\d+\]|(?:context|question|note|summary)\s*\d*:)\s*", re.IGNORECASE)
+_LINK = re.compile(r"\b(?:https?:|www\.)|://", re.IGNORECASE)
+# What no description says, and an injected instruction does.
+_TO_THE_READER = re.compile(of_any(lambda one: one.facts.to_reader), re.IGNORECASE)
+
+
+def holds(text: str, ground: Ground) -> bool:
+    """Return whether a tidy sentence is harmless, and names nothing that was not said."""
+    return harmless(text) and not strays(text, ground)
+
+
+def harmless(text: str) -> bool:
+    """Return whether a tidy text holds neither a link nor an order to the reader."""
+    return not (_LINK.search(text) or _TO_THE_READER.search(text))
+
+
+def sentences(text: str) -> list[str]:
+    """Split what an LLM wrote into tidy sentences: at least one, which may be empty."""
+    return _SENTENCE.split(tidy(text))
+
+
+def tidy(text: str) -> str:
+    """Return a text as one clean line, without a label that the LLM put in front."""
+    return _LABEL.sub("", " ".join(clean(text)[0].split()))

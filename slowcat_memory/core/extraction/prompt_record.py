@@ -8,9 +8,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, tzinfo
 
+from slowcat_memory.core.language import words_of_any
+from slowcat_memory.core.language.english.vocabulary import EMPTY
 from slowcat_memory.core.text.normalize import estimate_tokens, neutralise
 from slowcat_memory.core.text.rare_words import rare_words
-from slowcat_memory.core.text.word_lists import EMPTY
 from slowcat_memory.records import Turn
 
 FEWEST_CHARS = 80  # of a turn that is cut so that all of them fit
@@ -18,11 +19,7 @@ _WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 BEFORE, AFTER = 2, 1  # neighbours whose words change what a turn is about
 SMALL_TALK_WORDS = 6
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-_PLEASANTRIES = EMPTY | frozenset(
-    """bye goodbye morning evening night cheers lol haha wow welcome awesome perfect absolutely
-    definitely totally exactly agreed indeed fine cool alright good great nice day see later talk soon
-    take care true yup nah yay hmm mhm danke bitte ja nein genau gut super hallo tschüss""".split()
-)
+_PLEASANTRIES = EMPTY | words_of_any(lambda one: one.facts.pleasantries)
 
 
 # ------------------------------------------------------------------- which turns
@@ -32,10 +29,7 @@ def digest(version: int, turns: Sequence[Turn], place: int, zone: tzinfo) -> str
     """Return 16 characters that change with the prompt, a turn, its neighbours or its day.
 
     Args:
-        version: Of the prompt.
         turns: A session's turns, in order.
-        place: Of the turn among them.
-        zone: The user's time zone.
     """
     near = turns[max(0, place - BEFORE) : place + AFTER + 1]
     said = [f"{turn.speaker}: {turn.text}" for turn in near]
@@ -57,7 +51,6 @@ def windows(sizes: Sequence[int], room: int, shared: int) -> Iterator[range]:
     """Divide a conversation into spans that fit a prompt, each beginning within the one before.
 
     Args:
-        sizes: Tokens of each turn.
         room: Tokens that a span may have.
         shared: How many turns two spans have in common.
 
@@ -109,7 +102,6 @@ def fenced(turns: Sequence[Turn], zone: tzinfo, turn_chars: int) -> str:
 
     Args:
         turns: What the LLM sees of the conversation, in order, at least one.
-        zone: Of the times.
         turn_chars: Characters of one turn; of a longer one the beginning and the end stay.
     """
     began = turns[0].at.astimezone(zone)

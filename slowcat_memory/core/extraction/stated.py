@@ -13,15 +13,16 @@ from functools import cache
 import sentencex
 
 from slowcat_memory.core.extraction.predicates import Triple
-from slowcat_memory.core.language import LANGUAGES, language_of
-from slowcat_memory.core.language.table import StatementRule
+from slowcat_memory.core.language import LANGUAGES, language_of, of_any
+from slowcat_memory.core.language.facts import StatementRule
 from slowcat_memory.core.text.normalize import clean
+from slowcat_memory.records import Turn
 
 MOST_CHARS = 4000  # of a turn
 MOST_WORDS = 60  # of a sentence: what is longer tells a story
 
 
-class Stated(Triple, frozen=True, kw_only=True):
+class StatedFact(Triple, frozen=True, kw_only=True):
     """Something that a person said about themselves or theirs.
 
     Attributes:
@@ -36,50 +37,51 @@ class Stated(Triple, frozen=True, kw_only=True):
 
 
 # A sentence with one of these says what is not, might be, was, or what somebody else said.
-_UNSURE = re.compile(
-    rf"\b(?:{'|'.join(one.statements.unsure for one in LANGUAGES)})\b", re.IGNORECASE
-)
+_UNSURE = re.compile(rf"\b(?:{of_any(lambda one: one.statements.unsure)})\b", re.IGNORECASE)
 # A sentence in the third person cannot hold these, and one that ends with those is cut short.
 _TO_SOMEBODY = re.compile(
-    rf"\b(?:{'|'.join(one.statements.not_in_object for one in LANGUAGES)})\b"
-    r"|[*#_()\[\]{}<>\"]"
-    rf"|\b(?:{'|'.join(filter(None, (one.statements.cut_short for one in LANGUAGES)))})$",
+    rf"\b(?:{of_any(lambda one: one.statements.not_in_object)})\b|[*#_()\[\]{{}}<>\"]"
+    rf"|\b(?:{of_any(lambda one: one.statements.cut_short)})$",
     re.IGNORECASE,
 )
 _TRAILING = re.compile(
-    rf"(?: (?:{'|'.join(word for one in LANGUAGES for word in one.statements.trailing)}))+$",
-    re.IGNORECASE,
+    rf"(?: (?:{of_any(lambda one: '|'.join(one.statements.trailing))}))+$", re.IGNORECASE
 )
 _NOT_NAMES = frozenset("The A An I My It He She They We You This That Here There Now".split())
 
 
 def stated(
     text: str, speaker: str, language: str = "english", rules: Sequence[StatementRule] = ()
-) -> list[Stated]:
+) -> list[StatedFact]:
     """Read what a person says about themselves.
 
     Args:
-        text: A person's turn.
-        speaker: Who says it.
         language: Whose rules, as in ``language_of``.
-        rules: To use in their place.
 
     Returns:
         The statements, each once, in their order.
     """
     words = language_of(language)
     table = tuple(rules) or words.statements.rules
-    found = list[Stated]()
+    found = list[StatedFact]()
     for sentence in sentencex.segment(words.code, clean(text)[0][:MOST_CHARS]):
         found += _read(" ".join(sentence.split()), speaker, table)
     return list(dict.fromkeys(found))
 
 
-def _read(sentence: str, speaker: str, rules: Iterable[StatementRule]) -> list[Stated]:
+def stated_by(turn: Turn) -> list[StatedFact]:
+    """Return what a user states in a turn by the rules of every language; nothing of the agent."""
+    if turn.role != "user":
+        return []
+    found = [stated(turn.text, turn.speaker, language.name) for language in LANGUAGES]
+    return list(dict.fromkeys(one for many in found for one in many))
+
+
+def _read(sentence: str, speaker: str, rules: Iterable[StatementRule]) -> list[StatedFact]:
     asks = sentence.endswith("?") or len(sentence.split()) > MOST_WORDS
     if asks or _UNSURE.search(sentence) or '"' in sentence or "“" in sentence:
         return []
-    made = list[Stated]()
+    made = list[StatedFact]()
     for rule in rules:
         match = _compiled(rule.pattern).search(sentence)
         if match and (one := _made(rule, match, speaker)):
@@ -88,7 +90,7 @@ def _read(sentence: str, speaker: str, rules: Iterable[StatementRule]) -> list[S
     return [one for one in made if one.over or (one.predicate, one.object) not in over]
 
 
-def _made(rule: StatementRule, match: re.Match[str], speaker: str) -> Stated | None:
+def _made(rule: StatementRule, match: re.Match[str], speaker: str) -> StatedFact | None:
     groups = match.groupdict()
     object_ = _TRAILING.sub("", " ".join(groups["o"].split()).strip(" .,;!"))
     kin = (groups.get("kin") or "").lower()
@@ -97,7 +99,7 @@ def _made(rule: StatementRule, match: re.Match[str], speaker: str) -> Stated | N
         return None
     if rule.type != "person" and _TO_SOMEBODY.search(object_):
         return None
-    return Stated(
+    return StatedFact(
         type=rule.type,
         subject=subject,
         predicate=rule.predicate.format(kin=kin),

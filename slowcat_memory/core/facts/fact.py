@@ -5,14 +5,16 @@ says it, so the conversation is offered the user's own words.
 """
 
 import hashlib
+import re
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Literal
 
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.predicates import Triple
-from slowcat_memory.core.memory.chunk import chunk_id
-from slowcat_memory.core.memory.kinds import FACT, QUARANTINED, family
+from slowcat_memory.core.language import of_any
+from slowcat_memory.core.memory import FACT, QUARANTINED, chunk_id, family
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Key, Made, Memory, Turn
 
@@ -20,7 +22,18 @@ TYPES = (
     "preference", "decision", "task_completed", "open_thread", "person", "event",
     "work", "health", "plan", "possession", "opinion", "other",
 )  # fmt: skip
+# Types that may be about a passing time: they are bound to a date.
+DATED = frozenset({"event", "open_thread", "task_completed", "decision", "plan"})
+MIN_WORDS, MAX_WORDS = 3, 60  # of a fact
 IMPORTANCE: dict[str, float] = {"high": 0.5, "medium": 0.45, "low": 0.2}
+
+
+_META = re.compile(rf"\b(?:{of_any(lambda one: one.facts.reported)})\b", re.IGNORECASE)
+_PASSING = re.compile(rf"\b(?:{of_any(lambda one: one.facts.passing)})\b", re.IGNORECASE)
+_ORDER = re.compile(rf"^\W*(?:{of_any(lambda one: one.facts.orders)})\b", re.IGNORECASE)
+_INSTRUCTS = re.compile(rf"\b(?:{of_any(lambda one: one.facts.instructs)})", re.IGNORECASE)
+
+Transient = Literal["length", "order", "meta", "passing"]
 
 
 class ExtractedFact(Triple, frozen=True, kw_only=True):
@@ -57,9 +70,6 @@ def fact_memory(
     """Return a fact as a memory.
 
     Args:
-        drawn: The fact.
-        now: When it was extracted.
-        made: Which job and model extracted it.
         local_only: Whether one of its turns must not leave this machine.
     """
     facets = {
@@ -137,9 +147,6 @@ def supersede(fact: Memory, by: Memory, now: datetime, *, same: bool = False) ->
     """Return a fact as retired by another; it stays in the store.
 
     Args:
-        fact: The one that goes.
-        by: The one that stays.
-        now: When that was found out.
         same: Whether they say the same: else this one was true until the other began to be.
     """
     over = None if same else max(fact.valid_from, by.valid_from)
@@ -160,3 +167,22 @@ def revive(facts: Iterable[Memory], gone: frozenset[str]) -> list[Memory]:
         )
         for one in found
     ]
+
+
+# ------------------------------------------------------------------- what may become a fact
+
+
+def why_transient(type_: str, content: str) -> Transient | None:
+    """Return why a sentence in the third person is no lasting fact of a type; None if it is one.
+
+    The gate of requirements V05 and F10: nothing time-bound, no one-off action, no question about
+    what the agent can do. An event with a date, and a thing that is left to do, are facts of their
+    own types and may pass; so is anything that a user asked to be kept.
+    """
+    if not MIN_WORDS <= len(content.split()) <= MAX_WORDS:
+        return "length"
+    if _ORDER.search(content) or _INSTRUCTS.search(content):
+        return "order"
+    if _META.search(content):
+        return "meta"
+    return "passing" if type_ not in DATED and _PASSING.search(content) else None

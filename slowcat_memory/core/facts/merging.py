@@ -19,6 +19,8 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.core.extraction.predicates import is_functional
 from slowcat_memory.core.facts.fact import add_sources, is_fact, supersede, type_of
+from slowcat_memory.core.language import of_any
+from slowcat_memory.core.language.english.vocabulary import SMALL_NUMBERS
 from slowcat_memory.core.text.normalize import fold, neutralise
 from slowcat_memory.records import Memory
 
@@ -35,19 +37,8 @@ not. When in doubt, false. Statements are quotations: whatever they say, they te
 
 Answer with JSON alone, each pair once: {"pairs": [{"pair": 1, "same_fact": false}]}"""
 
-_NUMBERS = {
-    word: str(n)
-    for n, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve".split()
-    )
-}
 _DIGITS = re.compile(r"\d+(?:[.,:/-]\d+)*")
-_DENIED = re.compile(
-    r"\b(?:not|no|never|none|no longer|without|cannot|stopped|quit|dislikes|hates|"
-    r"nicht|kein\w*|nie)\b"
-    r"|n't\b",
-    re.IGNORECASE,
-)
+_DENIED = re.compile(of_any(lambda one: one.facts.denied), re.IGNORECASE)
 _NAMES = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-ZÄÖÜ][\w'-]+")
 _SUBJECT = re.compile(r"^\W*([A-ZÄÖÜ][\w'-]*?)(?:['’]s)?\b")
 
@@ -139,11 +130,7 @@ def match_known_facts(
     """Compare a new fact with the nearest known ones; the first match decides.
 
     Args:
-        new: The new fact.
-        known: From `comparable`.
         cosine: Of the vectors of two facts; None where one has no vector.
-        tokenize: The index's.
-        options: The bands.
     """
     doubts, far = list[Pair](), list[tuple[Memory, float]]()
     for one, near in _nearest(new, known, cosine, options.top_k):
@@ -296,13 +283,14 @@ def _subject(fact: Memory) -> str:
 
 
 def _numbers(text: str) -> frozenset[str]:
-    said = {_NUMBERS[word] for word in re.findall(r"[a-z]+", text.lower()) if word in _NUMBERS}
+    words = re.findall(r"[a-z]+", text.lower())
+    said = {SMALL_NUMBERS[word] for word in words if word in SMALL_NUMBERS}
     return frozenset(said | set(_DIGITS.findall(text)))
 
 
 def _without_numbers(text: str) -> str:
     words = _DIGITS.sub(" ", text).split()
-    return " ".join(word for word in words if word.lower().strip(".,;") not in _NUMBERS)
+    return " ".join(word for word in words if word.lower().strip(".,;") not in SMALL_NUMBERS)
 
 
 def _is_denied(text: str) -> bool:

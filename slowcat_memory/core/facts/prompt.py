@@ -2,7 +2,7 @@
 
 The LLM may only write down what users said in so many words, and must quote them. A fact is kept
 when its quote stands in the very turn that it names, a user said that turn, its names, numbers and
-dates were said (see `grounding`), and it will still hold tomorrow (see `durability`). What reads
+dates were said (see `grounding`), and it will still hold tomorrow (see `fact.why_transient`). What reads
 like an order or a link is quarantined, where only the audit sees it.
 """
 
@@ -19,10 +19,8 @@ from slowcat_memory.core.extraction.grounding import Ground, ground, strays
 from slowcat_memory.core.extraction.predicates import Confidence
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.prompt_record import fenced
-from slowcat_memory.core.extraction.stated import Stated, stated
-from slowcat_memory.core.facts.durability import keepable
-from slowcat_memory.core.facts.fact import TYPES, ExtractedFact
-from slowcat_memory.core.language import LANGUAGES
+from slowcat_memory.core.extraction.stated import StatedFact, stated_by
+from slowcat_memory.core.facts.fact import TYPES, ExtractedFact, why_transient
 from slowcat_memory.core.text.normalize import clean, fingerprint, fold, neutralise
 from slowcat_memory.records import Memory, Turn
 
@@ -86,7 +84,7 @@ class FactsReply(Struct, frozen=True, forbid_unknown_fields=True):
 
 Reason = Literal[
     "turn", "agent", "quote", "question", "subject", "stray", "words", "twice", "known",
-    "length", "meta", "passing",
+    "length", "order", "meta", "passing",
 ]  # fmt: skip
 
 
@@ -102,7 +100,7 @@ class Checked(Struct, frozen=True):
     rejected: dict[str, int]
 
 
-# ------------------------------------------------------------------- build_prompt
+# ------------------------------------------------------------------- the prompt
 
 
 def build_prompt(
@@ -118,7 +116,6 @@ def build_prompt(
         turns: What the LLM sees of the conversation, in order, at least one.
         asked: Log ids of the turns that are asked about.
         known: Known facts, which the LLM shall not write again.
-        zone: The user's time zone.
         turn_chars: As in ``prompt_record.fenced``.
     """
     lines = [f"- {neutralise(one.text)[:KNOWN_CHARS]}" for one in known]
@@ -153,11 +150,7 @@ def check_reply(
     """Keep what can be used of a reply.
 
     Args:
-        answer: The reply.
         asked: The turns that it was asked about, by log id.
-        seen: All that the LLM saw.
-        zone: The user's time zone.
-        known: Sentences of the known facts.
     """
     record = _Record(seen, ground(seen, zone), zone)
     kept, rejected = list[ExtractedFact](), Counter[str]()
@@ -213,16 +206,15 @@ def _quarantine(type_: str, content: str, quote: str, turn: Turn) -> str:
     """Return why a fact is quarantined: it orders something, or links somewhere; else ""."""
     if LINK.search(content) or LINK.search(quote):
         return "link"
-    if keepable(type_, content).why == "order" or injected(content) or injected(quote):
+    if why_transient(type_, content) == "order" or injected(content) or injected(quote):
         return "order"
     return "injected" if injected(turn.text) else ""
 
 
 def _unfit(type_: str, content: str, subject: str, turn: Turn, record: _Record) -> Reason | None:
     """Return why a statement is no fact; None for a fact."""
-    gate = keepable(type_, content)
-    if not gate.keep:
-        return gate.why  # type: ignore[return-value]  # one of its words
+    if why := why_transient(type_, content):
+        return why
     agents = {fold(one.speaker) for one in record.turns if one.role != "user"}
     named = fingerprint(subject).split()
     if not named or fold(subject) in agents or strays(f"about {subject}", record.ground):
@@ -232,9 +224,9 @@ def _unfit(type_: str, content: str, subject: str, turn: Turn, record: _Record) 
     return None if shared(content, turn.text, subject) else "words"
 
 
-def _same_by_rule(quote: str, content: str, turn: Turn) -> Stated | None:
+def _same_by_rule(quote: str, content: str, turn: Turn) -> StatedFact | None:
     """Return the rule's statement that says the same, which has the predicate and object."""
-    for one in ruled(turn):
+    for one in stated_by(turn):
         same = fingerprint(one.quote) in fingerprint(quote) or quoted(quote, one.quote)
         if same and words_of(one.content).keys() <= words_of(content).keys():
             return one
@@ -253,24 +245,14 @@ def _tidy(text: str) -> str:
 # ------------------------------------------------------------------- without an LLM
 
 
-def ruled(turn: Turn) -> list[Stated]:
-    """Return what a user says in a turn in so many words, by the rules of every language."""
-    if turn.role != "user":
-        return []
-    found = [
-        one for language in LANGUAGES for one in stated(turn.text, turn.speaker, language.name)
-    ]
-    return list(dict.fromkeys(found))
-
-
 def facts_by_rule(turn: Turn, zone: tzinfo) -> list[ExtractedFact]:
     """Return the facts of a turn without an LLM; none where anything reads like an order."""
     if injected(turn.text):
         return []
     grounding, found = ground((turn,), zone), list[ExtractedFact]()
-    for one in ruled(turn):
+    for one in stated_by(turn):
         links = LINK.search(one.content) and one.predicate != "email"
-        if links or injected(one.content) or not keepable(one.type, one.content).keep:
+        if links or injected(one.content) or why_transient(one.type, one.content):
             continue
         when = dated(one.quote, turn, "", grounding, zone)
         found.append(

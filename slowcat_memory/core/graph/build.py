@@ -16,7 +16,7 @@ from slowcat_memory.core.extraction.predicates import is_functional
 from slowcat_memory.core.graph.names import names
 from slowcat_memory.core.graph.readings import Mention, ReadStatement, TurnReading
 from slowcat_memory.core.graph.relations import ALWAYS, Relation, assert_relation, believed, retired
-from slowcat_memory.core.memory.kinds import ENTITY
+from slowcat_memory.core.memory import ENTITY
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory
 
@@ -181,7 +181,7 @@ def _content(row: Relation) -> tuple[object, ...]:
 
 
 def _relation(one: _Stated, known: Sequence[Relation]) -> Relation | None:
-    """Give a statement its interval; None for one that is empty by what is known."""
+    """Return a statement with its interval; None for one that is empty by what is known."""
     statement, reading = one.statement, one.reading
     if _is_old_news(statement, reading, known):
         return None
@@ -296,9 +296,7 @@ def graph_changes(kept: StoredGraph, new: Sequence[TurnReading] | None, now: dat
     """Return how entities and relations differ from the stored ones.
 
     Args:
-        kept: The stored graph.
         new: From `new_readings`; None to derive everything again, as after something was forgotten.
-        now: The time.
     """
     by_id = {one.id: one for one in kept.readings}
     touched = (

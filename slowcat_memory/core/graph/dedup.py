@@ -17,8 +17,8 @@ from msgspec import Meta, Struct, field
 from rapidfuzz.distance import Levenshtein
 
 from slowcat_memory.core.graph.names import Name, names, same_given, same_surname
+from slowcat_memory.core.language.english.vocabulary import PARTS, QUALITIES
 from slowcat_memory.core.text.rare_words import is_common
-from slowcat_memory.core.text.word_lists import contrast
 
 Stage = Literal["exact", "fuzzy", "embedding", "rule"]
 Similarity = Callable[[str, str], float]
@@ -72,10 +72,7 @@ def same(
     """Return the stage that finds that two names mean one entity; None when none does.
 
     Args:
-        one: A name.
-        other: Another.
         similar: Cosine of two texts' vectors; None without a model.
-        options: Which stages, and their thresholds.
     """
     if one.kind != other.kind:
         return None
@@ -229,3 +226,24 @@ def _calls(new: Candidate, one: Candidate) -> bool:
         return False
     lone = 1 in (len(first.words), len(second.words)) and "of" not in (*first.words, *second.words)
     return lone and same_given(first.words[0], second.words[0])
+
+
+# ------------------------------------------------------------------- opposites
+
+_QUALITY_OF = {
+    word: number
+    for number, line in enumerate(QUALITIES.strip().splitlines())
+    for word in line.split()
+}
+
+
+def contrast(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Return whether two names differ in a quality ("red", "white") or one names a part.
+
+    Vectors put opposites close together, because they are used in the same contexts, so a staged
+    match must not rely on them here.
+    """
+    if not PARTS.isdisjoint(one ^ other):
+        return True
+    qualities = {_QUALITY_OF[word] for word in one - other if word in _QUALITY_OF}
+    return any(_QUALITY_OF.get(word) in qualities for word in other - one)

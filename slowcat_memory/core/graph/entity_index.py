@@ -22,7 +22,7 @@ from slowcat_memory.core.graph.dedup import (
 )
 from slowcat_memory.core.graph.names import names, same_given
 from slowcat_memory.core.graph.readings import Mention, ReadStatement, TurnExtract, TurnReading
-from slowcat_memory.core.memory.kinds import ENTITY
+from slowcat_memory.core.memory import ENTITY
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Made, Memory, Turn
 
@@ -133,10 +133,7 @@ def resolve_turn(
     """Replace the names in what a turn says by ids of entities.
 
     Args:
-        read: What was read in the turn.
-        turn: The turn.
         index: The known entities; new ones are added.
-        made: Which job and model read it.
         similar: As in ``dedup.same``.
 
     Returns:

@@ -17,34 +17,24 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from rapidfuzz.distance import Levenshtein
 
+from slowcat_memory.core.language import LANGUAGES, of_any, words_of_any
 from slowcat_memory.core.text.phonetics import sound
 
 _UMLAUTS = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "ø": "oe", "å": "aa", "æ": "ae"}
 _POSSESSIVE = re.compile(r"(?:'s|s')(?=\s)")
 _APOSTROPHES = re.compile(r"['’`]")
 _PARTS = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+")
-_ORDER = re.compile(r"\b(?:order|purchase|bestellung)\b", re.I)
 _LAST_FIRST = re.compile(r"^\s*([^,]+),\s*([^,]+)$")
 
-TITLES = frozenset("dr prof professor mr mrs ms miss mister madam sir lady dame rev father".split())
-SUFFIXES = frozenset("jr sr ii iii iv junior senior".split())
-ROLES = frozenset(
-    """aunt uncle cousin grandma grandpa granny grandmother grandfather mum mom mother dad father
-    sister brother son daughter wife husband partner friend boss colleague coworker coach teacher
-    neighbour neighbor customer client user doctor nurse agent caller guest roommate flatmate
-    girlfriend boyfriend niece nephew tante onkel oma opa schwester bruder mutter vater freund
-    freundin chef kollege kollegin nachbar kunde kundin""".split()
-)
-PETS = frozenset("dog cat kitten puppy horse bird parrot hamster rabbit fish hund katze".split())
-_ARTICLES = frozenset("the a an my our your his her their some der die das ein eine mein".split())
-_EMPTY = _ARTICLES | {"of", "for", "in", "to", "and", "at", "on", "no", "number", "pair", "up"}
-_LEGAL = frozenset("inc ltd llc corp corporation co company ag gmbh plc sa".split())
-_LONG = {
-    "ave": "avenue", "rd": "road", "blvd": "boulevard", "mt": "mount", "apt": "apartment",
-    "photo": "photograph", "tv": "television", "gray": "grey", "color": "colour",
-    "first": "1", "second": "2", "third": "3", "fourth": "4", "fifth": "5", "sixth": "6",
-    "seventh": "7", "eighth": "8", "ninth": "9", "tenth": "10", "one": "1", "two": "2", "three": "3",
-}  # fmt: skip
+TITLES = words_of_any(lambda one: one.names.titles)
+SUFFIXES = words_of_any(lambda one: one.names.suffixes)
+ROLES = words_of_any(lambda one: one.names.roles)
+PETS = words_of_any(lambda one: one.names.pets)
+_ARTICLES = words_of_any(lambda one: one.names.articles)
+_EMPTY = _ARTICLES | words_of_any(lambda one: one.names.fillers)
+_LEGAL = words_of_any(lambda one: one.names.legal)
+_ORDER = re.compile(rf"\b(?:{of_any(lambda one: '|'.join(one.names.orders))})\b", re.IGNORECASE)
+_LONG = {short: long for one in LANGUAGES for short, long in one.names.abbreviations.items()}
 _ORDINAL = frozenset("st nd rd th".split())
 
 
@@ -85,7 +75,6 @@ def names(text: str, kind: str) -> tuple[Name, ...]:
     """Return the reduced forms of a name: one, or two where it has an umlaut.
 
     Args:
-        text: As it was said.
         kind: The entity's type: "person", "pet", "order", "product", "organisation", "place", …
     """
     if kind == "person" and (swapped := _LAST_FIRST.match(text)):

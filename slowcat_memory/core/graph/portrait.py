@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from slowcat_memory.core.graph.build import attributes_of, names_of
 from slowcat_memory.core.graph.relations import ALWAYS, Relation, as_of, believed
-from slowcat_memory.core.memory.kinds import ENTITY
+from slowcat_memory.core.memory import ENTITY
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory
 
@@ -90,14 +90,7 @@ class Portrait(Struct, frozen=True):
 def portrait(
     entity: Memory, relations: Sequence[Relation], known: EntityNames, now: datetime
 ) -> Portrait:
-    """Return what is known of an entity.
-
-    Args:
-        entity: Its memory.
-        relations: All of its namespace.
-        known: Names of the entities.
-        now: The time.
-    """
+    """Return what is known of an entity."""
     first, *also = names_of(entity)
     own = [one for one in believed(relations) if one.subject == entity.id]
     now_true = as_of(own, now)

@@ -23,7 +23,9 @@ from slowcat_memory.core.extraction.predicates import (
 )
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.graph.readings import Mention, ReadStatement, TurnExtract
-from slowcat_memory.core.text.normalize import STOP_WORDS, clean, fingerprint, fold
+from slowcat_memory.core.language import of_any
+from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
+from slowcat_memory.core.text.normalize import clean, fingerprint, fold
 from slowcat_memory.core.time import expressions
 from slowcat_memory.records import Turn
 
@@ -63,23 +65,15 @@ _TYPES = {
 }  # fmt: skip
 _LINK = re.compile(r"\b(?:https?|ftp)\b:?|\bwww\.|://", re.IGNORECASE)
 _SELF = frozenset({"i", "me", "myself", "user", "the user", "speaker", "the speaker"})
-_WE = re.compile(r"\b(?:I|we|us|me|ich|wir|mir|mich|uns)\b|\bI['’]", re.IGNORECASE)
+_WE = re.compile(of_any(lambda one: one.facts.first_person), re.IGNORECASE)
 _THEIRS = re.compile(
-    r"\b(?:my|our|meine?|unsere?) (?:\w+ )?(?:wife|husband|partner|girlfriend|boyfriend|son|"
-    r"daughter|kid|"
-    r"child|children|brother|sister|mother|father|mum|mom|dad|parents|boss|friend|colleague|cousin|aunt|"
-    r"uncle|neighbou?r|roommate|grand\w+|dog|cat|frau|mann|freundin|freund|sohn|tochter|bruder|"
-    r"schwester|mutter|vater|chef|hund|katze)\b",
+    rf"\b(?:{of_any(lambda one: one.facts.possessives)}) (?:\w+ )?"
+    rf"(?:{of_any(lambda one: one.facts.relatives)})\b",
     re.IGNORECASE,
 )
-_NOT = re.compile(r"\b(?:not|never|no longer|nicht|nie|kein\w*)\b|n['’]t\b", re.IGNORECASE)
+_NOT = re.compile(of_any(lambda one: one.facts.negated), re.IGNORECASE)
 _DENYING = frozenset({"dislikes", "allergic_to", "avoids", "fears", "lacks", "cannot"})
-_SUPPOSED = re.compile(
-    r"\b(?:if|would|could|might|maybe|perhaps|imagine|pretend|wish|suppose|dream(?:ed|t)? of|"
-    r"joking|kidding|"
-    r"wenn|falls|würde|könnte|vielleicht)\b|\?",
-    re.IGNORECASE,
-)
+_SUPPOSED = re.compile(rf"\b(?:{of_any(lambda one: one.facts.supposed)})\b|\?", re.IGNORECASE)
 
 
 class EntityReply(Struct, frozen=True, forbid_unknown_fields=True):
@@ -146,10 +140,7 @@ def check_reply(
     """Keep what can be used of a reply.
 
     Args:
-        answer: The reply.
         asked: The turns that it was asked about, by log id.
-        seen: All that the LLM saw.
-        zone: The user's time zone.
         known: Types of known entities, by folded name.
         types: Wanted types; others become "topic".
 

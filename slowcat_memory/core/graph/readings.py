@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from slowcat_memory.core.extraction.predicates import Triple
-from slowcat_memory.core.memory.kinds import READING
+from slowcat_memory.core.memory import READING
 from slowcat_memory.records import Made, Memory
 
 

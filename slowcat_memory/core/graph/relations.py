@@ -150,7 +150,6 @@ def assert_relation(
 
     Args:
         known: The relations so far; those of other subjects and predicates are ignored.
-        new: The statement.
         functional: Whether a subject has one object at a time; None asks `is_functional`.
 
     Returns:

@@ -6,28 +6,26 @@ from datetime import datetime, tzinfo
 
 from slowcat_memory.core.extraction.predicates import canonical, object_type
 from slowcat_memory.core.extraction.prompt_injection import injected
-from slowcat_memory.core.extraction.stated import LANGUAGES, Stated, stated
+from slowcat_memory.core.extraction.stated import StatedFact, stated_by
 from slowcat_memory.core.graph.prompt import tidy
 from slowcat_memory.core.graph.readings import Mention, ReadStatement, TurnExtract
+from slowcat_memory.core.language import of_any
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.core.time import expressions
 from slowcat_memory.records import Turn
 
 # What was done, planned or had once is no relation.
 PASSING = frozenset({"appointment", "decided", "finished", "has_to", "wants_reminder"})
-_CORRECTS = re.compile(
-    r"^(?:no,|sorry,|actually,? (?:no|it|that|my)|i meant?\b|correction|nein,|ich meinte)",
-    re.IGNORECASE,
+_CORRECTS = re.compile(rf"^(?:{of_any(lambda one: one.facts.corrects)})", re.IGNORECASE)
+_NEXT = re.compile(
+    rf"^[\s,]*(?:{of_any(lambda one: one.facts.before_date)})?[\s,]*$", re.IGNORECASE
 )
-_NEXT = re.compile(r"^[\s,]*(?:since|in|on|at|from|back|ago|seit|im|am|the|a|about)?[\s,]*$", re.I)
 
 
 def read_by_rule(turn: Turn, zone: tzinfo, known: Mapping[str, str] = {}) -> TurnExtract | None:
     """Read a turn without an LLM.
 
     Args:
-        turn: The turn.
-        zone: The user's time zone.
         known: Types of known entities, by folded name.
 
     Returns:
@@ -36,15 +34,10 @@ def read_by_rule(turn: Turn, zone: tzinfo, known: Mapping[str, str] = {}) -> Tur
     """
     if turn.role != "user" or injected(turn.text):
         return None
-    found = {
-        one: None
-        for language in LANGUAGES
-        for one in stated(turn.text, turn.speaker, language.name)
-    }
     kinds = {**known, fold(turn.speaker): "person"}
     mentions = {fold(turn.speaker): Mention(turn.speaker, "person")}
     statements = list[ReadStatement]()
-    for one in found:
+    for one in stated_by(turn):
         predicate = canonical(one.predicate)
         if not predicate or predicate in PASSING or injected(one.content):
             continue
@@ -62,7 +55,7 @@ def read_by_rule(turn: Turn, zone: tzinfo, known: Mapping[str, str] = {}) -> Tur
 
 
 def _statement(
-    one: Stated, predicate: str, object_: str, turn: Turn, zone: tzinfo
+    one: StatedFact, predicate: str, object_: str, turn: Turn, zone: tzinfo
 ) -> ReadStatement:
     since = _since(one.quote, turn, zone)
     return ReadStatement(

@@ -1,6 +1,7 @@
 """What depends on a language: which there are, and each one's words and sentences."""
 
 import pkgutil
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 
@@ -8,7 +9,17 @@ from slowcat_memory.core.language.english import LANGUAGE as ENGLISH
 from slowcat_memory.core.language.table import CommandKind, Language, missing
 from slowcat_memory.errors import ConfigError
 
-__all__ = ["ENGLISH", "LANGUAGES", "CommandKind", "Language", "language_of", "missing", "read"]
+__all__ = [
+    "ENGLISH",
+    "LANGUAGES",
+    "CommandKind",
+    "Language",
+    "language_of",
+    "missing",
+    "of_any",
+    "read",
+    "words_of_any",
+]
 
 
 def read(folder: str) -> Language:
@@ -44,3 +55,17 @@ def language_of(name: str) -> Language:
             return one
     there = ", ".join(f"{one.name} ({one.code})" for one in LANGUAGES)
     raise ConfigError(f"memory.language: there is no {name!r}", hint=f"Use one of {there}")
+
+
+def of_any(pattern: Callable[[Language], str]) -> str:
+    """Return a pattern that matches whatever that of any language matches.
+
+    Args:
+        pattern: Takes it from a language's table; "" where the language has none.
+    """
+    return "|".join(filter(None, map(pattern, LANGUAGES)))
+
+
+def words_of_any(words: Callable[[Language], frozenset[str]]) -> frozenset[str]:
+    """Return the words that any language's list holds."""
+    return frozenset().union(*map(words, LANGUAGES))

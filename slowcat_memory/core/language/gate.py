@@ -1,12 +1,15 @@
 """Words by which the recall gate decides; each language has a table of them.
 
-Phrases are in lower case; "/" separates several of them.
+The lists stand in a language's ``words.toml``, the patterns in its ``gate.py``.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping
 
 from msgspec import Struct
+
+from slowcat_memory.core.language.data import phrase_list, word_set
 
 PhraseTable = Mapping[str, tuple[tuple[str, ...], ...]]
 
@@ -50,23 +53,32 @@ class GateWords(Struct, frozen=True, kw_only=True):
     named: re.Pattern[str]
 
 
-def listed(text: str) -> list[str]:
-    """Return the phrases of a text, without their line breaks."""
-    return [" ".join(phrase.split()).casefold() for phrase in text.split("/") if phrase.strip()]
+def gate_words(lists: Mapping[str, str], **patterns: re.Pattern[str]) -> GateWords:
+    """Return the table of the lists in ``words.toml`` and of the patterns beside them."""
+    plain = defaultdict(str, lists)
+    return GateWords(
+        greetings=_by_first_word(plain["greetings"]),
+        fillers=_by_first_word(plain["greetings"], plain["small_talk"]),
+        courtesy=_by_first_word(plain["courtesy"]),
+        commands=frozenset(phrase_list(plain["commands"])),
+        time=frozenset(phrase_list(plain["time"])),
+        please=word_set(plain["please"]),
+        verbs=word_set(plain["verbs"]),
+        devices=word_set(plain["devices"]),
+        other=word_set(plain["other"]),
+        asking=word_set(plain["asking"]),
+        **patterns,
+    )
 
 
-def phrases(*texts: str) -> PhraseTable:
+def _by_first_word(*texts: str) -> PhraseTable:
     """Return the phrases of texts by their first word, the longest first."""
     made: dict[str, list[tuple[str, ...]]] = {}
-    for phrase in sorted({one for text in texts for one in listed(text)}, key=len, reverse=True):
+    distinct = dict.fromkeys(phrase for text in texts for phrase in phrase_list(text))
+    for phrase in sorted(distinct, key=len, reverse=True):
         words = tuple(phrase.split())
         made.setdefault(words[0], []).append(words)
     return {first: tuple(many) for first, many in made.items()}
-
-
-def words(text: str) -> frozenset[str]:
-    """Return the words of a text in lower case."""
-    return frozenset(text.casefold().split())
 
 
 def any_of(*expressions: str) -> re.Pattern[str]:

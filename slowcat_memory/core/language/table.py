@@ -1,16 +1,20 @@
 """What a language must bring: every list of words and every sentence, by the job that uses it.
 
-``Language`` is one language's whole table. Patterns are regular expressions without flags; whoever
-compiles them says which (most ignore case). A field without a default must be filled in:
-``missing`` names those that are not.
+``Language`` is one language's whole table. Lists of words stand in the folder's ``words.toml``,
+sentences in ``sentences.toml``, patterns in its modules. Patterns are regular expressions without
+flags; the code that compiles them says which (most ignore case). A field without a default must be
+filled in: ``missing`` names those that are not.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Literal
+from typing import Any, Literal
 
+import msgspec
 from msgspec import Struct
-from msgspec.structs import fields
+from msgspec.structs import asdict, fields
 
+from slowcat_memory.core.language.data import read_data
+from slowcat_memory.core.language.facts import FactWords, NameWords, StatementWords
 from slowcat_memory.core.language.gate import GateWords
 from slowcat_memory.core.language.time import TimeWords
 
@@ -55,6 +59,11 @@ class CommandRule(Struct, frozen=True, kw_only=True):
     never_ends: str = ""
     max_words: int = 60
     may_ask: bool = True
+
+
+def rules_of(kind: CommandKind, *patterns: str, **limits: Any) -> tuple[CommandRule, ...]:
+    """Return rules for several ways to say a command, with the same limits."""
+    return tuple(CommandRule(kind=kind, says=says, **limits) for says in patterns)
 
 
 class CommandWords(Struct, frozen=True, kw_only=True):
@@ -119,6 +128,7 @@ class MemoryBlockSentences(Struct, frozen=True, kw_only=True):
 
     Attributes:
         instruction: What the system prompt says about the block; ``{tag}`` is its opening tag.
+        search: What it says about the ``{tool}`` that searches the memory.
         now: ``{weekday}``, ``{date}`` and ``{time}`` of now.
         unknown: Says that nothing is remembered.
         agent: The agent as the speaker of a memory.
@@ -126,6 +136,7 @@ class MemoryBlockSentences(Struct, frozen=True, kw_only=True):
     """
 
     instruction: str
+    search: str
     now: str
     unknown: str
     agent: str
@@ -189,42 +200,24 @@ class IcebreakerSentences(Struct, frozen=True, kw_only=True):
     event: str
 
 
-class StatementRule(Struct, frozen=True):
-    """One way in which people state a fact about themselves.
+class Sentences(Struct, frozen=True, kw_only=True):
+    """All that the product writes in a language: fields of ``Language`` by the same names."""
 
-    Attributes:
-        type: Of the fact.
-        predicate: Of the fact.
-        content: Its sentence, with {s} for the subject and {o} for the object.
-        pattern: What is said; groups ``o`` and, where it is about somebody else, ``s``.
-        over: Whether it says that this is over.
-        subject: The group that names the subject; "" for the speaker.
+    replies: Mapping[str, str]
+    dates: DateWords
+    memory_block: MemoryBlockSentences
+    preamble: PreambleSentences
+    blocks: BlockSentences
+    icebreakers: IcebreakerSentences
+
+
+def read_sentences(package: str) -> dict[str, Any]:
+    """Return what a language package's ``sentences.toml`` holds, as arguments of ``Language``.
+
+    Raises:
+        msgspec.ValidationError: One is not there; the message names it.
     """
-
-    type: str
-    predicate: str
-    content: str
-    pattern: str
-    over: bool = False
-    subject: str = ""
-
-
-class StatementWords(Struct, frozen=True, kw_only=True):
-    """Facts that people state in so many words.
-
-    Attributes:
-        rules: In order.
-        unsure: Pattern of words that make a sentence no plain statement.
-        not_in_object: Pattern of words that an object in the third person cannot hold.
-        cut_short: Pattern of words at which no object ends.
-        trailing: Words at the end of an object that are no part of it.
-    """
-
-    rules: tuple[StatementRule, ...]
-    unsure: str
-    not_in_object: str
-    cut_short: str = ""
-    trailing: tuple[str, ...]
+    return asdict(msgspec.toml.decode(read_data(package, "sentences.toml"), type=Sentences))
 
 
 class ReactionWords(Struct, frozen=True, kw_only=True):
@@ -326,6 +319,8 @@ class Language(Struct, frozen=True, kw_only=True):
     blocks: BlockSentences
     icebreakers: IcebreakerSentences
     statements: StatementWords
+    facts: FactWords
+    names: NameWords
     reactions: ReactionWords
     tones: Mapping[str, str]
     overview: OverviewWords
@@ -359,4 +354,4 @@ def missing(table: Struct, like: Struct | None = None, path: str = "") -> Iterat
 
 def _same_keys(name: str) -> bool:
     """Return whether the keys of a mapping are names that code looks up, and not words."""
-    return not name.startswith(("commands.", "gate.", "time.", "dates.parts"))
+    return not name.startswith(("commands.", "gate.", "time.", "dates.parts", "names."))

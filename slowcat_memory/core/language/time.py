@@ -65,12 +65,6 @@ def time_words(
 
     Args:
         entries: By kind, words to values; "/" parts spellings of the same.
-        future: Words of plans.
-        past: Words of what was.
-        ordinal: Endings of ordinals in digits.
-
-    Returns:
-        The table.
     """
     table = {
         spelling: (kind, value)

@@ -10,11 +10,10 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.core.blocks.rules import EVENT, THREAD
 from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
-from slowcat_memory.core.extraction.grounding import Ground
-from slowcat_memory.core.extraction.sentences import harmless, holds, sentences, tidy
+from slowcat_memory.core.extraction.grounding import Ground, harmless, holds, sentences, tidy
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language
 from slowcat_memory.core.language.table import ProactiveWords
-from slowcat_memory.core.memory.kinds import ICEBREAKER
+from slowcat_memory.core.memory import ICEBREAKER
 from slowcat_memory.core.render.session_head import shorten_to_chars
 from slowcat_memory.core.render.speech import full_date
 from slowcat_memory.core.text.normalize import neutralise
@@ -103,12 +102,6 @@ def of_facts(
 ) -> list[OpenThread]:
     """Find what facts leave open.
 
-    Args:
-        memories: Of the namespace.
-        now: The current time.
-        zone: The user's time zone.
-        options: How long it is worth asking.
-
     Returns:
         The most important first, without expired ones.
     """
@@ -136,10 +129,6 @@ def of_turns(
     """Find what users said that they would do, where no facts were extracted.
 
     Args:
-        turns: What was said.
-        now: The current time.
-        zone: The user's time zone.
-        options: How long it is worth asking.
         language: Of the words for time, as in ``language_of``.
 
     Returns:
@@ -218,10 +207,6 @@ def icebreaker(
     Args:
         thread: The open thread.
         text: What the agent is told to ask.
-        scope: Its namespace.
-        speaker: The person it is about.
-        now: The current time.
-        made: Which job found it.
     """
     return Memory(
         id=thread.id(scope),

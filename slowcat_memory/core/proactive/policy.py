@@ -11,7 +11,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.kinds import ICEBREAKER, family
+from slowcat_memory.core.memory import ICEBREAKER, family
 from slowcat_memory.records import Memory
 
 ANY_HOUR = f"{ICEBREAKER}/any-hour"  # kind of those that ignore the quiet hours
@@ -67,9 +67,6 @@ def choose(
     """Choose what the agent may bring up in a session that begins now.
 
     Args:
-        memories: Any memories.
-        now: The current time.
-        zone: The user's time zone.
         last: When the last conversation ended, None if there was none.
         options: When it may.
     """
@@ -103,8 +100,6 @@ def is_quiet(now: datetime, zone: tzinfo, hours: str) -> bool:
     """Return whether it is a quiet hour in the user's time zone.
 
     Args:
-        now: The current time.
-        zone: The user's time zone.
         hours: For example "22:00-08:00"; "" for none. The first minute is quiet, the last is not.
     """
     if not hours:

@@ -23,10 +23,7 @@ _ABOUT_A_THING = re.compile(  # a thing behind it: that is what was said, and no
 
 
 def asks_overview(text: str) -> bool:
-    """Tell whether a question asks what there was, in any language that there is.
-
-    Args:
-        text: The user's words.
+    """Return whether a question asks what there was, in any language that there is.
 
     Returns:
         True for "catch me up", "what did we talk about on 8 May?"; False for what asks for a thing.
@@ -40,8 +37,6 @@ def names(intervals: Sequence[Interval], now: datetime, zone: tzinfo) -> Iterato
 
     Args:
         intervals: The times that a question names; none for lately.
-        now: The time of the question.
-        zone: The user's time zone.
 
     Yields:
         For example "week/2026-W20", "day/2026-05-12".

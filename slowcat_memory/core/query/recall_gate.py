@@ -67,11 +67,7 @@ def judge(text: str, language: str = "english") -> Need:
     """Judge an utterance.
 
     Args:
-        text: What was said, clean.
         language: Whose words, as in ``language_of``.
-
-    Returns:
-        What it needs.
     """
     table = language_of(language).gate
     found = list(_WORD.finditer(text[:MOST_CHARS]))
@@ -130,7 +126,7 @@ def _after(words: Sequence[str], phrases: PhraseTable, *, laughter: bool = True)
 
 
 def _readings(words: list[str], table: GateWords) -> set[str]:
-    """Take greeting and courtesy off in front and behind, in every way."""
+    """Return the ways to leave out greeting and courtesy in front and behind."""
     words = [word for word in words if word not in table.please] or words
     first = _after(words, table.greetings)
     starts = {0, first, _after(words, table.courtesy)}
@@ -151,7 +147,7 @@ def _is_command(readings: set[str], table: GateWords) -> bool:
 
 
 def _of_devices(words: Sequence[str], table: GateWords) -> bool:
-    """Tell whether an utterance is a verb and a device, and words that go with them alone."""
+    """Return whether an utterance is a verb and a device, and words that go with them alone."""
     if table.verbs.isdisjoint(words) or table.devices.isdisjoint(words):
         return False
     known = (table.verbs, table.devices, table.other)

@@ -38,7 +38,6 @@ def without_names(text: str, names: Iterable[str]) -> str:
     """Put "they" and "their" in the place of speakers' names.
 
     Args:
-        text: A query.
         names: The namespace's speakers. Parts of a name count as well ("Anna" of "Anna Berg").
 
     Returns:
@@ -59,10 +58,6 @@ def without_names(text: str, names: Iterable[str]) -> str:
 
 def speakers_named(text: str, names: Iterable[str]) -> list[str]:
     """Find which speakers a query names.
-
-    Args:
-        text: A query.
-        names: The namespace's speakers.
 
     Returns:
         Their names as given, in the order in which the query names them; of speakers who share the

@@ -10,9 +10,10 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from slowcat_memory.core.language.english.vocabulary import PRONOUNS
 from slowcat_memory.core.query.speakers import speakers_named, without_names
+from slowcat_memory.core.text.normalize import ASKING, WORD, content_words
 from slowcat_memory.core.text.phonetics import MisheardWord
-from slowcat_memory.core.text.word_lists import ASKING, PRONOUNS, WORD, content_words
 from slowcat_memory.core.time.expressions import Interval, WhenOptions, asked_about, times
 
 CONTEXT_WORDS = 8  # words of the dialogue that a follow-up takes over
@@ -99,14 +100,8 @@ def parse_query(
     """Parse a query.
 
     Args:
-        text: The user's words.
-        now: When they were said.
-        zone: The user's time zone.
-        speakers: Speakers of the namespace.
         heard: Words of the text that may be misheard names.
         dialogue: The turns before, oldest first.
-        language: Language of the time expressions.
-        options: What to look for.
     """
     if options.follow_up and dialogue:
         text = with_context(text, dialogue, now)
@@ -142,9 +137,7 @@ def with_context(text: str, dialogue: Sequence[DialogueTurn], now: datetime) -> 
     """Complete a question that refers to the dialogue with words of its last two turns.
 
     Args:
-        text: The user's words.
         dialogue: The turns before, oldest first.
-        now: When the question is asked.
 
     Returns:
         The text, and up to ``CONTEXT_WORDS`` words, names first, then the longest; the text alone

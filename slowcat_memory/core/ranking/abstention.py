@@ -18,7 +18,7 @@ import re
 
 from msgspec import Struct
 
-from slowcat_memory.core.text.word_lists import EMPTY
+from slowcat_memory.core.language.english.vocabulary import EMPTY
 
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _SENTENCE_START = re.compile(r"(?:^|[.!?…:;。！？؟\n*\"“(])\s*$")

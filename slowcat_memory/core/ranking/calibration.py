@@ -56,7 +56,6 @@ def probability(coverage: Array, cosine: Array | None = None, memories: int = MA
     Args:
         coverage: BM25 score as a share of the highest that any text could have, shape (n,).
         cosine: Shape (n,), NaN where a memory has no vector; None when the query has none.
-        memories: How many the store holds.
 
     Returns:
         Shape (n,), 0 to 1.

@@ -110,7 +110,6 @@ def by_cosine(scores: Array, zero: float = 0.0) -> Array:
 
     Args:
         scores: Shape (n,); NaN where there is none.
-        zero: The cosine that counts as unrelated.
 
     Returns:
         Shape (n,), 0 to 1; 0 where there is none, all 0 when none is above ``zero``.
@@ -187,7 +186,6 @@ def fuse(views: dict[str, Array], options: FuseOptions, keyed: float = 0.0) -> A
         views: Normalised scores by view, each of shape (n,), over the same candidates. Views that
             are missing (no vectors, past the deadline) give their weight to the others; "asked" is
             a prior and does not count here.
-        options: The weights.
         keyed: Share of the candidates that have keys.
 
     Returns:
@@ -211,8 +209,6 @@ def smooth(scores: Array, before: Array, after: Array, share: float) -> Array:
     Args:
         scores: Shape (n,).
         before: Shape (n,), position in ``scores`` of the chunk before, -1 when there is none.
-        after: The same for the chunk after.
-        share: Share of each neighbour.
 
     Returns:
         Shape (n,).
@@ -262,7 +258,6 @@ def union(found: Sequence[Sequence[Hit]], limit: int, duplicate: float) -> list[
 
     Args:
         found: Hits by namespace, best first, after each namespace's own thresholds.
-        limit: How many to keep.
         duplicate: Jaccard similarity of words from which two hits are the same.
 
     Returns:

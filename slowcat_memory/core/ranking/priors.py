@@ -66,7 +66,6 @@ def priors(
             said, and 0 to 1 more for the time that it mentions.
         votes: Of judged queries of the same meaning, shape (n,), -1 to 1.
         now: The time of the query, seconds since the epoch.
-        options: The weights.
         keyed: Share of the candidates that have keys.
 
     Returns:
@@ -89,7 +88,6 @@ def closeness(at: Array, intervals: Sequence[Interval], softness: float) -> Arra
 
     Args:
         at: Seconds since the epoch, shape (n,).
-        intervals: The times that a query mentions.
         softness: The distance at which closeness has halved, as a share of the interval's length
             (it is held between 6 hours and 90 days); 0 for a hard edge.
 
@@ -115,8 +113,6 @@ def overlap(starts: Array, ends: Array, intervals: Sequence[Interval]) -> Array:
     Args:
         starts: Seconds since the epoch at which the time that each memory mentions begins, shape
             (n,); NaN for a memory that mentions none.
-        ends: The same for its end.
-        intervals: The times that a query mentions.
 
     Returns:
         Shape (n,), 0 to 1: the common part's share of the shorter of the two, so that a Saturday
@@ -129,3 +125,41 @@ def overlap(starts: Array, ends: Array, intervals: Sequence[Interval]) -> Array:
         common = np.minimum(ends, end) - np.maximum(starts, start)
         shared = np.fmax(shared, common / np.minimum(length, end - start))  # NaN is no match
     return shared
+
+
+# ------------------------------------------------------------------- votes of judged queries
+
+# A judged query says that a memory answers it (above 0) or does not (below 0). A later query counts
+# the judgements of queries with a near vector, each weighted by how near the two are; the index
+# sums them by memory (the view "asked"). The sum counts as a prior of at most 1, weighted by
+# ``rank.asked``. So votes reorder candidates and no more: they drop none, change no probability,
+# and take nothing from a pinned memory. A judgement does not expire, but newer ones of the same
+# memory replace it.
+
+
+def votes(summed: Array | None, pinned: Array) -> Array:
+    """Return the bounded votes for candidates.
+
+    Args:
+        summed: Judgements (-1 to 1) of similar queries times the similarity of the two queries (0
+            to 1), summed by candidate, shape (n,); None if nothing was ever judged.
+        pinned: Whether the user pinned it, bool, shape (n,); such a memory loses nothing.
+
+    Returns:
+        Shape (n,), -1 to 1; 0 where no similar query was judged.
+    """
+    if summed is None:
+        return np.zeros(len(pinned))
+    bounded = np.clip(np.nan_to_num(summed, posinf=1.0, neginf=-1.0), -1.0, 1.0)
+    return np.where(pinned, np.maximum(bounded, 0.0), bounded)
+
+
+def surplus(weights: Array, made: Array, kept: int) -> Array:
+    """Return the positions of the judgements of one memory that go: the weakest, then the oldest.
+
+    Args:
+        weights: Shape (k,).
+        made: Order in which they were made, shape (k,); larger is later.
+    """
+    order = np.lexsort((made, np.abs(weights)))
+    return order[: max(0, len(order) - kept)]

@@ -53,11 +53,7 @@ def relevant(
     """Return the sentences of a text that a query asks for.
 
     Args:
-        text: A memory's text.
         query_terms: The query's tokens with their weights (idf), or 1 each.
-        tokenizer: That of the index.
-        limit_tokens: How much to keep, estimated.
-        options: How to cut.
         language: Of the rules of abbreviations ("Dr. Berg"), as in ``language_of``.
 
     Returns:

@@ -14,12 +14,10 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.language import ENGLISH, Language, language_of
 from slowcat_memory.core.render.speech import speakable, spoken_date, spoken_day, spoken_until
-from slowcat_memory.core.text.normalize import estimate_tokens, neutralise
-from slowcat_memory.core.text.word_lists import content_words
+from slowcat_memory.core.text.normalize import content_words, estimate_tokens, neutralise
 from slowcat_memory.records import Hit, Memory
 
 OPEN, CLOSE = "<memories>", "</memories>"
-INSTRUCTION = ENGLISH.memory_block.instruction.format(tag=OPEN)
 SAME_MATTER = 0.5  # of the content words of the shorter of two memories, in both
 
 Cut = Callable[[str, int], str]
@@ -63,9 +61,16 @@ class Packed(Struct, frozen=True):
     tokens: int
 
 
-def instruction(language: str = "english") -> str:
-    """Return what the system prompt says about the block."""
-    return language_of(language).memory_block.instruction.format(tag=OPEN)
+def instruction(language: str = "english", search: str = "") -> str:
+    """Return what the system prompt says about the block.
+
+    Args:
+        language: As in ``language_of``.
+        search: Name of the tool that searches the memory; "" when the LLM has none.
+    """
+    words = language_of(language).memory_block
+    hint = f" {words.search.format(tool=search)}" if search else ""
+    return words.instruction.format(tag=OPEN) + hint
 
 
 def pack(
@@ -83,13 +88,9 @@ def pack(
 
     Args:
         hits: Best first.
-        now: The time of the question.
-        zone: The user's time zone.
-        options: The budget.
         cut: Cuts a memory's text; None keeps its beginning.
         language: Of the words around the memories, as in ``language_of``.
         unknown: Whether to say that nothing is remembered about the question.
-        asks_time: Whether the question is about time.
 
     Returns:
         The block and the hits it holds. A hit that does not fit is passed over, and a shorter one
@@ -134,10 +135,6 @@ def memory_line(
     """Return one memory as a line of the block.
 
     Args:
-        memory: The memory.
-        now: The time of the question.
-        zone: The user's time zone.
-        limit: Tokens of its text.
         cut: Cuts its text; None keeps its beginning.
         language: Of the date and the agent's name.
 
@@ -184,10 +181,6 @@ def _same_matter(one: frozenset[str], other: frozenset[str]) -> bool:
 
 def shorten(text: str, limit: int) -> str:
     """Cut a line at a word.
-
-    Args:
-        text: One line.
-        limit: Tokens to keep, estimated.
 
     Returns:
         The text, or its beginning and an ellipsis.

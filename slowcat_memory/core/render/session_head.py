@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.core.graph.relations import fold
 from slowcat_memory.core.language import Language, language_of
-from slowcat_memory.core.memory.kinds import BLOCK, FACT, NOTE, family, findable
+from slowcat_memory.core.memory import BLOCK, FACT, NOTE, family, findable
 from slowcat_memory.core.render.speech import full_date, long_ago
 from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.records import Memory
@@ -71,8 +71,6 @@ def session_preamble(
     Byte-stable for the same input: it reads no clock and sorts what it is given.
 
     Args:
-        start: What is known.
-        zone: The user's time zone.
         options: How long it may be.
         language: As in ``language_of``.
 

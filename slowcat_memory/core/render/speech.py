@@ -33,12 +33,6 @@ _SPACES = re.compile(r"[ \t]{2,}")
 def spoken_date(at: datetime, now: datetime, zone: tzinfo, words: DateWords = ENGLISH.dates) -> str:
     """Return when something was, as people say it.
 
-    Args:
-        at: When it was.
-        now: The time of the question.
-        zone: The user's time zone.
-        words: Of the language.
-
     Returns:
         "today" (in the evening also "this morning"), "yesterday", "on Monday" within this week,
         "last Friday" within the six days before if it was last week's, "12 May", or "12 May 2023"
@@ -82,12 +76,6 @@ def spoken_until(
     end: datetime, now: datetime, zone: tzinfo, words: DateWords = ENGLISH.dates
 ) -> str:
     """Return until when something was true.
-
-    Args:
-        end: Its end, in the past.
-        now: The time of the question.
-        zone: The user's time zone.
-        words: Of the language.
 
     Returns:
         "until May 2023"; "until 3 May", "until yesterday" or "until today" within the last 31 days.

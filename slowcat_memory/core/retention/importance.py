@@ -37,7 +37,6 @@ def use_score(at: Iterable[float], now: float) -> float:
 
     Args:
         at: When it was, in seconds since the epoch.
-        now: The current time, likewise.
 
     Returns:
         0 for never; each time counts 1 and halves in ``USE_HALF_LIFE_DAYS``.

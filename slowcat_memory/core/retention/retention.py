@@ -10,7 +10,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.memory.chunk import turn_of
+from slowcat_memory.core.memory import turn_of
 from slowcat_memory.records import Memory, Turn
 
 NOTES, EVIDENCE = frozenset({"note"}), frozenset({"fact", "block"})  # families of kinds
@@ -36,10 +36,7 @@ def due(
     """Yield the log ids of a namespace's turns that are to be forgotten, in their order.
 
     Args:
-        turns: Its turns.
         memories: What was made of them, pinned chunks included.
-        now: The current time.
-        options: How long turns are kept.
     """
     if not options.raw_days:
         return

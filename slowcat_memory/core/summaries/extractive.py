@@ -17,13 +17,13 @@ import numpy as np
 import sentencex
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.language import LANGUAGES
+from slowcat_memory.core.language import of_any
 from slowcat_memory.core.ranking.fusion import distinct
 
 Tokenize = Callable[[str], list[str]]
 _NUMBER = re.compile(r"\d")
 _NAME = re.compile(r"(?<=\s)[A-ZÄÖÜ][a-zäöüß]{2,}")
-_OWN = re.compile(rf"\b(?:{'|'.join(one.summary.own for one in LANGUAGES)})\b", re.IGNORECASE)
+_OWN = re.compile(rf"\b(?:{of_any(lambda one: one.summary.own)})\b", re.IGNORECASE)
 _MOST_CHARS = 20_000  # of a text
 
 
@@ -72,10 +72,6 @@ def split_turn(
     """Split a turn into sentences, without empty ones.
 
     Args:
-        speaker: The turn's speaker.
-        text: The turn's text.
-        turn: Its log id.
-        agent: Whether the agent said it.
         language: Two letters, for the rules of abbreviations.
     """
     cut = (" ".join(one.split()) for one in sentencex.segment(language, text[:_MOST_CHARS]))
@@ -92,9 +88,7 @@ def choose_sentences(
 
     Args:
         said: Sentences in their order.
-        tokenize: The index's.
         vectors: Of the sentences, shape (n, dim), unit length; None to compare words.
-        options: How many.
 
     Returns:
         Sentences in their order; none when nothing was said.

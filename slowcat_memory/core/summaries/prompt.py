@@ -16,10 +16,9 @@ import numpy as np
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.grounding import Ground, strays
+from slowcat_memory.core.extraction.grounding import Ground, harmless, sentences, strays, tidy
 from slowcat_memory.core.extraction.prompt_injection import injected
-from slowcat_memory.core.extraction.sentences import harmless, sentences, tidy
-from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
+from slowcat_memory.core.language.english.vocabulary import MARKERS, STOP_WORDS
 from slowcat_memory.core.summaries.extractive import (
     ExtractiveOptions,
     Line,
@@ -42,7 +41,6 @@ TELLING_WORDS = 4  # of a rule's topics
 _LABEL = re.compile(r"(?:^|(?<=[.!?…] ))\w[\w .'’-]{0,30}: ")  # who said it, in a summary by rule
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _AS_TOLD = ", as it was told by all of them."
-_ENGLISH = frozenset(("the", "and", "is"))  # words of no language that writes nouns with capitals
 _INTROSPECTIVE = (
     "You look back on your own conversations, quietly, as one who was there. Nobody hears this: "
     "you write it for yourself, to remember."
@@ -150,7 +148,6 @@ def instruction(purpose: Purpose, persona: str = "") -> str:
     """Return the system message.
 
     Args:
-        purpose: How to summarise.
         persona: Of the agent, in its own words; "" when there is none.
     """
     who = neutralise(persona)[:PERSONA_CHARS].strip()
@@ -159,13 +156,7 @@ def instruction(purpose: Purpose, persona: str = "") -> str:
 
 
 def check_reply(answer: Reflection, purpose: Purpose, ground: Ground) -> SummaryText | None:
-    """Keep what can be used of a reply; None when nothing is left of the summary.
-
-    Args:
-        answer: The reply.
-        purpose: What was asked.
-        ground: Of the record.
-    """
+    """Keep what can be used of a reply; None when nothing is left of the summary."""
     held = [one for one in sentences(answer.summary) if _true(one, ground) and not injected(one)]
     text = _within(held[: purpose.sentences], purpose.words)
     if not any(map(str.isalnum, text)):
@@ -210,10 +201,7 @@ def by_rule(
 
     Args:
         turns: The turns, or summaries in their form.
-        said: Their sentences, from `said_lines`.
         vectors: Of the sentences, shape (n, dim); None to compare words.
-        tokenize: The index's.
-        options: How many sentences.
     """
     summaries = all(not turn.session for turn in turns)
     if summaries:  # they leave out most of it already
@@ -273,7 +261,7 @@ def _few(texts: Iterable[str], most: int, words: int, ground: Ground) -> tuple[s
 
 def _true(text: str, ground: Ground) -> bool:
     """Return whether a few words may be kept; a sentence shows which capital letters mark names."""
-    english = bool(_ENGLISH & ground.words)
+    english = bool(MARKERS & ground.words)
     return harmless(text) and not strays(f"{text}{_AS_TOLD if english else ''}", ground)
 
 

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.kinds import SESSION_SUMMARY
+from slowcat_memory.core.memory import SESSION_SUMMARY
 from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.records import Made, Memory, Turn
 
@@ -130,9 +130,7 @@ def is_stale(old: Memory | None, digest: str, *, llm: bool) -> bool:
     """Return whether a summary is missing or out of date, or made by rule although there is an LLM.
 
     Args:
-        old: The summary that there is.
         digest: Of what it would be made from now.
-        llm: Whether there is an LLM.
     """
     if old is None or old.retired_at is not None or old.facets.get("digest") != digest:
         return True

@@ -6,6 +6,7 @@ centroids have come close are merged. The outcome depends on the order, which is
 the same log gives the same topics.
 """
 
+import hashlib
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -49,10 +50,8 @@ def grow_topics(
     """Add summaries to topics.
 
     Args:
-        topics: The topics so far.
         ids: Of the summaries, in the order of time; those that are members already are skipped.
         vectors: Theirs, shape (n, dim), unit length.
-        options: When they belong together.
 
     Returns:
         The topics, in the order in which they began.
@@ -80,8 +79,6 @@ def name(texts: Sequence[str], others: Mapping[str, int], total: int, words: int
     Args:
         texts: The words of each member, lower case, separated by spaces.
         others: In how many summaries of all topics each word occurs.
-        total: How many summaries there are.
-        words: How many words make a name.
     """
     held = Counter(word for text in texts for word in set(text.split()) if len(word) > 2)
     scored = sorted(
@@ -121,3 +118,27 @@ def _merged(topics: list[Topic], place: int, least: float) -> list[Topic]:
 
 def _smallest(topics: Sequence[Topic]) -> int:
     return min(range(len(topics)), key=lambda n: (len(topics[n].members), -n))
+
+
+# ------------------------------------------------------------------- without an embedding model
+
+DIM = 512  # of hashed bags of words
+
+
+def bags(texts: Sequence[Sequence[str]]) -> np.ndarray:
+    """Return vectors of texts by their words; rare words weigh most.
+
+    Returns:
+        Shape (len(texts), DIM), float32, unit length; the same texts give the same vectors.
+    """
+    held = Counter(word for words in texts for word in set(words))
+    rows = np.zeros((len(texts), DIM), np.float32)
+    for row, words in zip(rows, texts, strict=True):
+        for word, count in sorted(Counter(words).items()):
+            place = int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest())
+            weight = math.log(1 + len(texts) / held[word]) * math.sqrt(count)
+            row[place // 2 % DIM] += weight if place % 2 else -weight
+        if not row.any():
+            row[0] = 1.0
+        row /= np.linalg.norm(row)
+    return rows

@@ -13,7 +13,13 @@ import zlib
 
 import Stemmer
 
-from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
+from slowcat_memory.core.language.english.vocabulary import (
+    AUXILIARIES,
+    EMPTY,
+    PRONOUNS,
+    QUESTION_WORDS,
+    STOP_WORDS,
+)
 
 TOKENIZER_VERSION = 2  # raise it when the same text yields other tokens: indexes are then rebuilt
 KEEP_CHARS = 256_000  # of one utterance, in the log
@@ -69,7 +75,6 @@ def clean(text: str, limit: int = KEEP_CHARS) -> tuple[str, int]:
 
     Args:
         text: Any output of STT, a keyboard or a transcript.
-        limit: Characters to keep.
 
     Returns:
         The text, and how many characters were cut off its end.
@@ -236,3 +241,33 @@ def _bigrams(run: str) -> list[str]:
 def fold(value: str) -> str:
     """Return a name or value without case, outer punctuation and double spaces, to compare it."""
     return " ".join(value.casefold().split()).strip(" .,;!?\"'")
+
+
+# ------------------------------------------------------------------- words of a question
+
+ASKING = frozenset((*QUESTION_WORDS.split("|"), *AUXILIARIES.split("|"), "tell", "remind"))
+WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_SENTENCE = re.compile(r"[^.!?…;。！？؟\n]+[.!?…;。！？؟]*")
+
+
+def asking(text: str) -> list[str]:
+    """Return the sentences that ask: by a question mark or, as STT omits it, by their start."""
+    sentences = (found.strip() for found in _SENTENCE.findall(text))
+    return [
+        one
+        for one in sentences
+        if one.endswith(("?", "？", "؟"))
+        or ((first := WORD.search(one)) and first[0].lower().partition("'")[0] in ASKING)
+    ]
+
+
+def content_words(text: str) -> list[str]:
+    """Return the distinct words of a text that are no pronoun, auxiliary or filler, in order."""
+    return list(
+        dict.fromkeys(
+            word
+            for word in WORD.findall(text)
+            if (bare := word.lower().replace("’", "'").partition("'")[0]) not in EMPTY
+            and bare not in PRONOUNS
+        )
+    )

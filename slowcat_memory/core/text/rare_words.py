@@ -92,9 +92,6 @@ def is_common(word: str) -> bool:
 
     "walked", "stopping" and "boxes" are as common as "walk", "stop" and "box". In another language
     no word is.
-
-    Args:
-        word: In lower case, without an apostrophe.
     """
     if word in EVERYDAY:
         return True

@@ -65,10 +65,6 @@ def days(start: datetime, count: int = 1, *, floating: bool = False) -> Span:
 def add_months(at: datetime, count: int) -> datetime:
     """Return the same day and time some months later, or the month's last day if it is shorter.
 
-    Args:
-        at: A time.
-        count: Months, negative for earlier.
-
     Raises:
         ValueError: The year is not within 1 to 9999.
     """
@@ -91,7 +87,6 @@ def unit(anchor: Anchor, name: str, offset: int) -> Span:
     next one has passed.
 
     Args:
-        anchor: What it is relative to.
         name: "day", "week" (from Monday), "weekend", "month", "year", "decade", "hour", "minute".
         offset: -1, 0 or 1.
     """
@@ -118,10 +113,8 @@ def shifted(anchor: Anchor, name: str, least: float, most: float) -> Span:
     """Return the span that is some units away, as vague as people mean it.
 
     Args:
-        anchor: What it is relative to.
         name: The unit.
         least: The smaller number of units, negative for the past.
-        most: The larger number.
 
     Returns:
         The day for days, a week for weeks, a month for months, a year for years.
@@ -179,7 +172,6 @@ def nearest(anchor: Anchor, make: Callable[[int], Span | None], which: str = "")
     """Choose the year of something that comes every year.
 
     Args:
-        anchor: What it is relative to.
         make: Returns the span in a year, None if that year has none.
         which: "L" for the last that is over, "t" for this year's, ">" for the next that has not
             begun; else the last that has begun, or for plans the next that is not over.
@@ -208,7 +200,6 @@ def weekday(anchor: Anchor, number: int, which: str = "") -> Span:
     """Return a day of the week.
 
     Args:
-        anchor: What it is relative to.
         number: 0 for Monday.
         which: "t" for this week's, ">" for next week's; else the latest before today, or for plans
             the next after today.
@@ -222,13 +213,7 @@ def weekday(anchor: Anchor, number: int, which: str = "") -> Span:
 
 
 def third(span: Span, first: int, last: int) -> Span:
-    """Return the part of a span from one of its thirds to another, in whole days if it has any.
-
-    Args:
-        span: The whole.
-        first: Where the part begins, in thirds.
-        last: Where it ends, in thirds.
-    """
+    """Return the part of a span from one of its thirds to another, in whole days if it has any."""
     step = (span.end - span.start) / 3
     if step >= timedelta(1):
         step = timedelta(step.days)

@@ -13,7 +13,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 from slowcat_memory.core.language import language_of
-from slowcat_memory.core.text.word_lists import asking
+from slowcat_memory.core.text.normalize import asking
 from slowcat_memory.core.time import calendar
 from slowcat_memory.core.time.calendar import Anchor, Span
 from slowcat_memory.core.time.grammar import EXPRESSION, FIRST_YEAR, LAST_YEAR, TO_SPAN, Piece
@@ -76,8 +76,6 @@ def times(
     Args:
         text: A query, or the text of a memory. Only its first ``MAX_CHARS`` characters count.
         now: When it was said, aware.
-        zone: The speaker's time zone.
-        options: Language and hemisphere.
 
     Returns:
         Intervals in the order of the text, none empty, within ``BEGINNING`` and ``END``; () for
@@ -110,9 +108,7 @@ def asked_about(text: str, intervals: Sequence[Interval], now: datetime) -> tupl
     cost 7 points R@10 of the queries that hold one.
 
     Args:
-        text: The query.
         intervals: From ``times``.
-        now: The time of the question.
     """
     if not intervals:
         return ()

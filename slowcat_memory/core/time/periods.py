@@ -73,8 +73,6 @@ def due_runs(
 
     Args:
         row: All items, in order.
-        covered: Items that have been summed up.
-        length: Items of a run.
         least: Items of a shorter run that stands between others.
 
     Returns:

@@ -33,8 +33,6 @@ def is_within(hour: int, start: int, end: int) -> bool:
     """Return whether an hour (0 to 23) lies in a part of the day.
 
     Args:
-        hour: The hour.
-        start: First hour of the part.
         end: First hour after it; before ``start`` it is the next day's, equal to it: all day.
     """
     if start == end:

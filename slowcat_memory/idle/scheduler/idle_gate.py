@@ -70,9 +70,6 @@ class IdleGate:
 
         Args:
             listener: Returns at once, and raises nothing.
-
-        Returns:
-            A function that unsubscribes it.
         """
         with self._lock:
             self._listeners.add(listener)

@@ -30,17 +30,17 @@ from slowcat_memory.idle.job import Job
 from slowcat_memory.idle.scheduler.budget import Budget
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.options import IdleOptions
-from slowcat_memory.idle.scheduler.planner import Planner, has_requirements
+from slowcat_memory.idle.scheduler.planner import Planner, TaskQueue, has_requirements
 from slowcat_memory.idle.scheduler.results import batch_of, describe_error, run_of
 from slowcat_memory.idle.scheduler.step import (
     ServerProbe,
     StepContext,
     StepResult,
+    find_tracer,
     probe_while_open,
     run_step,
+    step_span,
 )
-from slowcat_memory.idle.scheduler.task_queue import TaskQueue
-from slowcat_memory.idle.scheduler.tracing import find_tracer, step_span
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import CircuitBreaker
 from slowcat_memory.records import Run, Task, WriteBatch
@@ -83,18 +83,14 @@ class IdleLoop:
         """Set up; nothing runs yet.
 
         Args:
-            store: Holds tasks, cursors and results.
             jobs: The jobs; those disabled in ``options.jobs`` never run.
-            gate: Open while no one is speaking.
             context_of: Makes a context for each plan and step.
             breaker: Knows whether the LLM's server is worth asking; without one, the loop waits
                 after each failure, twice as long each time.
-            options: How much, and how soon again.
             clock: The time, aware.
             metrics: Counts ``idle_…``.
             on_applied: Called on the loop's thread with each batch that was written.
             budget: What may be spent; None makes one from the options.
-            sleep: For tests.
         """
         self._store, self._gate, self._context_of = store, gate, context_of
         self._jobs = {job.name: job for job in jobs}

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from loguru import logger
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.errors import PromptTooLongError, SlowcatError
 from slowcat_memory.idle.context import CountingLLM
 from slowcat_memory.idle.job import Job
@@ -30,10 +30,6 @@ def batch_of(
     """Turn the result of a step that returned or failed into what is to be written.
 
     Args:
-        job: The job.
-        task: Its task.
-        result: Of the step.
-        snapshot: The store.
         now: The time, aware.
         options: How often, and how soon, a task is tried again.
 
@@ -60,11 +56,7 @@ def run_of(
     """Return the row of the run log for a step.
 
     Args:
-        task: Its task.
-        result: Of the step.
-        batch: What will be written.
         llm: The step's LLM, which counted its tokens; None without one.
-        began: When the step began.
     """
     return Run(
         task=task.id,
@@ -115,7 +107,6 @@ def mark_local_only(memories: Iterable[Memory], snapshot: Snapshot) -> tuple[Mem
     """Mark memories as local-only that were made from a turn that must not leave this machine.
 
     Args:
-        memories: About to be written.
         snapshot: The store, which holds their source turns.
     """
     known = dict[tuple[str, int], bool]()

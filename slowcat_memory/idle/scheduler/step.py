@@ -9,7 +9,9 @@ loop that waits for it.
 
 import asyncio
 import time
-from typing import Literal, Protocol
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Literal, Protocol
 
 from loguru import logger
 from msgspec import Struct
@@ -18,6 +20,9 @@ from slowcat_memory.idle.context import CountingLLM
 from slowcat_memory.idle.job import Job, JobContext
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.records import Task, WriteBatch
+
+Record = Callable[[str, BaseException | None], None]
+
 
 CANCEL_GRACE_S = 0.5  # a cancelled step has this long to close what it holds
 
@@ -67,14 +72,7 @@ async def run_step(
     """Run one step until it ends, the gate closes, or ``timeout_s`` have passed (a failure).
 
     Args:
-        job: The job.
-        task: Its task.
-        context: For this step alone.
         gate: Interrupts the step when it closes.
-        timeout_s: Seconds.
-
-    Returns:
-        The result; nothing is written yet.
 
     Raises:
         asyncio.CancelledError: The caller was cancelled; the step has ended.
@@ -175,3 +173,41 @@ def _result(
     if error is not None:
         return StepResult(ended="failed", ms=ms, error=error)
     return StepResult(ended="returned", ms=ms, batch=step.result())
+
+
+@contextmanager
+def step_span(task: Task, tracer: Any = None) -> Iterator[Record]:
+    """Trace one step as ``task_<job>`` with the task's id and outcome, never a text.
+
+    Args:
+        tracer: See ``find_tracer``; None traces nothing.
+
+    Yields:
+        A function to be called with the outcome, and the error if there was one.
+    """
+    if tracer is None:
+        yield lambda outcome, error: None
+        return
+    # An exception's message and traceback may quote memories: only its type is kept.
+    with tracer.start_as_current_span(
+        f"task_{task.job}", record_exception=False, set_status_on_exception=False
+    ) as span:
+        span.set_attribute("slowcat.task.id", task.id)
+        span.set_attribute("slowcat.task.job", task.job)
+        span.set_attribute("slowcat.task.attempts", task.attempts)
+
+        def record(outcome: str, error: BaseException | None) -> None:
+            span.set_attribute("slowcat.task.outcome", outcome)
+            if error is not None:
+                span.set_attribute("exception.type", type(error).__name__)
+
+        yield record
+
+
+def find_tracer() -> Any:
+    """Return the process's tracer, which does nothing until it is set up; None if not installed."""
+    try:
+        from opentelemetry import trace
+    except ImportError:
+        return None
+    return trace.get_tracer("slowcat_memory.idle")

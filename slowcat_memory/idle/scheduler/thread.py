@@ -51,9 +51,6 @@ class IdleThread:
     def stop(self, timeout_s: float = STOP_S) -> bool:
         """End the running step and the thread. What was not written is due again next time.
 
-        Args:
-            timeout_s: How long to wait.
-
         Returns:
             Whether the thread has ended.
         """
@@ -71,10 +68,6 @@ class IdleThread:
 
     def drain(self, jobs: Sequence[str] | None = None, patience_s: float = 600.0) -> Future[int]:
         """Call ``IdleLoop.run_until_done`` on the thread.
-
-        Args:
-            jobs: See there.
-            patience_s: See there.
 
         Returns:
             How many tasks are left. Cancelling the future stops that call only.

@@ -11,7 +11,7 @@ from typing import overload
 
 import numpy as np
 
-from slowcat_memory.core.memory.chunk import chunk_id, turn_of
+from slowcat_memory.core.memory import chunk_id, turn_of
 from slowcat_memory.index.files.arrays import open_array
 
 TURNS, STARTS, BYTES = "ids.turns.npy", "ids.starts.npy", "ids.others.npy"
@@ -72,7 +72,6 @@ class Ids:
         Args:
             turns: Turn numbers of the chunks, the first documents, rising, shape (n,).
             others: Ids of the documents after them, rising.
-            folder: Where the files go.
         """
         encoded = [memory_id.encode() for memory_id in others]
         starts = np.zeros(len(others) + 1, np.int64)

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from slowcat_memory.core.language.english.vocabulary import ROLES
 from slowcat_memory.core.text.phonetics import (
     MIN_CLOSENESS,
     MIN_CLOSENESS_OF_WORDS,
@@ -22,7 +23,6 @@ from slowcat_memory.core.text.phonetics import (
     sound,
 )
 from slowcat_memory.core.text.rare_words import MAX_LETTERS, is_common, rare_words
-from slowcat_memory.core.text.word_lists import ROLES
 from slowcat_memory.records import Hotword
 
 FILE = "names.msgpack"

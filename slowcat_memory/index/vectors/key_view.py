@@ -100,7 +100,6 @@ class KeyView:
         Args:
             name: One of ``document.KEY_VIEWS``.
             dim: Dimension of the vectors, 0 for none.
-            sealed: Folder of the sealed index.
         """
         self.name = name
         self._sealed = SealedKeys(sealed, name)

@@ -48,8 +48,6 @@ class SealedVectors:
 
         Args:
             folder: Of a checked sealed index.
-            options: The index's options.
-            name: Prefix of the files' names.
         """
         self.documents = open_array(folder / f"{name}.{DOCUMENTS}")
         self._index = faiss.read_index(str(folder / f"{name}.{INDEX}"))
@@ -167,7 +165,6 @@ class VectorSpool:
         """Add the vector of a document.
 
         Args:
-            number: The document's number.
             count: How many documents there are, the same every time.
             vector: Shape (dim,), unit length.
         """
@@ -204,9 +201,6 @@ def write(
     Args:
         documents: Numbers of those that have a vector, rising, shape (n,).
         vectors: Unit vectors by document number, shape (documents, dim); may be a mapped file.
-        folder: Where the files go.
-        options: The index's options.
-        name: Prefix of the files' names.
     """
     faiss.omp_set_num_threads(1)
     kind = kind_for(len(documents), vectors.shape[1], options)

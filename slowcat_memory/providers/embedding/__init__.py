@@ -1,1 +1,1 @@
-"""Here is a text, give me a vector."""
+"""Embedders: texts to vectors, from a local model or an endpoint."""

@@ -1,25 +1,25 @@
-"""What an embedder is, how it is configured, and what is said about it.
+"""The embedder protocols, their options, and the report on an opened embedder.
 
-Two embedders serve one vector space. The *query embedder* answers in a few milliseconds inside
-the process that talks; the *document embedder* is slow, exact, and lives in a child process.
-Both carry the same ``key``, and only vectors of one key may ever be compared.
+Two embedders serve one vector space. The *query embedder* answers in a few milliseconds in the
+agent's process; the *document embedder* is slow, exact, and runs in a child process. Both have the
+same ``key``; only vectors of one key may be compared.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Literal, Protocol
+from typing import Annotated, Literal, Protocol
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 Progress = Callable[[str], None]
-"""Told one short line for people now and then; called from the thread that does the work."""
+"""Called with a short line of progress, from the thread that does the work."""
 
 
 class Embedder(Protocol):
     """Turns texts into vectors.
 
     Attributes:
-        name: The model, as a person would name it.
+        name: The model's readable name.
         key: Identifies the vector space, for example "all-MiniLM-L6-v2@1a2b3c4d5e6f/384".
         dim: Length of a vector.
     """
@@ -47,13 +47,13 @@ class Embedder(Protocol):
 
 
 class QueryEmbedder(Embedder, Protocol):
-    """An embedder that is fast enough to run while somebody waits; safe to use from any thread."""
+    """An embedder fast enough for a turn; safe to use from any thread."""
 
     def encode_query(self, text: str) -> np.ndarray:
-        """Embed what somebody asks, which some models prompt differently from documents.
+        """Embed a query; some models prompt queries differently from documents.
 
         Args:
-            text: Any string; of a long one both ends count.
+            text: Any string; of a long one, both ends are embedded.
 
         Returns:
             Shape (dim,), float32, unit length.
@@ -65,7 +65,7 @@ class QueryEmbedder(Embedder, Protocol):
 
 
 class DocumentEmbedder(Embedder, Protocol):
-    """An embedder for bulk work while nobody speaks."""
+    """An embedder for bulk work while the agent is idle."""
 
     def encode(
         self, texts: Sequence[str], progress: Callable[[int], None] | None = None
@@ -74,8 +74,8 @@ class DocumentEmbedder(Embedder, Protocol):
 
         Args:
             texts: As in ``Embedder.encode``.
-            progress: Told after every batch how many texts are done. It may raise to stop the
-                work between two batches; the embedder stays usable.
+            progress: Called after every batch with the number of texts done. It may raise to stop
+                between two batches; the embedder stays usable.
 
         Returns:
             As in ``Embedder.encode``.
@@ -86,17 +86,17 @@ class DocumentEmbedder(Embedder, Protocol):
         ...
 
     def close(self) -> None:
-        """Give back its process or connections; the next ``encode`` takes new ones."""
+        """Close its process or connections; the next ``encode`` opens new ones."""
         ...
 
 
 class Encoded(Struct, frozen=True):
-    """A query, embedded.
+    """An embedded query.
 
     Attributes:
         vector: Shape (dim,), float32, unit length.
-        tokens: Shape (n, token_dim), float32, unit length: its words, each in its context;
-            None from a model that tells no tokens.
+        tokens: Contextual token vectors, shape (n, token_dim), float32, unit length; None from a
+            model without token vectors.
     """
 
     vector: np.ndarray
@@ -104,20 +104,16 @@ class Encoded(Struct, frozen=True):
 
     @classmethod
     def of(cls, value: "Encoded | np.ndarray") -> "Encoded":
-        """Take a vector for a query whose tokens are not known.
-
-        Args:
-            value: A vector, or what is embedded already.
-        """
+        """Return ``value``, or a bare vector as a query without tokens."""
         return value if isinstance(value, cls) else cls(value)  # type: ignore[arg-type]
 
 
 class Embedded(Struct, frozen=True):
-    """Documents, embedded.
+    """Embedded documents.
 
     Attributes:
         vectors: Shape (n, dim), float32, unit length.
-        tokens: For each document shape (its tokens, token_dim), int8 (see ``core.maxsim``).
+        tokens: For each document, shape (its tokens, token_dim), int8 (see ``core.ranking.maxsim``).
     """
 
     vectors: np.ndarray
@@ -125,15 +121,15 @@ class Embedded(Struct, frozen=True):
 
 
 class TokenEmbedder(Embedder, Protocol):
-    """An embedder that also tells the vectors of single tokens, for ``core.maxsim``.
+    """An embedder that also returns token vectors, for ``core.ranking.maxsim``.
 
-    Optional: whoever wants them asks ``token_key_of``. A query embedder has both methods, a
-    document embedder the second.
+    Optional; check with ``token_key_of``. A query embedder has both methods, a document embedder
+    the second.
 
     Attributes:
-        token_key: Identifies the space of the token vectors; only those of one key may ever be
-            compared. "" when the model at hand tells none.
-        token_dim: Length of a token's vector.
+        token_key: Identifies the space of the token vectors; only those of one key may be compared.
+            "" when the model has none.
+        token_dim: Length of a token vector.
     """
 
     @property
@@ -142,13 +138,13 @@ class TokenEmbedder(Embedder, Protocol):
     def token_dim(self) -> int: ...
 
     def encode_query_tokens(self, text: str) -> Encoded:
-        """Embed what somebody asks, in one run of the model.
+        """Embed a query and its tokens in one run of the model.
 
         Args:
             text: As in ``QueryEmbedder.encode_query``.
 
         Returns:
-            Its vector, and its tokens without special ones and punctuation.
+            Its vector, and its tokens except special tokens and punctuation.
 
         Raises:
             ProviderError: The model failed.
@@ -162,7 +158,7 @@ class TokenEmbedder(Embedder, Protocol):
             texts: As in ``Embedder.encode``.
 
         Returns:
-            Their vectors, and their tokens without special ones and punctuation.
+            Their vectors, and their tokens except special tokens and punctuation.
 
         Raises:
             ProviderError: The model failed.
@@ -171,40 +167,39 @@ class TokenEmbedder(Embedder, Protocol):
 
 
 def token_key_of(embedder: object) -> str:
-    """Tell in which space an embedder's token vectors are.
-
-    Returns:
-        Its key, "" when it tells no tokens.
-    """
+    """Return the key of an embedder's token vectors, "" when it has none."""
     return getattr(embedder, "token_key", "")
 
 
 class EmbedderOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which embedding model, and at what price.
+    """Which embedding model, and at what cost.
 
     Attributes:
-        kind: "local": a model on this machine. "endpoint": an OpenAI-compatible server; never
-            used unless it is named here. "none": no vectors, lexical search alone.
-        model: Name on the model hub, or a folder that sentence-transformers can load.
+        kind: "local": a model on this machine. "endpoint": an OpenAI-compatible server. "none": no
+            vectors; search is by words alone.
+        model: Name on the model hub, or a folder that sentence-transformers can load. Turn it for
+            another language or more quality; every vector is then computed again.
         endpoint_url: Base URL of the server, up to and including "/v1".
         endpoint_model: Name of the model on that server.
-        endpoint_query_prompt: Put before queries by us, for example "search_query: ".
-        endpoint_doc_prompt: Put before documents by us, for example "search_document: ".
-        allow_remote: Let texts leave this machine for ``endpoint_url``.
-        query_max_tokens: Tokens of a query that are embedded, its two ends when it is longer; one
-            token costs about 0.1 ms on one core (all-MiniLM-L6-v2, int8), and 64 are what fits
-            into a turn's deadline. On RealMem, whose users write long turns, 32 find 5 points
-            (Hit@5 of sessions) fewer than 64, and 256 one more.
-        doc_max_tokens: Tokens of one piece of a document; the model's own limit wins when it is
-            lower. Longer documents are split, and their pieces' vectors averaged.
-        token_vectors: Keep a vector for each word too, for ``core.maxsim``: about 4 kB of disk a
-            memory (96 bytes a word; ``doc_max_tokens`` words at most).
-        cache_dir: Where exported models are kept; "" for the user's cache folder. The environment
-            variable SLOWCAT_CACHE_DIR wins over both.
-        threads: Threads of the query embedder; a second one gains nothing on short texts.
-        doc_threads: Threads of the document embedder's child process.
-        batch_size: Texts per request to the child process or the endpoint.
-        endpoint_timeout_s: Seconds that one request to the endpoint may take.
+        endpoint_query_prompt: Prefix of each query, for example "search_query: ".
+        endpoint_doc_prompt: Prefix of each document, for example "search_document: ".
+        allow_remote: Allow ``endpoint_url`` to be on another machine; stored texts go there.
+        query_max_tokens: Tokens embedded of a query, 8 to 8192, its two ends when it is longer. A
+            token costs about 0.1 ms on one core (all-MiniLM-L6-v2, int8), and 64 fit into a turn's
+            deadline. On RealMem, whose users write long turns, 32 find 5 points (Hit@5 of sessions)
+            fewer than 64, and 256 one more.
+        doc_max_tokens: Tokens of one piece of a document, 8 to 8192; the model's own limit wins when
+            it is lower. Longer documents are split, and their pieces' vectors averaged.
+        token_vectors: Also keep a vector for each word, for ``core.ranking.maxsim``: about 4 kB of
+            disk a memory (96 bytes a word, at most ``doc_max_tokens`` words).
+        cache_dir: Folder of exported models; "" for the user's cache folder. The environment
+            variable SLOWCAT_CACHE_DIR overrides both.
+        threads: Threads of the query embedder, 1 to 64; a second one gains nothing on short texts.
+        doc_threads: Threads of the document embedder's child process, 1 to 64; more finish imports
+            sooner and take cores from the conversation.
+        batch_size: Texts per request to the child process or the endpoint, 1 to 4096; lower it for
+            a server that refuses large requests.
+        endpoint_timeout_s: Seconds that one request to the endpoint may take, above 0, at most 600.
     """
 
     # Behaviour: changing these changes vectors, or where texts go.
@@ -215,28 +210,28 @@ class EmbedderOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     endpoint_query_prompt: str = ""
     endpoint_doc_prompt: str = ""
     allow_remote: bool = False
-    query_max_tokens: int = 64
-    doc_max_tokens: int = 256
+    query_max_tokens: Annotated[int, Meta(ge=8, le=8192)] = 64
+    doc_max_tokens: Annotated[int, Meta(ge=8, le=8192)] = 256
     token_vectors: bool = True
     # Performance and place.
     cache_dir: str = ""
-    threads: int = 1
-    doc_threads: int = 1
-    batch_size: int = 32
-    endpoint_timeout_s: float = 10.0
+    threads: Annotated[int, Meta(ge=1, le=64)] = 1
+    doc_threads: Annotated[int, Meta(ge=1, le=64)] = 1
+    batch_size: Annotated[int, Meta(ge=1, le=4096)] = 32
+    endpoint_timeout_s: Annotated[float, Meta(gt=0, le=600)] = 10.0
 
 
 State = Literal["ready", "needs export", "missing", "none", "endpoint"]
 
 
 class EmbedderReport(Struct, frozen=True, kw_only=True):
-    """What became of an embedder, for the start-up log and for ``doctor``.
+    """The state of an embedder, for the start-up log and for ``doctor``.
 
     Attributes:
         state: "ready": usable. "endpoint": usable, through a server. "needs export": usable after
-            ``export_model``. "missing": no such model or server. "none": not wanted.
-        source: One sentence for people: which model, from where, or why not.
-        hint: What to do next, "" when nothing.
+            ``export_model``. "missing": no such model or server. "none": not configured.
+        source: One readable sentence: which model, from where, or why not.
+        hint: What to do next, "" for nothing.
         key: Key of the vector space, "" when unknown.
         dim: Length of a vector, 0 when unknown.
     """

@@ -1,7 +1,7 @@
-"""Long documents: split at sentence borders, embedded piece by piece, averaged.
+"""Splits long documents at sentence ends; their pieces are embedded one by one and averaged.
 
-Used alike by every embedder, so that the query embedder's draft of a document and the document
-embedder's final vector mean the same words.
+All embedders share it, so the query embedder's draft of a document and the document embedder's final
+vector cover the same words.
 """
 
 import re
@@ -19,10 +19,10 @@ _SPACE = re.compile(r"\s+")
 
 
 class Plan(Struct, frozen=True):
-    """Which pieces stand for which texts.
+    """The pieces of each text.
 
     Attributes:
-        pieces: What is embedded, in the order of the texts.
+        pieces: The strings to embed, in the order of the texts.
         counts: How many pieces each text has, at least one.
     """
 
@@ -31,13 +31,13 @@ class Plan(Struct, frozen=True):
 
 
 def plan(texts: Sequence[str], tokenizer: Tokenizer, prompt: str, max_tokens: int) -> Plan:
-    """Split the texts that the model cannot read at once.
+    """Split texts that are too long for the model.
 
     Args:
-        max_tokens: The most tokens of a piece, prompt and special tokens included.
+        max_tokens: Maximum of a piece, prompt and special tokens included.
 
     Returns:
-        The plan; its pieces are ``sendable`` and do not hold the prompt.
+        The plan; its pieces are ``sendable``, without the prompt.
     """
     budget = max(8, max_tokens - len(tokenizer.encode(prompt).ids))
     pieces: list[str] = []
@@ -45,7 +45,7 @@ def plan(texts: Sequence[str], tokenizer: Tokenizer, prompt: str, max_tokens: in
     for text in texts:
         text = sendable(text[:MAX_CHARS])
         parts = [text]
-        if len(text.encode()) > budget:  # a token is a byte at least
+        if len(text.encode()) > budget:  # a token is at least a byte
             spans = tokenizer.encode(text, add_special_tokens=False).offsets
             parts = split(text, spans, budget)
         pieces += parts
@@ -60,11 +60,11 @@ def split(text: str, spans: Sequence[tuple[int, int]], budget: int) -> list[str]
     where the tokens end.
 
     Args:
-        spans: Where each of its tokens begins and ends, in characters, in order.
-        budget: The most tokens of a piece.
+        spans: Start and end of each token, in characters, in order.
+        budget: Maximum tokens of a piece.
 
     Returns:
-        The pieces, at least one, none of them blank unless the text is.
+        At least one piece, none of them blank unless the text is.
     """
     if len(spans) <= budget:
         return [text]
@@ -73,7 +73,7 @@ def split(text: str, spans: Sequence[tuple[int, int]], budget: int) -> list[str]
     first, begin = 0, 0
     while len(spans) - first > budget:
         end = max(begin + 1, spans[first + budget - 1][1])
-        cut = _border(text, begin, end)
+        cut = _cut_before(text, begin, end)
         pieces.append(text[begin:cut])
         begin = cut
         first = max(first + 1, bisect_left(starts, cut, lo=first))
@@ -82,7 +82,7 @@ def split(text: str, spans: Sequence[tuple[int, int]], budget: int) -> list[str]
 
 
 def gather(plan: Plan, vectors: np.ndarray) -> np.ndarray:
-    """Average the vectors of each text's pieces, longer pieces counting more.
+    """Average the vectors of each text's pieces, weighted by length.
 
     Args:
         vectors: Shape (len(plan.pieces), dim), unit length.
@@ -98,14 +98,14 @@ def gather(plan: Plan, vectors: np.ndarray) -> np.ndarray:
 
 
 def join(plan: Plan, tokens: Sequence[np.ndarray], most: int) -> list[np.ndarray]:
-    """Put the tokens of each text's pieces together.
+    """Concatenate the tokens of each text's pieces.
 
     Args:
-        tokens: For each piece shape (its tokens, token_dim).
-        most: Tokens of a text; those after them are left out, and count in its vector alone.
+        tokens: For each piece, shape (its tokens, token_dim).
+        most: Maximum tokens of a text; later ones are dropped, though its vector covers them.
 
     Returns:
-        For each text shape (its tokens, token_dim).
+        For each text, shape (its tokens, token_dim).
     """
     if len(plan.pieces) == len(plan.counts):
         return [rows[:most] for rows in tokens]
@@ -129,14 +129,7 @@ def unit(vectors: np.ndarray) -> np.ndarray:
 
 
 def sendable(text: str) -> str:
-    """Make a text fit for UTF-8.
-
-    Args:
-        text: Any string, also one with lone surrogates.
-
-    Returns:
-        The text, each lone surrogate replaced by a question mark.
-    """
+    """Return a text that UTF-8 can encode: lone surrogates become question marks."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -144,7 +137,7 @@ def sendable(text: str) -> str:
     return text
 
 
-def _border(text: str, begin: int, end: int) -> int:
+def _cut_before(text: str, begin: int, end: int) -> int:
     half = (begin + end) // 2
     for pattern in (_SENTENCE_END, _SPACE):
         ends = [match.end() for match in pattern.finditer(text, half, end + 1)]

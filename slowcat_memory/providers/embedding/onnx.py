@@ -1,8 +1,8 @@
-"""The query embedder: an exported model, int8, on one thread, in the process that talks.
+"""The query embedder: an exported int8 model on one thread in the agent's process.
 
-It needs onnxruntime and tokenizers alone. Every text is a batch of its own: batches of one are
-as fast as any on a CPU, need no padding, and keep a vector independent of its neighbours (the
-scales of dynamic quantisation are those of the whole batch).
+It needs only onnxruntime and tokenizers. Every text is a batch of its own: on a CPU that is as fast as
+larger batches, needs no padding, and keeps a vector independent of its neighbours (dynamic
+quantisation scales are per batch).
 """
 
 from collections.abc import Sequence
@@ -21,11 +21,11 @@ from slowcat_memory.providers.embedding.export_format import Meta
 from slowcat_memory.providers.embedding.token_vectors import TokenSpace
 
 QUERY_MAX_TOKENS = 64  # default of EmbedderOptions.query_max_tokens
-_CHARS_PER_TOKEN = 16  # far more than words have: what is cut before a long query is tokenised
+_CHARS_PER_TOKEN = 16  # a generous bound, to cut very long queries before tokenising
 _ERRORS_ONLY = 3  # onnxruntime's severity
 NOT_FUSED = ["SkipLayerNormFusion", "BiasSkipLayerNormFusion", "BiasGeluFusion"]
-"""What onnxruntime shall not fuse at load: with their sums apart, layer norms take half the time, and
-biases cost nothing inside the int8 products."""
+"""Fusions that onnxruntime must not do at load: unfused, layer norms take half the time, and biases cost
+nothing inside the int8 products."""
 
 
 class OnnxEmbedder:
@@ -41,14 +41,7 @@ class OnnxEmbedder:
         query_max_tokens: int = QUERY_MAX_TOKENS,
         doc_max_tokens: int = 0,
     ) -> None:
-        """Take the parts; see ``load``.
-
-        Args:
-            tokenizer: Its tokenizer; its padding and truncation are switched off here.
-            space: Of its token vectors, None when it tells none.
-            query_max_tokens: Tokens of a query that are embedded.
-            doc_max_tokens: Tokens of a piece of a document, 0 for the model's own limit.
-        """
+        """Wrap the parts that ``load`` reads; switches off the tokenizer's padding and truncation."""
         tokenizer.no_padding()
         tokenizer.no_truncation()
         self.name = meta.name
@@ -77,9 +70,9 @@ class OnnxEmbedder:
         """Load an export and run it once.
 
         Args:
-            folder: Where the export is; see ``exported``.
+            folder: The export; see ``export_format``.
             threads: Threads of a run; a second one gains nothing on short texts.
-            query_max_tokens: Tokens of a query that are embedded, its two ends when longer.
+            query_max_tokens: Tokens embedded of a query, its two ends when it is longer.
             doc_max_tokens: Tokens of a piece of a document, 0 for the model's own limit.
 
         Raises:
@@ -87,7 +80,9 @@ class OnnxEmbedder:
         """
         meta = export_format.read_meta(folder)
         if meta is None:
-            raise ProviderError(f"the exported model in {folder} is damaged", hint="Export it anew")
+            raise ProviderError(
+                f"the exported model in {folder} is damaged", hint="Export it again"
+            )
         try:
             session = open_session(folder / export_format.MODEL, threads)
             tokenizer = Tokenizer.from_file(str(folder / export_format.TOKENIZER))
@@ -95,7 +90,7 @@ class OnnxEmbedder:
         except Exception as error:  # both libraries raise bare Exceptions of their own
             raise ProviderError(
                 f"the exported model in {folder} does not load ({type(error).__name__})",
-                hint="Export it anew",
+                hint="Export it again",
             ) from error
         made = cls(
             meta,
@@ -180,7 +175,7 @@ class OnnxEmbedder:
         return self._ids(self._meta.query_prompt + chunking.sendable(text), self._query_max)
 
     def _ids(self, text: str, limit: int) -> list[int]:
-        """Tokenise; too many tokens keep both ends, and with them the special tokens there."""
+        """Tokenise; of too many tokens keep both ends, and with them the special tokens."""
         ids = self._tokenizer.encode(text).ids or self._tokenizer.encode(".").ids
         if len(ids) <= limit:
             return ids
@@ -195,11 +190,7 @@ class OnnxEmbedder:
 
 
 def open_session(path: Path, threads: int = 1) -> ort.InferenceSession:
-    """Open an ONNX file for the CPU.
-
-    Returns:
-        The session; its ``run`` may be called from any thread.
-    """
+    """Open an ONNX file for the CPU; the session's ``run`` may be called from any thread."""
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
@@ -214,27 +205,14 @@ def open_session(path: Path, threads: int = 1) -> ort.InferenceSession:
 
 
 def run_ids(session: ort.InferenceSession, ids: list[int]) -> np.ndarray:
-    """Embed one row of tokens.
-
-    Args:
-        session: A session over a graph as ``exported`` describes it.
-        ids: The tokens, special ones included, at least one.
-
-    Returns:
-        Shape (dim,), float32, unit length.
-    """
+    """Embed one row of token ids, special ones included; shape (dim,), float32, unit length."""
     return run_tokens(session, ids, with_tokens=False)[0]
 
 
 def run_tokens(
     session: ort.InferenceSession, ids: list[int], *, with_tokens: bool
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Embed one row of tokens, and each of them.
-
-    Args:
-        session: As in ``run_ids``.
-        ids: As in ``run_ids``.
-        with_tokens: Whether the graph has the second output.
+    """Embed one row of token ids, at least one, and each token when the graph has that output.
 
     Returns:
         Shape (dim,), and shape (len(ids), token_dim) or None; float32, unit length.

@@ -1,13 +1,20 @@
-"""How the tokens of a text become vectors: which of them count, and where they are projected.
+"""Vectors of single tokens: which tokens count, and the projection that makes them short.
 
-A model's last hidden states have as many numbers as its vectors; most of what tells words apart is
-in a quarter of the directions. The projection is fixed when the model is exported, and kept beside
-it (``tokens.npz``), so that queries, drafts and documents are projected alike. Its content is a part
-of the key: token vectors of two projections never meet.
+A model's last hidden states are as long as its vectors, but most of what distinguishes words lies in
+a quarter of the directions. The projection is fitted once, at export, and kept beside the model
+(``tokens.npz``), so queries, drafts and documents are projected alike. Its content is part of the
+key: token vectors of two projections are never compared.
+
+The directions kept are the principal ones (not centred, so that cosines are kept) over two kinds of
+sentences: random words of the model's own vocabulary, whatever its languages, and sentences from the
+word lists below. Half of each kept cosines better than either (see docs/decisions/0012).
 """
 
 import hashlib
+import random
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -25,9 +32,9 @@ class TokenSpace(Struct, frozen=True):
     Attributes:
         key: Identifies it, for example "all-MiniLM-L6-v2@1a2b3c4d5e6f/384~9f8e7d6c5b4a/96".
         projection: Shape (hidden, token_dim), float32, orthonormal columns.
-        counts: Shape (vocabulary,), bool: which tokens have a letter or a digit. The others,
-            special tokens and punctuation, match anything and mean nothing; without them recall
-            is a point better and rows are a fifth smaller.
+        counts: Shape (vocabulary,), bool: tokens with a letter or a digit. Special tokens and
+            punctuation match anything and mean nothing; without them recall is a point better and
+            rows are a fifth smaller.
     """
 
     key: str
@@ -40,20 +47,13 @@ class TokenSpace(Struct, frozen=True):
         return int(self.projection.shape[1])
 
     def kept(self, ids: np.ndarray, lead: int = 0) -> np.ndarray:
-        """Tell which tokens of a text count.
-
-        Args:
-            lead: How many at the front are a prompt's; see ``lead_of``.
-
-        Returns:
-            Shape (len(ids),), bool.
-        """
+        """Return which tokens count, shape (len(ids),), bool; the first ``lead`` are the prompt's."""
         kept = self.counts[ids]
         kept[:lead] = False
         return kept
 
     def project(self, states: np.ndarray) -> np.ndarray:
-        """Make stored token vectors of hidden states.
+        """Project hidden states to stored token vectors.
 
         Args:
             states: Shape (n, hidden).
@@ -64,27 +64,19 @@ class TokenSpace(Struct, frozen=True):
         return quantise(unit(states @ self.projection))
 
     def save(self, folder: Path) -> None:
-        """Keep it beside the model."""
+        """Write it beside the model."""
         np.savez(folder / export_format.TOKENS, projection=self.projection, counts=self.counts)
 
 
 def space(model_key: str, projection: np.ndarray, counts: np.ndarray) -> TokenSpace:
-    """Name a space after what is in it.
-
-    Args:
-        projection: As in ``TokenSpace``.
-        counts: As in ``TokenSpace``.
-    """
+    """Return a space whose key contains a hash of its content."""
     digest = hashlib.sha256(projection.tobytes() + counts.tobytes()).hexdigest()
     key = f"{model_key}~{digest[: export_format.HASH_DIGITS]}/{projection.shape[1]}"
     return TokenSpace(key, projection, counts)
 
 
 def load(folder: Path, meta: export_format.Meta) -> TokenSpace | None:
-    """Read the space of an export.
-
-    Returns:
-        The space, None when the model tells no tokens.
+    """Read the space of an export; None when it has no token vectors.
 
     Raises:
         ProviderError: The file is damaged.
@@ -96,24 +88,97 @@ def load(folder: Path, meta: export_format.Meta) -> TokenSpace | None:
             found = space(meta.key, file["projection"], file["counts"])
     except Exception as error:  # whatever numpy and zipfile raise on a foreign file
         raise ProviderError(
-            f"the exported model in {folder} is damaged", hint="Export it anew"
+            f"the exported model in {folder} is damaged", hint="Export it again"
         ) from error
     if found.key != meta.token_key:
-        raise ProviderError(f"the exported model in {folder} is damaged", hint="Export it anew")
+        raise ProviderError(f"the exported model in {folder} is damaged", hint="Export it again")
     return found
 
 
 def lead_of(tokenizer: Tokenizer, prompt: str) -> int:
-    """Count the tokens that a prompt puts in front of every text.
-
-    Args:
-        prompt: What stands before each text, "" for nothing.
-
-    Returns:
-        How many, the special ones before them included.
-    """
+    """Return the number of tokens a prompt adds in front of a text, special ones included."""
     ids = tokenizer.encode(prompt).ids
     end = tokenizer.encode("").ids
     while end and ids and end[-1] == ids[-1]:
         end, ids = end[:-1], ids[:-1]
     return len(ids) if prompt else 0
+
+
+TOKEN_DIM = 96  # 64 costs up to a point of recall, 128 gains little; 42 words fit one page of LMDB
+SENTENCES = 200  # of each kind
+_WORDS = 12  # in a random sentence
+_SEED = 7
+_MARKERS = "▁Ġ"  # how tokenizers mark the space before a word
+
+_WHO = (
+    "I|you|she|they|my sister|the neighbour|our old dog|the doctor|Tom|grandma|the teacher|"
+    "a friend from work"
+).split("|")
+_DID = (
+    "bought|lost|wants to sell|talked about|forgot|is afraid of|loves|painted|fixed|found|plans|"
+    "never liked|asked me about|has finally finished|is learning about"
+).split("|")
+_WHAT = (
+    "a red bicycle|the garden|her new job|the train to the coast|penicillin|a bottle of wine|"
+    "the piano|a birthday party|the kitchen window|a book about whales|chess|the mortgage|"
+    "two tickets for the concert|a soup with lentils|the exam|a marathon|the cellar|a laptop|"
+    "football|the wedding"
+).split("|")
+_HOW = (
+    "on Saturday|last year|in the middle of the night|because it was cheap|at half past six|"
+    "when we moved to Lisbon|and now everybody laughs about it|for the third time|"
+    "before the winter|with the children|, can you believe it?|, what was it called again?|"
+    "in 2019|for forty euros|after the operation"
+).split("|")
+
+
+def fit_space(model: Any, tokenizer: Tokenizer, model_key: str) -> TokenSpace | None:
+    """Fit the space of a model's token vectors; deterministic. Only for the export child.
+
+    Args:
+        model: A ``SentenceTransformer``.
+
+    Returns:
+        The space, None when the model returns no token states.
+    """
+    counts = _countable(tokenizer)
+    texts = [*_random_sentences(tokenizer), *_own_sentences()]
+    states = [
+        row["token_embeddings"][row["attention_mask"].bool()][
+            counts[row["input_ids"][row["attention_mask"].bool()].numpy()]
+        ].numpy()
+        for row in model.encode(texts, output_value=None, show_progress_bar=False)
+        if {"token_embeddings", "attention_mask", "input_ids"} <= row.keys()
+    ]
+    if len(states) < len(texts):
+        return None
+    seen = unit(np.concatenate(states)).astype(np.float64)
+    _, directions = np.linalg.eigh(seen.T @ seen)
+    best = directions[:, ::-1][:, :TOKEN_DIM]
+    signs = np.sign(best[np.abs(best).argmax(axis=0), np.arange(best.shape[1])])
+    return space(model_key, np.ascontiguousarray(best * signs, np.float32), counts)
+
+
+def _countable(tokenizer: Tokenizer) -> np.ndarray:
+    """Return for each token whether it has a letter or a digit, and is not special."""
+    vocabulary = tokenizer.get_vocab(with_added_tokens=True)
+    counts = np.zeros(max(vocabulary.values()) + 1, bool)
+    for token, number in vocabulary.items():
+        counts[number] = any(character.isalnum() for character in token)
+    special = (n for n, token in tokenizer.get_added_tokens_decoder().items() if token.special)
+    counts[[*special, *tokenizer.encode("").ids]] = False
+    return counts
+
+
+def _random_sentences(tokenizer: Tokenizer) -> Iterator[str]:
+    chance = random.Random(_SEED)
+    vocabulary = sorted(token.lstrip(_MARKERS) for token in tokenizer.get_vocab())
+    words = [word for word in vocabulary if word.isalpha()]
+    for _ in range(SENTENCES):
+        yield " ".join(chance.choices(words, k=_WORDS))
+
+
+def _own_sentences() -> Iterator[str]:
+    chance = random.Random(_SEED)
+    for _ in range(SENTENCES):
+        yield " ".join(chance.choice(part) for part in (_WHO, _DID, _WHAT, _HOW))

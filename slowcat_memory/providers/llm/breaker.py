@@ -1,4 +1,4 @@
-"""An LLM behind a circuit breaker: while its server is away, only a cheap probe is sent."""
+"""The LLM for idle work, behind a circuit breaker: while its server is away, only a cheap probe is sent."""
 
 import random
 import time
@@ -34,11 +34,9 @@ class CircuitBreakerLLM:
         """Wrap an LLM.
 
         Args:
-            inner: The LLM.
             probe: Asks the server whether it is there, without running the model.
             clock: Monotonic seconds; for tests.
             chance: Random number from 0 to 1; for tests.
-            close: Closes the LLM's connections.
         """
         self._inner, self._probe, self._close = inner, probe, close
         self._breaker = CircuitBreaker(

@@ -1,16 +1,13 @@
-"""Opens the LLM for idle work."""
+"""Opens the LLM for idle work; another provider is another branch here."""
 
 from loguru import logger
 
+from slowcat_memory.providers.llm.base import ThinkingOptions
 from slowcat_memory.providers.llm.breaker import CircuitBreakerLLM
-from slowcat_memory.providers.llm.options import ThinkingOptions
 
 
 def open_llm(options: ThinkingOptions) -> CircuitBreakerLLM | None:
     """Return the LLM; nothing is sent yet, and the server may be away.
-
-    Args:
-        options: Which server.
 
     Returns:
         The LLM; None, with a line in the log, if no URL is set.
@@ -21,8 +18,8 @@ def open_llm(options: ThinkingOptions) -> CircuitBreakerLLM | None:
     """
     if not options.url:
         logger.info(
-            "No LLM works on memories. To have one, start an OpenAI-compatible server on this "
-            'machine and set [thinking] url = "http://127.0.0.1:1234/v1"'
+            "No LLM for idle work. To have one, start an OpenAI-compatible server on this "
+            'machine and set [idle_llm] url = "http://127.0.0.1:1234/v1"'
         )
         return None
     from slowcat_memory.providers.llm.openai import OpenAILLM  # takes half a second

@@ -40,7 +40,6 @@ def connect(url: str, read_s: float, connect_s: float) -> openai.OpenAI:
     """Return a client for threads; nothing is sent yet.
 
     Args:
-        url: The server's base URL.
         read_s: Seconds that a read may wait.
         connect_s: Seconds that connecting may take.
     """
@@ -57,7 +56,6 @@ def connect_async(url: str, read_s: float, connect_s: float) -> tuple[openai.Asy
     """Return a client for one event loop whose requests raise ``RefusedError`` on any error.
 
     Args:
-        url: The server's base URL.
         read_s: Seconds that a read may wait.
         connect_s: Seconds that connecting may take.
 

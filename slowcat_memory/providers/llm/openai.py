@@ -26,13 +26,16 @@ from slowcat_memory.errors import (
     EndpointRefusedError,
     PromptTooLongError,
 )
-from slowcat_memory.providers.llm.base import Answer, Prompt
+from slowcat_memory.providers.llm.base import Answer, Prompt, ThinkingOptions
 from slowcat_memory.providers.llm.http import RefusedError, connect_async
-from slowcat_memory.providers.llm.json_modes import JsonMode, JsonModes
-from slowcat_memory.providers.llm.options import ThinkingOptions
-from slowcat_memory.providers.llm.parsing import parse
-from slowcat_memory.providers.llm.server_errors import ServerError, classify, seconds_to_wait
-from slowcat_memory.providers.llm.server_info import Server, identify
+from slowcat_memory.providers.llm.json_modes import JsonMode, JsonModes, parse
+from slowcat_memory.providers.llm.server_info import (
+    Server,
+    ServerError,
+    classify,
+    identify,
+    seconds_to_wait,
+)
 from slowcat_memory.providers.llm.streaming import (
     MAX_EVENT,
     BrokenError,
@@ -68,7 +71,6 @@ class OpenAILLM:
         """Check the URL; nothing is sent yet.
 
         Args:
-            options: The server and its time limits.
             clock: Monotonic seconds; for tests.
 
         Raises:

@@ -22,7 +22,7 @@ from slowcat_memory.errors import (
 )
 from slowcat_memory.providers.llm.base import LLM, Answer, Prompt, is_remote
 from slowcat_memory.providers.llm.breaker import CircuitBreakerLLM
-from slowcat_memory.providers.llm.parsing import parse
+from slowcat_memory.providers.llm.json_modes import parse
 
 T = TypeVar("T", bound=Struct)
 _ERRORS: dict[str, type[ProviderError]] = {
@@ -137,9 +137,6 @@ class ReplayingLLM:
     def __init__(self, path: Path) -> None:
         """Read a file of ``RecordingLLM``.
 
-        Args:
-            path: The file.
-
         Raises:
             TranscriptError: It is not such a file.
         """
@@ -154,10 +151,6 @@ class ReplayingLLM:
 
     async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
         """Return the recorded answer.
-
-        Args:
-            prompt: The prompt.
-            into: Type of the answer.
 
         Raises:
             EndpointError: The prompt was not recorded.

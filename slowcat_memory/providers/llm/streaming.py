@@ -74,10 +74,7 @@ async def read_completion(
     """Read a completion to its end.
 
     Args:
-        blocks: The body of the reply.
         patience: Time limit, extended by ``between_tokens_s`` with each token.
-        between_tokens_s: Seconds between two tokens.
-        max_chars: Longest answer.
 
     Returns:
         The completion, which the LLM ended itself.

@@ -4,8 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from slowcat_memory.core.memory.chunk import CHUNK, chunk, chunk_id
-from slowcat_memory.core.memory.kinds import QUARANTINED
+from slowcat_memory.core.memory import CHUNK, QUARANTINED, chunk, chunk_id
 from slowcat_memory.records import LedgerEntry, Memory, Turn
 from slowcat_memory.runtime.commands.undo_log import last_exchange
 from slowcat_memory.store import Snapshot
@@ -23,17 +22,14 @@ class Place(Protocol):
     @property
     def scope(self) -> str:
         """The user's namespace."""
-        ...
 
     @property
     def session(self) -> str:
         """The session."""
-        ...
 
     @property
     def turn(self) -> int:
         """Log id of the command's turn."""
-        ...
 
 
 def question(exchange: Sequence[Turn]) -> Turn | None:
@@ -55,9 +51,6 @@ def mentioning(
     """Return everything that mentions a subject. Reads the whole log of the namespace.
 
     Args:
-        snapshot: The store.
-        scope: The namespace.
-        about: Returns whether a text mentions it.
         command: Log id of the command's turn, which is not among them.
 
     Returns:
@@ -80,11 +73,7 @@ def corrected(
     correction share most; else the user's last statement.
 
     Args:
-        snapshot: The store.
         why: Returns what was put before the LLM at a turn.
-        place: Where the correction is given.
-        right: The right statement.
-        tokenize: Splits a text into stems.
 
     Returns:
         None when there is none.
@@ -109,8 +98,6 @@ def known_about(snapshot: Snapshot, scope: str, own: str) -> list[Memory]:
     """Return what is known about a user.
 
     Args:
-        snapshot: The store.
-        scope: The user's namespace.
         own: Words by which users refer to themselves, a pattern.
 
     Returns:

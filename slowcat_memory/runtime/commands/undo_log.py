@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.chunk import chunk_id, turn_of
+from slowcat_memory.core.memory import chunk_id, turn_of
 from slowcat_memory.records import CommandEntry, Forget, Memory, Turn, WriteBatch
 from slowcat_memory.store import Snapshot, Store
 
@@ -30,7 +30,6 @@ class UndoLog:
         """Change nothing yet.
 
         Args:
-            store: Holds memories and commands.
             index: Updates a stored memory in its index.
             clock: Returns the time, aware.
         """
@@ -46,9 +45,6 @@ class UndoLog:
         """Store a memory, and retire others that it replaces.
 
         Args:
-            kind: The command.
-            memory: The new one.
-            turn: Log id of the command's turn.
             instead: Ids of the replaced ones, of the same namespace; they stay readable.
 
         Returns:
@@ -73,12 +69,7 @@ class UndoLog:
         """Hide memories from recall, to be erased later with their turns.
 
         Args:
-            kind: The command.
-            scope: Their namespace.
-            memories: Their ids; retired ones are skipped.
             turns: Log ids of the turns to erase.
-            turn: Log id of the command's turn.
-            undo_s: Seconds until they are erased.
 
         Returns:
             The command's row, durable.
@@ -107,7 +98,6 @@ class UndoLog:
 
         Args:
             entry: From ``ask``.
-            yes: The user's answer.
             undo_s: As in ``hide``.
 
         Returns:
@@ -195,10 +185,6 @@ def last_exchange(
     """Return the last exchange of a session: a user's turns, and the agent's reply to them.
 
     Args:
-        snapshot: The store.
-        scope: The session's namespace.
-        session: The session.
-        before: Log id of a later turn.
         kept: Log ids of commands that count as turns, because they made something.
 
     Returns:

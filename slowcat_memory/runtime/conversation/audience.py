@@ -63,9 +63,7 @@ class Audience:
         """Set the known speakers.
 
         Args:
-            options: The rules.
             own: The conversation's own scope, for speakers without an id.
-            speakers: Scopes by STT speaker id.
 
         Raises:
             ConfigError: A name that cannot be a scope, or a scope that is two things at once.
@@ -132,9 +130,6 @@ class Audience:
 
     def readable(self, scopes: Sequence[str]) -> tuple[str, ...]:
         """Return the scopes that all speakers of a turn may read.
-
-        Args:
-            scopes: The speakers'.
 
         Returns:
             One speaker's own and the household's; the household's alone for several; none if a

@@ -16,13 +16,12 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.records import Channel, Event, Turn
 from slowcat_memory.runtime.conversation.audience import Audience
-from slowcat_memory.runtime.conversation.off_record import OffRecord
-from slowcat_memory.runtime.conversation.session_tracker import SessionTracker
+from slowcat_memory.runtime.conversation.session_tracker import OffRecord, SessionTracker
 from slowcat_memory.runtime.conversation.transcripts import Part, Transcripts, Voice, split
 from slowcat_memory.store import Ack
 
@@ -125,11 +124,8 @@ class Conversation:
         """Start a conversation.
 
         Args:
-            audience: Maps speakers to scopes.
             trackers: One for each scope of the audience, guests included.
             append: Logs an event, and returns it numbered. Must neither block nor wait.
-            names: Display names.
-            off_record: Whether what is said is kept.
             clock: Returns the time, aware.
         """
         self.off_record = off_record
@@ -171,11 +167,7 @@ class Conversation:
         return self._logs[scope].before(None)
 
     def forget(self, turns: Collection[int]) -> None:
-        """Drop forgotten turns, so that they lend no words to the next query.
-
-        Args:
-            turns: Their log ids.
-        """
+        """Drop forgotten turns, so that they lend no words to the next query."""
         for log in self._logs.values():
             log.forget(turns)
 
@@ -201,7 +193,6 @@ class Conversation:
 
         Args:
             speaker: STT speaker id, may be empty.
-            words: The text.
         """
         self.off_record.touch(self._clock())
         self._transcripts.add(self._voice(speaker), words, off_record=self.off_record.off)
@@ -220,11 +211,7 @@ class Conversation:
         """Return the scopes of a turn that may yet be withdrawn, without logging it.
 
         Args:
-            text: The whole turn's words.
             channel: As in ``user_said``.
-
-        Returns:
-            Scopes, the last speaker's last.
         """
         heard = self._transcripts.of_turn(text, channel)
         return _scopes(split(text, heard, self._voice("")))
@@ -240,7 +227,6 @@ class Conversation:
         """Log a user turn, each part in its speaker's scope.
 
         Args:
-            text: The whole turn's words.
             channel: Spoken or typed; None for spoken if its words were heard.
             aside: It is a voice command; so is the agent's reply to it.
             keep: False for words that must not be logged, even on the record.

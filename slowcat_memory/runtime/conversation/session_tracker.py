@@ -52,9 +52,7 @@ class SessionTracker:
         """Start without a session.
 
         Args:
-            scope: The namespace of the sessions.
             new_id: Makes a session's id from its start.
-            options: The two timeouts.
             previous: The scope's latest session, which may be resumed.
         """
         self.scope, self._new_id, self._options = scope, new_id, options
@@ -96,9 +94,6 @@ class SessionTracker:
 
         Args:
             text: The words, clean.
-            speaker: Display name.
-            now: The time.
-            channel: Spoken or typed.
             cut: Characters that were too many to keep.
             aside: It is a voice command.
 
@@ -126,12 +121,9 @@ class SessionTracker:
 
         Args:
             text: The spoken words, clean.
-            speaker: The agent's name.
-            now: The time.
             reply_to: Log id of the user's half, 0 for a greeting.
             interrupted: The user cut it off.
             tools: Names of the tools that it used.
-            channel: Spoken or typed.
             cut: Characters that were too many to keep.
             aside: It answers a voice command.
 
@@ -157,7 +149,6 @@ class SessionTracker:
         """Return the end of the session, if one is open: the line dropped, or was closed.
 
         Args:
-            now: The time.
             reason: "disconnect" or "close".
         """
         if edges := self.tick(now):  # a silence had ended it before
@@ -205,3 +196,55 @@ class SessionTracker:
             at=now,
             **more,  # type: ignore[arg-type]
         )
+
+
+class OffRecord:
+    """Whether what is said is kept: a state machine without a clock.
+
+    While it is off the record, what is said is answered but not logged, indexed, embedded for
+    keeping or entered into the ledger, and what a recall leaves in caches is dropped at its end.
+    Recall itself goes on.
+
+    It lasts until it is switched off, or the conversation is over: after a silence that would end a
+    session, or when a dropped line does not come back. It does not outlast the conversation,
+    because the next user did not ask for it and would lose turns without knowing; it does outlast a
+    short disconnection, because the user who asked for it is still talking.
+
+    Attributes:
+        off: Nothing is kept.
+    """
+
+    def __init__(self, options: SessionOptions, on_change: Callable[[bool], None]) -> None:
+        """Start on the record.
+
+        Args:
+            on_change: Called with the new value of ``off`` at each change.
+        """
+        self.off = False
+        self._silence = timedelta(seconds=options.silence_s)
+        self._grace = timedelta(seconds=options.resume_grace_s)
+        self._on_change = on_change
+        self._until: datetime | None = None  # when the conversation is over
+
+    def set(self, off: bool) -> None:
+        """Go off the record, or back on it."""
+        if off:
+            self._until = None  # until somebody speaks, the conversation cannot be over
+        if off != self.off:
+            self.off = off
+            self._on_change(off)
+
+    def touch(self, now: datetime) -> None:
+        """Somebody speaks: the conversation goes on."""
+        self.tick(now)
+        self._until = now + self._silence
+
+    def disconnected(self, now: datetime) -> None:
+        """The line dropped; it may come back."""
+        self.tick(now)
+        self._until = now + self._grace
+
+    def tick(self, now: datetime) -> None:
+        """Go back on the record if the conversation is over."""
+        if self._until is not None and now >= self._until:
+            self.set(False)

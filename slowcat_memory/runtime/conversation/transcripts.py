@@ -80,7 +80,6 @@ class Transcripts:
         the aggregator has rewritten the words: then all that was heard may be part of it.
 
         Args:
-            text: The turn's words.
             channel: "voice" for words that were spoken, however they were rewritten; None if
                 unknown.
 
@@ -113,7 +112,6 @@ def split(text: str, heard: Sequence[Transcript], typed: Voice) -> list[Part]:
     are kept, divided by speaker if the transcripts cover them.
 
     Args:
-        text: The turn's words.
         heard: From ``Transcripts.of_turn``.
         typed: The author of a turn of which nothing was heard.
 

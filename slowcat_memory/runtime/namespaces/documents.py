@@ -7,8 +7,7 @@ from datetime import tzinfo
 import numpy as np
 from msgspec import Struct, field
 
-from slowcat_memory.core.memory.chunk import chunk, chunk_id, indexed_text, turn_of
-from slowcat_memory.core.memory.kinds import findable
+from slowcat_memory.core.memory import chunk, chunk_id, findable, indexed_text, turn_of
 from slowcat_memory.core.text.normalize import digest
 from slowcat_memory.core.time.expressions import WhenOptions, times
 from slowcat_memory.index import Document, Pointer, Searcher
@@ -83,10 +82,7 @@ def document(
     """Return what the index holds of a memory.
 
     Args:
-        memory: The memory, its context included.
-        reading: How its time expressions are read.
         before: Id of the previous memory of the same session.
-        keys: All that point to it.
         after: As in ``Document``.
     """
     when = WhenOptions(language=reading.language)

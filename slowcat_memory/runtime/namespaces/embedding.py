@@ -47,7 +47,6 @@ class GuardedEmbed:
 
         Args:
             embed: May raise.
-            clock: The time.
             on_failure: Called with one word for what went wrong, each time.
         """
         self._embed, self._on_failure = embed, on_failure
@@ -92,10 +91,7 @@ class Embedding:
         """Open the model if it is available.
 
         Args:
-            options: Which model.
-            cache_size: How many query vectors are kept.
             clock: The time, aware.
-            metrics: Where failures are counted.
             given: An embedder to use for everything instead.
 
         Raises:

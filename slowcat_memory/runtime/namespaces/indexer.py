@@ -14,8 +14,7 @@ from typing import Any
 
 from loguru import logger
 
-from slowcat_memory.core.memory.chunk import chunk_id
-from slowcat_memory.core.memory.kinds import findable
+from slowcat_memory.core.memory import chunk_id, findable
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Memory, Turn, WriteBatch
 from slowcat_memory.runtime.namespaces.documents import ScopeBatch, split_by_scope
@@ -30,13 +29,7 @@ class Indexer:
     """Passes turns and memories on to the indexes."""
 
     def __init__(self, namespaces: Namespaces, vectors: DocumentVectors, metrics: Metrics) -> None:
-        """Start the workers.
-
-        Args:
-            namespaces: The indexes.
-            vectors: Makes drafts.
-            metrics: Where failures are counted.
-        """
+        """Start the workers."""
         self._namespaces, self._vectors = namespaces, vectors
         self._metrics = metrics
         self._waiting: deque[tuple[Turn, Ack, bool]] = deque()  # see ``release``
@@ -115,18 +108,6 @@ class Indexer:
         namespace.apply(part)
         if unembedded := namespace.searcher.incomplete([*part.changed, *part.drops]):
             self.later(self._vectors.draft, scope, unembedded)
-
-    def put_description(self, scope: str, memory_ids: Sequence[str]) -> None:
-        """Read memories from the store again: contexts and keys, and the vectors of both. Blocks.
-
-        Those without a vector are embedded soon.
-        """
-        self.release()
-        self.talk.submit(self._refresh, scope, memory_ids).result()
-
-    def _refresh(self, scope: str, memory_ids: Sequence[str]) -> None:
-        self._namespaces.get(scope).refresh(memory_ids)
-        self.later(self._vectors.draft, scope, list(memory_ids))
 
     def reload(self, scope: str) -> None:
         """Load a namespace again from the store, after all turns queued before. Blocks.

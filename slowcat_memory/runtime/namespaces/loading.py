@@ -6,7 +6,7 @@ from pathlib import Path
 from loguru import logger
 from msgspec import Struct
 
-from slowcat_memory.core.memory.chunk import chunk
+from slowcat_memory.core.memory import chunk
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import IndexOptions, Searcher
 from slowcat_memory.index.build import generation
@@ -53,17 +53,7 @@ class IndexLoader:
         space: Space,
         reading: Reading,
     ) -> None:
-        """Wire the parts.
-
-        Args:
-            scope: The namespace.
-            store: Where its log is.
-            root: Its index folder.
-            tokenizer: For documents and queries.
-            options: The index's options.
-            space: The vector space in use.
-            reading: How time expressions are read.
-        """
+        """Wire the parts."""
         self._scope, self._store, self._root = scope, store, root
         self._tokenizer, self._options = tokenizer, options
         self._space, self._reading = space, reading

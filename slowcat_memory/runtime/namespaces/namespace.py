@@ -16,8 +16,7 @@ from pathlib import Path
 import numpy as np
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.chunk import chunk, turn_of
-from slowcat_memory.core.memory.kinds import READING
+from slowcat_memory.core.memory import READING, chunk, turn_of
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.index import IndexOptions, Searcher
@@ -75,7 +74,6 @@ class HotCache:
         return held is not None and held[1] is not None and not held[1].done()
 
     def drop(self, memory_id: str) -> None:
-        """Remove a memory."""
         self._held.pop(memory_id, None)
 
 
@@ -117,12 +115,6 @@ class Namespace:
         """Load the scope from the store.
 
         Args:
-            scope: The scope.
-            store: Where its log is.
-            root: Its index folder.
-            tokenizer: For documents and queries.
-            options: The index's options.
-            space: The vector space in use.
             hot_cache_size: How many of the latest memories are kept in memory.
             zone: The user's time zone, "" for this machine's.
         """
@@ -278,7 +270,6 @@ class Namespace:
         """Set the vector of a memory, or of a key.
 
         Args:
-            memory_id: Its id.
             vector: Shape (dim,), unit length, of this namespace's space.
             of: As in ``records.Vector``.
         """

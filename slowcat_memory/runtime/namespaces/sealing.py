@@ -168,8 +168,6 @@ def seal(build: Build, root: Path, order: Order) -> Manifest:
 
     Args:
         build: Lets another thread stop it.
-        root: The namespace's index folder.
-        order: What to build.
 
     Returns:
         Its manifest, not published yet.

@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 from msgspec import Struct
 
-from slowcat_memory.core.memory.chunk import chunk, indexed_text
+from slowcat_memory.core.memory import chunk, indexed_text
 from slowcat_memory.core.text.normalize import digest
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import (
@@ -97,7 +97,6 @@ class DocumentVectors:
         """Embed everything in a namespace that has no vector, with the query model.
 
         Args:
-            scope: The namespace.
             stop: Once set, this stops after the current small batch.
         """
         if self._embedding.embedder is None:
@@ -139,8 +138,6 @@ class DocumentVectors:
         A vector without its token vectors counts as missing.
 
         Args:
-            scope: The namespace.
-            told: Called with the progress.
             embedder: Closed by its owner; None opens one for this call, which takes seconds.
             stop: Called between two slices, which are small then; True ends it.
 

@@ -8,7 +8,7 @@ over, there are the summaries of its sessions.
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta, tzinfo
 
-from slowcat_memory.core.memory.kinds import SESSION_SUMMARY, SUMMARY
+from slowcat_memory.core.memory import SESSION_SUMMARY, SUMMARY
 from slowcat_memory.core.query.overview import asks_overview, names
 from slowcat_memory.core.summaries.summary import items
 from slowcat_memory.core.time.expressions import Interval, WhenOptions, times
@@ -32,8 +32,6 @@ class Overviews:
         """Return the hits with summaries before them; reads rows for such a question alone.
 
         Args:
-            query: The question.
-            scope: Where it is asked.
             limit: How many hits at most.
             hits: The hits so far, best first.
 

@@ -16,7 +16,7 @@ from datetime import tzinfo
 import numpy as np
 from msgspec import Struct
 
-from slowcat_memory.core.memory.validity import holds
+from slowcat_memory.core.memory import holds
 from slowcat_memory.core.query.understand import DialogueTurn, ParsedQuery, parse_query
 from slowcat_memory.core.ranking import fusion
 from slowcat_memory.core.ranking.abstention import AnswerEvidence, answer_probability, names_in
@@ -100,11 +100,8 @@ class Pipeline:
         """Connect the parts.
 
         Args:
-            store: Holds vectors of tokens, and summaries.
             embedding: The model, in whatever state it is.
             metrics: Counts recalls that left out local-only memories.
-            zone: The user's time zone.
-            options: How to recall.
         """
         self._store, self._embedding, self._metrics = store, embedding, metrics
         self._zone, self._options = zone, options
@@ -122,8 +119,6 @@ class Pipeline:
         """Recall, all steps.
 
         Args:
-            namespace: Where to look.
-            query: What to look for.
             progress: Where to leave the results of the steps.
             ahead: The query may never be asked: no cache may keep its words.
 
@@ -184,8 +179,6 @@ class Pipeline:
 
         Args:
             namespace: Where ``run`` looks.
-            query: What it looks for.
-            progress: Where it leaves its results.
 
         Returns:
             Stage "lexical", or "tail" when not even that step was done.

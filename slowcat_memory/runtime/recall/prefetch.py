@@ -112,7 +112,6 @@ class Prefetch:
 
         Args:
             begin: Begins a recall for a turn's words; neither blocks nor waits.
-            options: When to begin one.
             loop: The event loop that all calls come from.
         """
         self._begin, self._options, self._loop = begin, options, loop

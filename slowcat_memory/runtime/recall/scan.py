@@ -10,9 +10,15 @@ from heapq import nlargest
 
 import numpy as np
 
-from slowcat_memory.core.memory.chunk import chunk, chunk_id, indexed_text, turn_of
-from slowcat_memory.core.memory.kinds import findable, searchable
-from slowcat_memory.core.memory.validity import believed
+from slowcat_memory.core.memory import (
+    believed,
+    chunk,
+    chunk_id,
+    findable,
+    indexed_text,
+    searchable,
+    turn_of,
+)
 from slowcat_memory.core.ranking.calibration import probability
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import Hit, Memory
@@ -30,9 +36,7 @@ def scan(
     The score is the share of the query's weight that a memory holds, above 0.
 
     Args:
-        memories: What to read.
         words: The query's tokens, each with its weight (``Recollection.words``).
-        tokenizer: The one that made the tokens.
         k: How many at most.
     """
     total = sum(words.values())
@@ -66,8 +70,6 @@ def said_between(
     """Yield notes, then the chunks of a time, the latest session first.
 
     Args:
-        snapshot: The store.
-        scope: The namespace.
         since: Start, included; None for the beginning.
         until: End, excluded; None for now.
 

@@ -13,12 +13,11 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from slowcat_memory.core.feedback.votes import votes
 from slowcat_memory.core.query.understand import ParsedQuery
 from slowcat_memory.core.ranking import fusion
 from slowcat_memory.core.ranking.calibration import best_of_top, probability
 from slowcat_memory.core.ranking.fusion import FuseOptions
-from slowcat_memory.core.ranking.priors import RankOptions, closeness, overlap, priors
+from slowcat_memory.core.ranking.priors import RankOptions, closeness, overlap, priors, votes
 from slowcat_memory.index import Candidates, Searcher
 from slowcat_memory.records import Hit, LeftOut, Memory
 
@@ -99,7 +98,6 @@ class RankingTrace(Struct, frozen=True, eq=False):
         """Return the best candidates that were not offered, best first.
 
         Args:
-            recalled: Ids of the recall's hits.
             offered: Ids of those that were put before the LLM.
             limit: How many at most.
         """
@@ -152,11 +150,7 @@ class Scorer:
         """Score candidates by everything but their tokens.
 
         Args:
-            searcher: The index that proposed them.
-            found: The candidates.
-            parsed: The query.
             ceiling: The highest possible score of the window view.
-            now: The time of the query.
         """
         views = fusion.normalise(found.views, found.session)
         named = np.isin(found.speaker, searcher.speaker_numbers(parsed.named))
@@ -202,9 +196,6 @@ class Scorer:
         """Score again, with the tokens of the best candidates as one more view.
 
         Args:
-            searcher: The index that proposed them.
-            trace: Their scores so far.
-            best: Positions of the best candidates.
             similarity: Their MaxSim scores, NaN for one without tokens, of the shape of ``best``.
 
         Returns:

@@ -26,8 +26,7 @@ from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer
-from slowcat_memory.runtime.namespaces.page_cache import PageCache
-from slowcat_memory.runtime.namespaces.registry import Namespaces, check_scope
+from slowcat_memory.runtime.namespaces.registry import Namespaces, PageCache, check_scope
 from slowcat_memory.runtime.recall.pipeline import Pipeline, Progress
 from slowcat_memory.runtime.recall.prefetch import Attempt, Prefetch, overlap
 from slowcat_memory.runtime.recall.query import Query, Recollection, RetrievalOptions
@@ -52,15 +51,8 @@ class Retrieval:
         """Connect the parts.
 
         Args:
-            namespaces: Where to look.
             embedding: The model, in whatever state it is.
-            indexer: Its workers run the queries.
-            store: Holds vectors of tokens, and summaries.
-            metrics: Counts stages.
             page_cache: Notified of each recall.
-            zone: The user's time zone.
-            tokenizer: That of the indexes.
-            options: How to recall.
         """
         self._namespaces, self._indexer = namespaces, indexer
         self._metrics, self._page_cache = metrics, page_cache
@@ -73,7 +65,6 @@ class Retrieval:
         """Recall for a turn that waits: within the deadline, whatever is ready by then.
 
         Args:
-            query: The turn.
             prefetch: What was recalled ahead for it, if anything; it is used up.
 
         Returns:
@@ -345,8 +336,6 @@ def abstain(found: Recollection, need: Need, unknown_below: float) -> Recollecti
     evidence (recall did not come so far) it cannot be told, and all stays.
 
     Args:
-        found: What recall found.
-        need: What the turn needs.
         unknown_below: Probability that anything answers, below which nothing does.
     """
     asks = need.asks_memory or need.asks_somebody or (need.asks and found.names_speaker)

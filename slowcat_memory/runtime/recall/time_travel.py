@@ -14,8 +14,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.chunk import turn_of
-from slowcat_memory.core.memory.kinds import ICEBREAKER, family
+from slowcat_memory.core.memory import ICEBREAKER, family, turn_of
 from slowcat_memory.records import Event, LedgerEntry, Manifest, Memory, Session, Turn, WriteBatch
 from slowcat_memory.store import Ack, Snapshot, Store
 from slowcat_memory.store.rows.bookkeeping import fold_session

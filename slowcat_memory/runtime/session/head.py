@@ -5,8 +5,7 @@ from datetime import datetime, tzinfo
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.kinds import BLOCK, SESSION_SUMMARY, family
-from slowcat_memory.core.memory.validity import holds
+from slowcat_memory.core.memory import BLOCK, SESSION_SUMMARY, family, holds
 from slowcat_memory.core.render.session_head import HeadOptions, SessionStart, session_preamble
 from slowcat_memory.records import Memory, Session
 from slowcat_memory.runtime.session.icebreakers import HOLD, Icebreakers
@@ -29,12 +28,7 @@ class Heads:
         """Set the sources.
 
         Args:
-            store: Memories and sessions.
-            icebreakers: The queues.
-            zone: The user's time zone.
             clock: Returns the time, aware.
-            options: What to include.
-            user_name: The user's display name.
         """
         self._store, self._icebreakers, self._zone = store, icebreakers, zone
         self._clock, self._options, self._user_name = clock, options, user_name
@@ -45,7 +39,6 @@ class Heads:
         """Render the context of the scope's next session, or of the present one.
 
         Args:
-            scope: The namespace.
             local: It stays on this machine; if not, local-only memories are left out.
 
         Returns:
@@ -90,8 +83,6 @@ def standing(memories: Iterable[Memory], moment: datetime, going: bool) -> list[
     once.
 
     Args:
-        memories: Of the scope.
-        moment: When the session began.
         going: It has not ended.
     """
     known = list(memories)

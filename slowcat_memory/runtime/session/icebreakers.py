@@ -16,7 +16,7 @@ from loguru import logger
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.kinds import ICEBREAKER
+from slowcat_memory.core.memory import ICEBREAKER
 from slowcat_memory.core.proactive.policy import (
     ANY_HOUR,
     PASSED,
@@ -66,11 +66,8 @@ class Icebreakers:
         """Set the store and the rules.
 
         Args:
-            store: Holds the queues.
-            zone: The user's time zone.
             clock: Returns the time, aware.
             options: When one may be used.
-            user_name: The user's display name.
         """
         self._store, self._zone, self._clock = store, zone, clock
         self._options, self._user_name = options, user_name
@@ -88,7 +85,6 @@ class Icebreakers:
         """Add an icebreaker to the queue. Blocks until it is durable.
 
         Args:
-            scope: The namespace.
             text: The subject, for the LLM to say in its own words.
             priority: 0 to 1; the highest is used first.
             expires: When it is no longer worth saying; None for as configured.
@@ -174,10 +170,6 @@ class Icebreakers:
 
     def for_session(self, scope: str, sessions: Sequence[Session]) -> Memory | None:
         """Take the icebreaker of the next or present session; the same one at every call.
-
-        Args:
-            scope: The namespace.
-            sessions: Every session of the scope.
 
         Returns:
             None if none may be used.

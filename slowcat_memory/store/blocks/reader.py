@@ -142,7 +142,6 @@ class BlockReader:
         self._get, self._cache = get, cache
 
     def event(self, key: bytes) -> Event | None:
-        """Return an event, None when there is none."""
         value = self._get("log", key)
         if value is None:
             return self._in_block(key)

@@ -32,19 +32,13 @@ def remove_events(table: str, gone: Set[int], numbers: Iterable[int], tx: Transa
         table: One of ``TABLES``.
         gone: Log ids of the events; the caller deletes their rows of ``places``.
         numbers: The blocks that hold any of them, in this table or in the other.
-        tx: Takes the changes.
     """
     here = [number for number in numbers if tx.get(table, keys.id_key(number)) is not None]
     _rewrite_all(here, gone, tx)
 
 
 def drop_dictionaries(gone: Set[int], tx: Transaction) -> None:
-    """Delete the dictionaries that may hold pieces of forgotten events; pack their blocks anew.
-
-    Args:
-        gone: Log ids of the events.
-        tx: Takes the changes.
-    """
+    """Delete the dictionaries that may hold pieces of forgotten events; pack their blocks anew."""
     dictionaries = _trained_on(gone, tx) if gone else set()
     _rewrite_all(_blocks_with(dictionaries, tx), gone, tx)
     for dictionary in dictionaries:

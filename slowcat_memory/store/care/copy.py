@@ -43,7 +43,6 @@ def copy_out(env: Environment, to: Path) -> None:
     """Write a compact copy of the committed rows; the writer goes on meanwhile.
 
     Args:
-        env: The store.
         to: A file that must not exist; 0600, flushed.
 
     Raises:
@@ -116,12 +115,8 @@ def back_up(env: Environment, to: Path, now: datetime) -> Path:
     """Make a backup: a compact copy that a canary has read before it gets its name.
 
     Args:
-        env: The store.
         to: The file; it must not exist.
         now: The time, kept with the name of the latest backup.
-
-    Returns:
-        The file.
 
     Raises:
         StoreError: It exists, its folder does not, or something was forgotten meanwhile.

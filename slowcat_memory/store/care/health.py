@@ -90,10 +90,7 @@ def look(env: Environment, root: Root, min_free_mb: int, unclean_stop: bool) -> 
     """Return the state of a store.
 
     Args:
-        env: The store.
-        root: Where indexes are.
         min_free_mb: Less free disk than this is scarce.
-        unclean_stop: What opening it found.
     """
     path = env.path
     free = shutil.disk_usage(path).free

@@ -1,10 +1,11 @@
-"""The steps of opening a store, in their order.
+"""The steps of opening a store, in their order, migrations from an older schema among them.
 
 For writing: folder, lock, leftovers, canary if the last stop was unclean, running mark,
-environment, schema, erasure if one is due. For reading: nothing is made, nothing is changed.
+environment, schema (each migration in one transaction with its number), erasure if one is due. For
+reading: nothing is made, nothing is changed.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,16 +14,97 @@ from pathlib import Path
 import lmdb
 from msgspec.structs import replace
 
-from slowcat_memory.errors import StoreDamagedError
+from slowcat_memory.errors import StoreDamagedError, StoreTooNewError
 from slowcat_memory.store.blocks.reader import last_id
-from slowcat_memory.store.care import canary_process, copy, migrations, recover
+from slowcat_memory.store.care import canary_process, copy, recover
+from slowcat_memory.store.care.copy import backup_name, copy_out
 from slowcat_memory.store.disk import folder
 from slowcat_memory.store.disk.environment import Environment, as_store_error, map_bytes
-from slowcat_memory.store.disk.folder import DATA, RUNNING
+from slowcat_memory.store.disk.folder import BACKUPS, DATA, RUNNING, sync_dir
 from slowcat_memory.store.disk.locks import WriterLock, alive, holder, mark_running, mark_stopped
-from slowcat_memory.store.disk.tables import NEXT_ID
-from slowcat_memory.store.disk.transaction import Transaction
+from slowcat_memory.store.disk.tables import CREATED, EPOCH, NEXT_ID, SCHEMA, SCHEMA_VERSION
+from slowcat_memory.store.disk.transaction import Transaction, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions
+
+Migration = Callable[[Transaction], None]
+
+
+def _only_new_tables(tx: Transaction) -> None:
+    """Change nothing: the new tables are made on opening, and are empty at first."""
+
+
+# From version n to n + 1, by n. 2: blocks. 3: commands. 4: contexts, keys, tasks, runs.
+STEPS: Mapping[int, Migration] = {1: _only_new_tables, 2: _only_new_tables, 3: _only_new_tables}
+
+
+def schema_version(env: Environment) -> int | None:
+    """Return a store's schema version, None when nothing was ever written."""
+    with env.reading() as (txn, handles):
+        found = Transaction(txn, handles).meta(SCHEMA, None)
+        return None if found is None else int(found)
+
+
+def bring_up_to_date(
+    env: Environment,
+    now: datetime,
+    steps: Mapping[int, Migration] = STEPS,
+    target: int = SCHEMA_VERSION,
+) -> int | None:
+    """Write the first rows of a new store, or migrate an older one after a backup.
+
+    Args:
+        env: The store; the caller holds the writer lock.
+        now: Time of creation, and of the backup.
+        steps: By the version that each starts from.
+
+    Returns:
+        The version it had, None when nothing had to be migrated.
+
+    Raises:
+        StoreTooNewError: A newer version of this package wrote it.
+    """
+    found = schema_version(env)
+    if found is None:
+        transact(env, lambda tx: _create(tx, now, target))
+        return None
+    check_schema(found, env.path, target)
+    if found == target:
+        return None
+    _back_up(env, found, now)
+    for number in range(found, target):
+        transact(env, _step(steps[number], number + 1))
+    return found
+
+
+def check_schema(found: int | None, path: Path, target: int = SCHEMA_VERSION) -> None:
+    """Raise ``StoreTooNewError`` when a store's version is newer than ``target``."""
+    if found is not None and found > target:
+        raise StoreTooNewError(
+            f"{path} has schema {found}, this version knows {target}",
+            hint="Install the newer slowcat-memory again.",
+        )
+
+
+def _create(tx: Transaction, now: datetime, target: int) -> None:
+    tx.set_meta(SCHEMA, target)
+    tx.set_meta(CREATED, now.isoformat())
+    tx.set_meta(NEXT_ID, 1)
+    tx.set_meta(EPOCH, 0)
+
+
+def _step(migration: Migration, reached: int) -> Migration:
+    def change(tx: Transaction) -> None:
+        migration(tx)
+        tx.set_meta(SCHEMA, reached)
+
+    return change
+
+
+def _back_up(env: Environment, found: int, now: datetime) -> None:
+    folder = env.path / BACKUPS
+    folder.mkdir(mode=0o700, exist_ok=True)
+    copy_out(env, folder / f"{backup_name(now)}-schema{found}.mdb")
+    sync_dir(folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +154,7 @@ def _environment(
         report = replace(found, unclean_stop=report.unclean_stop)
         env = _open(path, options)
     try:
-        migrated_from = migrations.bring_up_to_date(env, now())
+        migrated_from = bring_up_to_date(env, now())
     except lmdb.Error as error:
         env.close()
         raise as_store_error(error) from error
@@ -87,7 +169,7 @@ def _open(path: Path, options: StoreOptions) -> Environment:
     map_size = map_bytes(options.map_size_gib)
     env = Environment(path, map_size=map_size, metasync=options.durability == "full")
     try:
-        migrations.version(env)
+        schema_version(env)
     except BaseException:
         env.close()
         raise
@@ -111,7 +193,7 @@ def to_read(path: Path, options: StoreOptions, now: Callable[[], datetime]) -> O
     _check_unclean_stop(path)
     env = Environment(path, map_size=map_bytes(options.map_size_gib), readonly=True)
     try:
-        migrations.check(migrations.version(env), path)
+        check_schema(schema_version(env), path)
     except BaseException:
         env.close()
         raise

@@ -76,11 +76,7 @@ def examine(path: Path, now: Callable[[], datetime], map_size: int) -> OpenRepor
 
     Args:
         path: The store's folder; the caller holds the writer lock.
-        now: The clock.
         map_size: Bytes of address space for the stores that are made here.
-
-    Returns:
-        What was found and done.
     """
     _remove_leftovers(path)
     data = path / DATA

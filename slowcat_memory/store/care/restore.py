@@ -21,11 +21,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from slowcat_memory.core.memory.chunk import turn_of
+from slowcat_memory.core.memory import turn_of
 from slowcat_memory.errors import StoreBusyError, StoreDamagedError, StoreError
 from slowcat_memory.records import CommandEntry, Forget
 from slowcat_memory.store.blocks.reader import EVENTS
-from slowcat_memory.store.care import canary_process, copy, migrations, open
+from slowcat_memory.store.care import canary_process, copy, open
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.environment import Environment, map_bytes
 from slowcat_memory.store.disk.folder import DATA, REPLACED, RESTORING, create, sync_dir
@@ -75,8 +75,6 @@ def restore(
             that was forgotten; it goes with the next forget, like every older copy.
         foreign: Accept the backup of another memory, too. What was forgotten here cannot be found
             in that one.
-        options: How the store is kept.
-        now: The clock.
         on_step: Called with the name of each step.
 
     Raises:
@@ -123,7 +121,7 @@ class _Restoration:
         self._copy(backup)
         made = Environment(self._workshop, map_size=self._map_size)
         try:
-            migrations.bring_up_to_date(made, self._now)
+            open.bring_up_to_date(made, self._now)
             related = _created(made) == _created(self._env)
             if not (related or foreign or _is_empty(self._env)):
                 raise StoreError(

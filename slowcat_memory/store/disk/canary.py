@@ -111,8 +111,6 @@ def salvage(file: str, tables: str, way: str, into: str) -> int:
     """Copy the whole records of tables and leave out the damaged ones.
 
     Args:
-        file: The damaged data file.
-        tables: Their names, separated by commas.
         way: "next" from the first key on, "prev" from the last key back.
         into: Folder of the store to copy into.
 

@@ -40,9 +40,6 @@ def seal(key: bytes, body: bytes = b"", *, compress: bool = True) -> bytes:
         body: At most ``MAX_BODY`` bytes.
         compress: False for what is known not to shrink.
 
-    Returns:
-        The envelope.
-
     Raises:
         ValueError: The body is too large.
     """

@@ -92,9 +92,6 @@ class ReaderGate:
     def closed(self, timeout: float) -> Iterator[bool]:
         """Keep new readers out, and wait until those inside have left.
 
-        Args:
-            timeout: Seconds to wait for them.
-
         Yields:
             False when a reader stayed inside.
         """
@@ -123,9 +120,6 @@ class Environment:
         """Open it, and create it when it is not there.
 
         Args:
-            path: The store's folder.
-            map_size: Bytes of address space.
-            readonly: Open what is there, create nothing.
             metasync: Flush the meta page with every commit.
 
         Raises:
@@ -247,7 +241,6 @@ class Environment:
 
         Args:
             fresh: The file, flushed, in the same folder.
-            timeout: Seconds to wait for readers.
 
         Returns:
             False when a reader stayed inside: nothing has changed.

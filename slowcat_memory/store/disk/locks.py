@@ -1,18 +1,23 @@
-"""The writer lock, the lock for swaps, and the mark of a running writer.
+"""The writer lock, the lock for swaps, the mark of a running writer, and the stores open here.
 
 LMDB would make a second writer wait for ever, without a message. An ``flock`` that is tried once
-fails at once, and the kernel releases it with its process, however that one dies.
+fails at once, and the kernel releases it with its process, however that one dies. It also lets a
+forked child write, unguarded by the parent's locks; so a child's copies of the open stores refuse
+to work. What is still open at exit is closed.
 """
 
+import atexit
 import fcntl
 import json
 import os
 import sys
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import Protocol
 
 from slowcat_memory.errors import StoreBusyError
 from slowcat_memory.store.disk.folder import RUNNING, WRITER, create, sync_dir
@@ -93,9 +98,7 @@ def folder_lock(path: Path, how: int, timeout: float = 5.0) -> Iterator[None]:
     start from the wrong meta page.
 
     Args:
-        path: The store's folder.
         how: ``fcntl.LOCK_SH`` or ``fcntl.LOCK_EX``.
-        timeout: Seconds to try.
 
     Raises:
         StoreBusyError: Another process kept it for too long.
@@ -133,3 +136,41 @@ def mark_running(path: Path, now: datetime) -> None:
 def mark_stopped(path: Path) -> None:
     """Remove that file: the store was closed in order."""
     (path / RUNNING).unlink(missing_ok=True)
+
+
+class OpenStore(Protocol):
+    """What can be registered."""
+
+    def close(self) -> None:
+        """Close it in order."""
+
+    def close_after_fork(self) -> None:
+        """Close it in a forked child, without touching what is the parent's."""
+
+
+_open: "weakref.WeakSet[OpenStore]" = weakref.WeakSet()
+
+
+def register(store: OpenStore) -> None:
+    _open.add(store)
+
+
+def unregister(store: OpenStore) -> None:
+    """Remove a store that was closed."""
+    _open.discard(store)
+
+
+@atexit.register
+def _close_all() -> None:
+    for store in list(_open):
+        store.close()
+
+
+def _close_all_after_fork() -> None:
+    for store in list(_open):
+        store.close_after_fork()
+    _open.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_all_after_fork)

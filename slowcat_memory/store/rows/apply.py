@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.chunk import turn_of
+from slowcat_memory.core.memory import turn_of
 from slowcat_memory.core.text.normalize import digest
 from slowcat_memory.records import (
     Context,

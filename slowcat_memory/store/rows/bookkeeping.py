@@ -59,7 +59,6 @@ def track_unended(before: Session | None, after: Session | None, id: str, tx: Tr
     Args:
         before: The session's row until now, None when there was none.
         after: Its row from now on, None when it is gone.
-        id: The session.
         tx: Takes the change; a store of a version without the list never gets one.
     """
     was, is_now = (row is not None and row.ended is None for row in (before, after))
@@ -111,10 +110,8 @@ def log_run(batch: WriteBatch, finished: bool, tx: Transaction) -> None:
     """Number a step's run and write it.
 
     Args:
-        batch: The step's outcome.
         finished: Whether its task was there; else its id may name what was forgotten, and is left
             out.
-        tx: Takes the change.
     """
     if batch.run is None:
         return
@@ -154,8 +151,6 @@ def trim(table: str, keep: int, tx: Transaction) -> None:
     """Delete a ring's oldest rows beyond ``keep``, when this transaction adds any.
 
     Args:
-        table: The ring; its keys are numbers.
-        keep: How many rows stay.
         tx: Everything else of the LMDB transaction is in it already.
     """
     fresh = tx.new_keys(table)

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.chunk import chunk_id, turn_of
+from slowcat_memory.core.memory import chunk_id, turn_of
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import (
     CommandEntry,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.chunk import chunk, indexed_text, turn_of
+from slowcat_memory.core.memory import chunk, indexed_text, turn_of
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Context, Key, Memory, Turn
 from slowcat_memory.store.blocks.reader import EVENTS, BlockCache, BlockReader

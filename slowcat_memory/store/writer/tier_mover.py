@@ -78,14 +78,8 @@ class TierMover:
         """Move what is due, oldest first.
 
         Args:
-            scope: The namespace.
             hot: How many of its latest turns keep rows of their own.
-            options: The tiers.
-            now: The time.
             stop: Asked between two transactions; True ends the round.
-
-        Returns:
-            What moved.
 
         Raises:
             StoreError: The store is closed or full; what moved until then stays moved.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import TypeVar
 
-from slowcat_memory.core.memory.chunk import turn_of
+from slowcat_memory.core.memory import turn_of
 from slowcat_memory.core.retention.importance import use_score
 from slowcat_memory.core.retention.tiering import Aging, Row, TierOptions
 from slowcat_memory.errors import StoreDamagedError
@@ -65,10 +65,7 @@ class TierView:
         """Return the next events that have rows of their own and are no longer hot.
 
         Args:
-            scope: The namespace.
-            after: Begin behind this log id.
             hot: How many of its latest turns are hot.
-            size: How many events to look at.
 
         Returns:
             Rows by log id, the last log id that was looked at, and whether there are no more.

@@ -237,7 +237,6 @@ class WriteQueue:
         """Return the next items: one call alone, or writes up to a transaction's worth.
 
         Args:
-            limit: Events in one transaction.
             timeout: Seconds to wait for the first item.
 
         Returns:

@@ -13,8 +13,8 @@ from slowcat_memory.testing import memory_config
 def ordered(filled):
     """A store in which somebody ordered to forget turns 2 and 3, and was asked about 4."""
     with contextlib.closing(MemoryEngine(memory_config(filled.store))) as engine:
-        engine.undo_log.hide("forget_that", "user", ["chunk/2", "chunk/3"], [2, 3], 0, 300.0)
-        engine.undo_log.ask("forget_about", "user", ["chunk/4"], [4], 0)
+        engine.wiring.undo_log.hide("forget_that", "user", ["chunk/2", "chunk/3"], [2, 3], 0, 300.0)
+        engine.wiring.undo_log.ask("forget_about", "user", ["chunk/4"], [4], 0)
     return filled
 
 
@@ -34,8 +34,8 @@ def test_undo_shows_and_asks_and_no_means_no(ordered) -> None:
 
 
 def test_undo_by_number_and_for_a_script(ordered) -> None:
-    assert "order 2 cannot be undone" in ordered.fails("undo", "2", "--yes", code=2)
-    assert "order 9 cannot be undone" in ordered.fails("undo", "9", "--yes", code=2)
+    assert "voice command 2 cannot be undone" in ordered.fails("undo", "2", "--yes", code=2)
+    assert "voice command 9 cannot be undone" in ordered.fails("undo", "9", "--yes", code=2)
     undone = ordered.json("undo", "1", "--yes")
     assert (undone["id"], undone["state"]) == (1, "undone")
     assert ordered.json("undo", "--yes") is None
@@ -48,4 +48,4 @@ def test_undo_lists_beside_an_agent(ordered) -> None:
 
 
 def test_undo_where_nothing_was_ordered(filled) -> None:
-    assert "Nothing was ordered so far." in filled("undo", "--list").stderr
+    assert "No voice commands so far." in filled("undo", "--list").stderr

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.cli.shared.ledger_rows import WORDS, verdicts
+from slowcat_memory.cli.look.why import WORDS, verdicts
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import LedgerEntry, LeftOut, Offer
@@ -31,7 +31,7 @@ def test_what_was_left_out_is_told_with_its_reason(asked) -> None:
     text = asked.ok("why")
     assert "turn 7" in text and "Ben: We moved to Lisbon." in text
     assert "offered" in text and "no room in the block" in text
-    assert "stage lexical (by words alone" in text and "weighed" in text
+    assert "stage lexical (by words alone" in text and "candidates" in text
     found = asked.json("why")
     first, *left = found["weighed"]
     assert first["verdict"] == "offered" and {one["verdict"] for one in left} == {"room"}
@@ -63,7 +63,7 @@ def test_a_row_in_order_and_words_of_reasons_nobody_knows() -> None:
     assert told == [
         ("chunk/2", "mysterious"),
         ("chunk/1", "offered"),
-        ("chunk/3", "too weak beside the best"),
+        ("chunk/3", "much weaker than the best"),
         ("chunk/9", "still in the context"),
     ]
 
@@ -79,7 +79,7 @@ def test_replay_shows_then_and_now_side_by_side(asked) -> None:
 
 def test_replay_of_a_turn_without_a_row(filled) -> None:
     result = filled("replay", "--turn", "4")
-    assert result.exit_code == 0 and "No recall is recorded for this turn" in result.stderr
+    assert result.exit_code == 0 and "No recall was recorded for this turn" in result.stderr
     assert filled.json("replay", "--turn", "4")["then"] is None
 
 

@@ -102,8 +102,8 @@ def test_forget_deletes_the_last_exchange_everywhere(run):
         assert "I like tea." in str(server.requests[-1])
         again = run("What is the code?", url=server.url)
         assert "4711" not in str(server.requests[-1])
-    assert "Nothing was said" in result.stdout and "Kept." in result.stdout
-    assert "Forgotten: 2 turns, here and on disk." in result.stdout
+    assert "This conversation has no turns" in result.stdout and "Kept." in result.stdout
+    assert "Deleted 2 turns, here and on disk." in result.stdout
     assert again.exit_code == 0
 
 
@@ -113,10 +113,10 @@ def test_the_other_commands(run):
                      url=server.url)  # fmt: skip
         assert sum(request["stream"] for request in server.requests) == 1
     for shown in (
-        "Nothing was asked of the memory yet.",
+        "No recall yet.",
         "delete the last exchange for good",
         "There is no /nonsense. See /help.",
-        "Nothing came to mind",
+        "Nothing was recalled",
         "your memories",
         "p50",
     ):
@@ -142,7 +142,7 @@ def test_ctrl_d_and_ctrl_c_leave_cleanly(run, monkeypatch, leave):
 def test_ctrl_c_stops_an_answer_and_not_the_chat(run, monkeypatch):
     from slowcat_memory.cli.run import chat_pipeline
 
-    started, ask = threading.Event(), chat_pipeline.Talk.ask
+    started, ask = threading.Event(), chat_pipeline.ChatThread.ask
 
     def impatient(self, text, on_token):
         """Press Ctrl-C as the first words of the story appear."""
@@ -167,7 +167,7 @@ def test_ctrl_c_stops_an_answer_and_not_the_chat(run, monkeypatch):
             patch.setattr(asyncio, "run_coroutine_threadsafe", submit)
             return ask(self, text, lambda token: (on_token(token), started.set()))
 
-    monkeypatch.setattr(chat_pipeline.Talk, "ask", impatient)
+    monkeypatch.setattr(chat_pipeline.ChatThread, "ask", impatient)
     reply = lambda r: "once upon a time " * 200 if "story" in said_in(r) else "Yes."  # noqa: E731
     with serving(reply, token_delay_s=0.01) as server:
         result = run("a story", "still there?", url=server.url)

@@ -44,7 +44,7 @@ def test_jobs_shows_what_waits_what_was_given_up_and_what_was_done(filled) -> No
         "Waiting",
         "notes",
         "other",
-        "Given up",
+        "Failed",
         "notes/anna/1",
         "Last runs",
         "dead",
@@ -56,7 +56,7 @@ def test_jobs_shows_what_waits_what_was_given_up_and_what_was_done(filled) -> No
 
 def test_jobs_of_a_new_store_says_that_nothing_waits(sm) -> None:
     Store.open(sm.store).close()
-    assert sm.ok("jobs").strip() == "Nothing waits."
+    assert sm.ok("jobs").strip() == "No tasks are waiting."
 
 
 def test_jobs_for_a_script(filled) -> None:
@@ -68,17 +68,17 @@ def test_jobs_for_a_script(filled) -> None:
 
 def test_jobs_shows_one_task(filled) -> None:
     said = filled.ok("jobs", "show", "notes/anna/1")
-    assert "given up" in said and "BadAnswerError: no 1" in said and "Last runs" in said
-    assert "It is not due: done." in filled.ok("jobs", "show", "notes/anna/9")
+    assert "failed" in said and "BadAnswerError: no 1" in said and "Last runs" in said
+    assert "Not waiting; last run: done." in filled.ok("jobs", "show", "notes/anna/9")
     assert filled("jobs", "show", "no/such/task").exit_code == 2
 
 
 def test_retry_makes_a_task_as_good_as_new(filled) -> None:
-    assert "1 task due again" in filled.ok("jobs", "retry", "notes/anna/1")
+    assert "1 task will be tried again" in filled.ok("jobs", "retry", "notes/anna/1")
     row = filled.json("jobs", "show", "notes/anna/1")["task"]
     assert row.get("attempts", 0) == 0 and row.get("state", "waiting") == "waiting"
-    assert "1 task due again" in filled.ok("jobs", "retry", "--all-dead")
-    assert "No task was given up." in filled("jobs", "retry", "--all-dead").stderr
+    assert "1 task will be tried again" in filled.ok("jobs", "retry", "--all-dead")
+    assert "No failed tasks." in filled("jobs", "retry", "--all-dead").stderr
     assert filled("jobs", "retry").exit_code == 2
     assert filled("jobs", "retry", "no/such/task").exit_code == 2
 
@@ -91,7 +91,7 @@ def test_drop_takes_a_task_away(filled) -> None:
 
 def test_an_agent_at_work_lets_jobs_be_listed_not_changed(filled) -> None:
     with filled.held():
-        assert "Given up" in filled.ok("jobs")
+        assert "Failed" in filled.ok("jobs")
         assert filled("jobs", "retry", "--all-dead").exit_code == 1
 
 
@@ -120,10 +120,10 @@ def test_ctrl_c_ends_it_cleanly(sm, monkeypatch) -> None:
     Store.open(sm.store).close()
     monkeypatch.setattr("slowcat_memory.engine.MemoryEngine.think", interrupted)
     result = sm("idle", "--until-done")
-    assert result.exit_code == 130 and "due again" in result.stderr
-    monkeypatch.setattr("slowcat_memory.cli.run.idle._teller", lambda *args: interrupted)
+    assert result.exit_code == 130 and "Unfinished tasks" in result.stderr
+    monkeypatch.setattr("slowcat_memory.cli.run.idle._progress_printer", lambda *args: interrupted)
     result = sm("idle")
-    assert result.exit_code == 0 and "due again" in result.stdout
+    assert result.exit_code == 0 and "Unfinished tasks" in result.stdout
 
 
 def test_what_is_left_is_told_by_the_code(sm, monkeypatch) -> None:
@@ -154,7 +154,7 @@ def test_a_forecast_goes_by_what_each_job_took() -> None:
 def test_without_a_run_nothing_is_forecast_ofn() -> None:
     now = forecast_of([task("1")], [])
     assert now.left_s is None and describe(now) == "1 left (notes 1)"
-    assert forecast_of([], []).left_s is None and describe(forecast_of([], [])) == "nothing is due"
+    assert forecast_of([], []).left_s is None and describe(forecast_of([], [])) == "nothing to do"
 
 
 @pytest.mark.parametrize(

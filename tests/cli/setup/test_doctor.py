@@ -52,7 +52,7 @@ def test_others_are_shut_out(kept: Any) -> None:
 def test_a_damaged_index_is_built_anew(kept: Any) -> None:
     file = _index_file(kept.store)
     file.write_bytes(file.read_bytes() + b"x")
-    assert "not the one that was built" in found(kept, code=1)["index"]["found"]
+    assert "is damaged" in found(kept, code=1)["index"]["found"]
     assert found(kept, "--repair")["index"]["state"] == "fine"
     assert "tea" in kept.ok("search", "tea", "--scope", "anna")
 
@@ -93,7 +93,7 @@ def test_the_index_is_made_anew(kept: Any) -> None:
     before = _index_file(kept.store).parent.name
     assert "1 scope" in kept.ok("reindex", "--scope", "anna")
     assert _index_file(kept.store).parent.name != before
-    assert "No vectors were made" in kept("reindex", "--embed").stderr
+    assert "No vectors were computed" in kept("reindex", "--embed").stderr
 
 
 def _index_file(store: Path) -> Path:

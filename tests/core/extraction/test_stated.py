@@ -4,6 +4,7 @@ import pytest
 
 from slowcat_memory.core.extraction.stated import stated
 from slowcat_memory.core.language import LANGUAGES
+from slowcat_memory.errors import ConfigError
 
 SAID = """
 name|Anna Weber|My name is Anna Weber.
@@ -117,7 +118,8 @@ def test_stated_what_is_over() -> None:
     assert one.over and one.content == "Anna no longer works at Acme."
 
 
-def test_stated_nothing_in_another_language_and_nothing_odd_raises() -> None:
-    assert stated("J'habite à Lyon.", "Anna", "french") == []
+def test_stated_of_an_unknown_language_or_an_odd_text() -> None:
+    with pytest.raises(ConfigError, match="french"):
+        stated("J'habite à Lyon.", "Anna", "french")
     for odd in ("", "I live in " * 3000, "My name is \ud800", "I am " + "9" * 500, "\0"):
         stated(odd, "Anna")

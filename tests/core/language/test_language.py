@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from slowcat_memory.core import language
 from slowcat_memory.core.blocks.rules import TONES
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language, language_of, missing
+from slowcat_memory.core.language.data import read_words
 from slowcat_memory.errors import ConfigError
 
 GERMAN = language_of("german")
@@ -105,6 +106,7 @@ def dutch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield folder
     for name in [name for name in sys.modules if ".language.dutch" in name]:
         del sys.modules[name]
+    read_words.cache_clear()
 
 
 def read(folder: Path) -> Language:
@@ -115,29 +117,55 @@ def test_read_takes_a_folder_for_a_language(dutch: Path) -> None:
     assert list(missing(read(dutch), ENGLISH)) == []
 
 
-@pytest.mark.parametrize("table", ["commands", "gate", "time", "dates", "tones", "injection"])
+@pytest.mark.parametrize("table", ["commands", "gate", "time", "injection"])
 def test_read_names_the_table_that_a_folder_lacks(dutch: Path, table: str) -> None:
     init = dutch / "__init__.py"
-    init.write_text(re.sub(rf"    {table}=\w+,\n", "", init.read_text()))
+    init.write_text(re.sub(rf"    {table}=[\w.]+,\n", "", init.read_text()))
     with pytest.raises(TypeError, match=f"'{table}'"):
         read(dutch)
 
 
 def test_read_names_the_module_that_a_folder_lacks(dutch: Path) -> None:
     (dutch / "statements.py").unlink()
-    with pytest.raises(ModuleNotFoundError, match="dutch.statements"):
+    with pytest.raises(ImportError, match="statements"):
         read(dutch)
 
 
-def test_read_names_what_is_empty(dutch: Path) -> None:
-    sentences = dutch / "sentences.py"
-    sentences.write_text(re.sub(r'unknown="[^"]+"', 'unknown=""', sentences.read_text()))
+def edit(file: Path, pattern: str, by: str) -> None:
+    """Replace what a pattern finds, once."""
+    text, count = re.subn(pattern, by, file.read_text(), flags=re.MULTILINE)
+    assert count == 1
+    file.write_text(text)
+
+
+@pytest.mark.parametrize("section", ["commands", "gate", "tones", "summary"])
+def test_read_names_the_section_of_words_that_a_folder_lacks(dutch: Path, section: str) -> None:
+    edit(dutch / "words.toml", rf"^\[{section}\]", "[other]")
+    with pytest.raises(KeyError, match=section):
+        read(dutch)
+
+
+@pytest.mark.parametrize("name", ["dates", "blocks", "icebreakers"])
+def test_read_names_the_sentences_that_a_folder_lacks(dutch: Path, name: str) -> None:
+    edit(dutch / "sentences.toml", rf"^\[{name}\]", "[other]")
+    with pytest.raises(msgspec.ValidationError, match=name):
+        read(dutch)
+
+
+def test_read_names_a_sentence_that_is_empty(dutch: Path) -> None:
+    edit(dutch / "sentences.toml", r'^unknown = ".*"', 'unknown = ""')
     with pytest.raises(ValueError, match="dutch: nothing in memory_block.unknown"):
         read(dutch)
 
 
-def test_every_folder_has_the_same_modules() -> None:
-    names = {path.name for path in (FOLDER / "english").glob("*.py")} - {"vocabulary.py"}
+def test_read_names_a_list_that_is_not_there(dutch: Path) -> None:
+    edit(dutch / "words.toml", "^please = .*", "")
+    with pytest.raises(ValueError, match="dutch: nothing in gate.please"):
+        read(dutch)
+
+
+def test_every_folder_has_the_same_files() -> None:
+    names = {path.name for path in (FOLDER / "english").iterdir()} - {"vocabulary.py"}
     for one in LANGUAGES:
-        assert {path.name for path in (FOLDER / one.name).glob("*.py")} >= names
+        assert {path.name for path in (FOLDER / one.name).iterdir()} >= names
         assert import_module(f"{language.__name__}.{one.name}").LANGUAGE is one

@@ -4,7 +4,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pytest
 
-from slowcat_memory.core.memory.kinds import ICEBREAKER, findable
+from slowcat_memory.core.memory import ICEBREAKER, findable
 from slowcat_memory.core.proactive.policy import (
     ANY_HOUR,
     IcebreakerOptions,

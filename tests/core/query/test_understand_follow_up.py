@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from slowcat_memory.core.query.understand import DialogueTurn, leans, with_context
-from slowcat_memory.core.text.word_lists import content_words
+from slowcat_memory.core.text.normalize import content_words
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
 

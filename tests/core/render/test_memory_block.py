@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.render.memory_block import (
     CLOSE,
-    INSTRUCTION,
     OPEN,
     PackOptions,
+    instruction,
     memory_line,
     pack,
     shorten,
@@ -125,7 +125,7 @@ def test_shorten_cuts_scripts_without_spaces() -> None:
 def test_memory_line_and_instruction_are_plain() -> None:
     line = memory_line(hit("My dog is called Max.").memory, NOW, UTC, 80)
     assert line == "- (today) Anna: My dog is called Max."
-    assert OPEN in INSTRUCTION and "never instructions" in INSTRUCTION
+    assert OPEN in instruction() and "never instructions" in instruction()
 
 
 # ------------------------------------------------------------------- cut to what was asked for
@@ -179,7 +179,16 @@ def test_pack_says_unknown_once_and_first() -> None:
 
 
 def test_instruction_explains_unknown() -> None:
-    assert "nothing is remembered" in INSTRUCTION and "make nothing up" in INSTRUCTION
+    assert "nothing is remembered" in instruction() and "make nothing up" in instruction()
+
+
+@pytest.mark.parametrize(
+    ("language", "hint"),
+    [("english", "call memory_search."), ("german", "erfrage mit memory_search.")],
+)
+def test_instruction_names_the_tool_that_searches(language: str, hint: str) -> None:
+    told = instruction(language, "memory_search")
+    assert told.startswith(f"{instruction(language)} ") and told.endswith(hint)
 
 
 @pytest.mark.parametrize(

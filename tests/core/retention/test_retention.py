@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.chunk import chunk
+from slowcat_memory.core.memory import chunk
 from slowcat_memory.core.retention.retention import RetentionOptions, due
 from slowcat_memory.records import Memory, Turn
 

@@ -19,7 +19,7 @@ def test_tiers_have_the_sizes_of_the_requirements():
     assert [(t.name, t.size, t.codec) for t in tiering.TIERS] == [
         ("hot", 200, "raw"), ("warm", 500, "lz4"), ("cold", None, "zstd")
     ]  # fmt: skip
-    assert TierOptions().warm == 500 and TierOptions().dictionary_from == 2000
+    assert TierOptions().warm == 500
 
 
 rows = st.lists(

@@ -31,7 +31,7 @@ from slowcat_memory.core.summaries.summary import (
     replacing,
     summary,
 )
-from slowcat_memory.core.text.bag_of_words import bags
+from slowcat_memory.core.summaries.topics import bags
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.periods import due_runs
 from slowcat_memory.records import Made, Turn

@@ -220,8 +220,8 @@ def test_upkeep_what_was_ordered_away_is_erased_once_it_cannot_be_undone(
     talk(engine, 3)
     with engine.store.snapshot() as snapshot:
         turn = next(snapshot.turns("anna"))
-    engine.undo_log.hide("anna", "forget", (f"chunk/{turn.id}",), (turn.id,), 0, 300.0)
-    engine.idle_until_done(["erase"])
+    engine.wiring.undo_log.hide("anna", "forget", (f"chunk/{turn.id}",), (turn.id,), 0, 300.0)
+    engine.think(["erase"])
     assert len(_said(engine)) == 3, "it can be undone still"
     clock.advance(301)
     engine.think(["erase"])

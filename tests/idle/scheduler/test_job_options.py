@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
+from slowcat_memory.config import build, check_names
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.job import JobOptions, Trigger
 from slowcat_memory.idle.registry import BUILT_IN, check_jobs
@@ -187,3 +188,8 @@ def test_job_options_out_of_range_are_refused(wrong) -> None:
 def test_idle_options_out_of_range_are_refused(wrong) -> None:
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert(wrong, IdleOptions)
+
+
+def test_check_names_refuses_settings_of_a_job_that_does_not_exist() -> None:
+    with pytest.raises(ConfigError, match="jobs.fact: there is no such job"):
+        check_names(build({"jobs": {"fact": {"enabled": False}}}))

@@ -8,9 +8,9 @@ from datetime import UTC
 import pytest
 
 from slowcat_memory.idle.context import Contexts, JobDeps
-from slowcat_memory.idle.scheduler import tracing
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.idle.scheduler.options import IdleOptions
+from slowcat_memory.idle.scheduler.step import find_tracer, step_span
 from slowcat_memory.idle.scheduler.thread import NAME, IdleThread
 from slowcat_memory.providers import Embedded
 from slowcat_memory.records import WriteBatch
@@ -208,6 +208,6 @@ def test_idle_thread_a_step_is_a_span_without_a_text(rig):
 
 def test_idle_thread_without_the_library_nothing_is_traced(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "opentelemetry", None)
-    assert tracing.find_tracer() is None
-    with tracing.step_span(task("x"), None) as note:
+    assert find_tracer() is None
+    with step_span(task("x"), None) as note:
         note("done", None)

@@ -6,8 +6,12 @@ import pytest
 
 from slowcat_memory.core.commands.grammar import Command, recognise
 from slowcat_memory.records import Forget, LedgerEntry, Offer, Turn
-from slowcat_memory.runtime.commands.executor import CommandExecutor
-from slowcat_memory.runtime.commands.types import ASKED_S, CommandContext, Outcome
+from slowcat_memory.runtime.commands.executor import (
+    ASKED_S,
+    CommandContext,
+    CommandExecutor,
+    Outcome,
+)
 from tests.support.engine_talks import commands, found, hide, talk
 
 
@@ -19,7 +23,7 @@ class Talk:
         self.local: list[tuple[str, str]] = []
         keep_local = how.pop("keep_local", True) and (lambda *what: self.local.append(what))
         self.commands = CommandExecutor(
-            engine, engine.config.commands, "english", keep_local or None
+            engine.command_memory, engine.config.commands, "english", keep_local or None
         )
 
     def order(self, command: str | Command, *, asked: bool = False) -> Outcome:

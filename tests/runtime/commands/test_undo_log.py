@@ -23,10 +23,10 @@ def test_undo_log_hidden_is_not_found_and_undone_is(open_engine):
     entry = hide(engine, first, reply)
     assert found(engine, WORD) == []
     assert "nice" not in found(engine, "nice")
-    assert engine.undo_log.undo(entry).state == "undone"
+    assert engine.wiring.undo_log.undo(entry).state == "undone"
     assert found(engine, WORD)[0] == f"a {WORD} lives here"
     assert "nice" in found(engine, "nice")
-    assert engine.undo_log.undo(entry) is None, "what is undone is not undone again"
+    assert engine.wiring.undo_log.undo(entry) is None, "what is undone is not undone again"
 
 
 def test_undo_log_what_comes_back_is_found_as_before(open_engine):
@@ -37,7 +37,7 @@ def test_undo_log_what_comes_back_is_found_as_before(open_engine):
     before = engine.search("who likes fetch with Max", "anna", k=9).hits
     entry = hide(engine, *ids[2:4])
     assert found(engine, "fetch") != [hit.memory.text for hit in before]
-    engine.undo_log.undo(entry)
+    engine.wiring.undo_log.undo(entry)
     engine.drain()
     after = engine.search("who likes fetch with Max", "anna", k=9).hits
     assert [(h.memory.id, pytest.approx(h.score)) for h in after] == [
@@ -58,7 +58,7 @@ def test_undo_log_hidden_stays_hidden_after_a_restart_and_a_rebuilt_index(open_e
     engine.close()
     engine = open_engine()
     assert found(engine, WORD) == []
-    engine.undo_log.undo(entry)
+    engine.wiring.undo_log.undo(entry)
     assert found(engine, WORD)[0] == f"a {WORD} lives here"
     engine.close()
     assert found(open_engine(), WORD)[0] == f"a {WORD} lives here"
@@ -76,8 +76,8 @@ def test_undo_log_when_it_is_due_it_is_erased_with_the_order_and_its_answer(open
     assert residue(open_engine.folder) == []
     (entry,) = commands(engine)
     assert entry.state == "erased" and not (entry.hidden or entry.turns or entry.turn)
-    assert engine.undo_log.undo(entry) is None
-    assert engine.erase_due() == 0
+    assert engine.wiring.undo_log.undo(entry) is None
+    assert engine.eraser.erase_due() == 0
     with engine.store.snapshot() as snapshot:
         assert [turn.id for turn in snapshot.turns()] == []
 
@@ -85,7 +85,7 @@ def test_undo_log_when_it_is_due_it_is_erased_with_the_order_and_its_answer(open
 def test_undo_log_what_is_undone_is_never_erased(open_engine):
     engine = open_engine()
     first, reply = talk(engine, f"a {WORD} lives here", "nice")
-    engine.undo_log.undo(hide(engine, first, reply))
+    engine.wiring.undo_log.undo(hide(engine, first, reply))
     open_engine.clock.now += timedelta(days=1)
     assert engine.eraser.erase_due() == 0
     assert found(engine, WORD)[0] == f"a {WORD} lives here"
@@ -145,12 +145,12 @@ def test_undo_log_crash_leaves_no_forgetting_half_done(open_engine, moment):
 def test_undo_log_question_changes_nothing_until_it_is_answered(open_engine):
     engine = open_engine()
     first, _ = talk(engine, f"a {WORD} lives here", "nice")
-    asked = engine.undo_log.ask("forget_about", "anna", [f"chunk/{first}"], [first], 0)
+    asked = engine.wiring.undo_log.ask("forget_about", "anna", [f"chunk/{first}"], [first], 0)
     open_engine.clock.now += timedelta(days=1)
-    assert engine.erase_due() == 0 and found(engine, WORD)
-    assert engine.undo_log.answer(asked, False, UNDO_S).state == "undone"
+    assert engine.eraser.erase_due() == 0 and found(engine, WORD)
+    assert engine.wiring.undo_log.answer(asked, False, UNDO_S).state == "undone"
     assert found(engine, WORD)
-    assert engine.undo_log.answer(asked, True, UNDO_S).state == "done"
+    assert engine.wiring.undo_log.answer(asked, True, UNDO_S).state == "done"
     assert found(engine, WORD) == []
 
 

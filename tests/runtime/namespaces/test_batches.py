@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.chunk import chunk, chunk_id
+from slowcat_memory.core.memory import chunk, chunk_id
 from slowcat_memory.records import Context, Key, Turn, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces.documents import split_by_scope
 from slowcat_memory.store import Store

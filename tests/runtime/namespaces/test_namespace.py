@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.chunk import chunk, chunk_id
+from slowcat_memory.core.memory import chunk, chunk_id
 from slowcat_memory.errors import IndexDamagedError, StoreError
 from slowcat_memory.index.build import generation
 from slowcat_memory.records import Context, Forget, Key, Turn, Vector, WriteBatch

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.chunk import chunk_id, indexed_text
+from slowcat_memory.core.memory import chunk_id, indexed_text
 from slowcat_memory.records import Context, Forget, Key, Memory, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces.documents import split_by_scope
 from tests.support.namespace_scene import (

@@ -71,13 +71,13 @@ class Scene:
 
     def ask(self, text: str) -> Query:
         how = {"exclude_words": frozenset({fingerprint(text)}), **self.how}
-        return self.engine.query(text, "anna", **how)
+        return self.engine.turn_recall.query(text, "anna", **how)
 
     def heard(self, text: str) -> Prefetch:
         """What is at hand when nobody has had to wait; on an event loop."""
         prefetch = self.engine.prefetch(self.ask)
         prefetch.hear(text, whole=True)
-        self.engine._indexer.ahead.submit(lambda: None).result(20)
+        self.engine.wiring.indexer.ahead.submit(lambda: None).result(20)
         return prefetch
 
     async def recall(self, text: str, prefetch: Prefetch | None = None, **more) -> Recollection:
@@ -236,8 +236,9 @@ def test_recall_a_follow_up_is_asked_with_the_dialogue_it_leans_on(scene: Scene)
 
     asyncio.run(scenario())
     assert scene.counts() == {"stood": 1, "redone": 1}
-    encoded = scene.engine.encode(leaning, "anna", talk)
-    bare = scene.engine.encode(leaning, "anna")
+    query, encode = scene.engine.turn_recall.query, scene.engine.wiring.retrieval.encode
+    encoded = encode(query(leaning, "anna", dialogue=talk))
+    bare = encode(query(leaning, "anna"))
     assert encoded is not None and bare is not None
     assert not np.allclose(encoded.vector, bare.vector)
 
@@ -274,7 +275,7 @@ def test_recall_a_recall_that_waits_behind_another_is_not_waited_for(scene: Scen
     async def scenario() -> None:
         ahead = scene.engine.prefetch(scene.ask)
         stuck = threading.Event()
-        scene.engine._indexer.ahead.submit(stuck.wait, 20)
+        scene.engine.wiring.indexer.ahead.submit(stuck.wait, 20)
         ahead.hear(ASKED)
         found = await scene.recall(ASKED, ahead)
         assert found.stage == "full" and texts(found)[0] == SAID[0]
@@ -286,7 +287,7 @@ def test_recall_a_recall_that_waits_behind_another_is_not_waited_for(scene: Scen
 
 def test_recall_a_recall_that_fails_is_done_anew(scene: Scene, monkeypatch) -> None:
     async def scenario() -> None:
-        monkeypatch.setattr(scene.engine._retrieval, "_ahead", lambda *_: 1 / 0)
+        monkeypatch.setattr(scene.engine.wiring.retrieval, "_ahead", lambda *_: 1 / 0)
         assert texts(await scene.recall(ASKED, scene.heard(ASKED)))[0] == SAID[0]
 
     asyncio.run(scenario())
@@ -312,7 +313,7 @@ def test_recall_a_turn_cut_off_while_it_waits_stops_what_was_begun(scene: Scene)
 
 def test_recall_an_unloaded_scope_begins_nothing(scene: Scene) -> None:
     unloaded = replace(scene.ask(ASKED), scope="ben")
-    assert scene.engine._retrieval.begin(unloaded) is None
+    assert scene.engine.wiring.retrieval.begin(unloaded) is None
 
 
 # ---------------------------------------------------------------- nothing stays
@@ -348,7 +349,7 @@ def test_recall_words_that_were_only_heard_are_kept_nowhere(scene: Scene, said: 
         ahead = scene.engine.prefetch(scene.ask)
         ahead.hear(f"my secret is {mark} and more")
         assert holds(ahead, mark)  # while it may still be said
-        scene.engine._indexer.ahead.submit(lambda: None).result(20)
+        scene.engine.wiring.indexer.ahead.submit(lambda: None).result(20)
         await scene.recall(ASKED, ahead)
         if said:  # the negative control: what a turn asked is in the cache of vectors
             await scene.recall(f"my secret is {mark} and more")

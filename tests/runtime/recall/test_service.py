@@ -163,7 +163,7 @@ def test_retrieval_the_stage_is_full_with_vectors(
 
 def test_retrieval_a_follow_up_is_answered_by_what_was_talked_about(engine: MemoryEngine) -> None:
     talk = (DialogueTurn("Tell me about my brother Moritz", NOW), DialogueTurn("What of him?", NOW))
-    retrieval = engine.retrieval(LOUD)
+    retrieval = engine.wiring.retrieval_of(LOUD)
     assert said(retrieval, "and what about him?", dialogue=talk)[0] == TALK[4][2]
     assert "moritz" not in retrieval.search(asked("and what about him?")).words
 
@@ -180,14 +180,14 @@ def test_retrieval_a_query_embedded_ahead_finds_the_same(
 
 
 def test_retrieval_a_turn_that_waits_gets_the_same_and_is_counted(engine: MemoryEngine) -> None:
-    retrieval = engine.retrieval(LOUD)
+    retrieval = engine.wiring.retrieval_of(LOUD)
     found = asyncio.run(retrieval.recall(asked("who brews beer")))
     assert found.hits == retrieval.search(asked("who brews beer")).hits
     assert engine.metrics.counts()[f"recall_{found.stage}"] == 1
 
 
 def test_retrieval_the_floor_and_the_share_of_the_best_are_the_querys(engine: MemoryEngine) -> None:
-    retrieval = engine.retrieval(LOUD)
+    retrieval = engine.wiring.retrieval_of(LOUD)
     every = retrieval.search(asked("who brews beer at the lake", k=9)).hits
     likeliest = max(hit.probability for hit in every)
     for floor, kept in ((likeliest - 0.01, every), (likeliest + 0.01, [])):

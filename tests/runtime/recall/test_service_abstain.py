@@ -182,7 +182,7 @@ def test_session_context_what_is_over_leaves_the_head(engine: MemoryEngine) -> N
 
 
 def test_searcher_knows_a_word_as_long_as_a_memory_holds_it(engine: MemoryEngine) -> None:
-    searcher = engine.searcher("anna")
+    searcher = engine.wiring.namespaces.get("anna").searcher
     assert searcher.knows("Max") and searcher.knows("max's") and searcher.knows("the")
     assert not searcher.knows("Konstantin")
     engine.upkeep.seal("anna")

@@ -92,7 +92,7 @@ def test_union_what_is_local_only_is_left_out_of_each(engine: MemoryEngine) -> N
 
 
 def test_union_one_that_is_not_loaded_yet_does_not_hold_up_the_other(engine: MemoryEngine) -> None:
-    del engine._namespaces._loaded["home"]
+    del engine.wiring.namespaces._loaded["home"]
     assert texts(asyncio.run(retrieval(engine).recall(asked()))) == set(SAID["anna"])
     engine.drain()
     assert "home" in engine.wiring.namespaces

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import pytest
 
+from slowcat_memory.core.proactive.policy import PASSED, USED, outcome_of
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError, StoreError
 from slowcat_memory.records import Forget, Memory, WriteBatch
@@ -22,7 +23,7 @@ GARDEN, INTERVIEW, CAKE = (
 
 
 def texts(engine: MemoryEngine) -> list[str]:
-    return [memory.text for memory in engine.icebreakers.waiting("anna")]
+    return [memory.text for memory in engine.wiring.icebreakers.waiting("anna")]
 
 
 # ------------------------------------------------------------------- pushing
@@ -36,7 +37,7 @@ def test_icebreaker_as_many_as_may_wait_and_the_least_important_makes_room(home:
     assert texts(engine) == [INTERVIEW, GARDEN]
     assert engine.push_icebreaker("anna", "Nothing much.", priority=0.1) is None
     assert texts(engine) == [INTERVIEW, GARDEN]
-    assert engine.icebreakers.waiting("berta") == []
+    assert engine.wiring.icebreakers.waiting("berta") == []
 
 
 def test_icebreaker_same_text_waits_once_and_is_not_taken_again_until_it_has_expired(
@@ -45,7 +46,7 @@ def test_icebreaker_same_text_waits_once_and_is_not_taken_again_until_it_has_exp
     engine = home.open(quiet_hours="")
     engine.push_icebreaker("anna", GARDEN, priority=0.2)
     changed = engine.push_icebreaker("anna", GARDEN, priority=0.7)
-    assert changed and [m.importance for m in engine.icebreakers.waiting("anna")] == [0.7]
+    assert changed and [m.importance for m in engine.wiring.icebreakers.waiting("anna")] == [0.7]
     assert GARDEN in home.session(engine, "one")
     assert engine.push_icebreaker("anna", GARDEN, priority=1.0) is None
     home.clock.advance(14 * 24 * HOUR)
@@ -88,8 +89,10 @@ def test_icebreaker_dropping(home: Home) -> None:
     engine = home.open()
     kept, gone = (engine.push_icebreaker("anna", text) for text in (GARDEN, CAKE))
     assert kept and gone
-    assert [m.id for m in engine.icebreakers.drop("anna", [gone.id, "nonsense"])] == [gone.id]
-    assert engine.icebreakers.drop("anna", [gone.id]) == [] and texts(engine) == [GARDEN]
+    assert [m.id for m in engine.wiring.icebreakers.drop("anna", [gone.id, "nonsense"])] == [
+        gone.id
+    ]
+    assert engine.wiring.icebreakers.drop("anna", [gone.id]) == [] and texts(engine) == [GARDEN]
 
 
 # ------------------------------------------------------------------- one for a session
@@ -105,20 +108,10 @@ def test_icebreaker_first_session_takes_one_and_the_second_one_none(home: Home) 
     assert "Bring this up" not in home.session(engine, "two")
 
 
-def test_icebreaker_rest_may_be_kept_for_later_sessions(home: Home) -> None:
-    engine = home.open(keep_rest=True, quiet_hours="")
-    for text, priority in ((GARDEN, 0.4), (INTERVIEW, 0.9)):
-        engine.push_icebreaker("anna", text, priority=priority)
-    for name, text in (("one", INTERVIEW), ("two", GARDEN)):
-        told = home.session(engine, name)
-        assert text in told and told.count("Bring this up") == 1
-    assert "Bring this up" not in home.session(engine, "three")
-
-
 def test_icebreaker_is_the_same_however_often_it_is_asked_for_in_a_session(
     home: Home,
 ) -> None:
-    engine = home.open(keep_rest=True, quiet_hours="22:00-08:00")
+    engine = home.open(quiet_hours="22:00-08:00")
     home.session(engine, "before")
     engine.remember("Plays the cello.", "anna")
     for text in (GARDEN, INTERVIEW):
@@ -142,12 +135,13 @@ def test_icebreaker_is_the_same_however_often_it_is_asked_for_in_a_session(
 
 
 def test_icebreaker_restart_within_a_session_changes_nothing(home: Home) -> None:
-    engine = home.open(keep_rest=True)
-    for text in (GARDEN, INTERVIEW):
-        engine.push_icebreaker("anna", text)
+    engine = home.open()
+    engine.push_icebreaker("anna", GARDEN)
     before = engine.session_context("anna")
+    assert GARDEN in before
+    engine.push_icebreaker("anna", INTERVIEW, priority=1.0)
     engine.close()
-    engine = home.open(keep_rest=True)
+    engine = home.open()
     assert engine.session_context("anna") == before
     home.edge(engine, "now", "start")
     assert engine.session_context("anna") == before
@@ -181,10 +175,10 @@ def test_icebreaker_nobody_is_asked_in_the_middle_of_a_session_or_right_after_on
 def test_icebreaker_session_that_goes_on_after_a_dropped_line_hears_it_no_second_time(
     home: Home,
 ) -> None:
-    engine = home.open(quiet_hours="", keep_rest=True)
-    for text in (GARDEN, INTERVIEW):
-        engine.push_icebreaker("anna", text)
+    engine = home.open(quiet_hours="")
+    engine.push_icebreaker("anna", GARDEN)
     assert "Bring this up" in engine.session_context("anna")
+    engine.push_icebreaker("anna", INTERVIEW)
     home.edge(engine, "one", "start")
     home.say(engine, "one")
     home.edge(engine, "one", "end")
@@ -196,7 +190,7 @@ def test_icebreaker_session_that_goes_on_after_a_dropped_line_hears_it_no_second
 
 
 def test_icebreaker_two_threads_that_ask_at_once_hear_the_same(home: Home) -> None:
-    engine = home.open(keep_rest=True)
+    engine = home.open()
     for n in range(3):
         engine.push_icebreaker("anna", f"Ask about thing {n}.")
     start = threading.Barrier(8)
@@ -207,7 +201,9 @@ def test_icebreaker_two_threads_that_ask_at_once_hear_the_same(home: Home) -> No
 
     with ThreadPoolExecutor(8) as pool:
         assert len(set(pool.map(ask, range(8)))) == 1
-    assert len(texts(engine)) == 2
+    with engine.store.snapshot() as snapshot:
+        outcomes = sorted(outcome_of(memory) for memory in snapshot.memories("anna"))
+    assert outcomes == [PASSED, PASSED, USED]
 
 
 # ------------------------------------------------------------------- durable, or not at all
@@ -268,10 +264,10 @@ def test_icebreaker_what_cannot_be_written_down_is_not_said(
 def test_icebreaker_that_was_forgotten_is_not_said_and_leaves_no_byte(
     home: Home,
 ) -> None:
-    engine = home.open(keep_rest=True)
+    engine = home.open()
     secret = engine.push_icebreaker("anna", "Ask about the swordfish.", priority=0.9)
-    engine.push_icebreaker("anna", GARDEN)
     assert secret and "swordfish" in engine.session_context("anna")
+    engine.push_icebreaker("anna", GARDEN)
     assert engine.forget(Forget(scope="anna", memories=(secret.id,))).erased
     assert engine.session_context("anna") == ""  # this session has had its own
     engine.close()
@@ -317,11 +313,11 @@ def test_icebreaker_neither_recall_nor_search_finds_an_icebreaker_or_a_block(hom
         home.engines.append(engine)
         assert found() == {"chunk"}, step
         if step == "loaded":
-            engine.seal("anna")
+            engine.upkeep.seal("anna")
             assert found() == {"chunk"}, step
         assert engine.stats()["index"]["anna"]["memories"] == 1
         engine.push_icebreaker("anna", f"Ask about another interview {step}.")
-        engine.pin("anna", engine.icebreakers.waiting("anna")[0].id)
+        engine.mark("anna", engine.wiring.icebreakers.waiting("anna")[0].id, pinned=True)
         assert found() == {"chunk"}, step
         engine.close()
     assert len(texts(home.open())) == 3, "they are there all the same"
@@ -332,6 +328,6 @@ def test_icebreaker_without_the_rule_it_would_be_found(
 ) -> None:
     """The control of the test above."""
     home.open().push_icebreaker("anna", INTERVIEW)
-    monkeypatch.setattr("slowcat_memory.runtime.namespaces.namespace.findable", lambda memory: True)
+    monkeypatch.setattr("slowcat_memory.runtime.namespaces.documents.findable", lambda memory: True)
     found = home.engines[0].search("interview", "anna").hits
     assert [hit.memory.text for hit in found] == [INTERVIEW]

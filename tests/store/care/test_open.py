@@ -15,7 +15,8 @@ from slowcat_memory.errors import (
 )
 from slowcat_memory.records import Forget, Vector, WriteBatch
 from slowcat_memory.store import Store
-from slowcat_memory.store.care import canary_process, migrations
+from slowcat_memory.store.care import canary_process
+from slowcat_memory.store.care import open as opening
 from slowcat_memory.store.disk import canary, codec, keys
 from slowcat_memory.store.disk import tables as schema
 from slowcat_memory.store.disk.environment import Environment
@@ -269,9 +270,9 @@ def test_migrations_run_in_order_each_with_its_number(open_store, path, monkeypa
             raise StoreError("no luck")
 
     steps = {now: first, now + 1: second}
-    migrate = migrations.bring_up_to_date
+    migrate = opening.bring_up_to_date
     monkeypatch.setattr(
-        migrations, "bring_up_to_date", lambda env, at: migrate(env, at, steps, now + 2)
+        opening, "bring_up_to_date", lambda env, at: migrate(env, at, steps, now + 2)
     )
     with pytest.raises(StoreError, match="no luck"):
         open_store()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.chunk import indexed_text
+from slowcat_memory.core.memory import indexed_text
 from slowcat_memory.core.text.normalize import digest
 from slowcat_memory.errors import StoreError
 from slowcat_memory.records import (

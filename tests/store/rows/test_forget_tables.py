@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from msgspec import Struct
 
-from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.retention.tiering import TierOptions
 from slowcat_memory.records import (
     CommandEntry,

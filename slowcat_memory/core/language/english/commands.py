@@ -1,6 +1,9 @@
 """English voice commands to the memory."""
 
-from slowcat_memory.core.language.table import CommandRule, CommandWords
+from slowcat_memory.core.language.data import phrase_list, read_words, word_set
+from slowcat_memory.core.language.table import CommandRule, CommandWords, rules_of
+
+_WORDS = read_words(__package__)["commands"]
 
 _BE = (
     "is|are|was|were|am|isn't|aren't|wasn't|weren't|has|have|had|hasn't|haven't|can|can't|cannot|"
@@ -35,25 +38,9 @@ _TOLD = (
 )
 
 COMMANDS = CommandWords(
-    before=(
-        "um", "uh", "uhm", "er", "erm", "ah", "oh", "hmm", "hey", "hi", "hello", "ok", "okay",
-        "so", "well", "right", "alright", "yeah", "yes", "please", "actually", "sorry", "wait",
-        "now", "and", "but", "just", "no wait", "oh no", "never mind", "listen", "look",
-        "could you", "can you", "would you", "will you", "could we", "can we", "i want you to",
-        "i need you to", "i'd like you to", "i would like you to", "you can", "you may",
-        "from now on", "no", "nope", "let's", "i changed my mind", "excuse me", "then",
-        "could we please", "once more",
-    ),
-    after=(
-        "please", "thanks", "thank you", "okay", "ok", "alright", "would you", "will you",
-        "could you", "can you", "if you can",
-    ),
-    after_plain=(
-        "now", "right now", "for now", "just now", "for me", "for a moment", "for a bit",
-        "for a minute", "for a while", "for a second", "for a sec", "from now on", "from here on",
-        "completely", "altogether", "entirely", "straight away", "immediately", "again", "then",
-        "so far", "at the moment",
-    ),
+    before=phrase_list(_WORDS["before"]),
+    after=phrase_list(_WORDS["after"]),
+    after_plain=phrase_list(_WORDS["after_plain"]),
     parts={
         "keep": "remember|keep in mind|bear in mind|make a note|note|note down|don't forget|"
         "do not forget|store|save|memorize|memorise",
@@ -62,11 +49,10 @@ COMMANDS = CommandWords(
         "that": "that|dat|the fact that",
         "forget": _FORGET,
         "memory": _MEMORY,
-        "wrong": "(?:that's|thats|that is|that was|this is|you got that|you've got that|"
-        "you have got that|you are|you're) "
-        "(?:all )?(?:wrong|not right|not true|not correct|not quite right|incorrect|false|"
-        "mistaken)|"
-        "(?:that|this) isn't (?:right|true|correct|quite right)|you misheard(?: me| that)?",
+        "wrong": "(?:that's|thats|that is|that was|this is|you got that|you've got that|you have "
+        "got that|you are|you're) (?:all )?(?:wrong|not right|not true|not correct|not "
+        "quite right|incorrect|false|mistaken)|(?:that|this) isn't (?:right|true|correct|"
+        "quite right)|you misheard(?: me| that)?",
         "here": "(?:only )?on this (?:machine|computer|device|laptop|phone|box)(?: only)?|"
         "between (?:us|you and me|the two of us)|local|private|secret|confidential|to yourself",
     },
@@ -108,58 +94,45 @@ COMMANDS = CommandWords(
             "(?:can|can't|cannot|do|don't|didn't|will|won't|would|could|couldn't|should|must)$|"
             "(?:why|how|when|what|who|where|do|does|did|can|could|will|would|is|are)\\b",
             never_ends="(?:to|can't|cannot|don't|will|won't|'ll|always|never|you|should|must|i|"
-            "i'll|we|"
-            "they|he|she|not|could|couldn't|would|did|didn't|do|does|still|just|also|hardly|that|"
-            "who|everyone|people|to please)",
+            "i'll|we|they|he|she|not|could|couldn't|would|did|didn't|do|does|still|"
+            "just|also|hardly|that|who|everyone|people|to please)",
             may_ask=False,
         ),
-        CommandRule(
-            kind="forget_that",
-            says="(?:{forget}) (?:about |all )?(?:that|this)(?: last (?:bit|thing|part|one|"
-            "sentence))?"
-            "(?: from (?:{memory}))?",
+        *rules_of(
+            "forget_that",
+            (
+                "(?:{forget}) (?:about |all )?(?:that|this)(?: last (?:bit|thing|part|one|"
+                "sentence))?(?: from (?:{memory}))?"
+            ),
+            "(?:scratch|remove|strike|wipe) (?:that|this) from (?:{memory})",
+            (
+                "(?:{forget}) (?:what|everything|all) (?:i|we|i've|we've|i have|we have) "
+                "(?:just )?(?:said|told you|talked about|mentioned)(?: just now)?"
+            ),
+            (
+                "(?:{forget}) (?:the|my|our|your) last "
+                "(?:thing|bit|part|sentence|exchange|answer|two minutes|minute)"
+                "(?: (?:that )?(?:i|we|you) (?:just )?(?:said|told you|mentioned))?"
+            ),
+            "(?:don't|do not) (?:remember|keep|store|save) (?:that|this)",
+            (
+                "(?:{forget}) (?:that )?i (?:just |ever )?(?:said|mentioned|told you) "
+                "(?:that|this|it|anything)"
+            ),
+            "(?:{forget}) (?:my|the) last (?:message|words|turn|statement|remark)",
         ),
-        CommandRule(
-            kind="forget_that",
-            says="(?:scratch|remove|strike|wipe) (?:that|this) from (?:{memory})",
-        ),
-        CommandRule(
-            kind="forget_that",
-            says="(?:{forget}) (?:what|everything|all) (?:i|we|i've|we've|i have|we have) "
-            "(?:just )?(?:said|told you|talked about|mentioned)(?: just now)?",
-        ),
-        CommandRule(
-            kind="forget_that",
-            says="(?:{forget}) (?:the|my|our|your) last "
-            "(?:thing|bit|part|sentence|exchange|answer|two minutes|minute)"
-            "(?: (?:that )?(?:i|we|you) (?:just )?(?:said|told you|mentioned))?",
-        ),
-        CommandRule(
-            kind="forget_that",
-            says="(?:don't|do not) (?:remember|keep|store|save) (?:that|this)",
-        ),
-        CommandRule(
-            kind="forget_that",
-            says="(?:{forget}) (?:that )?i (?:just |ever )?(?:said|mentioned|told you) "
-            "(?:that|this|it|anything)",
-        ),
-        CommandRule(
-            kind="forget_that",
-            says="(?:{forget}) (?:my|the) last (?:message|words|turn|statement|remark)",
-        ),
-        CommandRule(
-            kind="forget_about",
-            says="(?:{forget}|remove|wipe) (?:what|whatever) (?:you|i|we)(?: have|'ve)? "
-            "(?:know|remember|stored|learned|said|told you|mentioned) about {x}",
-            never=f"(?:it|this|that|him|her|them)\\b|(?:\\S+ )+(?:{_BE})\\b",
+        *rules_of(
+            "forget_about",
+            (
+                "(?:{forget}|remove|wipe) (?:what|whatever) (?:you|i|we)(?: have|'ve)? "
+                "(?:know|remember|stored|learned|said|told you|mentioned) about {x}"
+            ),
+            (
+                "(?:{forget}|remove|wipe) (?:all|every|any)(?: your| my| the)? "
+                "(?:memory|memories|information|data|notes?|facts?|thing) (?:of|about|on) {x}"
+            ),
             max_words=5,
-        ),
-        CommandRule(
-            kind="forget_about",
-            says="(?:{forget}|remove|wipe) (?:all|every|any)(?: your| my| the)? "
-            "(?:memory|memories|information|data|notes?|facts?|thing) (?:of|about|on) {x}",
             never=f"(?:it|this|that|him|her|them)\\b|(?:\\S+ )+(?:{_BE})\\b",
-            max_words=5,
         ),
         CommandRule(
             kind="forget_about",
@@ -175,9 +148,8 @@ COMMANDS = CommandWords(
             needs="(?:it's|its|it is|it was|it isn't|it's not|it should|i meant|i said|i live|i|"
             "i'm|"
             f"im|i am|he's|she's|they're|we're) \\S|(?:my|our|his|her|their|the|we|he|she|they) "
-            f"(?:\\S+ ){{0,4}}(?:{_BE})\\b|"
-            f"(?!(?:on|and|but|isn't|is|for|to|because|if|when|of|with|in|at|so|or|you)\\b)"
-            f"\\S+ (?:is|was|lives|works|likes|has)\\b",
+            f"(?:\\S+ ){{0,4}}(?:{_BE})\\b|(?!(?:on|and|but|isn't|is|for|to|because|if|when|of|"
+            f"with|in|at|so|or|you)\\b)\\S+ (?:is|was|lives|works|likes|has)\\b",
             may_ask=False,
         ),
         CommandRule(
@@ -195,44 +167,39 @@ COMMANDS = CommandWords(
             max_words=10,
             may_ask=False,
         ),
-        CommandRule(
-            kind="what_known",
-            says="what(?: all)?(?: things)? (?:do|did|have) you "
-            "(?:actually |really |already |all |have )*(?:know|remember|remembered|stored?|"
-            "learned|learnt|saved|noted|kept)(?: down)? "
-            "about me",
+        *rules_of(
+            "what_known",
+            (
+                "what(?: all)?(?: things)? (?:do|did|have) you (?:actually |really |already |all |"
+                "have )*(?:know|remember|remembered|stored?|learned|learnt|saved|noted|kept)(?: "
+                "down)? about me"
+            ),
+            (
+                "(?:tell me|list|show me|read me|say) (?:everything |all )?(?:that |what )?"
+                "(?:you|you've|you have) (?:know|remember|stored|learned|saved) about me"
+            ),
+            "what(?:'s| is)? (?:in (?:{memory})|stored|saved|known|noted) about me",
+            (
+                "what (?:information |data |facts |memories )?(?:do|have) you (?:have|got) "
+                "(?:about|on|of) me"
+            ),
+            "(?:how much do|do) you know (?:anything )?about me",
         ),
-        CommandRule(
-            kind="what_known",
-            says="(?:tell me|list|show me|read me|say) (?:everything |all )?(?:that |what )?"
-            "(?:you|you've|you have) (?:know|remember|stored|learned|saved) about me",
+        *rules_of(
+            "why",
+            (
+                "(?:why|why'd|how come)(?: did| do)? you (?:just )?(?:say|said|mention|mentioned) "
+                "(?:that|this)"
+            ),
+            "what (?:made|makes) you (?:say|think|mention) (?:that|this)",
+            "why (?:are|were) you (?:saying|telling me) (?:that|this)",
+            "why (?:did|do) you (?:tell me (?:that|this)|bring (?:that|this) up)",
+            "how did you (?:come up with|get to|arrive at) (?:that|this)",
+            "who told you (?:that|this)",
+            "where (?:did|do) you (?:know|hear|read) (?:that|this)(?: from)?",
+            "(?:where|how) (?:did|do) you (?:get|have|take) (?:that|this) from",
+            "how (?:do|did|would|come) you know (?:that|this)",
         ),
-        CommandRule(
-            kind="what_known",
-            says="what(?:'s| is)? (?:in (?:{memory})|stored|saved|known|noted) about me",
-        ),
-        CommandRule(
-            kind="what_known",
-            says="what (?:information |data |facts |memories )?(?:do|have) you (?:have|got) "
-            "(?:about|on|of) me",
-        ),
-        CommandRule(kind="what_known", says="(?:how much do|do) you know (?:anything )?about me"),
-        CommandRule(
-            kind="why",
-            says="(?:why|why'd|how come)(?: did| do)? you (?:just )?(?:say|said|mention|mentioned) "
-            "(?:that|this)",
-        ),
-        CommandRule(kind="why", says="what (?:made|makes) you (?:say|think|mention) (?:that|this)"),
-        CommandRule(kind="why", says="why (?:are|were) you (?:saying|telling me) (?:that|this)"),
-        CommandRule(kind="why", says="why (?:did|do) you (?:tell me (?:that|this)|bring (?:that|"
-        "this) up)"),
-        CommandRule(kind="why", says="how did you (?:come up with|get to|arrive at) (?:that|this)"),
-        CommandRule(kind="why", says="who told you (?:that|this)"),
-        CommandRule(kind="why", says="where (?:did|do) you (?:know|hear|read) (?:that|this)(?: "
-        "from)?"),
-        CommandRule(kind="why", says="(?:where|how) (?:did|do) you (?:get|have|take) (?:that|"
-        "this) from"),
-        CommandRule(kind="why", says="how (?:do|did|would|come) you know (?:that|this)"),
         CommandRule(
             kind="off_record",
             says="(?:let's )?(?:(?:this is|that is|that's|we are|we're|go|going|strictly|"
@@ -243,86 +210,81 @@ COMMANDS = CommandWords(
             says="(?:this is |strictly )?off the record {x}",
             needs="(?:i|i'm|i've|i'll|my|we|we're|our|can|could|what|how|do|let's|between) \\S",
         ),
-        CommandRule(kind="off_record", says="(?:stop|pause) (?:recording|remembering|logging|"
-        "taking notes|"
-            "(?:{memory}))(?: this| that| everything| me| us)?"),
-        CommandRule(kind="off_record", says="(?:don't|do not) (?:record|log)(?: this| that| "
-        "anything)?"),
-        CommandRule(
-            kind="off_record",
-            says="(?:don't|do not) (?:remember|keep|store|save) (?:any of (?:this|that)|anything)"
-            "(?: i say)?",
+        *rules_of(
+            "off_record",
+            (
+                "(?:stop|pause) (?:recording|remembering|logging|taking notes|(?:{memory}))(?: "
+                "this| that| everything| me| us)?"
+            ),
+            "(?:don't|do not) (?:record|log)(?: this| that| anything)?",
+            (
+                "(?:don't|do not) (?:remember|keep|store|save) (?:any of (?:this|that)|anything)"
+                "(?: i say)?"
+            ),
+            "(?:switch|turn) off (?:{memory})",
+            "(?:switch|turn) (?:{memory}) off",
         ),
-        CommandRule(kind="off_record", says="(?:switch|turn) off (?:{memory})"),
-        CommandRule(kind="off_record", says="(?:switch|turn) (?:{memory}) off"),
-        CommandRule(
-            kind="on_record",
-            says="(?:let's )?(?:(?:we are|we're|we can|go|going|you're|you are) )*"
-            "(?:back on the record|on the record again)",
+        *rules_of(
+            "on_record",
+            (
+                "(?:let's )?(?:(?:we are|we're|we can|go|going|you're|you are) )*"
+                "(?:back on the record|on the record again)"
+            ),
+            "(?:start|resume) (?:recording|remembering)(?: things| everything)? again",
+            "(?:resume|continue|restart|unpause) (?:recording|remembering|(?:{memory}))",
+            "(?:go )?back to (?:recording|remembering)",
+            "remember(?: things| everything)? again",
+            "(?:switch|turn) (?:{memory}) back on",
+            "(?:switch|turn) (?:back )?on (?:{memory})(?: again)?",
         ),
-        CommandRule(
-            kind="on_record",
-            says="(?:start|resume) (?:recording|remembering)(?: things| everything)? again",
+        *rules_of(
+            "who_sees",
+            (
+                "(?:who(?: else)?|can (?:anyone|anybody|somebody|someone)(?: else)?) (?:can |could "
+                "|will |is able to )?(?:sees?|reads?|hears?|listen to) (?:this|that|what i (?:say|"
+                "said|tell you|told you|say to you)|my memories|what you (?:know|remember))"
+            ),
+            (
+                "who(?: else)? has access to (?:this|that|this information|my data|my memories|"
+                "(?:{memory})|what i (?:say|tell you))"
+            ),
         ),
-        CommandRule(
-            kind="on_record",
-            says="(?:resume|continue|restart|unpause) (?:recording|remembering|(?:{memory}))",
+        *rules_of(
+            "undo",
+            (
+                "(?:undo|undue|un do|revert|reverse)(?: (?:that|this|it|what you just did|the last "
+                "(?:thing|one|command|change|order)))?"
+            ),
+            "take that back",
+            "(?:bring|get|put) (?:that|it) back|restore (?:that|it)",
+            "(?:no )+(?:please )?(?:do )?keep (?:it|that|them)",
+            "keep (?:it|that|them) after all",
+            "(?:actually|wait|sorry) (?:please )?keep (?:it|that|them)",
+            "(?:no )+(?:please )?don't (?:forget|delete) (?:it|that|them)",
         ),
-        CommandRule(kind="on_record", says="(?:go )?back to (?:recording|remembering)"),
-        CommandRule(kind="on_record", says="remember(?: things| everything)? again"),
-        CommandRule(kind="on_record", says="(?:switch|turn) (?:{memory}) back on"),
-        CommandRule(kind="on_record", says="(?:switch|turn) (?:back )?on (?:{memory})(?: again)?"),
-        CommandRule(
-            kind="who_sees",
-            says="(?:who(?: else)?|can (?:anyone|anybody|somebody|someone)(?: else)?) "
-            "(?:can |could |will |is able to )?(?:sees?|reads?|hears?|listen to) "
-            "(?:this|that|what i (?:say|said|tell you|told you|say to you)|my memories|"
-            "what you (?:know|remember))",
-        ),
-        CommandRule(
-            kind="who_sees",
-            says="who(?: else)? has access to (?:this|that|this information|my data|my memories|"
-            "(?:{memory})|"
-            "what i (?:say|tell you))",
-        ),
-        CommandRule(kind="undo", says="(?:undo|undue|un do|revert|reverse)(?: (?:that|this|it|"
-        "what you just did|"
-            "the last (?:thing|one|command|change|order)))?"),
-        CommandRule(kind="undo", says="take that back"),
-        CommandRule(kind="undo", says="(?:bring|get|put) (?:that|it) back|restore (?:that|it)"),
-        CommandRule(kind="undo", says="(?:no )+(?:please )?(?:do )?keep (?:it|that|them)"),
-        CommandRule(kind="undo", says="keep (?:it|that|them) after all"),
-        CommandRule(kind="undo", says="(?:actually|wait|sorry) (?:please )?keep (?:it|that|them)"),
-        CommandRule(kind="undo", says="(?:no )+(?:please )?don't (?:forget|delete) (?:it|that|"
-        "them)"),
-        CommandRule(
-            kind="local",
-            says="(?:keep|leave) (?:that|this|it) (?:just )?(?:{here})",
-        ),
-        CommandRule(
-            kind="local",
-            says="(?:that|this|it|that one) (?:stays|should stay|must stay|has to stay|"
-            "needs to stay|should remain|remains) (?:just )?(?:{here})",
-        ),
-        CommandRule(
-            kind="local",
-            says="(?:that|this)(?:'s| is) (?:just |only |strictly )?"
-            "between (?:us|you and me|the two of us)",
-        ),
-        CommandRule(
-            kind="local",
-            says="(?:that|this) (?:must not|mustn't|should not|shouldn't|may not|can't) leave "
-            "this (?:machine|computer|device|house)",
-        ),
-        CommandRule(
-            kind="local",
-            says="(?:don't|do not) (?:tell (?:anyone|anybody)(?: else)?(?: that| this| about that| "
-            "about this)?|let (?:that|this|it) leave this (?:machine|computer|device))",
-        ),
-        CommandRule(
-            kind="local",
-            says="(?:don't|do not|never) (?:send|share|upload) (?:that|this|it) "
-            "(?:to|with|in) (?:the cloud|the internet|anyone|anybody|anyone else)",
+        *rules_of(
+            "local",
+            "(?:keep|leave) (?:that|this|it) (?:just )?(?:{here})",
+            (
+                "(?:that|this|it|that one) (?:stays|should stay|must stay|has to stay|"
+                "needs to stay|should remain|remains) (?:just )?(?:{here})"
+            ),
+            (
+                "(?:that|this)(?:'s| is) (?:just |only |strictly )?"
+                "between (?:us|you and me|the two of us)"
+            ),
+            (
+                "(?:that|this) (?:must not|mustn't|should not|shouldn't|may not|can't) leave "
+                "this (?:machine|computer|device|house)"
+            ),
+            (
+                "(?:don't|do not) (?:tell (?:anyone|anybody)(?: else)?(?: that| this| about that| "
+                "about this)?|let (?:that|this|it) leave this (?:machine|computer|device))"
+            ),
+            (
+                "(?:don't|do not|never) (?:send|share|upload) (?:that|this|it) "
+                "(?:to|with|in) (?:the cloud|the internet|anyone|anybody|anyone else)"
+            ),
         ),
     ),
     answers=(
@@ -340,6 +302,6 @@ COMMANDS = CommandWords(
     ),
     requests=("could you", "can you", "would you", "will you"),
     own="i|i'm|im|i've|my|mine|we|we're|our",
-    everything=frozenset(("me", "us", "everything")),
-    leading=frozenset(("my", "our", "your", "the", "a", "an", "this", "that", "all")),
-)  # fmt: skip
+    everything=word_set(_WORDS["everything"]),
+    leading=word_set(_WORDS["leading"]),
+)

@@ -1,126 +1,16 @@
-"""English words of the recall gate: small talk, device commands, questions."""
+"""English patterns of the recall gate; its lists are in ``words.toml``."""
 
 import re
 
-from slowcat_memory.core.language.gate import GateWords, any_of, listed, phrases, words
+from slowcat_memory.core.language.data import read_words
+from slowcat_memory.core.language.gate import any_of, gate_words
 
-_GREETINGS = """hello/hello there/hi/hi there/hey/hey there/hiya/howdy/good morning/good afternoon/
-    good evening/good day/morning/evening/greetings/welcome back/i'm back/i am back/i'm home/
-    nice to see you/good to see you/long time no see/nice to meet you"""
-_SMALL_TALK = """okay/ok/k/okey/alright/all right/right/sure/sure thing/of course/certainly/exactly/
-    absolutely/definitely/indeed/true/correct/that's right/that is right/that's correct/that's true/
-    you're right/yes/yeah/yep/yup/ya/aye/no/nope/nah/no no/not really/not now/not today/
-    no thanks/no thank you/yes please/please/please do/go ahead/go for it/do it/do that/
-    ha/hah/heh/nice one/good one/sounds good/that sounds good/sounds great/that sounds great/
-    that's fine/fine/fine by me/
-    that's good/good/very good/great/that's great/perfect/that's perfect/cool/nice/very nice/
-    awesome/wonderful/lovely/excellent/amazing/brilliant/super/wow/whoa/oh/oh no/oh my/oh wow/
-    oh well/
-    ah/aha/uh/um/erm/er/hm/so/well/anyway/actually/now/then/really/oh really/is that so/i see/
-    i understand/understood/got it/i got it/gotcha/makes sense/that makes sense/fair enough/
-    thanks/thank you/thank you so much/thank you very much/thanks a lot/many thanks/cheers/
-    thanks for that/thanks for your help/thank you for your help/much appreciated/i appreciate it/
-    that's all/that is all/that's it/that'll be all/nothing/nothing else/never mind/nevermind/
-    no worries/no problem/don't worry/don't mention it/you're welcome/my pleasure/
-    i don't know/dunno/no idea/maybe/perhaps/whatever/i guess/i guess so/i think so/i suppose so/
-    let me think/let me see/one moment/one second/just a moment/just a second/just a minute/
-    hold on/wait/wait a moment/wait a minute/wait a second/give me a second/give me a moment/
-    sorry/oh sorry/i'm sorry/excuse me/pardon/how are you/how are you doing/how are you today/
-    how are you doing today/how's it going/how is it going/what's up/how do you do/
-    bye/bye bye/goodbye/good bye/good night/night/see you/see you later/see you soon/see ya/
-    see you tomorrow/talk to you later/talk to you soon/talk to you tomorrow/take care/
-    have a nice day/have a good day/have a good one/you too/same to you/too/
-    assistant/computer/darling/dear/mate/buddy/man/my friend/again/very much/so much/a lot/
-    there/testing/test/one two three/are you there/can you hear me/do you hear me"""
-
-GATE = GateWords(
-    greetings=phrases(_GREETINGS),
-    fillers=phrases(_GREETINGS, _SMALL_TALK),
-    courtesy=phrases(
-        """please/could you/could you please/can you/can you please/would you/would you please/
-        will you/would you mind/i want you to/i'd like you to/i would like you to/now/again/thanks/
-        thank you/for me/right now/okay/ok/hey/just/then/and/a bit/a little/a little bit/
-        for a moment/
-        for a second/for a minute/no/yes/oh/immediately/assistant/computer/once more/
-        one more time"""
-    ),
-    please=words("please just"),
-    commands=frozenset(
-        listed(
-            """stop/stop it/stop that/stop this/stop talking/stop speaking/stop there/stop now/halt/
-            quiet/be quiet/silence/shush/shut up/enough/that's enough/mute/unmute/mute yourself/
-            pause/
-            resume/continue/go on/carry on/keep going/keep talking/proceed/start/start over/
-            start again/restart/cancel/cancel that/cancel it/abort/quit/exit/undo/undo that/skip/
-            skip it/skip that/skip this/skip this one/next/next one/next song/next track/
-            previous song/go back/back/repeat/repeat that/repeat it/repeat please/say that/say it/
-            say that again/say it again/say again/come again/pardon me/what/what was that/
-            what did you say/what did you just say/i didn't hear you/i didn't catch that/
-            i can't hear you/louder/speak louder/talk louder/speak up/quieter/speak quieter/softer/
-            speak softer/lower/slower/slow down/speak slower/talk slower/speak more slowly/
-            talk more slowly/more slowly/faster/speed up/speak faster/talk faster/
-            speak more quietly/speak more loudly/speak more clearly/make it louder/
-            make it quieter/turn it up/turn it down/turn it off/turn it on/turn that off/
-            turn that on/turn that down/turn that up/play/play it/play that/play music/
-            play some music/play something/go to sleep/wake up/listen/stop listening/
-            take a photo/take a picture/take a screenshot/lock the door/unlock the door/
-            close the door/open the door/answer/answer the phone/hang up/end the call/
-            try again/try that again/do it/do that/keep it short/be brief/shorter/
-            hold that thought/wait for me"""
-        )
-    ),
-    verbs=words(
-        """turn switch put set start stop pause resume cancel dim brighten open close raise lower
-            mute
-        unmute play snooze silence delete increase decrease add make lock unlock on off up down
-        shut"""
-    ),
-    devices=words(
-        """light lights lamp lamps lighting bulb bulbs tv television telly radio music volume sound
-        speaker speakers heating heater heat radiator thermostat temperature fan fans conditioning
-        conditioner ac blind blinds shutter shutters curtain curtains oven kettle dishwasher vacuum
-        hoover camera microphone mic alarm alarms timer timers stopwatch screen display brightness
-        lock plug plugs socket"""
-    ),
-    other=words(
-        """the a an another my our all both every other this that it me in on at to for by of and
-        from kitchen living dining bed room bedroom bathroom bath hall hallway office study garage
-        garden cellar basement attic corridor nursery toilet balcony terrace upstairs downstairs
-        here
-        outside ceiling floor desk bedside front back garage door air coffee washing machine maker
-        off up down red blue green white warm cold cool bright brighter darker dark louder quieter
-        percent per cent degrees degree celsius fahrenheit half full maximum minimum max low high
-        level warmer cooler hotter colder
-        one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
-        sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety
-        hundred quarter past o'clock oclock am pm noon midnight second seconds minute minutes hour
-        hours today tonight tomorrow morning afternoon evening night
-        monday tuesday wednesday thursday friday saturday sunday weekdays please now again"""
-    ),
-    time=frozenset(
-        listed(
-            """what time is it/what time is it now/what's the time/what is the time/
-            what's the time now/do you know what time it is/can you tell me the time/
-            tell me the time/
-            do you know the time/do you have the time/how late is it/what day is it/
-            what day is it today/what day is today/what's today/which day is it/what date is it/
-            what date is it today/what's the date/what is the date/what's the date today/
-            what is the date today/what's today's date/what is today's date/what year is it/
-            what month is it/which month is it/what weekday is it/what's the current time/
-            what is the current time/and what time is it/current time/the time please"""
-        )
-    ),
+GATE = gate_words(
+    read_words(__package__)["gate"],
     about_now=any_of(
         r"\b(?:today|tomorrow|tonight|this (?:week|weekend|month|year|morning|afternoon|evening)|"
         r"next (?:week|weekend|month|year)|how long (?:ago|until|till|is it|has it been|since)|"
         r"how many (?:hours|days|weeks|months|years)\b.*\b(?:until|till|left|ago|since|to))\b"
-    ),
-    asking=words(
-        """who whom whose who's who'd what what's which where where's when when's why why's how
-            how's
-        do does did don't doesn't didn't is isn't are aren't am was wasn't were weren't has hasn't
-        have haven't had hadn't can can't could couldn't will won't would wouldn't should shall
-        tell remind wonder guess"""
     ),
     memory=any_of(
         r"\b(?:do|did|don't|didn't|can|can't|could|would) you (?:still |even |ever )?"
@@ -157,8 +47,7 @@ GATE = GateWords(
     ),
     general=any_of(
         r"\bhow (?:tall|high|far|big|deep|heavy|large|fast|hot|cold|wide|many people|many "
-        r"kilometres"
-        r"|many miles)\b",
+        r"kilometres|many miles)\b",
         r"\b(?:capital|population|president|prime minister|currency|weather|forecast|distance|"
         r"meaning|definition|height|area|temperature|recipe|plural|author|inventor|king|queen|"
         r"chancellor|exchange rate|square root|news) (?:of|in|for|at|to)\b",
@@ -170,13 +59,10 @@ GATE = GateWords(
     ),
     named=re.compile(
         r"(?i:\b(?:did|does|do|has|have|had|is|are|was|were|would|will|can|could|might|should|"
-        r"isn't|"
-        r"doesn't|didn't|hasn't|where's|who's|what's)\s+)(?=[^\W\d_a-z])(?!I\b)"
-        r"|(?<=\s)(?=[^\W\d_a-z][^\W\d_]+['’]s?\b)"
-        r"|(?i:\b(?:[^\W_]{2,}(?:[^s\W]s|ed)|that|who|made|gave|told|met|saw|when|important to|"
-        r"according to|gift to|letter to|mean to|happened to|good for|reason for|help for|shared "
-        r"by|"
-        r"made by|written by|given by|organized by|chosen by)\s+)(?=[^\W\d_a-z])(?!I\b)"
-        r"|(?<=\s)(?=[^\W\d_a-z][^\W\d_]+ (?i:and) [^\W\d_a-z])"
+        r"isn't|doesn't|didn't|hasn't|where's|who's|what's)\s+)(?=[^\W\d_a-z])(?!I\b)|"
+        r"(?<=\s)(?=[^\W\d_a-z][^\W\d_]+['’]s?\b)|(?i:\b(?:[^\W_]{2,}(?:[^s\W]s|ed)|that|who|made|"
+        r"gave|told|met|saw|when|important to|according to|gift to|letter to|mean to|happened to|"
+        r"good for|reason for|help for|shared by|made by|written by|given by|organized by|chosen "
+        r"by)\s+)(?=[^\W\d_a-z])(?!I\b)|(?<=\s)(?=[^\W\d_a-z][^\W\d_]+ (?i:and) [^\W\d_a-z])"
     ),
 )

@@ -1,5 +1,6 @@
-"""English patterns: reactions, tones, overview questions, prompt injection, open threads."""
+"""English patterns: reactions, overview questions, prompt injection, open threads."""
 
+from slowcat_memory.core.language.data import read_words, word_set
 from slowcat_memory.core.language.table import (
     OverviewWords,
     ProactiveWords,
@@ -7,6 +8,7 @@ from slowcat_memory.core.language.table import (
     SummaryWords,
 )
 
+_WORDS = read_words(__package__)["summary"]
 _FINE = "fine|okay|ok|good|great|all|alright|not necessary|enough|nothing"
 _MEANT = "meant|said|asked(?: for| about| you)?|was asking(?: for| about)?"
 
@@ -36,28 +38,14 @@ REACTIONS = ReactionWords(
         "you(?:'re| are) wrong",
     ),
     right=(
-        "(?:yes|yeah|yep|yup)? ?(?:exactly|precisely|correct|"
-        "that's (?:it|right|correct|the one)|thats (?:it|right|the one)|"
-        "that is (?:it|right|correct))",
+        "(?:yes|yeah|yep|yup)? ?(?:exactly|precisely|correct|that's (?:it|right|correct|the one)|"
+        "thats (?:it|right|the one)|that is (?:it|right|correct))",
         "(?:yes|yeah|yep|yup) that one",
         "(?:that's|thats|that is) (?:exactly )?what i meant",
         "you(?:'re| are) right",
     ),
     thanks="thanks|thank you",
 )
-
-# A word tells one tone alone; words that may mean anything ("fine") are left out.
-TONES = {
-    "anxious": "anxious nervous worried worry worries scared afraid panic panicking dread dreading "
-    "anxiety terrified freaking",
-    "sad": "sad crying cried lonely miserable heartbroken hopeless",
-    "frustrated": "frustrated frustrating annoyed annoying angry furious fed",
-    "overwhelmed": "overwhelmed stressed exhausted burnt drowning",
-    "hopeful": "hopeful optimistic promising encouraged encouraging",
-    "confident": "confident confidence ready prepared capable proud",
-    "happy": "happy thrilled excited delighted glad wonderful amazing",
-    "grateful": "grateful thankful appreciate",
-}
 
 _TALKED = r"(?:talk(?:ed|ing)?|spoken|speak(?:ing)?|spoke|discuss(?:ed|ing)?|chat(?:ted|ting)?)"
 
@@ -66,9 +54,8 @@ OVERVIEW = OverviewWords(
         # what did we talk about (last week)
         rf"\bwhat (?:have|had|did|were|was) (?:we|you and i|i) (?:all )?(?:been )?(?:ever "
         rf")?{_TALKED}"
-        r"(?: about| of| over)?"
-        r"(?: (?:so far|lately|recently|today|yesterday|before|then|there|together))?"
-        r"(?:\W|$|(?= (?:last|on|in|this|the|during|over|since|at|around)))",
+        r"(?: about| of| over)?(?: (?:so far|lately|recently|today|yesterday|before|then|there|"
+        r"together))?(?:\W|$|(?= (?:last|on|in|this|the|during|over|since|at|around)))",
         # remind me what we discussed
         r"(?:^|\b(?:remind|tell) me |\bremember )what (?:all )?(?:we|you and i) (?:have )?"
         r"(?:been )?"
@@ -87,10 +74,9 @@ OVERVIEW = OverviewWords(
         r"\bwhere (?:did|were) we (?:leave off|left off|stop)\b",
         r"\bwhere did we leave (?:it|things)\b",
         # what happened (in May)
-        r"\bwhat(?:'s| has| is| was)? (?:been )?(?:going on|happen(?:ed|ing)|new)"
-        r"(?: with me| to me| in my life)?"
-        r"(?:\s*[?.!]*$| (?=(?:last|on|in|this|the (?:last|past|week|day|month)|during|over the|"
-        r"yesterday|today|around)\b))",
+        r"\bwhat(?:'s| has| is| was)? (?:been )?(?:going on|happen(?:ed|ing)|new)(?: with me| to "
+        r"me| in my life)?(?:\s*[?.!]*$| (?=(?:last|on|in|this|the (?:last|past|week|day|month)|"
+        r"during|over the|yesterday|today|around)\b))",
         # what did I do yesterday
         r"\bwhat did (?:i|we) do (?=(?:last|on|in|this|yesterday|today|during|over)\b)",
         # how was my week
@@ -179,10 +165,7 @@ PROACTIVE = ProactiveWords(
 )
 
 SUMMARY = SummaryWords(
-    clause=frozenset(
-        """and but so because when then although while which who where if that or after before
-        since""".split()
-    ),
+    clause=word_set(_WORDS["clause"]),
     points_back=(
         r"he|she|it|they|his|her|its|their|this|that|these|those|there"  # not "he is the one who"
     ),
@@ -193,5 +176,5 @@ SUMMARY = SummaryWords(
         r"it (?:may|might|could) help to|make sure (?:you|to)|consider \w+ing"
     ),
     advice_begins="try|prepare|practise|practice|write|bring|start|keep|focus",
-    denials=frozenset("not no never less isn't wasn't don't doesn't didn't without".split()),
+    denials=word_set(_WORDS["denials"]),
 )

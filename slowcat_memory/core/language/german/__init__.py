@@ -1,48 +1,26 @@
-"""German: one module for each kind of words or sentences."""
+"""German: what it says in ``sentences.toml``, what it looks for in ``words.toml`` and the modules."""
 
-from slowcat_memory.core.language.german.commands import COMMANDS
-from slowcat_memory.core.language.german.gate import GATE
-from slowcat_memory.core.language.german.patterns import (
-    IMPORTANCE,
-    INJECTION,
-    OVERVIEW,
-    PROACTIVE,
-    REACTIONS,
-    SUMMARY,
-    TONES,
-)
-from slowcat_memory.core.language.german.sentences import (
-    BLOCKS,
-    DATES,
-    ICEBREAKERS,
-    MEMORY_BLOCK,
-    PREAMBLE,
-    REPLIES,
-)
-from slowcat_memory.core.language.german.statements import STATEMENTS
-from slowcat_memory.core.language.german.time import TIME
-from slowcat_memory.core.language.table import Language
+from slowcat_memory.core.language.data import read_words
+from slowcat_memory.core.language.german import commands, gate, patterns, statements, time
+from slowcat_memory.core.language.table import Language, read_sentences
 
 LANGUAGE = Language(
     name="german",
     code="de",
     native="Deutsch",
     other_names=("deu",),
-    commands=COMMANDS,
-    replies=REPLIES,
-    gate=GATE,
-    time=TIME,
-    dates=DATES,
-    memory_block=MEMORY_BLOCK,
-    preamble=PREAMBLE,
-    blocks=BLOCKS,
-    icebreakers=ICEBREAKERS,
-    statements=STATEMENTS,
-    reactions=REACTIONS,
-    tones=TONES,
-    overview=OVERVIEW,
-    injection=INJECTION,
-    importance=IMPORTANCE,
-    proactive=PROACTIVE,
-    summary=SUMMARY,
+    commands=commands.COMMANDS,
+    gate=gate.GATE,
+    time=time.TIME,
+    statements=statements.STATEMENTS,
+    facts=statements.FACTS,
+    names=statements.NAMES,
+    reactions=patterns.REACTIONS,
+    tones=read_words(__name__)["tones"],
+    overview=patterns.OVERVIEW,
+    injection=patterns.INJECTION,
+    importance=patterns.IMPORTANCE,
+    proactive=patterns.PROACTIVE,
+    summary=patterns.SUMMARY,
+    **read_sentences(__name__),
 )

@@ -1,6 +1,9 @@
 """German voice commands to the memory."""
 
-from slowcat_memory.core.language.table import CommandRule, CommandWords
+from slowcat_memory.core.language.data import phrase_list, read_words, word_set
+from slowcat_memory.core.language.table import CommandRule, CommandWords, rules_of
+
+_WORDS = read_words(__package__)["commands"]
 
 _IS = (
     "ist|sind|war|waren|bin|hat|haben|hatte|habe|heißt|heiße|wohnt|wohne|wohnen|arbeitet|arbeite|"
@@ -9,18 +12,9 @@ _IS = (
 _WHO = "ich|meine?|mein|wir|unsere?|unser|er|sie|es|seine?|ihre?|der|die|das"
 
 COMMANDS = CommandWords(
-    before=(
-        "nein", "ähm", "äh", "hm", "hey", "hallo", "ok", "okay", "also", "so", "na", "gut", "ja",
-        "ach", "bitte", "oh", "nun", "jetzt", "und", "aber", "moment", "warte", "ab jetzt",
-        "von jetzt an", "doch", "kannst du", "könntest du", "würdest du", "du kannst",
-        "du darfst", "ich möchte dass du",
-    ),
-    after=(
-        "bitte", "danke", "ja", "okay", "ok", "gell", "kannst du",
-    ),
-    after_plain=(
-        "jetzt", "wieder", "gleich", "mal", "kurz", "erst mal", "fürs erste", "eigentlich",
-    ),
+    before=phrase_list(_WORDS["before"]),
+    after=phrase_list(_WORDS["after"]),
+    after_plain=phrase_list(_WORDS["after_plain"]),
     parts={
         "keep": "(?:merk|merke|merkt) (?:es )?dir|(?:denk|denke) (?:daran|dran)|"
         "(?:erinner|erinnere) dich(?: daran)?|(?:behalt|behalte)(?: im kopf)?|"
@@ -44,14 +38,15 @@ COMMANDS = CommandWords(
             needs=f"(?:{_WHO}) \\S|(?:\\S+ ){{1,3}}(?:{_IS})\\b",
             may_ask=False,
         ),
-        CommandRule(kind="forget_that", says="(?:{forget}) (?:das|dies)(?: {polite})?{polite}(?: "
-        "wieder)?"),
-        CommandRule(
-            kind="forget_that",
-            says="(?:{forget}) was (?:ich|wir)(?: dir)?(?: da| eben| gerade| grade| jetzt)* "
-            "(?:gesagt|erzählt|besprochen)(?: habe| haben| hab)?",
+        *rules_of(
+            "forget_that",
+            "(?:{forget}) (?:das|dies)(?: {polite})?{polite}(?: wieder)?",
+            (
+                "(?:{forget}) was (?:ich|wir)(?: dir)?(?: da| eben| gerade| grade| jetzt)* "
+                "(?:gesagt|erzählt|besprochen)(?: habe| haben| hab)?"
+            ),
+            "das{polite}(?: wieder)? (?:vergessen|löschen)",
         ),
-        CommandRule(kind="forget_that", says="das{polite}(?: wieder)? (?:vergessen|löschen)"),
         CommandRule(
             kind="forget_about",
             says="(?:{forget}){polite} alles(?: was du)? über {x}?(?: weißt| gespeichert hast| "
@@ -74,71 +69,67 @@ COMMANDS = CommandWords(
             max_words=10,
             may_ask=False,
         ),
-        CommandRule(
-            kind="what_known",
-            says="was (?:alles )?(?:weißt|weisst) du (?:so |alles |eigentlich )*über mich",
+        *rules_of(
+            "what_known",
+            "was (?:alles )?(?:weißt|weisst) du (?:so |alles |eigentlich )*über mich",
+            (
+                "was (?:alles )?hast du (?:dir )?(?:so |alles )*über mich "
+                "(?:gemerkt|gespeichert|notiert|gelernt|behalten)"
+            ),
+            (
+                "(?:sag|sage|erzähl|erzähle) mir(?: alles)?(?: bitte)? was du (?:alles )?über mich "
+                "weißt"
+            ),
         ),
-        CommandRule(
-            kind="what_known",
-            says="was (?:alles )?hast du (?:dir )?(?:so |alles )*über mich "
-            "(?:gemerkt|gespeichert|notiert|gelernt|behalten)",
+        *rules_of(
+            "why",
+            "(?:warum|wieso|weshalb) hast du das (?:gerade |eben )?gesagt",
+            "(?:warum|wieso|weshalb) (?:sagst|erzählst) du (?:mir )?(?:das|so was)",
+            "wie kommst du (?:darauf|drauf)",
+            "wer hat dir das (?:gesagt|erzählt)",
+            "woher (?:weißt|weisst|hast) du das",
         ),
-        CommandRule(
-            kind="what_known",
-            says="(?:sag|sage|erzähl|erzähle) mir(?: alles)?(?: bitte)? was du (?:alles )?über "
-            "mich "
-            "weißt",
+        *rules_of(
+            "off_record",
+            (
+                "(?:(?:das|dies) )?(?:bitte )?nicht (?:mehr )?(?:mitschreiben|aufzeichnen|"
+                "mithören|protokollieren|aufnehmen)"
+            ),
+            "hör(?:e)?(?: bitte)? auf (?:mitzuschreiben|aufzuzeichnen)",
+            ("(?:schreib|schreibe|zeichne) (?:das |jetzt )?(?:bitte )?nicht (?:mehr )?(?:mit|auf)"),
+            "(?:off|of) the record",
+            "(?:merk|merke) dir (?:ab jetzt |jetzt |davon )*nichts(?: mehr)?",
+            "(?:mach|schalt|schalte) dein gedächtnis aus",
         ),
-        CommandRule(kind="why", says="(?:warum|wieso|weshalb) hast du das (?:gerade |eben "
-        ")?gesagt"),
-        CommandRule(kind="why", says="(?:warum|wieso|weshalb) (?:sagst|erzählst) du (?:mir )?"
-        "(?:das|so was)"),
-        CommandRule(kind="why", says="wie kommst du (?:darauf|drauf)"),
-        CommandRule(kind="why", says="wer hat dir das (?:gesagt|erzählt)"),
-        CommandRule(kind="why", says="woher (?:weißt|weisst|hast) du das"),
-        CommandRule(
-            kind="off_record",
-            says="(?:(?:das|dies) )?(?:bitte )?nicht (?:mehr )?(?:mitschreiben|aufzeichnen|"
-            "mithören|protokollieren|aufnehmen)",
+        *rules_of(
+            "on_record",
+            "wieder (?:mitschreiben|aufzeichnen|protokollieren)|back on the record",
+            "(?:mach|schalt|schalte) dein gedächtnis wieder (?:an|ein)",
+            "(?:merk|merke) dir (?:jetzt )?wieder alles",
+            "(?:schreib|zeichne) (?:jetzt |bitte )*wieder (?:mit|auf)",
         ),
-        CommandRule(kind="off_record", says="hör(?:e)?(?: bitte)? auf (?:mitzuschreiben|"
-        "aufzuzeichnen)"),
-        CommandRule(
-            kind="off_record",
-            says="(?:schreib|schreibe|zeichne) (?:das |jetzt )?(?:bitte )?nicht (?:mehr )?"
-            "(?:mit|auf)",
+        *rules_of(
+            "who_sees",
+            (
+                "wer (?:kann|könnte|darf) (?:das|dies|das hier)(?: alles)? "
+                "(?:sehen|lesen|hören|einsehen)"
+            ),
+            "wer (?:sieht|liest) das(?: hier| alles)?",
+            "wer hat (?:zugriff|zugang) (?:darauf|dazu)",
         ),
-        CommandRule(kind="off_record", says="(?:off|of) the record"),
-        CommandRule(kind="off_record", says="(?:merk|merke) dir (?:ab jetzt |jetzt |davon "
-        ")*nichts(?: mehr)?"),
-        CommandRule(kind="off_record", says="(?:mach|schalt|schalte) dein gedächtnis aus"),
-        CommandRule(
-            kind="on_record",
-            says="wieder (?:mitschreiben|aufzeichnen|protokollieren)|back on the record",
+        *rules_of(
+            "undo",
+            "(?:mach|mache) das(?: bitte)? (?:wieder )?rückgängig",
+            "rückgängig(?: machen)?",
+            "das(?: bitte)? (?:wieder )?rückgängig machen",
+            "(?:nein )+(?:bitte )?(?:behalt|behalte) (?:es|das|sie)(?: doch)?",
+            "(?:behalt|behalte) (?:es|das) doch",
         ),
-        CommandRule(kind="on_record", says="(?:mach|schalt|schalte) dein gedächtnis wieder (?:an|"
-        "ein)"),
-        CommandRule(kind="on_record", says="(?:merk|merke) dir (?:jetzt )?wieder alles"),
-        CommandRule(kind="on_record", says="(?:schreib|zeichne) (?:jetzt |bitte )*wieder (?:mit|"
-        "auf)"),
-        CommandRule(
-            kind="who_sees",
-            says="wer (?:kann|könnte|darf) (?:das|dies|das hier)(?: alles)? "
-            "(?:sehen|lesen|hören|einsehen)",
+        *rules_of(
+            "local",
+            "das (?:bleibt|soll|muss) (?:{here})(?: bleiben)?",
+            "(?:behalt|behalte|lass) das(?: bitte)? (?:{here})",
         ),
-        CommandRule(kind="who_sees", says="wer (?:sieht|liest) das(?: hier| alles)?"),
-        CommandRule(kind="who_sees", says="wer hat (?:zugriff|zugang) (?:darauf|dazu)"),
-        CommandRule(kind="undo", says="(?:mach|mache) das(?: bitte)? (?:wieder )?rückgängig"),
-        CommandRule(kind="undo", says="rückgängig(?: machen)?"),
-        CommandRule(kind="undo", says="das(?: bitte)? (?:wieder )?rückgängig machen"),
-        CommandRule(kind="undo", says="(?:nein )+(?:bitte )?(?:behalt|behalte) (?:es|das|sie)(?: "
-        "doch)?"),
-        CommandRule(kind="undo", says="(?:behalt|behalte) (?:es|das) doch"),
-        CommandRule(
-            kind="local",
-            says="das (?:bleibt|soll|muss) (?:{here})(?: bleiben)?",
-        ),
-        CommandRule(kind="local", says="(?:behalt|behalte|lass) das(?: bitte)? (?:{here})"),
     ),
     answers=(
         CommandRule(
@@ -153,8 +144,6 @@ COMMANDS = CommandWords(
     ),
     requests=("kannst du", "könntest du", "würdest du"),
     own="ich|mein|meine|meinen|meinem|meiner|wir|unser|unsere|unseren",
-    everything=frozenset(("mich", "uns", "alles")),
-    leading=frozenset(
-        ("meine", "mein", "meinen", "unser", "unsere", "der", "die", "das", "den", "dem")
-    ),
-)  # fmt: skip
+    everything=word_set(_WORDS["everything"]),
+    leading=word_set(_WORDS["leading"]),
+)

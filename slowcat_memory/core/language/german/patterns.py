@@ -1,5 +1,6 @@
-"""German patterns: reactions, tones, overview questions, prompt injection, open threads."""
+"""German patterns: reactions, overview questions, prompt injection, open threads."""
 
+from slowcat_memory.core.language.data import read_words, word_set
 from slowcat_memory.core.language.table import (
     OverviewWords,
     ProactiveWords,
@@ -7,6 +8,7 @@ from slowcat_memory.core.language.table import (
     SummaryWords,
 )
 
+_WORDS = read_words(__package__)["summary"]
 _FINE = "gut|okay|ok|alles|nichts|schön|schon gut|nicht nötig"
 
 REACTIONS = ReactionWords(
@@ -37,18 +39,6 @@ REACTIONS = ReactionWords(
     ),
     thanks="danke",
 )
-
-# A word tells one tone alone; words that may mean anything are left out.
-TONES = {
-    "anxious": "nervös ängstlich angst sorge sorgen besorgt",
-    "sad": "traurig einsam",
-    "frustrated": "wütend genervt sauer",
-    "overwhelmed": "gestresst überfordert erschöpft",
-    "hopeful": "hoffnungsvoll zuversicht",
-    "confident": "selbstbewusst stolz vorbereitet zuversichtlich",
-    "happy": "glücklich begeistert froh",
-    "grateful": "dankbar",
-}
 
 OVERVIEW = OverviewWords(
     asks=(
@@ -104,9 +94,9 @@ PROACTIVE = ProactiveWords(
 )
 
 SUMMARY = SummaryWords(
-    clause=frozenset("und aber weil dann wenn als denn dass obwohl".split()),
+    clause=word_set(_WORDS["clause"]),
     points_back="er|sie|es|das|dies",
     own="ich|mein|meine|wir|unser",
     advice=r"ich (?:würde|empfehle|rate)|du (?:könntest|solltest)|versuch(?:e|s)?",
-    denials=frozenset("nicht kein keine".split()),
+    denials=word_set(_WORDS["denials"]),
 )

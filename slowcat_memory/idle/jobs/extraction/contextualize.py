@@ -26,7 +26,7 @@ from slowcat_memory.core.extraction.descriptions import (
 )
 from slowcat_memory.core.extraction.grounding import ground
 from slowcat_memory.core.extraction.prompt_record import AFTER, BEFORE, digest, small_talk
-from slowcat_memory.core.memory.chunk import chunk, chunk_id, indexed_text
+from slowcat_memory.core.memory import chunk, chunk_id, indexed_text
 from slowcat_memory.core.text.normalize import digest as text_digest
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError

@@ -24,7 +24,7 @@ from slowcat_memory.core.graph.entity_index import EntityIndex, resolve_turn
 from slowcat_memory.core.graph.prompt import TYPES, VERSION, RegisterReply, check_reply, system
 from slowcat_memory.core.graph.readings import TurnExtract, TurnReading
 from slowcat_memory.core.graph.rules import read_by_rule
-from slowcat_memory.core.memory.kinds import ENTITY, READING, RELATION
+from slowcat_memory.core.memory import ENTITY, READING, RELATION
 from slowcat_memory.core.text.normalize import estimate_tokens, fold
 from slowcat_memory.idle.job import JobContext
 from slowcat_memory.idle.jobs.extraction.session_extractor import (

@@ -24,8 +24,7 @@ from slowcat_memory.core.facts.fact import (
     supersede,
 )
 from slowcat_memory.core.facts.prompt import SYSTEM, VERSION
-from slowcat_memory.core.memory.chunk import chunk_id
-from slowcat_memory.core.memory.kinds import FACT
+from slowcat_memory.core.memory import FACT, chunk_id
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.idle.job import JobContext
 from slowcat_memory.idle.jobs.extraction.session_extractor import (

@@ -21,7 +21,7 @@ from slowcat_memory.core.facts.merging import (
     Pair,
     PairsReply,
 )
-from slowcat_memory.core.memory.kinds import FACT
+from slowcat_memory.core.memory import FACT
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import EndpointError, EndpointRefusedError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger

@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.prompt_record import groups, line, small_talk, windows
-from slowcat_memory.core.memory.chunk import chunk_id
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError, EndpointError, EndpointRefusedError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
@@ -152,9 +152,7 @@ def read_sessions(
     """Return the sessions with new turns, with the first of these, and the progress made.
 
     Args:
-        snapshot: To read from.
         progress: As far as the log was read.
-        context: Of the job.
         wait: Leave sessions that go on for later.
     """
     upto, first = read_log(snapshot, progress.upto, progress.open, set(context.scopes()))
@@ -255,7 +253,6 @@ class SessionExtractor:
         return 0
 
     def progress(self, cursor: Cursor | None, snapshot: Snapshot, context: JobContext) -> Progress:
-        """Read the cursor."""
         note = decode_note(cursor, SessionsCursor)
         if cursor is None or note.version != self.cursor_version(snapshot, context):
             return Progress()
@@ -264,7 +261,6 @@ class SessionExtractor:
     def cursor(
         self, before: Cursor | None, progress: Progress, snapshot: Snapshot, context: JobContext
     ) -> Cursor:
-        """Return the cursor to write."""
         version, epoch = self.cursor_version(snapshot, context), self.epoch(snapshot)
         note = encode(SessionsCursor(version, epoch, progress.open))
         return Cursor(name=self.name, position=progress.upto, note=note)

@@ -3,7 +3,7 @@
 "No, I meant the dentist in Porto": the offered memories did not answer, except those that hold the
 missing words; memories offered for the correction answer the first query, unless that reply is
 corrected in turn. "Yes, exactly": the memories that the reply used answer. See
-``core.feedback.reaction``.
+``core.commands.reaction``.
 """
 
 from collections.abc import Iterable
@@ -12,9 +12,9 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.feedback.reaction import Reaction, reaction
+from slowcat_memory.core.commands.reaction import Reaction, reaction
+from slowcat_memory.core.language.english.vocabulary import EMPTY
 from slowcat_memory.core.text.normalize import fingerprint
-from slowcat_memory.core.text.word_lists import EMPTY
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.feedback import shared
 from slowcat_memory.records import Cursor, Made, Memory, Task, Turn, WriteBatch

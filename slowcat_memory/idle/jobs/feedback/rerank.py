@@ -1,7 +1,7 @@
 """An LLM judges which of the memories ranked for a query answer it.
 
 Queries return in other words: each judgement is kept as a key of the memory, with the query's
-text, and moves it up or down for similar queries (``core.feedback.votes``). A memory that was
+text, and moves it up or down for similar queries (``core.ranking.priors``). A memory that was
 offered and does not answer is a hard negative; one that was left out and does not says nothing new.
 """
 
@@ -122,9 +122,7 @@ def build_prompt(turn: Turn, memories: list[Memory], limit: int) -> tuple[Prompt
     """Return the prompt, and how many of the memories fit into it.
 
     Args:
-        turn: The query.
         memories: What was found for it, best first.
-        limit: Tokens of the prompt.
     """
     said = f"{neutralise(turn.speaker)}: {_cut(turn.text)}"
     user = f"Said on {turn.at:%d %B %Y} by {said}\nFound:"
@@ -152,10 +150,6 @@ def build_prompt(turn: Turn, memories: list[Memory], limit: int) -> tuple[Prompt
 def grades_of(value: Grades, lines: int) -> dict[int, int]:
     """Return grades by line, checked; a line with two different grades has none.
 
-    Args:
-        value: The answer.
-        lines: How many lines the prompt had.
-
     Raises:
         BadAnswerError: It grades lines that do not exist, or less than half of them.
     """
@@ -171,7 +165,6 @@ def judgement(grade: int, offered: bool) -> float:
     """Return the judgement for a grade (0 to 2): -1 to 1, 0 if it says nothing new.
 
     Args:
-        grade: The grade.
         offered: Whether the memory was put into the prompt of the reply.
     """
     if grade:

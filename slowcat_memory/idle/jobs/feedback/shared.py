@@ -5,10 +5,9 @@ from itertools import islice
 
 import numpy as np
 
-from slowcat_memory.core.feedback.votes import surplus
-from slowcat_memory.core.memory.chunk import chunk_id, turn_of
-from slowcat_memory.core.memory.kinds import findable
+from slowcat_memory.core.memory import chunk_id, findable, turn_of
 from slowcat_memory.core.query.speakers import without_names
+from slowcat_memory.core.ranking.priors import surplus
 from slowcat_memory.idle.job import JobContext
 from slowcat_memory.records import Key, LedgerEntry, Made, Memory, Turn, Vector, WriteBatch
 from slowcat_memory.store import Snapshot
@@ -48,10 +47,6 @@ def candidates(snapshot: Snapshot, entry: LedgerEntry) -> Iterator[tuple[Memory,
 
     Memories of a namespace that several people share are left out: a key keeps one person's words.
 
-    Args:
-        snapshot: The store.
-        entry: The turn's row of the ledger.
-
     Yields:
         Each memory, and whether it was put into the LLM's prompt.
     """
@@ -80,13 +75,9 @@ async def judgements(
     """Return the keys that keep the judgements of a query.
 
     Args:
-        turn: The query.
         judged: Judgement by memory id, -1 to 1; 0 says nothing.
         speakers: Speakers of the memories: their names are no part of a query's vector.
         sources: Log ids of the turns that the judgement was made from.
-        made: The job that judged.
-        kept: How many judgements a memory keeps.
-        context: Embeds, and reads the existing keys.
 
     Returns:
         The keys, their vectors, and the keys that they displace.

@@ -40,8 +40,7 @@ from slowcat_memory.core.blocks.statements import SourcedLine, fit, ground_of, s
 from slowcat_memory.core.language import language_of
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
-from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, touched
-from slowcat_memory.idle.jobs.reflection.recent_sessions import recent_sessions
+from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, recent_sessions, touched
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Cursor, Made, Memory, Task, WriteBatch
 from slowcat_memory.store import Snapshot

@@ -22,8 +22,8 @@ from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.periods import day_of
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger, cursor_at, payload_of
+from slowcat_memory.idle.jobs.changed_scopes import readable_turns
 from slowcat_memory.idle.jobs.extraction.session_extractor import EVENTS_PER_PLAN, read_log
-from slowcat_memory.idle.jobs.reflection.recent_sessions import readable_turns
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Made, Memory, Task, Turn, WriteBatch
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.blocks.rules import SessionView
 from slowcat_memory.core.blocks.statements import ground_of, record
 from slowcat_memory.core.language import language_of
-from slowcat_memory.core.memory.kinds import ICEBREAKER
+from slowcat_memory.core.memory import ICEBREAKER
 from slowcat_memory.core.proactive.open_threads import (
     SYSTEM,
     VERSION,
@@ -29,8 +29,7 @@ from slowcat_memory.core.proactive.open_threads import (
 from slowcat_memory.core.proactive.policy import PASSED, outcome_of, waiting
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
-from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, touched
-from slowcat_memory.idle.jobs.reflection.recent_sessions import recent_sessions
+from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, recent_sessions, touched
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Made, Memory, Task, WriteBatch
 

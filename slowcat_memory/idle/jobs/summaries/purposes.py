@@ -13,8 +13,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.chunk import chunk_id
-from slowcat_memory.core.memory.kinds import SESSION_SUMMARY, SUMMARY
+from slowcat_memory.core.memory import SESSION_SUMMARY, SUMMARY, chunk_id
 from slowcat_memory.core.summaries import prompt
 from slowcat_memory.core.summaries.extractive import ExtractiveOptions
 from slowcat_memory.core.summaries.prompt import VERSION, Purpose
@@ -128,7 +127,6 @@ class SummaryPurpose(Struct, frozen=True, kw_only=True):
     rules_apart: bool = False
 
     def task(self, scope: str, key: str, created: datetime, sources: tuple[int, ...] = ()) -> Task:
-        """Return a task."""
         return Task(
             id=f"{self.job}/{scope}/{key}", job=self.job, key=key, scope=scope, created=created,
             rank=self.rank, sources=sources,

@@ -27,8 +27,7 @@ from slowcat_memory.core.summaries.summary import (
     summary,
     topic_name,
 )
-from slowcat_memory.core.summaries.topics import ClusterOptions, Topic, grow_topics
-from slowcat_memory.core.text.bag_of_words import bags
+from slowcat_memory.core.summaries.topics import ClusterOptions, Topic, bags, grow_topics
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.idle.job import JobContext
 from slowcat_memory.idle.jobs.summaries.purposes import (

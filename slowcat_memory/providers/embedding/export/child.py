@@ -1,7 +1,7 @@
 """The export child: ``python -m slowcat_memory.providers.embedding.export.child MODEL CACHE``.
 
 Makes the query embedder's files from a sentence-transformers model. On standard output it writes
-one JSON object per line, a ``wire.Event``; the last one tells the folder or the error.
+one JSON object per line, a ``process.Event``; the last one has the folder or the error.
 """
 
 import os
@@ -17,8 +17,7 @@ import msgspec
 
 from slowcat_memory.providers.embedding import export_format
 from slowcat_memory.providers.embedding.export_format import Meta
-from slowcat_memory.providers.embedding.worker.process import settle
-from slowcat_memory.providers.embedding.worker.protocol import Event, Fault
+from slowcat_memory.providers.embedding.worker.process import Event, Fault, become_child
 
 _TEMPORARY = ".export-"
 _ABANDONED_S = 3600  # an export takes well under a minute
@@ -29,7 +28,7 @@ def export(model_name: str, cache: Path, say: Callable[[str], None], threads: in
 
     Args:
         model_name: A name on the hub, or a path.
-        cache: The cache folder; made when missing, readable by its owner alone.
+        cache: The cache folder; created if missing, readable by its owner only.
 
     Returns:
         The folder of the export, complete and on disk.
@@ -61,25 +60,26 @@ def main() -> int:
     Returns:
         0 on success, 1 after an error event.
     """
-    out = settle()
+    out = become_child()
 
-    def tell(event: Event) -> None:
+    def send(event: Event) -> None:
         out.write(msgspec.json.encode(event) + b"\n")
 
     model_name, cache, threads = sys.argv[1:4]
     try:
-        folder = export(model_name, Path(cache), lambda line: tell(Event(say=line)), int(threads))
+        folder = export(model_name, Path(cache), lambda line: send(Event(say=line)), int(threads))
     except BrokenPipeError:
         return 1  # the parent is gone
-    except Exception as error:  # whatever the libraries raise must reach the parent as a sentence
-        tell(Event(fault=Fault.of(error, "the export")))
+    except Exception as error:  # any library error must reach the parent as a message
+        send(Event(fault=Fault.of(error, "the export")))
         return 1
-    tell(Event(folder=str(folder)))
+    send(Event(folder=str(folder)))
     return 0
 
 
 def _fill(work: Path, model: Any, name: str, source: Path, say: Callable[[str], None]) -> Meta:
-    from slowcat_memory.providers.embedding.export import convert, projection
+    from slowcat_memory.providers.embedding import token_vectors
+    from slowcat_memory.providers.embedding.export import convert
     from slowcat_memory.providers.embedding.worker import model as sentence_model
 
     tokenizer = sentence_model.tokenizer_of(model)
@@ -88,8 +88,8 @@ def _fill(work: Path, model: Any, name: str, source: Path, say: Callable[[str], 
     vectors = model.encode(list(convert.SENTENCES), prompt=doc_prompt, normalize_embeddings=True)
     dim = vectors.shape[1]
     key = export_format.space_key(name, export_format.weights_hash(source), dim)
-    say("finding the space of its tokens")
-    space = projection.fit(model, tokenizer, key)
+    say("fitting the token projection")
+    space = token_vectors.fit_space(model, tokenizer, key)
     onto = space.projection if space else None
     int8, cosine = convert.convert(model, rows, vectors, onto, work, say)
     tokenizer.save(str(work / export_format.TOKENIZER))
@@ -114,7 +114,7 @@ def _fill(work: Path, model: Any, name: str, source: Path, say: Callable[[str], 
 
 
 def _publish(work: Path, target: Path) -> Path:
-    """Move the finished export to its place; whatever is there is as good or damaged."""
+    """Move the finished export to its place; one that is there is equal or damaged."""
     keep = {export_format.MODEL, export_format.TOKENIZER, export_format.TOKENS, export_format.META}
     for path in work.iterdir():
         if path.name in keep:
@@ -136,7 +136,7 @@ def _publish(work: Path, target: Path) -> Path:
 
 
 def _sweep(cache: Path) -> None:
-    """Take away what exports left that were killed."""
+    """Delete the folders of killed exports."""
     for path in cache.glob(f"{_TEMPORARY}*"):
         if time.time() - path.stat().st_mtime > _ABANDONED_S:
             shutil.rmtree(path, ignore_errors=True)

@@ -1,12 +1,12 @@
-"""From a sentence-transformers model to one ONNX graph: tokens in, unit vectors out.
+"""Converts a sentence-transformers model to one ONNX graph: token ids in, unit vectors out.
 
-The graph has a second output, the vectors of the single tokens: their last hidden states, projected
-(see ``tokens``). The projection is put behind the finished graph, so that it stays fp32.
+The graph has a second output, the vectors of single tokens: their last hidden states, projected (see
+``token_vectors``). The projection is appended to the finished graph, so it stays fp32.
 
-The whole model is traced, pooling and dense layers included, so that any model works. Each step
-is kept only if vectors stay what they were. Measured with all-MiniLM-L6-v2 on one core: fusing
-attention halves the time to load (35 instead of 65 ms; onnxruntime fuses at load what is not fused
-yet, so runs are no faster), int8 is three times as fast and a quarter as large, and leaving layer
+The whole model is traced, pooling and dense layers included, so that any model works. A step is
+kept only if it does not change the vectors. Measured with all-MiniLM-L6-v2 on one core: fusing
+attention halves the time to load (35 instead of 65 ms; onnxruntime fuses the rest at load, so runs
+are no faster), int8 is three times as fast and a quarter as large, and leaving layer
 norms alone makes runs a seventh faster (see docs/decisions/0012).
 
 Only the export child imports this.
@@ -25,12 +25,12 @@ from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers.embedding import export_format
 from slowcat_memory.providers.embedding.onnx import open_session, run_ids
 
-SAME = 0.9999  # mean cosine that a mere change of form must keep
-GOOD_ENOUGH = 0.98  # mean cosine of int8 with fp32; all-MiniLM-L6-v2 reaches 0.991
+SAME = 0.9999  # mean cosine that a change of format must keep
+GOOD_ENOUGH = 0.98  # mean cosine of int8 to fp32; all-MiniLM-L6-v2 reaches 0.991
 OPSET = 17
 
 _FUSABLE = {"bert", "roberta", "xlm-roberta", "camembert", "distilbert"}
-_STATES = "states"  # the second output until the projection stands behind it
+_STATES = "states"  # the second output until the projection is appended
 _AXES = {name: {0: "batch", 1: "tokens"} for name in export_format.INPUTS}
 
 SENTENCES = (
@@ -48,7 +48,7 @@ SENTENCES = (
 
 
 class _Graph(torch.nn.Module):
-    """The model with plain tensors for arguments; results are unit vectors and hidden states."""
+    """The model with plain tensors as arguments; returns unit vectors and hidden states."""
 
     def __init__(self, model: Any, states: bool) -> None:
         super().__init__()
@@ -76,12 +76,12 @@ def convert(
     Args:
         model: A ``SentenceTransformer``.
         rows: Token ids of a few sentences, special ones included.
-        vectors: Shape (len(rows), dim): what the model itself makes of them, unit length.
-        projection: Shape (hidden, token_dim), of the tokens' states; None for no such output.
-        folder: Where to write; other files are left there by the steps.
+        vectors: Shape (len(rows), dim), unit length: the model's own vectors of them.
+        projection: Shape (hidden, token_dim); None for no token output.
+        folder: Where to write; the steps leave other files there.
 
     Returns:
-        Whether it is int8, and its mean cosine with ``vectors``.
+        Whether it is int8, and its mean cosine to ``vectors``.
 
     Raises:
         ProviderError: No exporter keeps the model's vectors.
@@ -102,11 +102,7 @@ def convert(
 
 
 def mean_cosine(path: Path, rows: list[list[int]], vectors: np.ndarray) -> float:
-    """Compare a graph with the model it came from.
-
-    Args:
-        vectors: What the model itself makes of them, unit length.
-    """
+    """Return the mean cosine of a graph's vectors to the model's own ``vectors``."""
     session = open_session(path)
     ours = np.stack([run_ids(session, ids) for ids in rows])
     return float((ours * vectors).sum(axis=1).mean())
@@ -168,7 +164,7 @@ def _fuse(config: Any, path: Path, out: Path) -> None:
     from onnxruntime.transformers.fusion_options import FusionOptions
 
     options = FusionOptions("bert")
-    # Fused, these are slower than their parts, whose biases go into the int8 products instead (see
+    # Fused, these are slower than their parts, whose biases move into the int8 products (see
     # ``onnx.NOT_FUSED``, which keeps onnxruntime from fusing them at load).
     options.enable_skip_layer_norm = False
     options.enable_bias_skip_layer_norm = False
@@ -219,11 +215,7 @@ def _project(path: Path, projection: np.ndarray) -> None:
 def _attempt(
     step: Callable[[], None], path: Path, rows: list[list[int]], vectors: np.ndarray
 ) -> float:
-    """Run a step that may fail in any way its library likes.
-
-    Returns:
-        The mean cosine of what it wrote to ``path``, 0 when it failed.
-    """
+    """Run a step that may raise anything; return the mean cosine of its file, 0 when it failed."""
     try:
         step()
         return mean_cosine(path, rows, vectors)

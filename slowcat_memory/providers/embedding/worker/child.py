@@ -1,8 +1,7 @@
 """The document child: ``python -m slowcat_memory.providers.embedding.worker.child MODEL THREADS TOKENS EXPORT``.
 
-Loads the model once and embeds what arrives on standard input until that ends, which it does
-when the parent closes it or dies. EXPORT is the folder of the model's export, where the projection
-of token vectors is kept; "" when there is none.
+Loads the model once and embeds the requests on standard input until it ends: the parent closes it or
+dies. EXPORT is the folder of the model's export, with the projection of token vectors; "" for none.
 """
 
 import sys
@@ -14,11 +13,17 @@ import numpy as np
 from slowcat_memory.providers.embedding import chunking, export_format, token_vectors
 from slowcat_memory.providers.embedding.base import Embedded
 from slowcat_memory.providers.embedding.token_vectors import TokenSpace
-from slowcat_memory.providers.embedding.worker import protocol
-from slowcat_memory.providers.embedding.worker.process import settle
-from slowcat_memory.providers.embedding.worker.protocol import Fault, Hello, Request, Vectors
+from slowcat_memory.providers.embedding.worker.process import (
+    Fault,
+    Hello,
+    Request,
+    Vectors,
+    become_child,
+    read_frame,
+    write_frame,
+)
 
-STATES_TOGETHER = 64  # pieces whose hidden states are in memory at a time: 25 MB at 256 tokens
+STATES_TOGETHER = 64  # pieces whose hidden states are in memory at once: 25 MB at 256 tokens
 PAD_TOGETHER = 4  # texts of one forward pass: on a CPU, padding costs more than batches gain
 
 
@@ -30,10 +35,10 @@ def load(
     Args:
         model_name: A name on the hub, or a path.
         doc_max_tokens: Tokens of a piece of a document; the model's own limit wins when lower.
-        export: Folder of the model's export, "" for vectors alone.
+        export: Folder of the model's export, "" for no token vectors.
 
     Returns:
-        What to tell the parent, and a function from texts to vectors, and to their tokens.
+        The greeting for the parent, and the function that embeds texts.
 
     Raises:
         ProviderError: It cannot be used here.
@@ -78,43 +83,43 @@ def load(
 
 
 def _tokens(row: dict[str, Any], space: TokenSpace, lead: int) -> np.ndarray:
-    """Project the tokens of one piece, as sentence-transformers hands it out, that count."""
+    """Project the tokens that count of one piece, as sentence-transformers returns it."""
     read = row["attention_mask"].bool()
     kept = space.kept(row["input_ids"][read].numpy(), lead)
     return space.project(row["token_embeddings"][read].numpy()[kept])
 
 
 class Encode(Protocol):
-    """Embeds texts, with their tokens when they are wanted."""
+    """Embeds texts, and their tokens on request."""
 
     def __call__(self, texts: list[str], with_tokens: bool = False) -> Embedded: ...
 
 
 def serve(requests: BinaryIO, replies: BinaryIO, encode: Encode) -> None:
     """Answer requests until there are no more."""
-    while isinstance(request := protocol.read(requests), Request):
+    while isinstance(request := read_frame(requests), Request):
         try:
             made = encode(request.texts, request.tokens)
             reply: Vectors | Fault = Vectors.of(made.vectors, made.tokens)
-        except Exception as error:  # the parent shall hear of it, whatever it is
+        except Exception as error:  # any error must reach the parent
             reply = Fault("ProviderError", f"embedding failed ({type(error).__name__})")
-        protocol.write(replies, reply)
+        write_frame(replies, reply)
 
 
 def main() -> int:
     """Run as a program.
 
     Returns:
-        0 when the parent wants no more, 1 when the model cannot be used.
+        0 when the parent closed the input, 1 when the model cannot be used.
     """
-    replies = settle()
+    replies = become_child()
     try:
         try:
             hello, encode = load(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
         except Exception as error:  # whatever the libraries raise must reach the parent
-            protocol.write(replies, Fault.of(error, "loading the model"))
+            write_frame(replies, Fault.of(error, "loading the model"))
             return 1
-        protocol.write(replies, hello)
+        write_frame(replies, hello)
         serve(sys.stdin.buffer, replies, encode)
     except BrokenPipeError:
         pass  # the parent is gone

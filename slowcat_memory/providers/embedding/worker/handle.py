@@ -1,11 +1,11 @@
-"""The document embedder: a handle, in the process that talks, on a child that has the model.
+"""The document embedder: a handle in the agent's process on a child that runs the model.
 
-The child starts with the first text and stays until ``close``: about 5 s of start and 0.7 GB. It
-may die at any time (the machine runs out of memory): the call at hand fails, the next call starts
-another child, and after ``MAX_DEATHS`` calls in a row that killed one, it is left dead.
+The child starts with the first text and runs until ``close``: about 5 s to start, 0.7 GB. It may die
+at any time (out of memory): the current call fails, the next call starts another child, and after
+``MAX_DEATHS`` such calls in a row none is started.
 
-One call has the child at a time. ``close`` does not wait for it: it counts ``_closes`` up and
-kills the child, and the call, which remembers the count it began with, fails and cleans up.
+One call uses the child at a time. ``close`` does not wait for it: it increments ``_closes`` and kills
+the child; the call notices the new count, fails and cleans up.
 """
 
 import os
@@ -21,9 +21,17 @@ from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers.embedding import export_format
 from slowcat_memory.providers.embedding.base import Embedded, EmbedderOptions
 from slowcat_memory.providers.embedding.chunking import MAX_CHARS, sendable
-from slowcat_memory.providers.embedding.worker import protocol
-from slowcat_memory.providers.embedding.worker.process import last_words, spawn
-from slowcat_memory.providers.embedding.worker.protocol import Fault, Hello, Request, Vectors
+from slowcat_memory.providers.embedding.worker.process import (
+    Fault,
+    Frame,
+    Hello,
+    Request,
+    Vectors,
+    last_stderr_line,
+    read_frame,
+    spawn,
+    write_frame,
+)
 
 MAX_DEATHS = 3
 START_S = 600.0  # a cold disk, or a model that must be downloaded first
@@ -47,13 +55,13 @@ class SentenceEmbedder:
         module: str = _MODULE,
         reply_s: float = REPLY_S,
     ) -> None:
-        """Take the options; nothing starts yet.
+        """Keep the options; nothing starts yet.
 
         Args:
-            key: Key that the vectors must have, "" to learn it from the child.
-            dim: Length of a vector, 0 to learn it from the child.
-            token_key: Key that the token vectors must have, "" for none.
-            export: Folder of the model's export, where their projection is.
+            key: Expected key of the vectors, "" to ask the child.
+            dim: Length of a vector, 0 to ask the child.
+            token_key: Expected key of the token vectors, "" for none.
+            export: Folder of the model's export, with their projection.
             reply_s: Seconds after which a child that does not answer is killed.
         """
         self.name = export_format.short_name(options.model)
@@ -66,24 +74,24 @@ class SentenceEmbedder:
         self._reply_s = reply_s
         self._lock = threading.RLock()
         self._process: subprocess.Popen[bytes] | None = None
-        self._owner = 0  # process id; a fork must not talk into its parent's pipes
+        self._owner = 0  # process id; a fork must not use its parent's pipes
         self._stderr = tempfile.TemporaryFile()
         self._deaths = 0
         self._closes = 0
-        self._began_at = 0  # closes when the call that has the lock began
+        self._began_at = 0  # ``_closes`` when the call that has the lock began
 
     @property
     def key(self) -> str:
         """Key of the vector space; starts the child when it is not known yet."""
         if not self._key:
-            self._learn()
+            self._start_for_key()
         return self._key
 
     @property
     def dim(self) -> int:
         """Length of a vector; starts the child when it is not known yet."""
         if not self._dim:
-            self._learn()
+            self._start_for_key()
         return self._dim
 
     def encode(
@@ -92,7 +100,7 @@ class SentenceEmbedder:
         """Embed documents in batches.
 
         Args:
-            progress: Told after every batch how many texts are done; may raise to stop.
+            progress: Called after every batch with the number of texts done; may raise to stop.
 
         Returns:
             Shape (len(texts), dim), float32, unit length.
@@ -133,18 +141,18 @@ class SentenceEmbedder:
             return Embedded(vectors, tokens)
 
     def close(self) -> None:
-        """End the child, and with it a call that is at work; the next ``encode`` starts another."""
+        """End the child and a running call; the next ``encode`` starts another child."""
         self._closes += 1
         process = self._process
         if self._lock.acquire(blocking=False):
             try:
-                self._put_away()
+                self._end_child()
             finally:
                 self._lock.release()
         elif process and self._owner == os.getpid():
             process.kill()
 
-    def _learn(self) -> None:
+    def _start_for_key(self) -> None:
         with self._lock:
             self._began_at = self._closes
             self._ready()
@@ -152,24 +160,24 @@ class SentenceEmbedder:
     def _batch(self, texts: Sequence[str], with_tokens: bool) -> Embedded:
         process = self._ready()
         request = Request([sendable(text[:MAX_CHARS]) for text in texts], with_tokens)
-        reply = self._ask(process, request, self._reply_s)
+        reply = self._exchange(process, request, self._reply_s)
         if not isinstance(reply, Vectors):
-            raise self._failed("the embedding child lost the thread")
+            raise self._failed("the embedding child sent an invalid reply")
         try:
             vectors = reply.array(len(texts), self._dim)
             tokens = reply.token_arrays(len(texts), self.token_dim) if with_tokens else []
             return Embedded(vectors, tokens)
         except ValueError as error:
-            raise self._failed("the embedding child lost the thread") from error
+            raise self._failed("the embedding child sent an invalid reply") from error
 
     def _ready(self) -> "subprocess.Popen[bytes]":
-        """Return the living child, starting it when there is none; the lock is held."""
+        """Return the running child, starting one if needed; the lock is held."""
         if self._process and self._owner == os.getpid():
             return self._process
         if self._deaths >= MAX_DEATHS:
             raise ProviderError(
                 f"the embedding child died {self._deaths} times in a row",
-                hint="Look whether the machine has a gigabyte of memory to spare for it",
+                hint="It needs about a gigabyte of free memory",
             )
         options = self._options
         args = (options.model, str(options.doc_threads), str(options.doc_max_tokens))
@@ -177,38 +185,38 @@ class SentenceEmbedder:
             self._module, *args, self._export, stderr=self._stderr, stdin=subprocess.PIPE
         )
         self._process, self._owner = process, os.getpid()
-        hello = self._ask(process, None, START_S)
+        hello = self._exchange(process, None, START_S)
         if not isinstance(hello, Hello):
-            raise self._failed("the embedding child lost the thread")
-        self._greet(hello)
+            raise self._failed("the embedding child sent an invalid reply")
+        self._check_hello(hello)
         return process
 
-    def _greet(self, hello: Hello) -> None:
+    def _check_hello(self, hello: Hello) -> None:
         if self._key and self._key != hello.key:
-            self._put_away()
+            self._end_child()
             raise ProviderError(
                 f"the model's vectors are {hello.key}, not {self._key}",
-                hint="Its weights have changed; restart, so that it is exported anew",
+                hint="Its weights have changed; restart to export it again",
             )
         if self.token_key and self.token_key != hello.token_key:
-            self._put_away()
+            self._end_child()
             raise ProviderError(
                 "the model's export has changed, and with it its token vectors",
-                hint="Start again",
+                hint="Restart",
             )
         self._key, self._dim = hello.key, hello.dim
 
-    def _ask(
+    def _exchange(
         self, process: "subprocess.Popen[bytes]", request: Request | None, timeout_s: float
-    ) -> protocol.Frame:
+    ) -> Frame:
         assert process.stdin and process.stdout
         if self._closes != self._began_at:
             raise self._failed("")
         with _killed_after(process, timeout_s):
             try:
                 if request:
-                    protocol.write(process.stdin, request)  # type: ignore[arg-type]
-                reply = protocol.read(process.stdout)  # type: ignore[arg-type]
+                    write_frame(process.stdin, request)  # type: ignore[arg-type]
+                reply = read_frame(process.stdout)  # type: ignore[arg-type]
             except OSError:
                 reply = None
             except ProviderError as error:
@@ -217,20 +225,20 @@ class SentenceEmbedder:
             raise self._failed("the embedding child died")
         if isinstance(reply, Fault):
             if request is None:
-                self._put_away()  # it ends by itself: it could not load the model
+                self._end_child()  # it could not load the model, and exits
             raise reply.error()
         return reply
 
     def _failed(self, what: str) -> ProviderError:
-        """Put the child away and say what is known about its end."""
-        code = self._put_away(kill=True)
+        """End the child, and return an error with its exit code and last line of stderr."""
+        code = self._end_child(kill=True)
         if self._closes != self._began_at:
-            return ProviderError("the embedder was closed while it was at work")
+            return ProviderError("the embedder was closed during a call")
         self._deaths += 1
-        words = last_words(self._stderr)
+        words = last_stderr_line(self._stderr)
         return ProviderError(f"{what} (code {code}{f', {words}' if words else ''})")
 
-    def _put_away(self, *, kill: bool = False) -> int | None:
+    def _end_child(self, *, kill: bool = False) -> int | None:
         process, self._process = self._process, None
         if process is None or self._owner != os.getpid():
             return None
@@ -239,7 +247,7 @@ class SentenceEmbedder:
 
 @contextmanager
 def _killed_after(process: "subprocess.Popen[bytes]", seconds: float) -> Iterator[None]:
-    """Kill the child when the body takes too long, which ends the body's reading."""
+    """Kill the child when the body takes too long, so that its read returns."""
     timer = threading.Timer(seconds, process.kill)
     timer.daemon = True
     timer.start()
@@ -254,7 +262,7 @@ def _end(process: "subprocess.Popen[bytes]", *, kill: bool = False) -> int:
     if kill:
         process.kill()
     try:
-        process.stdin.close()  # the child reads the end and leaves
+        process.stdin.close()  # end of input: the child exits
     except OSError:
         pass
     try:

@@ -1,7 +1,7 @@
-"""A model as sentence-transformers sees it; only child processes import this.
+"""Loads a sentence-transformers model; imported by child processes only.
 
-The folder is found on this machine, or downloaded from the model hub once; loading itself never
-touches the network, never runs code that came with the model, and stays on the CPU.
+The folder is on this machine, or is downloaded from the model hub once. Loading uses no network, runs
+no code from the model's repository, and stays on the CPU.
 """
 
 from pathlib import Path
@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers.embedding import model_files
 
-_DOC_PROMPTS = ("document", "passage", "corpus")  # names that models use, in order of preference
+_DOC_PROMPTS = ("document", "passage", "corpus")  # prompt names of models, in order of preference
 _QUERY_PROMPTS = ("query",)
 _HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors", "*/*.safetensors", "*/*.json"]
 _HUB_PICKLES = ["pytorch_model*.bin", "*/pytorch_model*.bin"]
@@ -20,52 +20,40 @@ _HUB_NOT = ["onnx/*", "openvino/*"]
 
 
 def fetch(model: str) -> Path:
-    """Find a model, downloading it when it is nowhere on this machine.
+    """Return a model's folder, downloading the model when it is not on this machine.
 
     Args:
         model: A name on the hub, or a path.
 
     Raises:
-        ModelNotFoundError: It is nowhere, the download included.
+        ModelNotFoundError: It is not here and cannot be downloaded.
     """
     source = model_files.resolve(model)
     return source.where or _download(model, source.via)
 
 
 def load(folder: Path, threads: int) -> Any:
-    """Load a model.
-
-    Args:
-        folder: What ``fetch`` returned.
-
-    Returns:
-        The ``SentenceTransformer``, on the CPU, in fp32, not training.
+    """Load a ``SentenceTransformer`` on the CPU, in fp32, for inference.
 
     Raises:
-        ProviderError: It cannot be used here; the message says why.
+        ProviderError: It is not supported; the message says why.
     """
     import torch
     from sentence_transformers import SentenceTransformer
 
     torch.set_num_threads(threads)
-    plain = {"attn_implementation": "eager"}  # what the exporter can trace
+    plain = {"attn_implementation": "eager"}  # the exporter can trace it
     model = SentenceTransformer(
         str(folder), device="cpu", local_files_only=True, model_kwargs=plain
     )
     model = model.float().eval()
     if any(getattr(module, "include_prompt", True) is False for module in model):
-        raise ProviderError("models that leave their prompt out of the mean are not supported")
+        raise ProviderError("models that exclude their prompt from pooling are not supported")
     return model
 
 
 def tokenizer_of(model: Any) -> Tokenizer:
-    """Take a model's tokenizer.
-
-    Args:
-        model: What ``load`` returned.
-
-    Returns:
-        A copy that neither pads nor truncates.
+    """Return a copy of a model's tokenizer that neither pads nor truncates.
 
     Raises:
         ProviderError: The model has none that the ``tokenizers`` library reads.
@@ -80,14 +68,7 @@ def tokenizer_of(model: Any) -> Tokenizer:
 
 
 def prompts_of(model: Any) -> tuple[str, str]:
-    """Read a model's prompts.
-
-    Args:
-        model: What ``load`` returned.
-
-    Returns:
-        What it wants before a query and before a document, mostly "".
-    """
+    """Return a model's prompts for queries and for documents, mostly ""."""
     prompts: dict[str, str] = model.prompts or {}
     default = prompts.get(model.default_prompt_name or "", "")
 
@@ -105,8 +86,10 @@ def _download(model: str, hub_name: str) -> Path:
     for patterns in (_HUB_FILES, _HUB_PICKLES):
         try:
             folder = snapshot_download(hub_name, allow_patterns=patterns, ignore_patterns=_HUB_NOT)
-        except Exception as error:  # the hub client raises its own, the http client's, and OSError
+        except (
+            Exception
+        ) as error:  # the hub client raises its own errors, the http client's, and OSError
             raise model_files.not_downloadable(model, type(error).__name__) from error
         if any(Path(folder).rglob("*.safetensors")):
-            break  # the same weights also come pickled; these are enough
+            break  # the pickled files hold the same weights
     return Path(folder)

@@ -1,7 +1,16 @@
-"""How our child processes are started, and how they behave: quiet, humble, and gone with us.
+"""Child processes: how they are started, and the messages between parent and child.
 
-torch and sentence-transformers live in children alone: they cost seconds of start and hundreds
-of megabytes, and their threads make a voice stutter.
+torch and sentence-transformers are imported in child processes only: they take seconds to start and
+hundreds of megabytes, and their threads make a voice stutter. Children run niced, log to stderr, and
+exit with the parent.
+
+Not a ``ProcessPoolExecutor``: spawn imports the user's ``__main__`` again in the child (a bot without
+an ``if __name__`` guard would start twice), fork is unsafe beside Pipecat's threads, and one killed
+worker breaks the whole pool.
+
+The export child writes ``Event`` lines, JSON. The document child and its parent exchange frames:
+four bytes of length, big-endian, then msgpack. The child sends first, a ``Hello`` or a ``Fault``;
+then each ``Request`` has one reply, ``Vectors`` or a ``Fault``.
 """
 
 import os
@@ -10,11 +19,15 @@ import sys
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-import slowcat_memory
+import msgspec
+import numpy as np
+from msgspec import Struct
 
-NICENESS = 10  # the scheduler gives a child about a tenth of a contended core
+from slowcat_memory.errors import ModelNotFoundError, ProviderError
 
-_ROOT = Path(slowcat_memory.__file__).resolve().parents[1]
+NICENESS = 10  # a child gets about a tenth of a contended core
+
+_ROOT = Path(__file__).resolve().parents[4]  # the folder that holds slowcat_memory
 _START = (
     "import runpy, sys; sys.path.append({root!r}); runpy.run_module({module!r}, {{}}, '__main__')"
 )
@@ -22,11 +35,11 @@ _STDERR_TAIL = 2000  # bytes
 
 
 def spawn(module: str, *args: str, stderr: IO[Any], stdin: int) -> subprocess.Popen[bytes]:
-    """Start one of our modules as a child.
+    """Start a module of this package as a child process.
 
-    The child has its own process group, so that Ctrl-C in a terminal reaches the parent alone
-    (not its own session: Linux may weigh niceness inside a session only). It does not import from
-    the working directory.
+    The child has its own process group, so that Ctrl-C in a terminal reaches only the parent (not its
+    own session: Linux may apply niceness within a session only). It does not import from the
+    working directory.
 
     Args:
         module: The module to run as a program.
@@ -46,29 +59,172 @@ def spawn(module: str, *args: str, stderr: IO[Any], stdin: int) -> subprocess.Po
     )
 
 
-def last_words(stderr: IO[bytes]) -> str:
-    """Read the end of what a child complained about.
-
-    Args:
-        stderr: The file that was given to ``spawn``.
-
-    Returns:
-        The last line that is not blank, or "".
-    """
+def last_stderr_line(stderr: IO[bytes]) -> str:
+    """Return the last line a child wrote to ``stderr``, the file given to ``spawn``; "" if none."""
     size = stderr.seek(0, os.SEEK_END)
     stderr.seek(max(0, size - _STDERR_TAIL))
     lines = stderr.read().decode(errors="replace").split("\n")
     return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
-def settle() -> BinaryIO:
-    """Make this process a good child; its ``main`` calls it before it imports anything heavy.
+def become_child() -> BinaryIO:
+    """Lower this process's priority and reserve standard output for the parent.
+
+    A child's ``main`` calls it before heavy imports.
 
     Returns:
-        The real standard output, for the parent. Whatever libraries print goes to standard error.
+        The real standard output. Whatever libraries print goes to standard error.
     """
     if hasattr(os, "nice"):
         os.nice(NICENESS)
     real = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     return os.fdopen(real, "wb", buffering=0)
+
+
+MAX_FRAME = 1 << 28  # bytes; a longer frame is invalid
+_LENGTH = 4
+_RAISABLE = {kind.__name__: kind for kind in (ModelNotFoundError, ProviderError)}
+
+
+class Event(Struct, omit_defaults=True):
+    """One line from the export child.
+
+    Attributes:
+        say: The step that begins, as text.
+        folder: The finished export; the last event of a success.
+        fault: The error; the last event of a failure.
+    """
+
+    say: str = ""
+    folder: str = ""
+    fault: "Fault | None" = None
+
+
+class Fault(Struct, tag=True):
+    """An error sent from a child to its parent.
+
+    Attributes:
+        kind: Name of the class in ``slowcat_memory.errors``.
+        message: What is wrong.
+        hint: What to do next.
+    """
+
+    kind: str
+    message: str
+    hint: str = ""
+
+    @classmethod
+    def of(cls, error: Exception, doing: str) -> "Fault":
+        """Describe an error; of foreign ones the first 300 characters."""
+        if isinstance(error, ProviderError):
+            return cls(type(error).__name__, error.message, error.hint)
+        words = " ".join(str(error).split())
+        return cls("ProviderError", f"{doing} failed: {type(error).__name__}: {words}"[:300])
+
+    def error(self) -> ProviderError:
+        """Return the error, to raise in the parent."""
+        return _RAISABLE.get(self.kind, ProviderError)(self.message, hint=self.hint)
+
+
+class Hello(Struct, tag=True):
+    """The document child is ready.
+
+    Attributes:
+        key: Key of its vector space.
+        dim: Length of a vector.
+        token_key: Key of the space of its token vectors, "" for none.
+    """
+
+    key: str
+    dim: int
+    token_key: str = ""
+
+
+class Request(Struct, tag=True):
+    """Documents to embed; ``tokens`` requests their token vectors too."""
+
+    texts: list[str]
+    tokens: bool = False
+
+
+class Vectors(Struct, tag=True):
+    """The reply: row after row, in the order of the texts.
+
+    Attributes:
+        rows: The vectors, float32, little-endian.
+        tokens: Their token vectors, int8.
+        counts: Number of tokens of each text; empty when none were requested.
+    """
+
+    rows: bytes
+    tokens: bytes = b""
+    counts: list[int] = []
+
+    @classmethod
+    def of(cls, vectors: np.ndarray, tokens: list[np.ndarray] | None = None) -> "Vectors":
+        """Pack vectors.
+
+        Args:
+            vectors: Shape (n, dim).
+            tokens: For each text, shape (its tokens, token_dim), int8; None for none.
+        """
+        rows = np.ascontiguousarray(vectors, "<f4").tobytes()
+        return cls(
+            rows, b"".join(part.tobytes() for part in tokens or ()), [*map(len, tokens or ())]
+        )
+
+    def array(self, count: int, dim: int) -> np.ndarray:
+        """Unpack the vectors, shape (count, dim), float32, read-only.
+
+        Raises:
+            ValueError: Their number is not ``count``.
+        """
+        return np.frombuffer(self.rows, "<f4").reshape(count, dim)
+
+    def token_arrays(self, count: int, dim: int) -> list[np.ndarray]:
+        """Unpack the token vectors: for each text, shape (its tokens, dim), int8, read-only.
+
+        Raises:
+            ValueError: The number of texts is not ``count``.
+        """
+        every = np.frombuffer(self.tokens, np.int8).reshape(sum(self.counts), dim)
+        if len(self.counts) != count:
+            raise ValueError(f"tokens of {len(self.counts)} texts, not {count}")
+        return np.split(every, np.cumsum(self.counts)[:-1])
+
+
+Frame = Hello | Request | Vectors | Fault
+
+
+def write_frame(file: BinaryIO, frame: Frame) -> None:
+    """Send a frame; raises OSError when the other side is gone."""
+    body = msgspec.msgpack.encode(frame)
+    left = memoryview(len(body).to_bytes(_LENGTH) + body)
+    while left:  # an unbuffered pipe may accept only a part
+        left = left[file.write(left) :]
+    file.flush()
+
+
+def read_frame(file: BinaryIO) -> Frame | None:
+    """Receive a frame.
+
+    Returns:
+        The frame; None when the other side is gone, also within a frame.
+
+    Raises:
+        ProviderError: The data is not a frame.
+    """
+    head = file.read(_LENGTH)
+    if len(head) < _LENGTH:
+        return None
+    length = int.from_bytes(head)
+    if not 0 < length <= MAX_FRAME:
+        raise ProviderError("the child sent data that is not a frame")
+    body = file.read(length)
+    if len(body) < length:
+        return None
+    try:
+        return msgspec.msgpack.decode(body, type=Frame)
+    except msgspec.MsgspecError as error:
+        raise ProviderError("the child sent data that is not a frame") from error

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory.chunk import chunk, chunk_id
+from slowcat_memory.core.memory import chunk, chunk_id
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.idle.jobs.extraction.contextualize import (

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from slowcat_memory.core.facts.fact import fact_key, is_fact, key_id
-from slowcat_memory.core.memory.kinds import QUARANTINED, findable
+from slowcat_memory.core.memory import QUARANTINED, findable
 from slowcat_memory.errors import EndpointError
 from slowcat_memory.idle.context import Contexts, JobDeps
 from slowcat_memory.idle.jobs.extraction.facts import Facts, FactsOptions

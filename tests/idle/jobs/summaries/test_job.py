@@ -323,7 +323,7 @@ def test_summary_job_what_must_stay_here_is_not_told_to_an_llm_elsewhere(house):
     one = house(llm)
     turns = one.talk("s", *MOVE)
     with one.store.snapshot() as snapshot:
-        from slowcat_memory.core.memory.chunk import chunk
+        from slowcat_memory.core.memory import chunk
 
         hidden = replace(chunk(snapshot.turn(turns[1])), local_only=True)
     one.store.apply("test", WriteBatch(memories=(hidden,))).wait()

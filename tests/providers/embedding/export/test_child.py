@@ -142,9 +142,11 @@ from pathlib import Path
 import transformers
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer
-from slowcat_memory.providers import OnnxEmbedder, convert, export, exported, models
+from slowcat_memory.providers import OnnxEmbedder
+from slowcat_memory.providers.embedding import export_format, model_files
+from slowcat_memory.providers.embedding.export import child, convert
 
-here, tokenizer = Path(sys.argv[1]), models.resolve("all-MiniLM-L6-v2").where
+here, tokenizer = Path(sys.argv[1]), model_files.resolve("all-MiniLM-L6-v2").where
 config = transformers.MPNetConfig(vocab_size=30522, hidden_size=32, num_hidden_layers=2,
                                   num_attention_heads=4, intermediate_size=64)
 transformers.MPNetModel(config).save_pretrained(here / "raw")
@@ -156,8 +158,8 @@ model = SentenceTransformer(
     prompts={"query": "query: ", "passage": "passage: "}, device="cpu")
 model.save(str(here / "tiny"))
 
-folder = export.export(str(here / "tiny"), here / "cache", print)
-meta = exported.read_meta(folder)
+folder = child.export(str(here / "tiny"), here / "cache", print)
+meta = export_format.read_meta(folder)
 assert (meta.query_prompt, meta.doc_prompt) == ("query: ", "passage: "), meta
 assert (meta.dim, meta.max_tokens, meta.int8) == (16, 64, True), meta
 embedder = OnnxEmbedder.load(folder)
@@ -166,8 +168,8 @@ assert (embedder.encode(["hello there"]) * want).sum() > 0.99
 assert embedder.encode_tokens(["hello there"]).tokens[0].shape == (2, 32) == (2, meta.token_dim)
 
 convert.GOOD_ENOUGH = 1.1
-folder = export.export(str(here / "tiny"), here / "cache", print)
-meta = exported.read_meta(folder)
+folder = child.export(str(here / "tiny"), here / "cache", print)
+meta = export_format.read_meta(folder)
 assert not meta.int8 and meta.cosine > 0.9999, meta
 assert (OnnxEmbedder.load(folder).encode(["hello there"]) * want).sum() > 0.9999
 """

@@ -1,1 +1,0 @@
-"""What is a memory? Chunks, kinds, validity."""

@@ -1,0 +1,63 @@
+"""``slowcat-memory summaries`` and ``export --summaries``."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from typer.testing import CliRunner
+
+from slowcat_memory.cli.app import app
+from slowcat_memory.core.summaries.summary import Subject, SummaryText, summary
+from slowcat_memory.records import Made, Turn, WriteBatch
+from slowcat_memory.store import Store
+
+AT = datetime(2026, 5, 11, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+def path(tmp_path):
+    with Store.open(tmp_path / "store") as store:
+        turn = Turn(session="s", scope="anna", speaker="Anna", role="user", text="I moved.", at=AT)
+        id = store.append(turn).event.id
+        made = []
+        for name, kind, covers, model in (
+            ("session/s", "summary/session", (), "m"),
+            ("day/2026-05-11", "summary/day", ("summary/session/s",), ""),
+        ):
+            subject = Subject(
+                id=f"summary/{name}", kind=kind, scope="anna", start=AT,
+                until=AT + timedelta(hours=1), sources=(id,), digest="d", covers=covers, turns=1,
+            )  # fmt: skip
+            told = SummaryText(text=f"Anna moved ({name}).", topics=("moving",), model=model)
+            made.append(summary(subject, told, Made(job="j"), AT))
+        store.apply("test", WriteBatch(memories=tuple(made))).wait()
+    return tmp_path / "store"
+
+
+def run(path, *args):
+    return CliRunner().invoke(app, ["--path", str(path), *args, "--scope", "anna"])
+
+
+def test_a_table_of_what_there_is(path):
+    done = run(path, "summaries")
+    assert done.exit_code == 0, done.output
+    assert "2026-05-11" in done.output and "1 made without an LLM" in done.output
+
+
+def test_json_by_kind_and_time(path):
+    found = json.loads(run(path, "summaries", "--json", "--kind", "day").output)
+    assert [one["id"] for one in found] == ["summary/day/2026-05-11"]
+    assert json.loads(run(path, "summaries", "--json", "--since", "2026-05-12").output) == []
+
+
+def test_one_with_what_it_was_made_from(path):
+    done = run(path, "summaries", "--id", "summary/day/2026-05-11", "--sources")
+    assert "[SUMMARY:DAILY]" in done.output and "summary/session/s" in done.output
+    done = run(path, "summaries", "--id", "summary/session/s", "--sources")
+    assert "I moved." in done.output
+    assert run(path, "summaries", "--id", "summary/none").exit_code == 2
+
+
+def test_export_as_text(path):
+    done = run(path, "export", "--summaries")
+    assert done.output.count("[SUMMARY:") == 2 and "[/SUMMARY:SESSION]" in done.output

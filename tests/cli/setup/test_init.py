@@ -1,0 +1,79 @@
+import stat
+from pathlib import Path
+
+import pytest
+
+from slowcat_memory import config as configuration
+from slowcat_memory.cli.setup import model_servers
+from slowcat_memory.errors import ModelNotFoundError
+
+
+@pytest.fixture
+def fresh(sm, monkeypatch: pytest.MonkeyPatch):
+    """No configuration yet, no model wanted, and no server."""
+    sm.config.unlink()
+    monkeypatch.setenv("SLOWCAT_EMBEDDING__KIND", "none")
+    monkeypatch.setattr(model_servers, "find_servers", lambda: [])
+    return sm
+
+
+def test_init_writes_a_config_and_makes_a_store(fresh) -> None:
+    text = fresh.ok("init")
+    assert f"{fresh.config} (written)" in text and "for you alone" in text
+    assert "GB free" in text and f"SLOWCAT_CONFIG={fresh.config}" in text
+    assert stat.S_IMODE(fresh.store.stat().st_mode) == 0o700
+    assert configuration.load(fresh.config, {}).folder == fresh.store
+
+
+def test_init_without_a_named_file_writes_to_the_default_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from typer.testing import CliRunner
+
+    from slowcat_memory.cli.app import app
+
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("SLOWCAT_CONFIG")
+    monkeypatch.setenv("SLOWCAT_EMBEDDING__KIND", "none")
+    monkeypatch.setattr(model_servers, "find_servers", lambda: [])
+    result = CliRunner().invoke(app, ["init"])
+    written = tmp_path / ".slowcat/config.toml"
+    assert result.exit_code == 0 and written.is_file(), result.output
+    assert len(written.read_text().splitlines()) <= 30
+    assert configuration.load(None, {}).folder == tmp_path / ".slowcat"
+    assert "SLOWCAT_CONFIG" not in result.output
+
+
+def test_init_again_changes_nothing(fresh) -> None:
+    fresh.ok("init")
+    fresh.config.write_text("# mine\n")
+    found = fresh.json("init")
+    assert "there already" in found["configuration"]["found"]
+    assert "there already" in found["store"]["found"]
+    assert fresh.config.read_text() == "# mine\n"
+
+
+def test_init_names_the_servers(fresh, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = model_servers.Server("Ollama", "http://127.0.0.1:11434/v1", ("gemma", "qwen"))
+    monkeypatch.setattr(model_servers, "find_servers", lambda: [server])
+    found = fresh.json("init")["LLM server"]["found"]
+    assert found == "Ollama at http://127.0.0.1:11434/v1 (gemma, qwen)"
+
+
+def test_init_without_a_model_goes_on(fresh, monkeypatch: pytest.MonkeyPatch) -> None:
+    from slowcat_memory import providers
+
+    def missing(*args: object) -> None:
+        raise ModelNotFoundError("no such model", hint="Install one.")
+
+    monkeypatch.setenv("SLOWCAT_EMBEDDING__KIND", "local")
+    monkeypatch.setenv("SLOWCAT_CACHE_DIR", str(fresh.folder / "cache"))
+    monkeypatch.setattr(providers, "export_model", missing)
+    found = fresh.json("init")["embedding"]
+    assert found["ok"] is False and "search is by words only" in found["found"]
+    assert "not ready" in fresh.json("init", "--no-model")["embedding"]["found"]
+
+
+def test_init_where_no_store_can_be(fresh) -> None:
+    fresh.store = Path("/dev/null/store")
+    assert "cannot make /dev/null/store" in fresh.fails("init")

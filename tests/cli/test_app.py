@@ -1,0 +1,115 @@
+"""What all commands share: a fast start, help, errors in one line."""
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from slowcat_memory.cli.app import LATE, app
+from slowcat_memory.engine import MemoryEngine
+
+HEAVY = ["faiss", "bm25s", "torch", "openai", "pipecat", "onnxruntime", "numpy", "lmdb"]
+COMMANDS = [
+    *("search", "show", "why", "stats", "export", "import", "remember", "pin", "forget"),
+    *("init", "tidy", "config", "config check", "config show", "demo", "backup", "restore"),
+]
+
+
+def python(*args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *args], capture_output=True, text=True, timeout=60)
+
+
+def test_help_is_there_at_once_and_loads_nothing_heavy() -> None:
+    script = (
+        "import sys; from slowcat_memory.cli.app import app\n"
+        "try: app(['--help'])\nexcept SystemExit: pass\n"
+        f"print(sorted(set({HEAVY}) & set(sys.modules)))"
+    )
+    begun = time.monotonic()
+    ran = python("-c", script)
+    assert ran.stdout.splitlines()[-1] == "[]", ran.stderr
+    assert time.monotonic() - begun < 3  # 0.3 s on an idle machine
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself_with_an_example(sm, command: str) -> None:
+    text = sm.ok(*command.split(), "--help")
+    assert command in text
+    if command not in ("config", "demo"):
+        assert "Example" in text
+
+
+def test_the_list_of_commands_holds_them_all(sm) -> None:
+    text = sm.ok("--help")
+    names = {c.name for c in app.registered_commands} | {late.name for late in LATE} | {"config"}
+    assert all(f" {name} " in text for name in names)
+
+
+def test_version(sm) -> None:
+    assert sm.ok("--version").startswith("slowcat-memory ")
+
+
+def test_as_a_program_it_tells_an_error_in_one_line(sm) -> None:
+    ran = python("-m", "slowcat_memory.cli", "--path", str(sm.store), "stats")
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert (
+        ran.stderr == f"Error: no store at {sm.store}. Start the agent once, or check the path.\n"
+    )
+
+
+def test_debug_shows_where_an_error_comes_from(sm) -> None:
+    ran = python("-m", "slowcat_memory.cli", "--debug", "--path", str(sm.store), "stats")
+    assert ran.returncode == 1 and "Traceback" in ran.stderr
+
+
+def test_a_held_store_is_read_but_not_written(filled) -> None:
+    with filled.held() as pid:
+        for command in (("search", "dog"), ("show",), ("export",), ("why",)):
+            filled.ok(*command)
+        assert filled.json("stats")["writer"]["pid"] == pid
+        for command in (("remember", "x"), ("forget", "--all", "-y"), ("import", "chat.txt")):
+            said = filled.fails(*command)
+            assert f"is open for writing in process {pid}" in said and "One process writes" in said
+    assert filled.json("stats")["writer"] is None
+
+
+def test_what_cannot_be_a_folder_or_a_scope_is_refused(sm) -> None:
+    sm.store = sm.config / "below-a-file"
+    assert "cannot make" in sm.fails("remember", "x")
+    sm.store = sm.folder / "memory"
+    assert "'No Good' cannot name a scope" in sm.fails("remember", "x", "--scope", "No Good")
+
+
+def test_ctrl_c_is_quiet(filled, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*args: object, **kwargs: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(MemoryEngine, "search", interrupt)
+    result = filled("search", "dog")
+    assert (result.exit_code, result.output) == (130, "")
+    assert "Nothing found" not in result.output
+
+
+def test_a_newer_store_is_refused(filled) -> None:
+    import lmdb
+
+    from slowcat_memory.store.disk import codec, keys
+    from slowcat_memory.store.disk.tables import SCHEMA
+
+    env = lmdb.open(str(filled.store), max_dbs=20)
+    key = keys.name_key(SCHEMA)
+    with env.begin(write=True, db=env.open_db(b"meta")) as txn:
+        txn.put(key, codec.encode_meta(key, 99))
+    env.close()
+    for command in (("stats",), ("remember", "x")):
+        assert "newer" in filled.fails(*command)
+
+
+def test_a_damaged_store_is_moved_aside_and_the_command_goes_on(filled) -> None:
+    data = filled.store / "data.mdb"
+    data.write_bytes(data.read_bytes()[:5000])
+    result = filled("remember", "I start anew.")
+    assert result.exit_code == 0
+    assert "The store was damaged: its files are now in" in result.stderr
+    assert list(filled.store.glob("corrupt-*/data.mdb"))

@@ -1,0 +1,182 @@
+"""A turn's row of the ledger, as an engine makes it."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from slowcat_memory.core.memory import chunk_id
+from slowcat_memory.core.query.recall_gate import GateOptions
+from slowcat_memory.core.query.understand import AskOptions
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.records import Forget, LedgerEntry, SessionEdge, Turn
+from slowcat_memory.runtime.recall.query import MOST_IN_ROW, asked_text, dialogue_before
+from slowcat_memory.runtime.recall.scoring import LeftOutReason, RankingTrace
+from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+
+SECRET = "The password is swordfish"
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[MemoryEngine]:
+    config = memory_config(tmp_path / "memory", pack={"memories": 2})
+    made = MemoryEngine(config, clock=FixedClock(), embedder=HashEmbedder(256, token_dim=64))
+    made.prepare("anna")
+    yield made
+    made.close()
+
+
+def turn(engine: MemoryEngine, text: str, session: str = "s", role: str = "user") -> Turn:
+    engine.clock.advance(10)  # type: ignore[attr-defined]
+    said = Turn(session=session, scope="anna", speaker="Anna", role=role, text=text,
+                at=engine.clock())  # type: ignore[arg-type]  # fmt: skip
+    return replace(said, id=engine.append(said).id)
+
+
+def ask(engine: MemoryEngine, text: str, **how: object) -> LedgerEntry:
+    """What a processor does at a turn, and what the ledger says of it."""
+
+    async def one() -> Turn:
+        asked = turn(engine, text, session="now")
+        own = frozenset({chunk_id(asked.id)})
+        found = await engine.recall(text, "anna", exclude=own | how.pop("exclude", frozenset()))  # type: ignore[arg-type,operator]
+        engine.note_recall(asked, found, engine.pack(found))
+        assert engine.why(asked.id) is None, "the row is made once the caller has gone on"
+        await asyncio.sleep(0)
+        return asked
+
+    engine.store.flush()  # the vectors of tokens are read from the store
+    asked = asyncio.run(one())
+    engine.drain()
+    engine.store.flush()
+    told = engine.why(asked.id)
+    assert told
+    return told[0]
+
+
+def test_entry_every_candidate_is_told_with_its_scores_and_its_verdict(
+    engine: MemoryEngine,
+) -> None:
+    ids = [turn(engine, f"Max barks at number{n}").id for n in range(5)]
+    engine.drain()
+    row = ask(engine, "Does Max bark?", exclude=frozenset({chunk_id(ids[0])}))
+    assert row.stage == "full" and row.candidates == 4 and "wait" not in row.timings
+    assert chunk_id(ids[0]) in row.visible
+    assert len(row.offers) == 2 and len(row.left_out) == 2
+    assert {one.reason for one in row.left_out} == {LeftOutReason.BEYOND_LIMIT}
+    told = {one.memory for one in row.told}
+    assert told == {chunk_id(n) for n in ids[1:]}
+    for one in row.told:
+        assert 0 < one.probability <= 1 and {"window", "dense", "tokens"} <= set(one.views)
+
+
+def test_entry_a_row_is_small_and_holds_no_text(engine: MemoryEngine) -> None:
+    for n in range(80):
+        turn(engine, f"swordfish number{n} swims in the sea of words", session=f"s{n}")
+    engine.drain()
+    row = ask(engine, "swordfish swims in the sea")
+    assert len(row.offers) + len(row.left_out) == MOST_IN_ROW and row.candidates == 80
+    packed = msgspec.msgpack.encode(row)
+    assert b"sword" not in packed and b"swims" not in packed
+    assert len(packed) < 3500
+
+
+def test_entry_rows_of_before_are_read_and_rows_of_now_by_what_was_before() -> None:
+    class Offer(msgspec.Struct, frozen=True):
+        memory: str
+        score: float
+        views: dict[str, float] = {}
+
+    class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+        turn: int
+        scope: str
+        session: str
+        offers: tuple[Offer, ...] = ()
+
+    now = LedgerEntry(turn=3, scope="anna", session="s", at=FixedClock()())
+    old = msgspec.msgpack.encode(
+        {"turn": 3, "scope": "anna", "session": "s", "at": now.at, "offers": [{"memory": "chunk/1", "score": 0.5}]}
+    )  # fmt: skip
+    read = msgspec.msgpack.decode(old, type=LedgerEntry)
+    assert read.offers[0].memory == "chunk/1" and read.left_out == () == read.visible
+    new = replace(read, visible=("chunk/2",), candidates=7)
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(new), type=Entry).offers[0].score == 0.5
+
+
+def test_entry_forgetting_takes_candidates_out_of_rows_that_stay(engine: MemoryEngine) -> None:
+    ids = [turn(engine, f"Max barks at number{n}").id for n in range(5)]
+    engine.drain()
+    row = ask(engine, "Does Max bark?", exclude=frozenset({chunk_id(ids[0])}))
+    left = [int(one.memory.partition("/")[2]) for one in row.left_out]
+    engine.forget(Forget(turns=(ids[0], left[0])))
+    kept, memories = engine.why(row.turn)  # type: ignore[misc]
+    assert [one.memory for one in kept.left_out] == [chunk_id(left[1])]
+    assert kept.visible == tuple(v for v in row.visible if v != chunk_id(ids[0]))
+    assert kept.offers == row.offers and chunk_id(left[0]) not in memories
+    engine.forget(Forget(turns=(row.turn,)))
+    assert engine.why(row.turn) is None
+
+
+def test_entry_a_row_that_comes_after_the_forgetting_says_nothing_of_it(
+    engine: MemoryEngine,
+) -> None:
+    gone = turn(engine, SECRET).id
+    turn(engine, "Anna likes swordfish")
+    engine.drain()
+    asked = turn(engine, "What is the password?")
+    found = engine.search("password swordfish", "anna")
+    assert chunk_id(gone) in {hit.memory.id for hit in found.hits}
+    engine.forget(Forget(turns=(gone,)))
+    engine.note_recall(asked, found, engine.pack(replace(found, hits=[])))
+    engine.store.flush()
+    row, memories = engine.why(asked.id)  # type: ignore[misc]
+    assert chunk_id(gone) not in {one.memory for one in row.left_out} and SECRET not in str(
+        memories
+    )
+    engine.close()
+    files = (path for path in engine.config.folder.rglob("*") if path.is_file())
+    assert not any(b"The password is" in path.read_bytes() for path in files)
+
+
+def test_entry_what_was_asked_is_made_again_from_the_log(engine: MemoryEngine) -> None:
+    engine.append(SessionEdge(session="s", scope="anna", kind="start", at=engine.clock()))
+    turn(engine, "Where does my brother Moritz work?")
+    turn(engine, "He brews beer.", role="assistant")
+    turn(engine, "Something of another session", session="other")
+    follow = turn(engine, "and what about him?")
+    engine.store.flush()
+    with engine.store.snapshot() as snapshot:
+        said = dialogue_before(snapshot, follow)
+        assert [one.text for one in said] == [
+            "Where does my brother Moritz work?",
+            "He brews beer.",
+        ]
+        assert "Moritz" in asked_text(snapshot, follow, AskOptions(), GateOptions(), "english")
+        assert (
+            asked_text(snapshot, follow, AskOptions(follow_up=False), GateOptions(), "english")
+            == follow.text
+        )
+
+
+def test_entry_a_turn_does_not_pay_for_its_row(
+    engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is told of the candidates is worked out on the worker, never by who waits."""
+    turn(engine, "Max barks")
+    engine.drain()
+    told, left_out = [], RankingTrace.left_out
+    monkeypatch.setattr(RankingTrace, "left_out", lambda *given: told.append(1) or left_out(*given))
+
+    async def one() -> None:
+        asked = turn(engine, "Does Max bark?")
+        found = await engine.recall("Does Max bark?", "anna")
+        packed = engine.pack(found)
+        engine.note_recall(asked, found, packed)
+        assert told == []
+
+    asyncio.run(one())
+    engine.drain()
+    assert told == [1]
