@@ -37,7 +37,7 @@ class IndexOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         stemmer: Snowball stemmer ("french", …) or "none"; "" for that of ``memory.language``.
         k1: BM25 term-frequency saturation. 0.9 and b 0.4 were measured 3 points of R@10 above the
             usual 1.5 and 0.75 on LoCoMo.
-        b: BM25 length normalisation, 0 to 1.
+        b: BM25 length normalisation, 0 to 1. A change of ``k1`` or ``b`` rebuilds the sealed index.
         turn_view: Whether a turn's own words are a view beside those of its window. They separate it
             from its neighbours where there are no vectors; beside MaxSim they add nothing.
         candidates: How many each view proposes for fusion. 50 to 200 were measured to find the
