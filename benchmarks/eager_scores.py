@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from slowcat_memory.core.memory.chunk import chunk_id
 
 from benchmarks import common, corpus, datasets
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import Builder, Document, IndexOptions, Searcher
 from slowcat_memory.index.lexical.bm25 import SCAN, SWEEP

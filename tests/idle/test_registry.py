@@ -146,8 +146,8 @@ class Returns(Sound):
 
 @pytest.mark.parametrize(
     ("job", "why"),
-    [(KeepsInItself, "keeps in itself"), (OtherIds, "another id|no task's id"), (NoSources, "no sources"),
-     (OtherRecords, "other records"), (Deaf, "cancelled step goes on"), (Returns, "no WriteBatch")],
+    [(KeepsInItself, "keeps state"), (OtherIds, "another id|no task's id"), (NoSources, "no sources"),
+     (OtherRecords, "other records"), (Deaf, "cancelled step does not stop"), (Returns, "no WriteBatch")],
 )  # fmt: skip
 def test_find_jobs_a_broken_contract_is_told(job, why):
     with pytest.raises(AssertionError, match=why):

@@ -196,7 +196,7 @@ def test_command_can_be_switched_off(tmp_path):
 
 
 def test_command_german(tmp_path):
-    config = configured(tmp_path / "memory", index={"language": "german"}, recall={"floor": 0.005})
+    config = configured(tmp_path / "memory", memory={"language": "german"}, recall={"floor": 0.005})
     answers, *_ = converse(config, "ähm merk dir bitte dass meine Schwester Anna heißt")
     assert answers == ["Ich merke mir: meine Schwester Anna heißt."]
     answers, requests, *_ = converse(

@@ -166,7 +166,7 @@ def test_a_damaged_export_is_an_error_that_says_so(
         np.savez(folder / export_format.TOKENS, **parts | {"projection": parts["projection"] * 2})
     if damage == "no meta":
         (folder / export_format.META).write_text("{}")
-    with pytest.raises(ProviderError, match="Export it anew"):
+    with pytest.raises(ProviderError, match="Export it again"):
         OnnxEmbedder.load(folder)
 
 

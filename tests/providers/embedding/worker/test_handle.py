@@ -161,7 +161,7 @@ def test_close_does_not_wait_for_a_call_at_work(fake_child: str) -> None:
             time.sleep(0.01)
         child, start = pid_of(embedder), time.monotonic()
         embedder.close()
-        with pytest.raises(ProviderError, match="closed while it was at work"):
+        with pytest.raises(ProviderError, match="closed during a call"):
             call.result(5)
     assert time.monotonic() - start < 2 and gone(child)
     assert embedder._deaths == 0 and embedder._process is None
