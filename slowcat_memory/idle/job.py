@@ -48,7 +48,7 @@ class JobOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             own interval if it has one; more keeps a slow machine free.
         at_hour: Look for work once a day after this local hour (0 to 23), and at no other time.
         timeout_s: Seconds that one step may take before it fails, in place of ``idle.step_s``.
-        model: LLM model for this job; "" for that of ``[thinking]``. The server must offer it.
+        model: LLM model for this job; "" for that of ``[idle_llm]``. The server must offer it.
         max_tokens: Longest answer in tokens (1 to 100,000), in place of the job's own limit.
     """
 

@@ -110,7 +110,7 @@ def test_without_an_llm_the_log_says_once_how_to_have_one(opened: Open) -> None:
         engine.think()
     finally:
         logger.remove(sink)
-    assert len([line for line in lines if "[thinking] url" in line]) == 1
+    assert len([line for line in lines if "[idle_llm] url" in line]) == 1
     assert engine.search("Lisbon", "anna").hits
 
 

@@ -37,6 +37,7 @@ from slowcat_memory.pages import mapped_mb
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Forget, SessionEdge, Turn, WriteBatch
 from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config
+from tests.support.index_oracle import without_drift
 
 SCOPE = "anna"
 BEGAN = datetime(2026, 5, 12, 0, tzinfo=UTC)
@@ -294,15 +295,20 @@ class Soak:
 
         Not the answers: a sealed part and a tail propose their best apart from each other, so that
         two indexes of the same memories may fuse others, of which the best is the scale (measured:
-        the ten best are the same, their scores differ by 0.005 at most).
+        the ten best are the same, their scores differ by 0.005 at most). Scores by words are those
+        with the mean length of now: sealed documents keep the one of their sealing.
         """
         namespace = self.engine.wiring.namespaces.get(SCOPE)
         namespace.wait_vectors()
         searcher, vector = namespace.searcher, HashEmbedder(dim=32).encode_query(question)
         ids, numbers = zip(*sorted(searcher.items(), key=lambda item: item[1]), strict=True)
         every = np.array(numbers, np.int64)
+        found = searcher.scores(searcher.lexical(question), every)
         views = [
-            *searcher.scores(searcher.lexical(question), every).values(),
+            *(
+                rows * without_drift(searcher, question, view)[every]
+                for view, rows in found.items()
+            ),
             searcher.dense.cosines(vector, every),
             searcher.keys["keys"].best_cosines(vector, every),
         ]

@@ -41,7 +41,7 @@ def idle(
     finite = until_done or bool(job)
     with settings(ctx).existing().engine(thinking=not finite) as engine:
         if not engine.config.thinking.url:
-            warn("No LLM is configured ([thinking] url): only the rule-based work is done.")
+            warn("No LLM is configured ([idle_llm] url): only the rule-based work is done.")
         if finite:
             _until_done(engine, job)
         else:

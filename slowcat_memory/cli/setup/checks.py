@@ -183,7 +183,7 @@ def endpoint(config: "Config") -> Finding:
             what="LLM",
             state="note",
             found="none configured: idle work uses rules only",
-            hint="Set a server's URL in [thinking] url",
+            hint="Set a server's URL in [idle_llm] url",
         )
     try:
         server = choose_server(thinking.url, thinking.allow_remote)
