@@ -1,7 +1,7 @@
-"""The records: the log, what is derived from it, and what is found.
+"""The record types: the log, derived data, bookkeeping and recall results.
 
-All records are frozen. Text in them is clean (see ``core.text.normalize.clean``): NFC, no NUL, no lone
-surrogates, so that it can be stored and sent. Times are aware, in UTC.
+All records are frozen. Their text is clean (see ``core.text.normalize.clean``: NFC, no NUL, no lone
+surrogates), so it can be stored and sent. Times are aware, in UTC.
 """
 
 from datetime import datetime
@@ -31,7 +31,7 @@ class Turn(Struct, frozen=True, kw_only=True, tag="turn", omit_defaults=True):
     interrupted: bool = False
     tools: tuple[str, ...] = ()  # names of the tools that the agent used for this reply
     channel: Channel = "voice"
-    cut: int = 0  # characters left out at the end because the utterance was too long to keep
+    cut: int = 0  # characters removed at the end because it was too long
     # a voice command, or the memory's answer to one: kept in the log, never found by recall
     aside: bool = False
     origin: str = ""  # its id in the transcript that it was imported from, else ""
@@ -56,7 +56,7 @@ Event = Turn | SessionEdge
 
 
 class Session(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A session, as the log says; kept beside the log for fast look-up."""
+    """A session, computed from the log and kept beside it for fast look-up."""
 
     id: str
     scope: str
@@ -78,22 +78,22 @@ class Memory(Struct, frozen=True, kw_only=True, tag="memory", omit_defaults=True
     id: str  # deterministic from its sources, so that a repeated step repeats its ids
     kind: str  # "chunk", "note", "summary/day", "fact/preference", …: an open set
     scope: str
-    speaker: str  # who said it, or who it is about
+    speaker: str  # the speaker, or the person it is about
     text: str
-    valid_from: datetime  # since when it is true
+    valid_from: datetime  # start of its validity
     context: str = ""  # contextual description, indexed together with the text
-    valid_to: datetime | None = None  # until when it was true; None while it is
+    valid_to: datetime | None = None  # end of its validity; None while it is true
     recorded_at: datetime | None = None  # since when it is believed
     retired_at: datetime | None = None  # when it was superseded; None while current
     sources: tuple[int, ...] = ()  # log ids of the turns it was made from
     importance: float = 0.5  # 0 to 1; 0.5 is ordinary
-    pinned: bool = False  # it always counts, because a person asked for that
-    trust: str = "user"  # who vouches for it: "user" or "agent"
-    role: Role = "user"  # whose words they are, for chunks; "user" otherwise
-    local_only: bool = False  # it never reaches an LLM on another machine
+    pinned: bool = False  # always included, at the user's request
+    trust: str = "user"  # its source: "user" or "agent"
+    role: Role = "user"  # the speaker's role, for chunks; "user" otherwise
+    local_only: bool = False  # never sent to an LLM on another machine
     # further values of a kind, by name: "quote", "confidence", "topics", …
     facets: dict[str, str] = {}
-    made: "Made | None" = None  # the job that made it; None for what a person said or kept
+    made: "Made | None" = None  # the job that made it; None for a user's words or notes
 
 
 class Made(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -163,7 +163,7 @@ class TokenVectors(Struct, frozen=True, kw_only=True):
 
 
 class Cursor(Struct, frozen=True, kw_only=True):
-    """How far a reader of the log, or of a file, has got."""
+    """How far a reader of the log, or of a file, has come."""
 
     name: str  # its owner
     position: int  # the last position that is done
@@ -186,7 +186,7 @@ class CommandEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     hidden: tuple[str, ...] = ()
     turns: tuple[int, ...] = ()  # log ids of turns that are to be forgotten
     due: datetime | None = None  # when what is hidden is erased for good; None for never
-    # "asked" until a person confirms it; "erased" once it cannot be undone
+    # "asked" until confirmed; "erased" once it cannot be undone
     state: CommandState = "done"
 
 
@@ -194,7 +194,7 @@ TaskState = Literal["waiting", "dead"]
 
 
 class Task(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A piece of idle work that is due: a row until it is done."""
+    """A due piece of idle work; the row exists until it is done."""
 
     id: str  # ``<job>/<scope>/<key>``, so that the same work is queued once
     job: str
@@ -221,7 +221,7 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     job: str
     at: datetime
     ms: float
-    # "interrupted" when somebody spoke; "away" when the LLM's server was unreachable
+    # "interrupted" by speech; "away" when the LLM's server was unreachable
     outcome: RunOutcome
     id: int = 0  # position among the runs, from 1; 0 until the store numbers it
     model: str = ""  # fingerprint of the LLM, "" without one
@@ -273,7 +273,7 @@ class LeftOut(Struct, frozen=True, array_like=True):
     """A memory that was considered and not injected: an id, never a text."""
 
     memory: str
-    reason: str  # why (see ``runtime.recall.scoring``)
+    reason: str  # see ``runtime.recall.scoring``
     score: float  # as in ``Hit``
     probability: float = 0.0  # as in ``Hit``
     views: dict[str, float] = {}  # as in ``Hit``
@@ -287,22 +287,21 @@ class LedgerEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     session: str
     at: datetime
     stage: str = ""  # how far recall got before the deadline (see ``runtime.recall``)
-    offers: tuple[Offer, ...] = ()  # what was injected, in order
+    offers: tuple[Offer, ...] = ()  # the injected memories, in order
     tokens: int = 0  # estimated size of the block
     timings: dict[str, float] = {}  # milliseconds by stage
-    left_out: tuple[LeftOut, ...] = ()  # the best of what was not injected, by score
-    # ids of memories left out because they stood in the context already
+    left_out: tuple[LeftOut, ...] = ()  # the best rejected memories, by score
+    # ids of memories rejected because they were in the context already
     visible: tuple[str, ...] = ()
     candidates: int = 0  # how many memories were considered
 
     @property
     def told(self) -> tuple[Offer | LeftOut, ...]:
-        """The memories with scores, those that were injected first."""
+        """Return the memories with scores, injected ones first."""
         return self.offers + self.left_out
 
     @property
     def memories(self) -> tuple[str, ...]:
-        """The ids of all memories of the row."""
         return tuple(one.memory for one in self.told) + self.visible
 
 
@@ -358,7 +357,7 @@ class Forgotten(Struct, frozen=True, kw_only=True):
 
 
 class Aged(Struct, frozen=True, kw_only=True):
-    """What one pass of ageing moved."""
+    """The result of moving events between tiers."""
 
     warmed: int = 0  # how many events went into warm blocks
     cooled: int = 0  # how many went on into cold ones
@@ -392,9 +391,9 @@ class Hit(Struct, frozen=True, kw_only=True):
 
 
 class Hotword(Struct, frozen=True):
-    """A word that an STT should know."""
+    """A word to pass to STT."""
 
     word: str
     weight: float  # 0 to 1: how characteristic it is of the scope; the highest is 1
-    count: int  # how often it was said
+    count: int  # number of occurrences
     name: bool

@@ -1,8 +1,8 @@
 """Facts as files: ``YYYY-MM-DD.json`` for each day on which they were said, and ``index.json``.
 
-The index lists all facts, so the files need not be read. A fact is written completely, so it can be
-read back. If the importing log has no turn that says it, the fact keeps its turn numbers as facets and
-has no source: only sources that can be looked up are claimed.
+The index lists all facts, so readers need not open the other files. A fact is written completely,
+so it can be imported again. If the importing log has no turn that says it, the fact keeps its turn
+numbers as facets and has no source: only sources that can be looked up are claimed.
 """
 
 import json
@@ -45,29 +45,18 @@ class FactRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
     """A fact in a file.
 
     Attributes:
-        id: Its id.
-        scope: Its namespace.
-        type: Its type.
-        content: A plain sentence.
-        confidence: How sure its extractor was.
+        confidence: From its extractor, 0 to 1.
         source_date: When it was said.
-        extracted_at: When it was extracted.
-        valid_from: Since when it is true.
-        speaker: Who said it.
+        speaker: The speaker who said it.
         subject: The person or thing it is about.
         predicate: In snake_case.
-        object: Its value.
         quote: The words that say it.
         date: The day it refers to.
-        valid_to: Until when it was true.
         retired_at: When it was superseded.
         sources: Numbers of its turns, in the exporting log.
-        trust: Whose statement it is.
+        trust: "user" or "agent".
         importance: 0 to 1.
-        pinned: The user asked to always include it.
-        local_only: Never sent to an LLM on another machine.
         facets: Other facets of the memory.
-        made: Which job made it.
     """
 
     id: str
@@ -103,13 +92,13 @@ class FactFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Imported(Struct, frozen=True):
-    """The result of an import.
+    """The result of an import, in numbers of facts.
 
     Attributes:
-        facts: Number of new facts.
-        known: Number that were there already.
-        refused: Number that are not valid facts or read like an instruction.
-        unproven: Number of new facts without a turn in this log.
+        facts: New facts.
+        known: Facts that existed already.
+        refused: Rows that are not valid facts or read like an instruction.
+        unproven: New facts without a turn in this log.
     """
 
     facts: int = 0
@@ -195,7 +184,7 @@ def _index(days: dict[str, list[FactRow]]) -> dict[str, Any]:
 
 
 def _write(path: Path, value: Any) -> None:
-    """Write a file that only its owner can read; it gets its name when it is complete."""
+    """Write a file atomically, readable by its owner only."""
     unfinished = path.with_name(f".{path.name}.unfinished")
     fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     try:

@@ -126,7 +126,7 @@ def _config(folder: Path, no_vectors: bool) -> Config:
 
 
 def _ready(config: Config, console: Console) -> tuple[Config, str]:
-    """Get the embedding model ready, exporting it if need be; without one, search by words."""
+    """Prepare the embedding model, exporting it if needed; without one, use lexical search."""
     options = config.embedding
     if options.kind == "none":
         return config, "none, as requested: words alone (BM25)"

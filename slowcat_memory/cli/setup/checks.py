@@ -45,7 +45,6 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 
 def permissions(folder: Path) -> Finding:
-    """Check that only the owner can read the store."""
     files = (path for path in folder.rglob("*") if path.is_file())
     open_ = [path for path in (folder, *files) if _others_may(path)]
     if not open_:
@@ -132,7 +131,6 @@ def indexes(health: "Health") -> Iterator[Finding]:
 
 
 def model(engine: "MemoryEngine") -> Finding:
-    """Check that the embedding model is available."""
     from slowcat_memory.providers import export_model
 
     report = engine.embedding
@@ -174,7 +172,6 @@ def vectors(engine: "MemoryEngine", scopes: list[str]) -> Finding:
 
 
 def endpoint(config: "Config") -> Finding:
-    """Check that the LLM server answers and has the model."""
     from slowcat_memory.cli.setup.model_servers import choose_server
 
     thinking = config.thinking
@@ -201,7 +198,6 @@ def endpoint(config: "Config") -> Finding:
 
 
 def queue(engine: "MemoryEngine", now: datetime) -> Iterator[Finding]:
-    """Check for failed and stuck idle tasks."""
     with engine.snapshot() as snapshot:
         tasks = snapshot.tasks()
     dead = [task for task in tasks if task.state == "dead"]

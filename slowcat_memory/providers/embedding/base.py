@@ -32,10 +32,7 @@ class Embedder(Protocol):
     def dim(self) -> int: ...
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """Embed documents.
-
-        Args:
-            texts: Any strings, of any length, also empty ones.
+        """Embed documents of any length, empty ones included.
 
         Returns:
             Shape (len(texts), dim), float32, each row of unit length, in the order of ``texts``.
@@ -52,8 +49,7 @@ class QueryEmbedder(Embedder, Protocol):
     def encode_query(self, text: str) -> np.ndarray:
         """Embed a query; some models prompt queries differently from documents.
 
-        Args:
-            text: Any string; of a long one, both ends are embedded.
+        Of a long text, both ends are embedded.
 
         Returns:
             Shape (dim,), float32, unit length.
@@ -70,15 +66,11 @@ class DocumentEmbedder(Embedder, Protocol):
     def encode(
         self, texts: Sequence[str], progress: Callable[[int], None] | None = None
     ) -> np.ndarray:
-        """Embed documents in batches.
+        """Embed documents in batches; texts and result as in ``Embedder.encode``.
 
         Args:
-            texts: As in ``Embedder.encode``.
             progress: Called after every batch with the number of texts done. It may raise to stop
                 between two batches; the embedder stays usable.
-
-        Returns:
-            As in ``Embedder.encode``.
 
         Raises:
             ProviderError: The model or the endpoint failed.
@@ -104,7 +96,7 @@ class Encoded(Struct, frozen=True):
 
     @classmethod
     def of(cls, value: "Encoded | np.ndarray") -> "Encoded":
-        """Return ``value``, or a bare vector as a query without tokens."""
+        """Return ``value``, or wrap a bare vector as a query without tokens."""
         return value if isinstance(value, cls) else cls(value)  # type: ignore[arg-type]
 
 
@@ -138,13 +130,7 @@ class TokenEmbedder(Embedder, Protocol):
     def token_dim(self) -> int: ...
 
     def encode_query_tokens(self, text: str) -> Encoded:
-        """Embed a query and its tokens in one run of the model.
-
-        Args:
-            text: As in ``QueryEmbedder.encode_query``.
-
-        Returns:
-            Its vector, and its tokens except special tokens and punctuation.
+        """Embed a query and its tokens, except special tokens and punctuation, in one model run.
 
         Raises:
             ProviderError: The model failed.
@@ -152,13 +138,7 @@ class TokenEmbedder(Embedder, Protocol):
         ...
 
     def encode_tokens(self, texts: Sequence[str]) -> Embedded:
-        """Embed documents.
-
-        Args:
-            texts: As in ``Embedder.encode``.
-
-        Returns:
-            Their vectors, and their tokens except special tokens and punctuation.
+        """Embed documents and their tokens, except special tokens and punctuation.
 
         Raises:
             ProviderError: The model failed.

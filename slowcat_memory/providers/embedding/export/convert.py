@@ -71,17 +71,14 @@ def convert(
     folder: Path,
     say: Callable[[str], None],
 ) -> tuple[bool, float]:
-    """Write ``model.onnx``.
+    """Write ``model.onnx``; return whether it is int8, and its mean cosine to ``vectors``.
 
     Args:
         model: A ``SentenceTransformer``.
         rows: Token ids of a few sentences, special ones included.
         vectors: Shape (len(rows), dim), unit length: the model's own vectors of them.
         projection: Shape (hidden, token_dim); None for no token output.
-        folder: Where to write; the steps leave other files there.
-
-    Returns:
-        Whether it is int8, and its mean cosine to ``vectors``.
+        folder: Output folder; intermediate files stay there too.
 
     Raises:
         ProviderError: No exporter keeps the model's vectors.
@@ -102,7 +99,6 @@ def convert(
 
 
 def mean_cosine(path: Path, rows: list[list[int]], vectors: np.ndarray) -> float:
-    """Return the mean cosine of a graph's vectors to the model's own ``vectors``."""
     session = open_session(path)
     ours = np.stack([run_ids(session, ids) for ids in rows])
     return float((ours * vectors).sum(axis=1).mean())

@@ -55,7 +55,7 @@ class SentenceEmbedder:
         module: str = _MODULE,
         reply_s: float = REPLY_S,
     ) -> None:
-        """Keep the options; nothing starts yet.
+        """Store the options; nothing starts yet.
 
         Args:
             key: Expected key of the vectors, "" to ask the child.
@@ -82,14 +82,14 @@ class SentenceEmbedder:
 
     @property
     def key(self) -> str:
-        """Key of the vector space; starts the child when it is not known yet."""
+        """Starts the child when the key is not known yet."""
         if not self._key:
             self._start_for_key()
         return self._key
 
     @property
     def dim(self) -> int:
-        """Length of a vector; starts the child when it is not known yet."""
+        """Starts the child when the dimension is not known yet."""
         if not self._dim:
             self._start_for_key()
         return self._dim
@@ -113,14 +113,7 @@ class SentenceEmbedder:
     def encode_tokens(
         self, texts: Sequence[str], progress: Callable[[int], None] | None = None
     ) -> Embedded:
-        """Embed documents and their tokens in batches.
-
-        Args:
-            progress: As in ``encode``.
-
-        Raises:
-            ProviderError: As in ``encode``.
-        """
+        """Embed documents and their tokens in batches; ``progress`` and errors as in ``encode``."""
         return self._encode(texts, progress, with_tokens=bool(self.token_key))
 
     def _encode(
@@ -171,7 +164,7 @@ class SentenceEmbedder:
             raise self._failed("the embedding child sent an invalid reply") from error
 
     def _ready(self) -> "subprocess.Popen[bytes]":
-        """Return the running child, starting one if needed; the lock is held."""
+        """Return the running child, starting one if needed. Requires the lock."""
         if self._process and self._owner == os.getpid():
             return self._process
         if self._deaths >= MAX_DEATHS:
