@@ -36,7 +36,7 @@ class Reply:
 
 
 class OpenTurn:
-    """An open exchange: it ends when no LLM run is open and none is still to come."""
+    """An open exchange: it ends when no LLM run is open or still expected."""
 
     def __init__(self, on_token: Callable[[str], None] | None) -> None:
         """Start timing; ``on_token`` is called with each piece of the answer."""
@@ -98,7 +98,6 @@ class OpenTurn:
             self._end()
 
     def fail(self, error: Exception) -> None:
-        """End the turn with an error."""
         if not self.reply.done():
             self.reply.set_exception(error)
 

@@ -34,7 +34,7 @@ _TEXT_CONTROLS = frozenset(b"\t\n\r\f\x1b\x00")  # a few NULs are accepted
 
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file, compressed or not: its content decides, not its name. Yields its bytes.
+    """Open a file, compressed or not, judged by its content.
 
     Raises:
         TranscriptError: It cannot be opened, is empty, or is not text.
@@ -104,7 +104,7 @@ JSON_NAMES = (".jsonl", ".ndjson", ".json")
 
 
 def _ignore(error: TranscriptError) -> None:
-    """Ignore an error."""
+    pass
 
 
 def read(path: Path, on_error: Report = _ignore) -> Iterator[Transcript]:

@@ -1,7 +1,7 @@
-"""Imports a whole file in steps that can be interrupted: one session, one transaction.
+"""Imports a whole file in steps that can be interrupted: one transaction per session.
 
-A cursor for each file, conversation and scope counts the sessions done; it moves in the transaction
-that logs the session.
+A cursor for each file, conversation and scope counts the sessions done; it is updated in the
+transaction that logs the session.
 """
 
 import re
@@ -22,13 +22,7 @@ _NOT_IN_SCOPES = re.compile(r"[^a-z0-9_-]+")
 
 
 class Step(Struct, frozen=True):
-    """Progress: one more session is stored.
-
-    Attributes:
-        sessions: Sessions done.
-        turns: Turns done.
-        of_turns: Turns in the file.
-    """
+    """Progress after a session; ``of_turns`` is the number of turns in the file."""
 
     sessions: int
     turns: int
@@ -36,15 +30,13 @@ class Step(Struct, frozen=True):
 
 
 class Imported(Struct):
-    """The result of an import.
+    """The result of an import, in numbers.
 
     Attributes:
         sessions: Sessions that are new, or longer than before.
         turns: New turns.
-        notes: Stored notes.
         known_turns: Turns that were in the log already.
         scopes: The scopes imported into.
-        conversations: Conversations read.
     """
 
     sessions: int = 0
@@ -56,7 +48,7 @@ class Imported(Struct):
 
 
 def _ignore(step: Step) -> None:
-    """Ignore a step."""
+    pass
 
 
 def import_file(

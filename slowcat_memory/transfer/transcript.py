@@ -1,7 +1,7 @@
 """The content of a transcript, and how its utterances are grouped into sessions.
 
-A label groups turns wherever they stand. Without labels, a session ends where the file says so, or
-after an hour without a turn.
+Turns with the same label form one session, wherever they stand. Without labels, a session ends
+where the file says so, or after an hour without a turn.
 """
 
 from collections.abc import Callable
@@ -33,9 +33,7 @@ class Utterance(Struct, frozen=True, kw_only=True):
         at: Naive without a time zone, None without a time.
         origin: Its id in the transcript, else its line number.
         cut: Characters removed at the end because it was too long.
-        interrupted: The user interrupted the agent.
-        aside: It was said to the memory, or by it.
-        tools: Names of the tools that the agent used.
+        aside: A voice command, or the answer to one.
         pinned: The user asked to always include it.
         local_only: Never send it to an LLM on another machine.
     """
@@ -76,7 +74,6 @@ class Note(Struct, frozen=True, kw_only=True):
         text: Clean.
         speaker: The person it is about, "" for the user.
         at: Since when it holds.
-        pinned: Always include it.
         importance: 0 to 1.
         local_only: Never send it to an LLM on another machine.
     """
@@ -99,7 +96,6 @@ class Transcript(Struct, frozen=True, kw_only=True):
 
     @property
     def turns(self) -> int:
-        """Number of turns."""
         return sum(len(session.utterances) for session in self.sessions)
 
 
@@ -114,7 +110,6 @@ def label_of(raw: object) -> str:
 
 
 def role_of(speaker: str) -> Role:
-    """Return the role of a speaker by name."""
     return "assistant" if speaker.casefold() in AGENTS else "user"
 
 
@@ -144,7 +139,7 @@ class SessionGrouper:
     """Groups utterances into sessions, in the order they come."""
 
     def __init__(self, scope: str = "") -> None:
-        """Start empty; ``scope`` is the one the sessions were exported from, else ""."""
+        """Start empty; ``scope`` is the exporting scope, "" if unknown."""
         self._scope = scope
         self._turns: dict[str, list[Utterance]] = {}
         self._started: dict[str, datetime | None] = {}

@@ -1,8 +1,8 @@
 """The demo's story: one user, five evenings over nine weeks.
 
-The user's lines are fixed, and so are the assistant's replies to statements. Replies to questions
-come from the LLM, or from the parrot that stands in for one. A question names the line whose turn
-must be recalled; the check is by turn id, not by wording.
+The user's lines and the replies to statements are fixed. Replies to questions come from the LLM, or
+from the parrot that replaces it. A question names the line whose turn must be recalled; the check
+is by turn id, not by wording.
 """
 
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ class Line(Struct, frozen=True):
 
     Attributes:
         reply: "" to leave it to the LLM or the parrot.
-        key: A name for other lines to refer to.
+        key: A name by which other lines refer to this one.
         expects: The key of the line that must be recalled, "" for none.
         half: Which half of that line: the user's words, or the reply.
         essential: Whether the demo fails when it is not recalled.

@@ -1,4 +1,4 @@
-"""``slowcat-memory init``: a configuration, a store and a model, and what was found on the way."""
+"""``slowcat-memory init``: makes a configuration, a store and a model, and reports the findings."""
 
 import shutil
 import stat
@@ -52,7 +52,7 @@ def init(
 
 
 def _write_config(known: Settings) -> tuple[Path, bool]:
-    """Write the configuration, unless there is one."""
+    """Write the configuration unless one exists; return its path and whether it is new."""
     from slowcat_memory.cli.setup.config_file import render_short
     from slowcat_memory.config.loader import default_file
 

@@ -31,13 +31,10 @@ class Plan(Struct, frozen=True):
 
 
 def plan(texts: Sequence[str], tokenizer: Tokenizer, prompt: str, max_tokens: int) -> Plan:
-    """Split texts that are too long for the model.
+    """Split texts that are too long for the model; pieces are ``sendable`` and lack the prompt.
 
     Args:
         max_tokens: Maximum of a piece, prompt and special tokens included.
-
-    Returns:
-        The plan; its pieces are ``sendable``, without the prompt.
     """
     budget = max(8, max_tokens - len(tokenizer.encode(prompt).ids))
     pieces: list[str] = []
@@ -54,17 +51,13 @@ def plan(texts: Sequence[str], tokenizer: Tokenizer, prompt: str, max_tokens: in
 
 
 def split(text: str, spans: Sequence[tuple[int, int]], budget: int) -> list[str]:
-    """Cut a text into pieces of at most ``budget`` tokens.
+    """Cut a text into pieces of at most ``budget`` tokens; none is blank unless the text is.
 
-    Cuts after the last sentence in the second half of what fits, else after its last word, else
-    where the tokens end.
+    Cuts after the last sentence in the second half of the budget, else after its last word, else
+    at the last token.
 
     Args:
         spans: Start and end of each token, in characters, in order.
-        budget: Maximum tokens of a piece.
-
-    Returns:
-        At least one piece, none of them blank unless the text is.
     """
     if len(spans) <= budget:
         return [text]
@@ -82,14 +75,7 @@ def split(text: str, spans: Sequence[tuple[int, int]], budget: int) -> list[str]
 
 
 def gather(plan: Plan, vectors: np.ndarray) -> np.ndarray:
-    """Average the vectors of each text's pieces, weighted by length.
-
-    Args:
-        vectors: Shape (len(plan.pieces), dim), unit length.
-
-    Returns:
-        Shape (len(plan.counts), dim), float32, unit length.
-    """
+    """Average the pieces' unit vectors for each text, weighted by length; unit length, float32."""
     if len(plan.pieces) == len(plan.counts):
         return vectors
     weights = np.array([max(1, len(piece)) for piece in plan.pieces], np.float32)
@@ -101,11 +87,7 @@ def join(plan: Plan, tokens: Sequence[np.ndarray], most: int) -> list[np.ndarray
     """Concatenate the tokens of each text's pieces.
 
     Args:
-        tokens: For each piece, shape (its tokens, token_dim).
         most: Maximum tokens of a text; later ones are dropped, though its vector covers them.
-
-    Returns:
-        For each text, shape (its tokens, token_dim).
     """
     if len(plan.pieces) == len(plan.counts):
         return [rows[:most] for rows in tokens]
@@ -115,14 +97,7 @@ def join(plan: Plan, tokens: Sequence[np.ndarray], most: int) -> list[np.ndarray
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:
-    """Scale vectors to unit length.
-
-    Args:
-        vectors: Shape (n, dim).
-
-    Returns:
-        The same shape, float32; a zero vector stays zero.
-    """
+    """Scale rows to unit length, float32; a zero vector stays zero."""
     vectors = np.asarray(vectors, np.float32)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors / np.maximum(lengths, np.float32(1e-12))

@@ -39,7 +39,6 @@ class Meta(Struct, frozen=True, kw_only=True):
     Attributes:
         key: Key of the vector space.
         name: The model's short name.
-        dim: Length of a vector.
         max_tokens: Maximum input tokens, special ones included.
         query_prompt: The model's prompt for queries, mostly "".
         doc_prompt: The model's prompt for documents, mostly "".
@@ -79,10 +78,9 @@ def cache_folder(configured: str = "") -> Path:
 
 
 def short_name(model: str) -> str:
-    """Return a model's name in keys and folders.
+    """Return a model's name in keys and folders: the last part of a path.
 
-    For a path, the folder's name; for a hub name, the name without the organisation
-    "sentence-transformers".
+    A hub name loses only the organisation "sentence-transformers".
     """
     path = Path(model).expanduser()
     if path.is_dir():
@@ -121,7 +119,6 @@ def space_key(name: str, digest: str, dim: int) -> str:
 
 
 def export_folder(cache: Path, name: str, digest: str) -> Path:
-    """Return the folder of an export; ``digest`` is the ``weights_hash`` of its weights."""
     return cache / f"{name.replace('/', '--')}-{digest}"
 
 

@@ -53,11 +53,7 @@ class ModelSource(Struct, frozen=True, kw_only=True):
 def resolve(model: str) -> ModelSource:
     """Find a model on this machine: a folder, an installed package, or the hub's cache.
 
-    Args:
-        model: A name on the hub, or a path.
-
-    Returns:
-        The source; its ``where`` is None when the model must be downloaded.
+    The result's ``where`` is None when the model must be downloaded.
 
     Raises:
         ModelNotFoundError: It is not on this machine, and a download is impossible or forbidden.
@@ -82,7 +78,6 @@ def resolve(model: str) -> ModelSource:
 
 
 def not_downloadable(model: str, reason: str) -> ModelNotFoundError:
-    """Return the error for a failed download."""
     return ModelNotFoundError(
         f"the embedding model {model!r} is not on this machine and could not be downloaded "
         f"({reason})",

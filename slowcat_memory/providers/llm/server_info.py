@@ -1,6 +1,6 @@
-"""What a server reports: its kind, model and context length, and what its errors mean.
+"""A server's kind, model and context length, and the meaning of its errors.
 
-Every server offers ``/v1/models``; anything more is elsewhere on each, and optional.
+Every server offers ``/v1/models``; other information is optional, and elsewhere on each server.
 """
 
 import re
@@ -18,7 +18,7 @@ MAX_RETRY_AFTER_S = 3600.0
 
 
 class ServerError(StrEnum):
-    """What an error means for the request."""
+    """The meaning of an error for the request."""
 
     TOO_LONG = "too long"  # the prompt
     COUNTING = "counting"  # it cannot count tokens in streams
@@ -55,11 +55,7 @@ _PATTERNS = tuple(
 
 
 def classify(status: int, text: str) -> ServerError:
-    """Return what an error means.
-
-    Args:
-        status: The HTTP status; 0 for an error in the middle of a reply.
-    """
+    """Return the meaning of an error; ``status`` is 0 for one in the middle of a reply."""
     if status in (401, 403, 407, 429):
         return ServerError.AWAY
     for error, pattern in _PATTERNS:
@@ -71,14 +67,11 @@ def classify(status: int, text: str) -> ServerError:
 
 
 def seconds_to_wait(retry_after: str, now: datetime | None = None) -> float:
-    """Return the seconds that a ``Retry-After`` header asks for, at most one hour.
+    """Return the seconds that a ``Retry-After`` header asks for, at most one hour, 0 if unreadable.
 
     Args:
         retry_after: Seconds, or a date; "" without a header.
-        now: The time, aware; None for this machine's.
-
-    Returns:
-        Seconds; 0 if the header cannot be read.
+        now: Aware; None for this machine's time.
     """
     try:
         wait = float(retry_after)
@@ -132,10 +125,9 @@ class Server(Struct, frozen=True, kw_only=True):
 
 
 async def identify(get: Get, wanted: str) -> Server | None:
-    """Return what a server reports of itself; None if it is away.
+    """Return the server's own description; None if it is unreachable.
 
     Args:
-        get: See ``Get``.
         wanted: Name of the model, "" for the first that the server offers.
 
     Raises:

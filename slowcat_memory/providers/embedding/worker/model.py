@@ -22,9 +22,6 @@ _HUB_NOT = ["onnx/*", "openvino/*"]
 def fetch(model: str) -> Path:
     """Return a model's folder, downloading the model when it is not on this machine.
 
-    Args:
-        model: A name on the hub, or a path.
-
     Raises:
         ModelNotFoundError: It is not here and cannot be downloaded.
     """

@@ -151,7 +151,7 @@ class Vectors(Struct, tag=True):
 
     @classmethod
     def of(cls, vectors: np.ndarray, tokens: list[np.ndarray] | None = None) -> "Vectors":
-        """Pack vectors of shape (n, dim); ``tokens``: for each text (its tokens, token_dim), int8."""
+        """Pack vectors (n, dim), and for each text its token vectors (tokens, token_dim), int8."""
         rows = np.ascontiguousarray(vectors, "<f4").tobytes()
         return cls(
             rows, b"".join(part.tobytes() for part in tokens or ()), [*map(len, tokens or ())]
