@@ -23,7 +23,7 @@ class Turn(Struct, frozen=True, kw_only=True, tag="turn", omit_defaults=True):
     scope: str  # the namespace: a person's, or one that people share
     speaker: str  # the speaker's name
     role: Role
-    text: str  # what was said, after ``core.text.normalize.clean``
+    text: str  # cleaned with ``core.text.normalize.clean``
     at: datetime
     id: int = 0  # position in the log, from 1; 0 until the store numbers it
     reply_to: int = 0  # for the agent's turn, the id of the user's turn; else 0
@@ -105,7 +105,7 @@ class Made(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Context(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A description of a chunk: who says what to whom, when, and what it refers to.
+    """A description of a chunk: speaker, listener, time and subject.
 
     Kept apart from the chunk, whose text stays the speaker's own words.
     """
@@ -205,9 +205,9 @@ class Task(Struct, frozen=True, kw_only=True, omit_defaults=True):
     note: str = ""  # the job's own data
     # log ids of its turns; it is deleted when one of them is forgotten
     sources: tuple[int, ...] = ()
-    attempts: int = 0  # how often it failed
+    attempts: int = 0  # number of failures
     not_before: datetime | None = None  # when it may be retried; None for at once
-    error: str = ""  # why it failed last; never a memory's text
+    error: str = ""  # the last error; never a memory's text
     state: TaskState = "waiting"  # "dead" once it is given up, until a person retries it
 
 
@@ -293,7 +293,7 @@ class LedgerEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     left_out: tuple[LeftOut, ...] = ()  # the best rejected memories, by score
     # ids of memories rejected because they were in the context already
     visible: tuple[str, ...] = ()
-    candidates: int = 0  # how many memories were considered
+    candidates: int = 0  # number of memories considered
 
     @property
     def told(self) -> tuple[Offer | LeftOut, ...]:
@@ -336,8 +336,8 @@ class Forget(Struct, frozen=True, kw_only=True):
 
     scope: str = ""  # only in this namespace; "" for every one
     turns: tuple[int, ...] = ()  # log ids of turns
-    memories: tuple[str, ...] = ()  # ids of memories; a chunk's id stands for its turn
-    speaker: str = ""  # everything this speaker said
+    memories: tuple[str, ...] = ()  # ids of memories; a chunk's id means its turn
+    speaker: str = ""  # all turns of this speaker
     session: str = ""  # everything in this session
     since: datetime | None = None  # said at or after
     until: datetime | None = None  # said before

@@ -184,10 +184,10 @@ def tokenizer(config: Config) -> Tokenizer:
 
 
 def check_names(config: Config) -> None:
-    """Check that everything the configuration names exists.
+    """Check that the named scope, time zone, language and jobs exist.
 
     Raises:
-        ConfigError: There is no such scope, time zone, language or job.
+        ConfigError: One of them does not.
     """
     check_jobs(config.idle.jobs)
     Audience(config.people, config.memory.user_id)

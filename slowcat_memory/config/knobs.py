@@ -20,7 +20,7 @@ class Knob(Struct, frozen=True):
     Attributes:
         path: Its place in config.toml, such as "recall.memories".
         target: The option that it sets, such as "pack.memories".
-        text: What it does, with its unit, and when to turn it.
+        text: Its effect, its unit, and when to turn it.
     """
 
     path: str
@@ -171,7 +171,7 @@ BY_TARGET = {knob.target: knob for knob in KNOBS}
 
 
 def options(of: type[Struct] = Config, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """List every option of the package, public or not, but ``idle.jobs``."""
+    """List every option of the package, public or not, except ``idle.jobs``."""
     hints = get_type_hints(of, include_extras=True)
     for option in msgspec.structs.fields(of):
         name = f"{path}.{option.name}".lstrip(".")

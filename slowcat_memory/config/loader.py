@@ -132,7 +132,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def _targets(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield (target, value) for every key of a file, in any version's names."""
+    """Yield (target, value) for every key of a file, including keys of earlier versions."""
     for section, value in values.items():
         if section == JOB_TABLE:
             yield from _job_targets(value)
@@ -275,7 +275,6 @@ def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _error_of(error: msgspec.ValidationError) -> ConfigError:
-    """Return the error with the knob's name, range and choices."""
     what, _, where = str(error).partition(" - at `$")
     target = where.strip(".`")
     kinds = {name: kind for name, kind, _ in options()}

@@ -1,4 +1,4 @@
-"""Circuit breaker: after failures, stop calling a server or model for a while, then try once more."""
+"""Circuit breaker: stops calling a failing server or model for a while, then tries once more."""
 
 import random
 import time
@@ -71,7 +71,7 @@ class CircuitBreaker:
         return self.state is not BreakerState.OPEN
 
     def failed(self, error: BaseException | None = None) -> None:
-        """Count a failure. One with a ``retry_after`` opens the breaker at once, at least that long."""
+        """Count a failure. A ``retry_after`` opens the breaker at once, at least that long."""
         retry_after = error.retry_after if isinstance(error, EndpointError) else 0.0
         self._failures = max(self._threshold, self._failures) if retry_after else self._failures + 1
         if self._failures >= self._threshold:

@@ -61,7 +61,7 @@ class Rederived(Struct, frozen=True, kw_only=True):
 
 
 class Derived(Struct, frozen=True, kw_only=True):
-    """Everything that jobs made, by scope and id."""
+    """All derived records, by scope and id."""
 
     memories: dict[Subject, Memory]
     contexts: dict[Subject, Context]
@@ -149,7 +149,6 @@ def _by(record: Memory | Context | Key, jobs: Sequence[str] | None) -> bool:
 
 
 def _touched(memory: Memory, snapshot: Snapshot) -> bool:
-    """Return whether a user has changed a memory, or a session has used it."""
     used = family(memory.kind) == ICEBREAKER and outcome_of(memory) == USED
     [of_turns] = mark_local_only((replace(memory, local_only=False),), snapshot)
     return memory.pinned or used or (memory.local_only and not of_turns.local_only)
@@ -257,7 +256,7 @@ def _changed(before: Derived, after: Derived, kept: set[Subject]) -> Rederived:
 
 
 def _same(one: Memory | None, other: Memory) -> bool:
-    """Return whether two memories are equal but for the times of recording and retiring."""
+    """Compare two memories, ignoring the times of recording and retiring."""
     if one is None or bool(one.retired_at) != bool(other.retired_at):
         return False
     return _timeless(one) == _timeless(other)

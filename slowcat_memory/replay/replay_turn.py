@@ -27,7 +27,7 @@ class Replayed(Struct, frozen=True, kw_only=True):
     """The recall of a turn, at its time and now."""
 
     turn: Turn
-    asked: str  # the query: the turn's words, and those that a follow-up leans on
+    asked: str  # the query: the turn's words, and the earlier turns that a follow-up depends on
     then: LedgerEntry | None  # the ledger's row; None when there is none, or no longer
     now: LedgerEntry  # the row that would be written
     memories: dict[str, Memory]  # the memories of both rows that still exist, by id

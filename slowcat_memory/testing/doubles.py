@@ -191,11 +191,10 @@ def memory_config(path: Path | str, **sections: dict[str, Any]) -> Config:
 
 
 def check_embedder(embedder: Embedder) -> None:
-    """Check that an embedder keeps the contract of ``Embedder``.
+    """Check the contract of ``Embedder``, and of ``TokenEmbedder`` if it has a ``token_key``.
 
     Raises:
-        AssertionError: It breaks the contract, or that of ``TokenEmbedder`` if it has a
-            ``token_key``.
+        AssertionError: It breaks the contract.
     """
     assert embedder.name and embedder.dim > 0, "it has no name, or no dimension"
     assert embedder.key.endswith(f"/{embedder.dim}"), "its key does not end with its dimension"

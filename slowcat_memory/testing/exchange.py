@@ -52,7 +52,6 @@ class OpenTurn:
         self._cut = False
 
     def on_frame(self, frame: Frame) -> None:
-        """Handle a frame that reached the assistant aggregator."""
         if isinstance(frame, LLMTextFrame):
             self._first_token_at = self._first_token_at or time.perf_counter()
             if self._on_token:
@@ -81,7 +80,6 @@ class OpenTurn:
         self._maybe_end()
 
     def on_run_ended(self, message: AssistantTurnStoppedMessage) -> None:
-        """Add the text of one finished LLM run."""
         self._open_runs -= 1
         if message.content:
             self._texts.append(message.content)

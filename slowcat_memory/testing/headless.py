@@ -163,7 +163,6 @@ class HeadlessConversation:
         await self.cancel()
 
     async def cancel(self) -> None:
-        """End at once, as when a client hangs up."""
         if self._running and not self._running.done():
             await self.worker.cancel()
             await asyncio.wait([self._running])
@@ -246,7 +245,7 @@ class HeadlessConversation:
             raise RuntimeError("an earlier turn is still being spoken")
 
     async def _or_end_of_run(self, what: Awaitable[T], timeout_s: float, otherwise: str) -> T:
-        """Wait for ``what``; raise when the pipeline ends first, or after the timeout."""
+        """Wait for ``what``; raise if the pipeline ends first, or after the timeout."""
         if self._running is None:
             raise RuntimeError("the conversation runs inside its `async with` block")
         task = asyncio.ensure_future(what)

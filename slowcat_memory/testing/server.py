@@ -37,11 +37,10 @@ class ScriptedServer:
     Attributes:
         url: The base URL, with `/v1`; empty outside the block.
         requests: Every chat request's body, in order of arrival.
-        arrived: `time.perf_counter()` at each of them.
+        arrived: `time.perf_counter()` at each arrival.
         left: The same for the end of each reply, or its hang-up; None while it is open.
-        embedding_requests: Every embedding request's body.
-        cancelled: Replies that the client hung up on.
-        completed: Replies sent to the end.
+        cancelled: Number of replies that the client hung up on.
+        completed: Number of replies sent to the end.
     """
 
     def __init__(

@@ -42,21 +42,16 @@ _OWN = ("subject", "predicate", "object", "quote", "confidence", "date", "said_i
 
 
 class FactRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A fact in a file.
+    """A fact in a file; ``sources`` are turn numbers in the exporting log.
 
     Attributes:
         confidence: From its extractor, 0 to 1.
         source_date: When it was said.
-        speaker: The speaker who said it.
-        subject: The person or thing it is about.
-        predicate: In snake_case.
-        quote: The words that say it.
+        quote: The words that state it.
         date: The day it refers to.
         retired_at: When it was superseded.
-        sources: Numbers of its turns, in the exporting log.
         trust: "user" or "agent".
         importance: 0 to 1.
-        facets: Other facets of the memory.
     """
 
     id: str
@@ -111,11 +106,9 @@ class Imported(Struct, frozen=True):
 
 
 def export_facts(snapshot: Snapshot, folder: Path, scopes: Iterable[str], zone: tzinfo) -> int:
-    """Write facts to a folder; its files of other days stay.
+    """Write facts to a folder, by days of ``zone``; its files of other days are kept.
 
-    Args:
-        folder: Created if missing, readable by its owner only.
-        zone: The user's time zone, which decides the day.
+    The folder is created if missing, readable by its owner only.
     """
     days = defaultdict[str, list[FactRow]](list)
     for scope in scopes:
@@ -201,10 +194,10 @@ def _write(path: Path, value: Any) -> None:
 
 
 def import_facts(engine: "MemoryEngine", folder: Path, scope: str = "") -> Imported:
-    """Import facts from a folder; those whose id is known stay as they are. Blocks.
+    """Import facts from a folder; facts with known ids are not changed. Blocks.
 
     Args:
-        scope: Their new scope; "" for the one each names.
+        scope: Their new scope; "" keeps each fact's own.
 
     Raises:
         TranscriptError: A file does not contain facts.
@@ -305,7 +298,6 @@ def _memory(row: FactRow, snapshot: Snapshot, said: dict[datetime, list[Turn]]) 
 
 
 def _says(turn: Turn | None, row: FactRow) -> bool:
-    """Return whether a fact was extracted from this turn."""
     if turn is None or turn.scope != row.scope or turn.role != "user":
         return False
     return turn.speaker == row.speaker and quoted(row.quote, turn.text)

@@ -64,11 +64,11 @@ def import_file(
     """Import every session of a file that is not in the log yet. Blocks.
 
     Args:
-        scope: The namespace; "{conversation}" in it stands for each conversation's name. "" means the
-            scope a line was exported from, else the configured one.
+        scope: The namespace; "{conversation}" in it is replaced by each conversation's name. ""
+            means the scope a line was exported from, else the configured one.
         again: Ignore the cursor, which imports wholly forgotten sessions again.
         on_error: Called with an error for each unreadable line.
-        progress: Called after each session. When it raises, the sessions done are kept.
+        progress: Called after each session. If it raises, the sessions done are kept.
 
     Raises:
         TranscriptError: The file cannot be read, or has no such conversation.

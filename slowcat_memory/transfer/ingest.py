@@ -50,9 +50,9 @@ def ingest(
 
 
 def log_id(scope: str, session: TranscriptSession) -> str:
-    """Return a session's id in the log.
+    """Return a session's id in the log: its own if it was exported from this scope.
 
-    Its own id when it was exported from this scope, else a hash of scope, name and first turn.
+    Otherwise a hash of scope, name and first turn.
     """
     if session.scope == scope:
         return session.id
@@ -148,7 +148,6 @@ def pins(session: TranscriptSession, acks: Sequence[Ack]) -> list[str]:
 
 
 def local_only(session: TranscriptSession, acks: Sequence[Ack]) -> list[str]:
-    """Return the ids of the memories marked local-only in the transcript."""
     return _chunks({said.origin for said in session.utterances if said.local_only}, acks)
 
 

@@ -100,12 +100,10 @@ class Transcript(Struct, frozen=True, kw_only=True):
 
 
 def name_of(raw: object) -> str:
-    """Return a clean speaker's name, "" for None."""
     return " ".join(clean("" if raw is None else str(raw), NAME_CHARS)[0].split())
 
 
 def label_of(raw: object) -> str:
-    """Return a clean id of a session or turn, "" for None."""
     return " ".join(clean("" if raw is None else str(raw), LABEL_CHARS)[0].split())
 
 
@@ -139,7 +137,6 @@ class SessionGrouper:
     """Groups utterances into sessions, in the order they come."""
 
     def __init__(self, scope: str = "") -> None:
-        """Start empty; ``scope`` is the exporting scope, "" if unknown."""
         self._scope = scope
         self._turns: dict[str, list[Utterance]] = {}
         self._started: dict[str, datetime | None] = {}

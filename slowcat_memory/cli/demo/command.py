@@ -148,7 +148,6 @@ def _ready(config: Config, console: Console) -> tuple[Config, str]:
 
 @contextmanager
 def _folder(path: Path | None, keep: bool) -> Iterator[Path]:
-    """Yield the store's folder; a temporary one is deleted afterwards unless ``keep``."""
     if path is not None:
         path = path.expanduser()
         if path.exists() and any(path.iterdir()):

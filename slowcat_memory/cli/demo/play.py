@@ -83,7 +83,7 @@ class Exchange(Struct, frozen=True, kw_only=True):
 
 
 def scripted_reply(story: Sequence[Evening]) -> Callable[[dict[str, Any]], str]:
-    """Return a replier: the story's reply where it has one, otherwise the parrot's."""
+    """Return the story's replies, with the parrot's where it has none."""
     replies = {line.text: line.reply for evening in story for line in evening.lines}
 
     def reply(request: dict[str, Any]) -> str:
@@ -94,12 +94,7 @@ def scripted_reply(story: Sequence[Evening]) -> Callable[[dict[str, Any]], str]:
 
 
 class Player:
-    """Plays a story.
-
-    Attributes:
-        exchanges: The exchanges so far, of all sessions.
-        stored: Turns in the store after the last session.
-    """
+    """Plays a story; ``stored`` is the number of turns after the last session."""
 
     def __init__(
         self, config: Config, llm_url: str, llm_model: str, show: Callable[[Any], None]

@@ -83,7 +83,6 @@ def _scope(snapshot: "Snapshot", scope: str, embedder: str) -> dict[str, Any]:
 
 
 def _writer(engine: "MemoryEngine") -> dict[str, Any] | None:
-    """Return the process that has the store open for writing, if any."""
     from slowcat_memory.store.disk.folder import RUNNING
     from slowcat_memory.store.disk.locks import alive, holder
 
@@ -133,7 +132,6 @@ def _tier(held: Mapping[str, int]) -> Iterator[str]:
 
 
 def _idle(now: Mapping[str, Any]) -> str:
-    """Return the pending and failed idle work as one line."""
     from msgspec import convert
 
     from slowcat_memory.cli.run.idle import describe

@@ -200,7 +200,6 @@ class Chat:
 
 
 def _for_user(config: Config, user: str) -> Config:
-    """Return the configuration with the scope and user name of ``--user``."""
     if user:
         memory = replace(config.memory, user_id=user.casefold(), user_name=user.capitalize())
         config = replace(config, memory=memory)

@@ -69,7 +69,7 @@ class ChatThread:
         self.recalled = found, packed
 
     def ask(self, text: str, on_token: Callable[[str], None]) -> Reply:
-        """Send a message and wait for the answer; Ctrl-C interrupts the answer, not the conversation.
+        """Send a message and wait for the answer. Ctrl-C stops the answer, not the conversation.
 
         Args:
             on_token: Called with each piece of the answer, from the pipeline's thread.
@@ -100,7 +100,7 @@ class ChatThread:
         self._conversation.context.add_message({"role": "assistant", "content": NO_ANSWER})
 
     def last_exchange(self) -> list[Turn]:
-        """Return the turns of the latest stored exchange, the user's first; empty if there is none."""
+        """Return the turns of the latest stored exchange, the user's first; empty if none."""
         self._engine.flush(_STOP_S)
         with self._engine.snapshot() as snapshot:
             session = latest_session(snapshot, self._scope)
@@ -111,7 +111,6 @@ class ChatThread:
         return [turn for turn in (asked, last) if turn]
 
     def forget(self, turns: list[Turn]) -> Forgotten:
-        """Delete turns for good, and remove the last exchange from the conversation."""
         gone = self._engine.forget(
             Forget(scope=self._scope, turns=tuple(turn.id for turn in turns))
         )

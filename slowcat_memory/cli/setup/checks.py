@@ -30,7 +30,6 @@ class Finding(Struct, frozen=True, kw_only=True):
     """The result of one check.
 
     Attributes:
-        what: The subject.
         state: "note": worth knowing, but no fault.
         found: The result, in a sentence.
         hint: What the user can do, "" for nothing.
@@ -117,7 +116,6 @@ def store(health: "Health") -> Iterator[Finding]:
 
 
 def indexes(health: "Health") -> Iterator[Finding]:
-    """Check that sealed indexes match their manifests."""
     for bad in health.indexes:
         yield Finding(
             what="index",
@@ -149,7 +147,6 @@ def model(engine: "MemoryEngine") -> Finding:
 
 
 def vectors(engine: "MemoryEngine", scopes: list[str]) -> Finding:
-    """Count turns without a vector of the current model."""
     key = engine.embedding.key
     if not key:
         return Finding(what="vectors", state="note", found="not used; recall is by words")

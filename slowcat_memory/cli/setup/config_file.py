@@ -51,7 +51,7 @@ def render_config() -> str:
 
 
 def render_short(store: str = "") -> str:
-    """Return the file that ``init`` writes, with the most common knobs; "" for the default store."""
+    """Return the file that ``init`` writes; ``store`` is its folder, "" for the default."""
     lines = ["# slowcat-memory. All knobs with their defaults: slowcat-memory config show --all"]
     by_path = {knob.path: knob for knob in KNOBS}
     section = ""
@@ -68,7 +68,7 @@ def render_short(store: str = "") -> str:
 
 
 def expert_options() -> Iterator[tuple[str, Any, str]]:
-    """Yield name under ``[expert]``, default and description of each option that is not a knob."""
+    """Yield name under ``[expert]``, default and description of options that are no knobs."""
     public = {knob.target for knob in KNOBS}
     words = {section.name: _attributes(section.type) for section in msgspec.structs.fields(Config)}
     for target, kind, default in options():

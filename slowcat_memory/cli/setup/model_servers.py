@@ -70,7 +70,9 @@ def find_servers(timeout_s: float = 0.3, known: Sequence[Known] = KNOWN) -> list
 
 
 def choose_server(url: str = "", allow_remote: bool = False) -> Server | None:
-    """Return the server at ``url``, or one found on this machine if ``url`` is ""; None without one.
+    """Return the server at ``url``, or one found on this machine if ``url`` is "".
+
+    None when none is found.
 
     Raises:
         ConfigError: The URL is malformed.
@@ -91,11 +93,7 @@ def choose_server(url: str = "", allow_remote: bool = False) -> Server | None:
 
 
 def list_models(url: str, timeout_s: float) -> tuple[str, ...]:
-    """Return the names of a server's models.
-
-    Args:
-        url: Its base URL, with `/v1`.
-        timeout_s: To connect, and to answer.
+    """Return the names of the models of the server at ``url``, which ends with `/v1`.
 
     Raises:
         EndpointError: It does not answer, or not with a list of models.

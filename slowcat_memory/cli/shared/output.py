@@ -38,7 +38,6 @@ def err() -> Console:
 
 
 def say(line: str = "") -> None:
-    """Print a line of rich markup."""
     out().print(line)
 
 

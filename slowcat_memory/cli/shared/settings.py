@@ -153,7 +153,7 @@ def memory_id(text: str) -> str:
 
 
 def find_session(snapshot: "Snapshot", name: str) -> "Session | None":
-    """Return the session whose id starts with ``name``; None when there is none, or several."""
+    """Return the session whose id starts with ``name``; None if there is none or several."""
     if session := snapshot.session(name):
         return session
     found = [session for session in snapshot.sessions() if session.id.startswith(name)]

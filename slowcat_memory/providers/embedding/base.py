@@ -147,7 +147,6 @@ class TokenEmbedder(Embedder, Protocol):
 
 
 def token_key_of(embedder: object) -> str:
-    """Return the key of an embedder's token vectors, "" when it has none."""
     return getattr(embedder, "token_key", "")
 
 

@@ -19,12 +19,7 @@ _SPACE = re.compile(r"\s+")
 
 
 class Plan(Struct, frozen=True):
-    """The pieces of each text.
-
-    Attributes:
-        pieces: The strings to embed, in the order of the texts.
-        counts: How many pieces each text has, at least one.
-    """
+    """The pieces of all texts in order, and the number of pieces of each text, at least one."""
 
     pieces: list[str]
     counts: list[int]

@@ -114,7 +114,7 @@ def weights_stamp(folder: Path) -> str:
 
 
 def space_key(name: str, digest: str, dim: int) -> str:
-    """Return the key of a vector space, for example "all-MiniLM-L6-v2@1a2b3c4d5e6f/384"."""
+    """Return, for example, "all-MiniLM-L6-v2@1a2b3c4d5e6f/384"."""
     return f"{name}@{digest}/{dim}"
 
 

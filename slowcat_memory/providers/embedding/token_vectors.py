@@ -33,8 +33,8 @@ class TokenSpace(Struct, frozen=True):
         key: Identifies it, for example "all-MiniLM-L6-v2@1a2b3c4d5e6f/384~9f8e7d6c5b4a/96".
         projection: Shape (hidden, token_dim), float32, orthonormal columns.
         counts: Shape (vocabulary,), bool: tokens with a letter or a digit. Special tokens and
-            punctuation match anything and mean nothing; without them recall is a point better and
-            rows are a fifth smaller.
+            punctuation match any token; without them recall is a point better and rows are a
+            fifth smaller.
     """
 
     key: str
@@ -46,7 +46,7 @@ class TokenSpace(Struct, frozen=True):
         return int(self.projection.shape[1])
 
     def kept(self, ids: np.ndarray, lead: int = 0) -> np.ndarray:
-        """Return a mask of the tokens that count, shape (len(ids),); the first ``lead`` are the prompt's."""
+        """Return a mask of the tokens that count, shape (len(ids),); the first ``lead`` do not."""
         kept = self.counts[ids]
         kept[:lead] = False
         return kept

@@ -1,4 +1,4 @@
-"""The LLM for idle work, behind a circuit breaker: only cheap probes reach an unavailable server."""
+"""The LLM for idle work, behind a circuit breaker: a server that failed only gets cheap probes."""
 
 import random
 import time
@@ -35,8 +35,8 @@ class CircuitBreakerLLM:
 
         Args:
             probe: Checks that the server is reachable, without running the model.
-            clock: Monotonic seconds; for tests.
-            chance: Random number from 0 to 1; for tests.
+            clock: Monotonic seconds.
+            chance: Random number from 0 to 1, for the jitter.
         """
         self._inner, self._probe, self._close = inner, probe, close
         self._breaker = CircuitBreaker(
@@ -62,7 +62,7 @@ class CircuitBreakerLLM:
         return self._breaker.seconds_until_trial
 
     async def ready(self) -> bool:
-        """Return whether the LLM is available; sends a probe when one is due (takes seconds at most)."""
+        """Return whether the LLM is available; probes if due, which takes seconds at most."""
         if self._breaker.state is BreakerState.HALF_OPEN:
             if await self._probe():
                 self._breaker.probe_succeeded()

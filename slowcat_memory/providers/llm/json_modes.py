@@ -71,7 +71,7 @@ def _object(text: str) -> dict[str, Any]:
     if not start:
         raise BadAnswerError("there is no JSON object in it")
     try:
-        # The first object only: inside one that was cut off, a smaller one may look whole.
+        # The first object only: a truncated one may contain a smaller complete one.
         value, _ = _DECODER.raw_decode(text, start.start())
     except _RefusedError as error:
         raise BadAnswerError(str(error)) from None
@@ -141,7 +141,7 @@ _LIMITS = {"maxLength", "minLength", "maxItems", "minItems"}
 
 
 class JsonMode(Struct, frozen=True):
-    """One way to ask for JSON.
+    """One way to request JSON.
 
     Attributes:
         form: "json_schema": the server's grammar allows nothing else. "json_object": any JSON,
@@ -153,7 +153,6 @@ class JsonMode(Struct, frozen=True):
     usage: bool = True
 
     def arguments(self, name: str, into: type[Struct]) -> dict[str, Any]:
-        """Return the arguments of a request besides its messages."""
         more: dict[str, Any] = {"stream_options": {"include_usage": True}} if self.usage else {}
         schema = schema_of(into)
         if self.form == "json_schema":

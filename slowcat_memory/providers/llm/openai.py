@@ -103,7 +103,7 @@ class OpenAILLM:
         return False
 
     async def probe(self) -> bool:
-        """Return whether the server is there and offers a model. Cheap: no model runs."""
+        """Return whether the server is reachable and offers a model. Cheap: no model runs."""
         try:
             self._check_host()
             self._server = await identify(self._get, self._options.model)
@@ -252,7 +252,7 @@ class OpenAILLM:
                         if len(body) > MAX_EVENT:
                             return None
                 return json.loads(body)
-        except Exception:  # any failure means that the server does not say
+        except Exception:  # any failure means "unknown"
             return None
 
     def _connected(self) -> openai.AsyncOpenAI:

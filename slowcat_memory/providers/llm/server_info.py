@@ -22,7 +22,7 @@ class ServerError(StrEnum):
 
     TOO_LONG = "too long"  # the prompt
     COUNTING = "counting"  # it cannot count tokens in streams
-    JSON_MODE = "json mode"  # it does not know this way of asking for JSON
+    JSON_MODE = "json mode"  # it does not support this JSON mode
     BAD_ANSWER = "bad answer"  # the LLM's answer is lost
     UNKNOWN_MODEL = "unknown model"
     AWAY = "away"  # anything else
@@ -61,7 +61,7 @@ def classify(status: int, text: str) -> ServerError:
     for error, pattern in _PATTERNS:
         if pattern.search(text):
             return error
-    if status in (400, 422):  # most servers name what they do not know, some do not
+    if status in (400, 422):  # most servers name the unsupported argument, some do not
         return ServerError.JSON_MODE
     return ServerError.UNKNOWN_MODEL if status == 404 else ServerError.AWAY
 
@@ -111,13 +111,7 @@ _MAX_CONTEXT = 1 << 24
 
 
 class Server(Struct, frozen=True, kw_only=True):
-    """A server.
-
-    Attributes:
-        kind: Which software it is; "server" if unknown.
-        model: Name of the model to use.
-        context: Context length in tokens, 0 if unknown.
-    """
+    """A server; ``context`` is its context length in tokens, 0 if unknown."""
 
     kind: Kind
     model: str

@@ -61,7 +61,7 @@ def main() -> int:
     try:
         folder = export(model_name, Path(cache), lambda line: send(Event(say=line)), int(threads))
     except BrokenPipeError:
-        return 1  # the parent is gone
+        return 1  # the parent has exited
     except Exception as error:  # any library error must reach the parent as a message
         send(Event(fault=Fault.of(error, "the export")))
         return 1

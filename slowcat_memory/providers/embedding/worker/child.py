@@ -1,4 +1,4 @@
-"""The document child: ``python -m slowcat_memory.providers.embedding.worker.child MODEL THREADS TOKENS EXPORT``.
+"""The document child process, ``...worker.child MODEL THREADS TOKENS EXPORT``.
 
 Loads the model once and embeds the requests on standard input until it ends: the parent closed it
 or died. EXPORT is the folder of the model's export, with the projection of token vectors; "" for
@@ -31,7 +31,7 @@ PAD_TOGETHER = 4  # texts of one forward pass: on a CPU, padding costs more than
 def load(
     model_name: str, threads: int, doc_max_tokens: int, export: str = ""
 ) -> tuple[Hello, "Encode"]:
-    """Load the model; imports torch. Returns the greeting for the parent and the embedding function.
+    """Load the model (imports torch); return the greeting and the embedding function.
 
     Args:
         doc_max_tokens: Tokens of a piece of a document; the model's own limit wins when lower.
@@ -80,7 +80,7 @@ def load(
 
 
 def _tokens(row: dict[str, Any], space: TokenSpace, lead: int) -> np.ndarray:
-    """Project the tokens that count of one piece, as sentence-transformers returns it."""
+    """Return the projected vectors of the counting tokens of a sentence-transformers row."""
     read = row["attention_mask"].bool()
     kept = space.kept(row["input_ids"][read].numpy(), lead)
     return space.project(row["token_embeddings"][read].numpy()[kept])
@@ -114,7 +114,7 @@ def main() -> int:
         write_frame(replies, hello)
         serve(sys.stdin.buffer, replies, encode)
     except BrokenPipeError:
-        pass  # the parent is gone
+        pass  # the parent has exited
     return 0
 
 

@@ -97,13 +97,7 @@ class SentenceEmbedder:
     def encode(
         self, texts: Sequence[str], progress: Callable[[int], None] | None = None
     ) -> np.ndarray:
-        """Embed documents in batches.
-
-        Args:
-            progress: Called after every batch with the number of texts done; may raise to stop.
-
-        Returns:
-            Shape (len(texts), dim), float32, unit length.
+        """Embed documents in batches; see ``DocumentEmbedder.encode``.
 
         Raises:
             ProviderError: The child failed or died, or ``close`` was called meanwhile.

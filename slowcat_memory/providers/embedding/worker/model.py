@@ -65,7 +65,6 @@ def tokenizer_of(model: Any) -> Tokenizer:
 
 
 def prompts_of(model: Any) -> tuple[str, str]:
-    """Return a model's prompts for queries and for documents, mostly ""."""
     prompts: dict[str, str] = model.prompts or {}
     default = prompts.get(model.default_prompt_name or "", "")
 

@@ -181,7 +181,7 @@ Frame = Hello | Request | Vectors | Fault
 
 
 def write_frame(file: BinaryIO, frame: Frame) -> None:
-    """Send a frame; raises OSError when the other side is gone."""
+    """Send a frame; raises OSError when the other side has closed the pipe."""
     body = msgspec.msgpack.encode(frame)
     left = memoryview(len(body).to_bytes(_LENGTH) + body)
     while left:  # an unbuffered pipe may accept only a part
@@ -190,10 +190,7 @@ def write_frame(file: BinaryIO, frame: Frame) -> None:
 
 
 def read_frame(file: BinaryIO) -> Frame | None:
-    """Receive a frame.
-
-    Returns:
-        The frame; None when the other side is gone, also within a frame.
+    """Receive a frame; None when the other side has closed the pipe, even within a frame.
 
     Raises:
         ProviderError: The data is not a frame.
