@@ -41,4 +41,4 @@ def give_back(file: Path) -> None:
 def _advise(start: int, length: int) -> None:
     madvise = ctypes.CDLL(None).madvise
     madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-    madvise(start, length, mmap.MADV_DONTNEED)  # when it is refused, the pages stay
+    madvise(start, length, mmap.MADV_DONTNEED)  # if the system refuses, the pages stay mapped

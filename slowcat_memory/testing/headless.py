@@ -273,7 +273,7 @@ class HeadlessConversation:
     async def _on_llm_push(self, _: FrameProcessor, frame: Frame) -> None:
         if isinstance(frame, ErrorFrame) and frame.processor is self.llm:
             self.errors.append(frame.error)
-            # A tool that raises is reported here too, and the LLM carries on.
+            # A tool that raises is reported here too; the LLM continues.
             if self._live and frame.category is not ErrorCategory.APPLICATION:
                 hint = f"Is a model server running at {self._llm_url}?"
                 self._live.fail(EndpointError(frame.error, hint=hint))

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine
 
 INDEX, VERSION = "index.json", 1
-INDEX_CHARS = 80  # of a fact in the index
+INDEX_CHARS = 80  # characters of a fact in the index
 _DAY = re.compile(r"\d{4}-\d\d-\d\d\.json")
 _TYPE = re.compile(r"[a-z][a-z_]{1,29}")
 _OWN = ("subject", "predicate", "object", "quote", "confidence", "date", "said_in", "said_at")

@@ -25,7 +25,7 @@ JOBS_HEAD = """\
 Idle jobs: one table for each, all keys optional. `slowcat-memory jobs` lists their names."""
 EXPERT_HEAD = """\
 Weights and internals without support, by their name in the code. They may change in any release."""
-# What `init` leaves to be filled in; the rest is a command away.
+# The knobs in the file of `init`; `config show --all` lists all.
 SHORT = (
     "memory.user_name",
     "memory.language",

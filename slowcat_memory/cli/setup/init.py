@@ -27,10 +27,11 @@ def init(
     ] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Write a configuration, make the store and the model ready, and say what was found.
+    """Write a configuration, prepare the store and the model, and report what was found.
 
-    The configuration goes to --config or SLOWCAT_CONFIG, else to ~/.slowcat/config.toml, which agents
-    and commands read by themselves. A file that exists is left as it is. Can be run again at any time.
+    The configuration goes to --config or SLOWCAT_CONFIG, else to ~/.slowcat/config.toml, which
+    agents and commands read by themselves. An existing file is not changed. Can be run again at any
+    time.
 
     Examples: [bold]slowcat-memory init[/],
     [bold]slowcat-memory --config ~/bot.toml --path ~/bot-memory init[/]

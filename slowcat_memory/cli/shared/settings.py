@@ -161,7 +161,7 @@ def find_session(snapshot: "Snapshot", name: str) -> "Session | None":
 
 
 def nothing_in(engine: "MemoryEngine", scope: str) -> str:
-    """Return the message for an empty scope; it lists the scopes that are not empty."""
+    """Return the message for an empty scope; it lists the other scopes."""
     from slowcat_memory.cli.shared.output import listed
 
     with engine.snapshot() as snapshot:

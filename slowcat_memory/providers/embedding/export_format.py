@@ -78,9 +78,9 @@ def cache_folder(configured: str = "") -> Path:
 
 
 def short_name(model: str) -> str:
-    """Return a model's name in keys and folders: the last part of a path.
+    """Return a model's name in keys and folders.
 
-    A hub name loses only the organisation "sentence-transformers".
+    For a path, the folder's name; for a hub name, without the organisation "sentence-transformers".
     """
     path = Path(model).expanduser()
     if path.is_dir():

@@ -103,11 +103,19 @@ class OnnxEmbedder:
         return made
 
     def encode_query(self, text: str) -> np.ndarray:
-        """See ``QueryEmbedder``."""
+        """See ``QueryEmbedder``.
+
+        Raises:
+            ProviderError: The model failed.
+        """
         return self._run(self._query_ids(text))[0]
 
     def encode_query_tokens(self, text: str) -> Encoded:
-        """See ``TokenEmbedder``."""
+        """See ``TokenEmbedder``.
+
+        Raises:
+            ProviderError: The model failed.
+        """
         ids = self._query_ids(text)
         vector, tokens = self._run(ids)
         if self._space is None or tokens is None:
@@ -115,11 +123,19 @@ class OnnxEmbedder:
         return Encoded(vector, tokens[self._space.kept(np.array(ids), self._query_lead)])
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """See ``Embedder``; long documents are embedded piece by piece."""
+        """See ``Embedder``; long documents are embedded piece by piece.
+
+        Raises:
+            ProviderError: The model failed.
+        """
         return self.encode_tokens(texts).vectors
 
     def encode_tokens(self, texts: Sequence[str]) -> Embedded:
-        """See ``TokenEmbedder``; long documents are embedded piece by piece."""
+        """See ``TokenEmbedder``; long documents are embedded piece by piece.
+
+        Raises:
+            ProviderError: The model failed.
+        """
         if not texts:
             return Embedded(np.zeros((0, self.dim), np.float32), [])
         prompt = self._meta.doc_prompt

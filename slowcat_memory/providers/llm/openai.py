@@ -177,7 +177,7 @@ class OpenAILLM:
         return True
 
     def _next_mode(self, mode: JsonMode, refused: RefusedError) -> JsonMode:
-        """Return the next weaker mode; raise if the error has another cause than the mode."""
+        """Return the next weaker mode, or raise the error that the refusal means."""
         error = classify(refused.status, refused.text)
         if error is ServerError.TOO_LONG:
             raise PromptTooLongError("the prompt is longer than the LLM reads") from None

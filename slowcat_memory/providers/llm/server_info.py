@@ -40,7 +40,7 @@ _PATTERNS = tuple(
             r"|greater than the context length|longer than the model's context",
         ),
         (ServerError.COUNTING, r"stream_options|include_usage"),
-        # llama.cpp discards an answer that its own template does not take back.
+        # llama.cpp discards an answer that its own template cannot parse.
         (
             ServerError.BAD_ANSWER,
             r"produced output that does not match|failed to parse (?:input|output) at pos",

@@ -78,7 +78,7 @@ class SentenceEmbedder:
         self._stderr = tempfile.TemporaryFile()
         self._deaths = 0
         self._closes = 0
-        self._began_at = 0  # ``_closes`` when the call that has the lock began
+        self._began_at = 0  # value of ``_closes`` when the call that has the lock began
 
     @property
     def key(self) -> str:
@@ -107,7 +107,11 @@ class SentenceEmbedder:
     def encode_tokens(
         self, texts: Sequence[str], progress: Callable[[int], None] | None = None
     ) -> Embedded:
-        """Embed documents and their tokens in batches; ``progress`` and errors as in ``encode``."""
+        """Embed documents and their tokens in batches; ``progress`` as in ``encode``.
+
+        Raises:
+            ProviderError: As in ``encode``.
+        """
         return self._encode(texts, progress, with_tokens=bool(self.token_key))
 
     def _encode(
