@@ -27,13 +27,11 @@ class Turn(Struct, frozen=True, kw_only=True, tag="turn", omit_defaults=True):
     at: datetime
     id: int = 0  # position in the log, from 1; 0 until the store numbers it
     reply_to: int = 0  # for the agent's turn, the id of the user's turn; else 0
-    # the user interrupted the agent; ``text`` is what was spoken until then
-    interrupted: bool = False
+    interrupted: bool = False  # the user interrupted; ``text`` ends there
     tools: tuple[str, ...] = ()  # names of the tools that the agent used for this reply
     channel: Channel = "voice"
     cut: int = 0  # characters removed at the end because it was too long
-    # a voice command, or the memory's answer to one: kept in the log, never found by recall
-    aside: bool = False
+    aside: bool = False  # a voice command or its answer: logged, never recalled
     origin: str = ""  # its id in the transcript that it was imported from, else ""
 
 
@@ -91,8 +89,7 @@ class Memory(Struct, frozen=True, kw_only=True, tag="memory", omit_defaults=True
     trust: str = "user"  # its source: "user" or "agent"
     role: Role = "user"  # the speaker's role, for chunks; "user" otherwise
     local_only: bool = False  # never sent to an LLM on another machine
-    # further values of a kind, by name: "quote", "confidence", "topics", …
-    facets: dict[str, str] = {}
+    facets: dict[str, str] = {}  # by name: "quote", "confidence", …
     made: "Made | None" = None  # the job that made it; None for a user's words or notes
 
 
@@ -114,8 +111,7 @@ class Context(Struct, frozen=True, kw_only=True, omit_defaults=True):
     memory: str  # the chunk's id
     text: str  # one or two sentences; "" when there is nothing to add
     digest: str = ""  # of the LLM's input, so that an unchanged input is not sent again
-    # log ids of the turns that it was made from, the chunk's own included
-    sources: tuple[int, ...] = ()
+    sources: tuple[int, ...] = ()  # log ids of its turns, the chunk's own included
     made: Made | None = None
 
 
@@ -130,8 +126,7 @@ class Key(Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: str
     text: str
     weight: float = 1.0  # 0 to 1; negative for a query that it does not answer
-    # log ids of the turns that it was made from, beside the memory's own
-    sources: tuple[int, ...] = ()
+    sources: tuple[int, ...] = ()  # log ids of its turns, except the memory's own
     made: Made | None = None
 
 
@@ -182,12 +177,10 @@ class CommandEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     at: datetime
     turn: int = 0  # log id of the command's turn; 0 when there is none, or it is forgotten
     made: tuple[str, ...] = ()  # ids of memories that it made
-    # ids of memories that it hid from recall, chunks of ``turns`` included
-    hidden: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()  # hidden memory ids, chunks of ``turns`` included
     turns: tuple[int, ...] = ()  # log ids of turns that are to be forgotten
     due: datetime | None = None  # when what is hidden is erased for good; None for never
-    # "asked" until confirmed; "erased" once it cannot be undone
-    state: CommandState = "done"
+    state: CommandState = "done"  # "asked" until confirmed; "erased" once it cannot be undone
 
 
 TaskState = Literal["waiting", "dead"]
@@ -203,8 +196,7 @@ class Task(Struct, frozen=True, kw_only=True, omit_defaults=True):
     scope: str = ""  # its namespace, "" for all
     rank: int = 50  # lowest first; within one rank the newest first
     note: str = ""  # the job's own data
-    # log ids of its turns; it is deleted when one of them is forgotten
-    sources: tuple[int, ...] = ()
+    sources: tuple[int, ...] = ()  # log ids; forgetting one deletes the task
     attempts: int = 0  # number of failures
     not_before: datetime | None = None  # when it may be retried; None for at once
     error: str = ""  # the last error; never a memory's text
@@ -221,8 +213,7 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     job: str
     at: datetime
     ms: float
-    # "interrupted" by speech; "away" when the LLM's server was unreachable
-    outcome: RunOutcome
+    outcome: RunOutcome  # "interrupted" by speech; "away" when the LLM's server was unreachable
     id: int = 0  # position among the runs, from 1; 0 until the store numbers it
     model: str = ""  # fingerprint of the LLM, "" without one
     tokens_in: int = 0
@@ -237,8 +228,7 @@ class WriteBatch(Struct, frozen=True, kw_only=True):
     memories: tuple[Memory, ...] = ()  # to store; each replaces that of the same scope and id
     # (scope, id) of memories to delete. Not for forgetting: see ``Forget``
     drop: tuple[tuple[str, str], ...] = ()
-    # to store; each replaces that of its memory. An empty text deletes it
-    contexts: tuple[Context, ...] = ()
+    contexts: tuple[Context, ...] = ()  # to store; an empty text deletes it
     keys: tuple[Key, ...] = ()  # to store, by id
     drop_keys: tuple[tuple[str, str], ...] = ()  # (scope, id) of keys to delete, with their vectors
     vectors: tuple[Vector, ...] = ()
@@ -247,8 +237,7 @@ class WriteBatch(Struct, frozen=True, kw_only=True):
     token_key: str = ""  # key of the space of ``tokens``
     cursor: Cursor | None = None
     command: CommandEntry | None = None  # the voice command that asked for it
-    # to store. One that exists stays as it is, unless ``retask`` is set
-    tasks: tuple[Task, ...] = ()
+    tasks: tuple[Task, ...] = ()  # to store; existing ones stay, unless ``retask`` is set
     retask: bool = False  # whether ``tasks`` replace existing ones
     # id of the task that this completes, deleted with it. When it no longer exists (done before, or
     # its turns are forgotten), nothing is written but ``run``
@@ -291,8 +280,7 @@ class LedgerEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tokens: int = 0  # estimated size of the block
     timings: dict[str, float] = {}  # milliseconds by stage
     left_out: tuple[LeftOut, ...] = ()  # the best rejected memories, by score
-    # ids of memories rejected because they were in the context already
-    visible: tuple[str, ...] = ()
+    visible: tuple[str, ...] = ()  # ids of memories already in the context
     candidates: int = 0  # number of memories considered
 
     @property
@@ -383,11 +371,9 @@ class Hit(Struct, frozen=True, kw_only=True):
     memory: Memory
     score: float  # 0 to about 1, comparable within one result only
     probability: float = 0.0  # that it answers the query, 0 to 1 (see ``core.ranking.calibration``)
-    # share of the query's word weight that it and its neighbours hold, 0 to 1
-    coverage: float = 0.0
+    coverage: float = 0.0  # share of the query's word weight in it and its neighbours
     cosine: float | None = None  # of its vector and the query's; None when one is missing
-    # normalised score by view ("dense", "tokens", "window", "turn", "session")
-    views: dict[str, float] = {}
+    views: dict[str, float] = {}  # normalised score by field ("dense", …)
 
 
 class Hotword(Struct, frozen=True):

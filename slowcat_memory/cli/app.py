@@ -36,12 +36,7 @@ TRY, LOOK, CHANGE, CARE = "Try it", "Look into a memory", "Change a memory", "Se
 
 
 class Late(Struct, frozen=True):
-    """A command that is imported only when it runs, because its imports take long.
-
-    Attributes:
-        name: The command, and the function in its module.
-        help: Its line in the list of commands.
-    """
+    """A command that is imported only when it runs, because its imports take long."""
 
     name: str
     module: str

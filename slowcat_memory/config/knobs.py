@@ -15,13 +15,7 @@ from slowcat_memory.config.config import Config
 
 
 class Knob(Struct, frozen=True):
-    """One public knob.
-
-    Attributes:
-        path: Its place in config.toml, such as "recall.memories".
-        target: The option that it sets, such as "pack.memories".
-        text: Its effect, its unit, and when to turn it.
-    """
+    """A public knob: its place in config.toml, the option it sets, and the text for users."""
 
     path: str
     target: str

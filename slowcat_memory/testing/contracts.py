@@ -61,8 +61,7 @@ def check_job(
     Args:
         events: Events that make work for the job.
         llm: Its LLM, if it needs one. The same prompt must give the same answer.
-        upkeep: Its upkeep, if it needs one.
-        options: Its options; None for the defaults.
+        options: None for the defaults.
 
     Raises:
         AssertionError: It breaks the contract.

@@ -22,7 +22,6 @@ class Reply:
 
     Attributes:
         text: The text of all tool rounds, joined by spaces.
-        interrupted: Whether the user interrupted it.
         first_token_ms: From the end of the user's words to the first token; None without one.
         total_ms: From the end of the user's words to the end of the assistant's turn.
         tools: The functions that were called, in order.

@@ -100,7 +100,6 @@ class HeadlessConversation:
             llm_url: The base URL of an OpenAI-compatible server, with its `/v1`.
             memory: The processor between the user aggregator and the LLM, if any.
             speaker: Default speaker of `say`.
-            params: Pipecat's pipeline parameters, for example to enable metrics.
         """
         self._llm_url = llm_url
         self._speaker = speaker

@@ -90,7 +90,6 @@ class Imported(Struct, frozen=True):
     """The result of an import, in numbers of facts.
 
     Attributes:
-        facts: New facts.
         known: Facts that existed already.
         refused: Rows that are not valid facts or read like an instruction.
         unproven: New facts without a turn in this log.

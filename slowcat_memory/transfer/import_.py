@@ -30,14 +30,7 @@ class Step(Struct, frozen=True):
 
 
 class Imported(Struct):
-    """The result of an import, in numbers.
-
-    Attributes:
-        sessions: Sessions that are new, or longer than before.
-        turns: New turns.
-        known_turns: Turns that were in the log already.
-        scopes: The scopes imported into.
-    """
+    """The result of an import; ``sessions`` counts those that are new, or longer than before."""
 
     sessions: int = 0
     turns: int = 0

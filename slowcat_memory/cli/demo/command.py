@@ -118,7 +118,7 @@ def _config(folder: Path, no_vectors: bool) -> Config:
     return build_options(
         {
             "memory": {"path": str(folder), "user_name": USER, "time_zone": "UTC"},
-            # Far above a normal recall: a slow one is shown as slow, not cut off.
+            # Far above a normal recall, so that a slow recall is shown, not cancelled.
             "recall": {"deadline_ms": 200, "warn_ms": 200},
             "embedding": {"kind": "none" if no_vectors else "local"},
         }

@@ -59,8 +59,6 @@ class Exchange(Struct, frozen=True, kw_only=True):
     """One exchange, and the recall for it.
 
     Attributes:
-        user_turn: Id of the user's turn in the store.
-        assistant_turn: Id of the reply in the store.
         ms: Time the turn waited for its memories.
         stage: The recall stage reached: "full", "lexical", …
         block: The memory block, "" when nothing was recalled.

@@ -20,11 +20,11 @@ class Line(Struct, frozen=True):
         reply: "" to leave it to the LLM or the parrot.
         key: A name by which other lines refer to this one.
         expects: The key of the line that must be recalled, "" for none.
-        half: Which half of that line: the user's words, or the reply.
+        half: Half of that line: the user's words, or the reply.
         essential: Whether the demo fails when it is not recalled.
         needs: "words" when the question shares words with its answer; "vectors" when it shares only
             the meaning, so that lexical search alone cannot find it.
-        unknown: The question asks for something that was never said.
+        unknown: The answer was never said.
     """
 
     text: str

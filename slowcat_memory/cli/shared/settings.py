@@ -25,7 +25,6 @@ class Settings:
     Attributes:
         file: The configuration file named by ``--config`` or SLOWCAT_CONFIG.
         store: The folder named by ``--path``.
-        debug: Whether errors show a traceback.
     """
 
     def __init__(

@@ -209,7 +209,7 @@ class EmbedderReport(Struct, frozen=True, kw_only=True):
     Attributes:
         state: "ready": usable. "endpoint": usable, through a server. "needs export": usable after
             ``export_model``. "missing": no such model or server. "none": not configured.
-        source: One readable sentence: which model, from where, or why not.
+        source: A sentence: which model, from where, or why it is not usable.
         hint: What to do next, "" for nothing.
         key: Key of the vector space, "" when unknown.
         dim: Length of a vector, 0 when unknown.

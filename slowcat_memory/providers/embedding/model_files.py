@@ -27,9 +27,8 @@ class ModelSource(Struct, frozen=True, kw_only=True):
     """Where a model comes from.
 
     Attributes:
-        name: The model's short name.
-        kind: "path": a folder. "package": an installed Python package. "hub": the model hub, through
-            its cache on this machine.
+        kind: "path": a folder. "package": an installed Python package. "hub": the model hub,
+            through its cache on this machine.
         where: The folder; None when it must be downloaded from the hub first.
         via: The package or the hub name it comes from, "" for a path.
     """

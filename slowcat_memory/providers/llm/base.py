@@ -31,12 +31,7 @@ class Prompt(Struct, frozen=True, kw_only=True):
 
 
 class Answer(Struct, Generic[T], frozen=True, kw_only=True):
-    """An LLM's answer.
-
-    Attributes:
-        value: Of the requested type, checked.
-        model: Fingerprint of the model that answered.
-    """
+    """An LLM's answer; ``value`` has the requested type, ``model`` is the fingerprint."""
 
     value: T
     model: str

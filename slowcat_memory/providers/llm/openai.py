@@ -170,7 +170,7 @@ class OpenAILLM:
         """
         try:
             await self._send(replace(_TEST_PROMPT, model=model), _Anything, server, mode)
-        except BadAnswerError:  # it answered something
+        except BadAnswerError:  # the server answered
             return True
         except (EndpointError, RefusedError):
             return False

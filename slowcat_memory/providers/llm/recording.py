@@ -38,7 +38,6 @@ class Recorded(Struct, frozen=True, kw_only=True, omit_defaults=True):
         key: See ``key_of``.
         text: The answer as JSON, "" without one.
         error: "bad answer", "prompt too long", or "".
-        model: Fingerprint of the model.
     """
 
     key: str
@@ -118,7 +117,6 @@ class ReplayingLLM:
     """Answers from a recorded file; its answers are parsed and checked like any LLM's.
 
     Attributes:
-        remote: False: the file is on this machine.
         asked: Number of prompts received.
         missing: Number of them that are not in the file.
     """

@@ -82,8 +82,8 @@ class Event(Struct, omit_defaults=True):
 
     Attributes:
         say: The step that begins, as text.
-        folder: The finished export; the last event of a success.
-        fault: The error; the last event of a failure.
+        folder: The finished export; the last event after success.
+        fault: The error; the last event after a failure.
     """
 
     say: str = ""
@@ -92,13 +92,7 @@ class Event(Struct, omit_defaults=True):
 
 
 class Fault(Struct, tag=True):
-    """An error sent from a child to its parent.
-
-    Attributes:
-        kind: Name of the class in ``slowcat_memory.errors``.
-        message: What is wrong.
-        hint: What to do next.
-    """
+    """An error sent from a child to its parent; ``kind`` names its class in ``errors``."""
 
     kind: str
     message: str
@@ -117,12 +111,7 @@ class Fault(Struct, tag=True):
 
 
 class Hello(Struct, tag=True):
-    """The document child is ready.
-
-    Attributes:
-        key: Key of its vector space.
-        token_key: Key of the space of its token vectors, "" for none.
-    """
+    """The document child is ready; ``key`` and ``token_key`` name its spaces ("" for none)."""
 
     key: str
     dim: int
