@@ -73,7 +73,7 @@ class Commands(TyperGroup):
     """Turns errors into one line and an exit code, and imports some commands late."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of the commands, those to try first at the beginning."""
+        """Return the names of the commands, starting with those for first use."""
         return [*(late.name for late in LATE), *super().list_commands(ctx)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:

@@ -50,9 +50,9 @@ def ingest(
 
 
 def log_id(scope: str, session: TranscriptSession) -> str:
-    """Return a session's id in the log: its own if it was exported from this scope.
+    """Return a session's id in the log.
 
-    Otherwise a hash of scope, name and first turn.
+    Its own id if it was exported from this scope, else a hash of scope, name and first turn.
     """
     if session.scope == scope:
         return session.id
@@ -71,8 +71,8 @@ def _new(snapshot: Snapshot, row: Session, session: TranscriptSession) -> range:
 def _same(said: Utterance, turn: Turn, session: TranscriptSession) -> bool:
     """Return whether an utterance is this turn.
 
-    An exported turn has its number in the exporting store: that is this store, or the turn's
-    origin.
+    An exported utterance has the turn's number in the exporting store: the turn's id there is its
+    id here (same store) or its origin (another store).
     """
     if not session.scope:
         return said.origin == turn.origin
@@ -138,7 +138,6 @@ def moments(session: TranscriptSession, zone: tzinfo) -> list[datetime]:
 
 
 def utc(at: datetime, zone: tzinfo) -> datetime:
-    """Return a time in UTC; a naive one is in ``zone``."""
     return (at if at.tzinfo else at.replace(tzinfo=zone)).astimezone(UTC)
 
 

@@ -44,7 +44,7 @@ Row = dict[str, Any]
 
 
 def transcripts(lines: Iterable[Line], name: str, report: Report) -> Iterator[Transcript]:
-    """Read JSON lines: yield whole conversations in order, then one transcript per exporting scope.
+    """Read JSON lines: yield whole conversations in order, then single turns by exporting scope.
 
     Args:
         name: The conversation's name for single turns.

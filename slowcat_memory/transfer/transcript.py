@@ -144,7 +144,7 @@ class SessionGrouper:
         self._last: datetime | None = None
 
     def begin(self, label: str = "", started: datetime | None = None) -> None:
-        """Begin a session named ``label``; "" numbers it."""
+        """Begin a session; without a ``label`` it is numbered."""
         number = len(self._turns) + 1
         self._open = label or str(number)
         if label in self._turns:  # two sessions under one heading

@@ -1,7 +1,7 @@
 """Splits long documents at sentence ends; their pieces are embedded one by one and averaged.
 
-All embedders share it, so the query embedder's draft of a document and the document embedder's final
-vector cover the same words.
+All embedders use it, so that the query embedder's draft of a document and the document embedder's
+final vector cover the same words.
 """
 
 import re
@@ -70,7 +70,11 @@ def split(text: str, spans: Sequence[tuple[int, int]], budget: int) -> list[str]
 
 
 def gather(plan: Plan, vectors: np.ndarray) -> np.ndarray:
-    """Average the pieces' unit vectors for each text, weighted by length; unit length, float32."""
+    """Average the pieces' unit vectors (len(plan.pieces), dim) for each text, weighted by length.
+
+    Returns:
+        Shape (len(plan.counts), dim), float32, unit length.
+    """
     if len(plan.pieces) == len(plan.counts):
         return vectors
     weights = np.array([max(1, len(piece)) for piece in plan.pieces], np.float32)
@@ -79,7 +83,7 @@ def gather(plan: Plan, vectors: np.ndarray) -> np.ndarray:
 
 
 def join(plan: Plan, tokens: Sequence[np.ndarray], most: int) -> list[np.ndarray]:
-    """Concatenate the tokens of each text's pieces.
+    """Concatenate the tokens (its tokens, token_dim) of each text's pieces.
 
     Args:
         most: Maximum tokens of a text; later ones are dropped, though its vector covers them.

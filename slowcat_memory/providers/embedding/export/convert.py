@@ -1,13 +1,13 @@
 """Converts a sentence-transformers model to one ONNX graph: token ids in, unit vectors out.
 
-The graph has a second output, the vectors of single tokens: their last hidden states, projected (see
+The second output is the vectors of single tokens: their last hidden states, projected (see
 ``token_vectors``). The projection is appended to the finished graph, so it stays fp32.
 
 The whole model is traced, pooling and dense layers included, so that any model works. A step is
 kept only if it does not change the vectors. Measured with all-MiniLM-L6-v2 on one core: fusing
 attention halves the time to load (35 instead of 65 ms; onnxruntime fuses the rest at load, so runs
-are no faster), int8 is three times as fast and a quarter as large, and leaving layer
-norms alone makes runs a seventh faster (see docs/decisions/0012).
+are no faster), int8 is three times as fast and a quarter as large, and leaving layer norms alone
+makes runs a seventh faster (see docs/decisions/0012).
 
 Only the export child imports this.
 """

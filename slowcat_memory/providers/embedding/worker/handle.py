@@ -1,11 +1,11 @@
 """The document embedder: a handle in the agent's process on a child that runs the model.
 
-The child starts with the first text and runs until ``close``: about 5 s to start, 0.7 GB. It may die
-at any time (out of memory): the current call fails, the next call starts another child, and after
-``MAX_DEATHS`` such calls in a row none is started.
+The child starts with the first text and runs until ``close``: about 5 s to start, 0.7 GB. It may
+die at any time (out of memory): the current call fails, the next call starts another child, and
+after ``MAX_DEATHS`` such calls in a row none is started.
 
-One call uses the child at a time. ``close`` does not wait for it: it increments ``_closes`` and kills
-the child; the call notices the new count, fails and cleans up.
+One call uses the child at a time. ``close`` does not wait for it: it increments ``_closes`` and
+kills the child; the call notices the new count, fails and cleans up.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Loads a sentence-transformers model; imported by child processes only.
 
-The folder is on this machine, or is downloaded from the model hub once. Loading uses no network, runs
-no code from the model's repository, and stays on the CPU.
+The folder is on this machine, or is downloaded from the model hub once. Loading uses no network,
+runs no code from the model's repository, and stays on the CPU.
 """
 
 from pathlib import Path
