@@ -42,37 +42,27 @@ _OWN = ("subject", "predicate", "object", "quote", "confidence", "date", "said_i
 
 
 class FactRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A fact in a file; ``sources`` are turn numbers in the exporting log.
-
-    Attributes:
-        confidence: From its extractor, 0 to 1.
-        source_date: When it was said.
-        quote: The words that state it.
-        date: The day it refers to.
-        retired_at: When it was superseded.
-        trust: "user" or "agent".
-        importance: 0 to 1.
-    """
+    """A fact in a file; ``sources`` are turn numbers in the exporting log."""
 
     id: str
     scope: str
     type: str
     content: str
-    confidence: Confidence
-    source_date: datetime
+    confidence: Confidence  # from its extractor, 0 to 1
+    source_date: datetime  # when it was said
     extracted_at: datetime
     valid_from: datetime
     speaker: str
     subject: str = ""
     predicate: str = ""
     object: str = ""
-    quote: str = ""
-    date: str = ""
+    quote: str = ""  # the words that state it
+    date: str = ""  # the day it refers to
     valid_to: datetime | None = None
-    retired_at: datetime | None = None
+    retired_at: datetime | None = None  # when it was superseded
     sources: tuple[int, ...] = ()
-    trust: str = "user"
-    importance: float = 0.5
+    trust: str = "user"  # "user" or "agent"
+    importance: float = 0.5  # 0 to 1
     pinned: bool = False
     local_only: bool = False
     facets: dict[str, str] = {}
@@ -87,18 +77,12 @@ class FactFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Imported(Struct, frozen=True):
-    """The result of an import, in numbers of facts.
-
-    Attributes:
-        known: Facts that existed already.
-        refused: Rows that are not valid facts or read like an instruction.
-        unproven: New facts without a turn in this log.
-    """
+    """The result of an import, in numbers of facts."""
 
     facts: int = 0
-    known: int = 0
-    refused: int = 0
-    unproven: int = 0
+    known: int = 0  # facts that existed already
+    refused: int = 0  # rows that are not valid facts or read like an instruction
+    unproven: int = 0  # new facts without a turn in this log
 
 
 # ------------------------------------------------------------------- out

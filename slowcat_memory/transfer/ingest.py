@@ -71,8 +71,8 @@ def _new(snapshot: Snapshot, row: Session, session: TranscriptSession) -> range:
 def _same(said: Utterance, turn: Turn, session: TranscriptSession) -> bool:
     """Return whether an utterance is this turn.
 
-    An exported utterance has the turn's number in the exporting store: the turn's id there is its
-    id here (same store) or its origin (another store).
+    An exported utterance is identified by the turn's id if it comes from this store, else by its
+    origin.
     """
     if not session.scope:
         return said.origin == turn.origin

@@ -25,65 +25,40 @@ AGENTS = frozenset({"assistant", "agent", "bot", "ai", "model"})
 
 
 class Utterance(Struct, frozen=True, kw_only=True):
-    """One turn of a transcript.
+    """One turn of a transcript."""
 
-    Attributes:
-        speaker: "" when the transcript does not name one.
-        text: Clean, not empty.
-        at: Naive without a time zone, None without a time.
-        origin: Its id in the transcript, else its line number.
-        cut: Characters removed at the end because it was too long.
-        aside: A voice command, or the answer to one.
-        pinned: The user asked to always include it.
-        local_only: Never send it to an LLM on another machine.
-    """
-
-    speaker: str
-    text: str
+    speaker: str  # "" when the transcript does not name one
+    text: str  # clean, not empty
     role: Role = "user"
-    at: datetime | None = None
-    origin: str = ""
-    cut: int = 0
+    at: datetime | None = None  # naive without a time zone, None without a time
+    origin: str = ""  # its id in the transcript, else its line number
+    cut: int = 0  # characters removed at the end because it was too long
     channel: Channel = "text"
     interrupted: bool = False
-    aside: bool = False
+    aside: bool = False  # a voice command, or the answer to one
     tools: tuple[str, ...] = ()
-    pinned: bool = False
-    local_only: bool = False
+    pinned: bool = False  # the user asked to always include it
+    local_only: bool = False  # never send it to an LLM on another machine
 
 
 class TranscriptSession(Struct, frozen=True, kw_only=True):
-    """One session of a transcript.
+    """One session of a transcript."""
 
-    Attributes:
-        id: Its name in the transcript, else its number.
-        started: Naive without a time zone.
-        scope: The scope it was exported from; "" unless ``export`` wrote it.
-    """
-
-    id: str
-    started: datetime | None
+    id: str  # its name in the transcript, else its number
+    started: datetime | None  # naive without a time zone
     utterances: tuple[Utterance, ...]
-    scope: str = ""
+    scope: str = ""  # the scope it was exported from; "" unless ``export`` wrote it
 
 
 class Note(Struct, frozen=True, kw_only=True):
-    """A statement to store that was not said in a session.
+    """A statement to store that was not said in a session."""
 
-    Attributes:
-        text: Clean.
-        speaker: The person it is about, "" for the user.
-        at: Since when it holds.
-        importance: 0 to 1.
-        local_only: Never send it to an LLM on another machine.
-    """
-
-    text: str
-    speaker: str = ""
-    at: datetime | None = None
+    text: str  # clean
+    speaker: str = ""  # the person it is about, "" for the user
+    at: datetime | None = None  # since when it holds
     pinned: bool = False
-    importance: float = 0.8
-    local_only: bool = False
+    importance: float = 0.8  # 0 to 1
+    local_only: bool = False  # never send it to an LLM on another machine
 
 
 class Transcript(Struct, frozen=True, kw_only=True):

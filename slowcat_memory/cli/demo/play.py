@@ -56,27 +56,19 @@ class Session(Struct, frozen=True, kw_only=True):
 
 
 class Exchange(Struct, frozen=True, kw_only=True):
-    """One exchange, and the recall for it.
-
-    Attributes:
-        ms: Time the turn waited for its memories.
-        stage: The recall stage reached: "full", "lexical", …
-        block: The memory block, "" when nothing was recalled.
-        tokens: Estimated tokens of the block.
-        recalled: The memories in the block, best first.
-        found: Whether the expected memory is in this block or an earlier one of the session; None
-            when the story expects none.
-    """
+    """One exchange, and the recall for it."""
 
     line: Line
     reply: str
     user_turn: int
     assistant_turn: int
-    ms: float
-    stage: str
-    block: str
-    tokens: int
-    recalled: list[Recalled]
+    ms: float  # time the turn waited for its memories
+    stage: str  # the recall stage reached: "full", "lexical", …
+    block: str  # the memory block, "" when nothing was recalled
+    tokens: int  # estimated tokens of the block
+    recalled: list[Recalled]  # the memories in the block, best first
+    # whether the expected memory is in this block or an earlier one of the session; None when the
+    # story expects none
     found: bool | None
 
 

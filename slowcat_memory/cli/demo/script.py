@@ -14,27 +14,18 @@ USER = "Nora"
 
 
 class Line(Struct, frozen=True):
-    """One turn of the user, and the reply when no LLM is used.
-
-    Attributes:
-        reply: "" to leave it to the LLM or the parrot.
-        key: A name by which other lines refer to this one.
-        expects: The key of the line that must be recalled, "" for none.
-        half: Half of that line: the user's words, or the reply.
-        essential: Whether the demo fails when it is not recalled.
-        needs: "words" when the question shares words with its answer; "vectors" when it shares only
-            the meaning, so that lexical search alone cannot find it.
-        unknown: The answer was never said.
-    """
+    """One turn of the user, and the reply when no LLM is used."""
 
     text: str
-    reply: str = ""
-    key: str = ""
-    expects: str = ""
-    half: Literal["user", "assistant"] = "user"
-    essential: bool = True
+    reply: str = ""  # "" to leave it to the LLM or the parrot
+    key: str = ""  # a name by which other lines refer to this one
+    expects: str = ""  # the key of the line that must be recalled, "" for none
+    half: Literal["user", "assistant"] = "user"  # which half of ``expects``
+    essential: bool = True  # whether the demo fails when it is not recalled
+    # "words" when the question shares words with its answer; "vectors" when it shares only the
+    # meaning, so that lexical search alone cannot find it
     needs: Literal["words", "vectors"] = "words"
-    unknown: bool = False
+    unknown: bool = False  # the answer was never said
 
 
 class Evening(Struct, frozen=True):

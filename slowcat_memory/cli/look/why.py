@@ -133,15 +133,10 @@ STAGES = {
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
-    """Whether one memory was used for a turn; scores as in ``Hit``, None when it was not scored.
+    """Whether one memory was used for a turn; scores as in ``Hit``, None when it was not scored."""
 
-    Attributes:
-        memory: Its id.
-        verdict: A key of ``WORDS``, or another reason.
-    """
-
-    memory: str
-    verdict: str
+    memory: str  # its id
+    verdict: str  # a key of ``WORDS``, or another reason
     score: float | None = None
     probability: float | None = None
     views: dict[str, float] = {}

@@ -27,20 +27,13 @@ LONG = timedelta(days=2)  # a task that waits longer is stuck
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """The result of one check.
-
-    Attributes:
-        state: "note": worth knowing, but no fault.
-        found: The result, in a sentence.
-        hint: What the user can do, "" for nothing.
-        repair: Repairs it; None when only the user can.
-    """
+    """The result of one check."""
 
     what: str
-    state: State
-    found: str
-    hint: str = ""
-    repair: Repair | None = None
+    state: State  # "note": worth knowing, but no fault
+    found: str  # the result, in a sentence
+    hint: str = ""  # what the user can do, "" for nothing
+    repair: Repair | None = None  # repairs it; None when only the user can
 
 
 def permissions(folder: Path) -> Finding:

@@ -83,15 +83,11 @@ class DocumentEmbedder(Embedder, Protocol):
 
 
 class Encoded(Struct, frozen=True):
-    """An embedded query.
+    """An embedded query."""
 
-    Attributes:
-        vector: Shape (dim,), float32, unit length.
-        tokens: Contextual token vectors, shape (n, token_dim), float32, unit length; None from a
-            model without token vectors.
-    """
-
-    vector: np.ndarray
+    vector: np.ndarray  # shape (dim,), float32, unit length
+    # contextual token vectors, shape (n, token_dim), float32, unit length; None from a model
+    # without token vectors
     tokens: np.ndarray | None = None
 
     @classmethod
@@ -101,14 +97,10 @@ class Encoded(Struct, frozen=True):
 
 
 class Embedded(Struct, frozen=True):
-    """Embedded documents.
+    """Embedded documents."""
 
-    Attributes:
-        vectors: Shape (n, dim), float32, unit length.
-        tokens: For each document, shape (its tokens, token_dim), int8 (see ``core.ranking.maxsim``).
-    """
-
-    vectors: np.ndarray
+    vectors: np.ndarray  # shape (n, dim), float32, unit length
+    # for each document, shape (its tokens, token_dim), int8 (see ``core.ranking.maxsim``)
     tokens: list[np.ndarray]
 
 
@@ -204,19 +196,12 @@ State = Literal["ready", "needs export", "missing", "none", "endpoint"]
 
 
 class EmbedderReport(Struct, frozen=True, kw_only=True):
-    """The state of an embedder, for the start-up log and for ``doctor``.
+    """The state of an embedder, for the start-up log and for ``doctor``."""
 
-    Attributes:
-        state: "ready": usable. "endpoint": usable, through a server. "needs export": usable after
-            ``export_model``. "missing": no such model or server. "none": not configured.
-        source: A sentence: which model, from where, or why it is not usable.
-        hint: What to do next, "" for nothing.
-        key: Key of the vector space, "" when unknown.
-        dim: Length of a vector, 0 when unknown.
-    """
-
+    # "ready": usable. "endpoint": usable, through a server. "needs export": usable after
+    # ``export_model``. "missing": no such model or server. "none": not configured
     state: State
-    source: str
-    hint: str = ""
-    key: str = ""
-    dim: int = 0
+    source: str  # a sentence: which model, from where, or why it is not usable
+    hint: str = ""  # what to do next, "" for nothing
+    key: str = ""  # key of the vector space, "" when unknown
+    dim: int = 0  # length of a vector, 0 when unknown

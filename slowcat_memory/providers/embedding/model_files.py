@@ -24,19 +24,14 @@ _MARK = "config.json"  # every transformers model has one
 
 
 class ModelSource(Struct, frozen=True, kw_only=True):
-    """Where a model comes from.
-
-    Attributes:
-        kind: "path": a folder. "package": an installed Python package. "hub": the model hub,
-            through its cache on this machine.
-        where: The folder; None when it must be downloaded from the hub first.
-        via: The package or the hub name it comes from, "" for a path.
-    """
+    """Where a model comes from."""
 
     name: str
+    # "path": a folder. "package": an installed Python package. "hub": the model hub, through its
+    # cache on this machine
     kind: Literal["path", "package", "hub"]
-    where: Path | None = None
-    via: str = ""
+    where: Path | None = None  # the folder; None when it must be downloaded from the hub first
+    via: str = ""  # the package or the hub name it comes from, "" for a path
 
     def describe(self) -> str:
         if self.kind == "path":

@@ -27,18 +27,12 @@ from slowcat_memory.providers.embedding.chunking import unit
 
 
 class TokenSpace(Struct, frozen=True):
-    """The space of a model's token vectors.
+    """The space of a model's token vectors."""
 
-    Attributes:
-        key: Identifies it, for example "all-MiniLM-L6-v2@1a2b3c4d5e6f/384~9f8e7d6c5b4a/96".
-        projection: Shape (hidden, token_dim), float32, orthonormal columns.
-        counts: Shape (vocabulary,), bool: tokens with a letter or a digit. Special tokens and
-            punctuation match any token; without them recall is a point better and rows are a
-            fifth smaller.
-    """
-
-    key: str
-    projection: np.ndarray
+    key: str  # identifies it, for example "all-MiniLM-L6-v2@1a2b3c4d5e6f/384~9f8e7d6c5b4a/96"
+    projection: np.ndarray  # shape (hidden, token_dim), float32, orthonormal columns
+    # shape (vocabulary,), bool: tokens with a letter or a digit; special tokens and punctuation
+    # match any token; without them recall is a point better and rows are a fifth smaller
     counts: np.ndarray
 
     @property

@@ -8,26 +8,16 @@ T = TypeVar("T", bound=Struct)
 
 
 class Prompt(Struct, frozen=True, kw_only=True):
-    """A prompt. Memory texts in it are neutralised already (``core.text``).
+    """A prompt. Memory texts in it are neutralised already (``core.text``)."""
 
-    Attributes:
-        job: Name of the job, for the run log and for recorded answers.
-        version: Version of the job's wording.
-        system: The instruction, the same for all prompts of a job.
-        user: The content. Parts common to several prompts come first, for a local server's prompt
-            cache.
-        max_tokens: Of the answer.
-        temperature: 0 to 1.
-        model: Name of the model; "" for the configured one.
-    """
-
-    job: str
-    version: int
-    system: str
+    job: str  # name of the job, for the run log and for recorded answers
+    version: int  # version of the job's wording
+    system: str  # the instruction, the same for all prompts of a job
+    # the content; parts common to several prompts come first, for a local server's prompt cache
     user: str
-    max_tokens: int = 512
-    temperature: float = 0.1
-    model: str = ""
+    max_tokens: int = 512  # of the answer
+    temperature: float = 0.1  # 0 to 1
+    model: str = ""  # name of the model; "" for the configured one
 
 
 class Answer(Struct, Generic[T], frozen=True, kw_only=True):

@@ -141,16 +141,12 @@ _LIMITS = {"maxLength", "minLength", "maxItems", "minItems"}
 
 
 class JsonMode(Struct, frozen=True):
-    """One way to request JSON.
+    """One way to request JSON."""
 
-    Attributes:
-        form: "json_schema": the server's grammar allows nothing else. "json_object": any JSON,
-            with the schema in the prompt too. "prompt": the prompt alone.
-        usage: Ask the server to count tokens.
-    """
-
+    # "json_schema": the server's grammar allows nothing else. "json_object": any JSON, with the
+    # schema in the prompt too. "prompt": the prompt alone
     form: Form = "json_schema"
-    usage: bool = True
+    usage: bool = True  # ask the server to count tokens
 
     def arguments(self, name: str, into: type[Struct]) -> dict[str, Any]:
         more: dict[str, Any] = {"stream_options": {"include_usage": True}} if self.usage else {}

@@ -32,18 +32,12 @@ _ERRORS: dict[str, type[ProviderError]] = {
 
 
 class Recorded(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One prompt and its answer.
+    """One prompt and its answer."""
 
-    Attributes:
-        key: See ``key_of``.
-        text: The answer as JSON, "" without one.
-        error: "bad answer", "prompt too long", or "".
-    """
-
-    key: str
+    key: str  # see ``key_of``
     prompt: Prompt
-    text: str = ""
-    error: str = ""
+    text: str = ""  # the answer as JSON, "" without one
+    error: str = ""  # "bad answer", "prompt too long", or ""
     model: str = ""
     tokens_in: int = 0
     tokens_out: int = 0

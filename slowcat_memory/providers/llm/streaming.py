@@ -19,20 +19,13 @@ MAX_EVENT = 1 << 20  # of one event, or of a reply that is not streamed
 
 
 class Completion(Struct, frozen=True, kw_only=True):
-    """A completion.
-
-    Attributes:
-        model: As the server names it, "" if it does not.
-        fingerprint: The server's ``system_fingerprint``, "" without one.
-        tokens_in: Prompt tokens, 0 if the server does not count.
-        tokens_out: Tokens of the answer, or streamed pieces if the server does not count.
-    """
+    """A completion."""
 
     text: str
-    model: str
-    fingerprint: str
-    tokens_in: int
-    tokens_out: int
+    model: str  # as the server names it, "" if it does not
+    fingerprint: str  # the server's ``system_fingerprint``, "" without one
+    tokens_in: int  # prompt tokens, 0 if the server does not count
+    tokens_out: int  # tokens of the answer, or streamed pieces if the server does not count
 
 
 class BrokenError(Exception):

@@ -78,17 +78,11 @@ _RAISABLE = {kind.__name__: kind for kind in (ModelNotFoundError, ProviderError)
 
 
 class Event(Struct, omit_defaults=True):
-    """One line from the export child.
+    """One line from the export child."""
 
-    Attributes:
-        say: The step that begins, as text.
-        folder: The finished export; the last event after success.
-        fault: The error; the last event after a failure.
-    """
-
-    say: str = ""
-    folder: str = ""
-    fault: "Fault | None" = None
+    say: str = ""  # the step that begins, as text
+    folder: str = ""  # the finished export; the last event after success
+    fault: "Fault | None" = None  # the error; the last event after a failure
 
 
 class Fault(Struct, tag=True):
@@ -126,17 +120,11 @@ class Request(Struct, tag=True):
 
 
 class Vectors(Struct, tag=True):
-    """The reply: row after row, in the order of the texts.
+    """The reply: row after row, in the order of the texts."""
 
-    Attributes:
-        rows: The vectors, float32, little-endian.
-        tokens: Their token vectors, int8.
-        counts: Number of tokens of each text; empty when none were requested.
-    """
-
-    rows: bytes
-    tokens: bytes = b""
-    counts: list[int] = []
+    rows: bytes  # the vectors, float32, little-endian
+    tokens: bytes = b""  # their token vectors, int8
+    counts: list[int] = []  # number of tokens of each text; empty when none were requested
 
     @classmethod
     def of(cls, vectors: np.ndarray, tokens: list[np.ndarray] | None = None) -> "Vectors":
