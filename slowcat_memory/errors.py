@@ -51,11 +51,7 @@ class StoreError(SlowcatError):
 
 
 class StoreBusyError(StoreError):
-    """Another process holds the store for writing.
-
-    Attributes:
-        pid: The holder's process id, 0 when unknown.
-    """
+    """Another process holds the store for writing: ``pid``, 0 when unknown."""
 
     def __init__(self, message: str, *, hint: str = "", pid: int = 0) -> None:
         super().__init__(message, hint=hint)

@@ -17,17 +17,14 @@ class Metrics:
         self._samples: dict[str, deque[float]] = {}
 
     def count(self, name: str, by: int = 1) -> None:
-        """Add to a counter."""
         with self._lock:
             self._counts[name] += by
 
     def observe(self, name: str, ms: float) -> None:
-        """Add a sample, in milliseconds, to a histogram."""
         with self._lock:
             self._samples.setdefault(name, deque(maxlen=WINDOW)).append(ms)
 
     def counts(self) -> dict[str, int]:
-        """Return every counter by name."""
         with self._lock:
             return dict(self._counts)
 

@@ -1,7 +1,7 @@
 """Returns the memory pages of mapped files that this process does not write to.
 
 The pages stay in the system's cache, which may drop them under memory pressure; until then reading
-one again maps it again without a disk access. Linux only; elsewhere nothing happens.
+one again maps it again without a disk access. Linux only; a no-op elsewhere.
 """
 
 import ctypes
@@ -23,7 +23,7 @@ def mapped_mb() -> float:
 
 
 def give_back(file: Path) -> None:
-    """Return the pages of a mapped file. It must not be unmapped meanwhile."""
+    """Return the pages of a mapped file to the system. It must not be unmapped meanwhile."""
     if not hasattr(mmap, "MADV_DONTNEED"):
         return
     try:
@@ -41,4 +41,4 @@ def give_back(file: Path) -> None:
 def _advise(start: int, length: int) -> None:
     madvise = ctypes.CDLL(None).madvise
     madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-    madvise(start, length, mmap.MADV_DONTNEED)  # when it is refused, the pages stay
+    madvise(start, length, mmap.MADV_DONTNEED)  # if the system refuses, the pages stay mapped

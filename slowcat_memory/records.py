@@ -1,7 +1,7 @@
-"""The records: the log, what is derived from it, and what is found.
+"""The record types: the log, derived data, bookkeeping and recall results.
 
-All records are frozen. Text in them is clean (see ``core.text.normalize.clean``): NFC, no NUL, no lone
-surrogates, so that it can be stored and sent. Times are aware, in UTC.
+All records are frozen. Their text is clean (see ``core.text.normalize.clean``: NFC, no NUL, no lone
+surrogates), so it can be stored and sent. Times are aware, in UTC.
 """
 
 from datetime import datetime
@@ -23,17 +23,15 @@ class Turn(Struct, frozen=True, kw_only=True, tag="turn", omit_defaults=True):
     scope: str  # the namespace: a person's, or one that people share
     speaker: str  # the speaker's name
     role: Role
-    text: str  # what was said, after ``core.text.normalize.clean``
+    text: str  # cleaned with ``core.text.normalize.clean``
     at: datetime
     id: int = 0  # position in the log, from 1; 0 until the store numbers it
     reply_to: int = 0  # for the agent's turn, the id of the user's turn; else 0
-    # the user interrupted the agent; ``text`` is what was spoken until then
-    interrupted: bool = False
+    interrupted: bool = False  # the user interrupted; ``text`` ends there
     tools: tuple[str, ...] = ()  # names of the tools that the agent used for this reply
     channel: Channel = "voice"
-    cut: int = 0  # characters left out at the end because the utterance was too long to keep
-    # a voice command, or the memory's answer to one: kept in the log, never found by recall
-    aside: bool = False
+    cut: int = 0  # characters removed at the end because it was too long
+    aside: bool = False  # a voice command or its answer: logged, never recalled
     origin: str = ""  # its id in the transcript that it was imported from, else ""
 
 
@@ -56,7 +54,7 @@ Event = Turn | SessionEdge
 
 
 class Session(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A session, as the log says; kept beside the log for fast look-up."""
+    """A session, computed from the log and kept beside it for fast look-up."""
 
     id: str
     scope: str
@@ -78,22 +76,21 @@ class Memory(Struct, frozen=True, kw_only=True, tag="memory", omit_defaults=True
     id: str  # deterministic from its sources, so that a repeated step repeats its ids
     kind: str  # "chunk", "note", "summary/day", "fact/preference", …: an open set
     scope: str
-    speaker: str  # who said it, or who it is about
+    speaker: str  # the speaker, or the person it is about
     text: str
-    valid_from: datetime  # since when it is true
+    valid_from: datetime  # start of its validity
     context: str = ""  # contextual description, indexed together with the text
-    valid_to: datetime | None = None  # until when it was true; None while it is
+    valid_to: datetime | None = None  # end of its validity; None while it is true
     recorded_at: datetime | None = None  # since when it is believed
     retired_at: datetime | None = None  # when it was superseded; None while current
     sources: tuple[int, ...] = ()  # log ids of the turns it was made from
     importance: float = 0.5  # 0 to 1; 0.5 is ordinary
-    pinned: bool = False  # it always counts, because a person asked for that
-    trust: str = "user"  # who vouches for it: "user" or "agent"
-    role: Role = "user"  # whose words they are, for chunks; "user" otherwise
-    local_only: bool = False  # it never reaches an LLM on another machine
-    # further values of a kind, by name: "quote", "confidence", "topics", …
-    facets: dict[str, str] = {}
-    made: "Made | None" = None  # the job that made it; None for what a person said or kept
+    pinned: bool = False  # always included, at the user's request
+    trust: str = "user"  # its source: "user" or "agent"
+    role: Role = "user"  # the speaker's role, for chunks; "user" otherwise
+    local_only: bool = False  # never sent to an LLM on another machine
+    facets: dict[str, str] = {}  # by name: "quote", "confidence", …
+    made: "Made | None" = None  # the job that made it; None for a user's words or notes
 
 
 class Made(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -105,7 +102,7 @@ class Made(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Context(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A description of a chunk: who says what to whom, when, and what it refers to.
+    """A description of a chunk: speaker, listener, time and subject.
 
     Kept apart from the chunk, whose text stays the speaker's own words.
     """
@@ -114,8 +111,7 @@ class Context(Struct, frozen=True, kw_only=True, omit_defaults=True):
     memory: str  # the chunk's id
     text: str  # one or two sentences; "" when there is nothing to add
     digest: str = ""  # of the LLM's input, so that an unchanged input is not sent again
-    # log ids of the turns that it was made from, the chunk's own included
-    sources: tuple[int, ...] = ()
+    sources: tuple[int, ...] = ()  # log ids of its turns, the chunk's own included
     made: Made | None = None
 
 
@@ -130,8 +126,7 @@ class Key(Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: str
     text: str
     weight: float = 1.0  # 0 to 1; negative for a query that it does not answer
-    # log ids of the turns that it was made from, beside the memory's own
-    sources: tuple[int, ...] = ()
+    sources: tuple[int, ...] = ()  # log ids of its turns, except the memory's own
     made: Made | None = None
 
 
@@ -163,7 +158,7 @@ class TokenVectors(Struct, frozen=True, kw_only=True):
 
 
 class Cursor(Struct, frozen=True, kw_only=True):
-    """How far a reader of the log, or of a file, has got."""
+    """How far a reader of the log, or of a file, has come."""
 
     name: str  # its owner
     position: int  # the last position that is done
@@ -182,19 +177,17 @@ class CommandEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     at: datetime
     turn: int = 0  # log id of the command's turn; 0 when there is none, or it is forgotten
     made: tuple[str, ...] = ()  # ids of memories that it made
-    # ids of memories that it hid from recall, chunks of ``turns`` included
-    hidden: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()  # hidden memory ids, chunks of ``turns`` included
     turns: tuple[int, ...] = ()  # log ids of turns that are to be forgotten
     due: datetime | None = None  # when what is hidden is erased for good; None for never
-    # "asked" until a person confirms it; "erased" once it cannot be undone
-    state: CommandState = "done"
+    state: CommandState = "done"  # "asked" until confirmed; "erased" once it cannot be undone
 
 
 TaskState = Literal["waiting", "dead"]
 
 
 class Task(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A piece of idle work that is due: a row until it is done."""
+    """A due piece of idle work; the row exists until it is done."""
 
     id: str  # ``<job>/<scope>/<key>``, so that the same work is queued once
     job: str
@@ -203,11 +196,10 @@ class Task(Struct, frozen=True, kw_only=True, omit_defaults=True):
     scope: str = ""  # its namespace, "" for all
     rank: int = 50  # lowest first; within one rank the newest first
     note: str = ""  # the job's own data
-    # log ids of its turns; it is deleted when one of them is forgotten
-    sources: tuple[int, ...] = ()
-    attempts: int = 0  # how often it failed
+    sources: tuple[int, ...] = ()  # log ids; forgetting one deletes the task
+    attempts: int = 0  # number of failures
     not_before: datetime | None = None  # when it may be retried; None for at once
-    error: str = ""  # why it failed last; never a memory's text
+    error: str = ""  # the last error; never a memory's text
     state: TaskState = "waiting"  # "dead" once it is given up, until a person retries it
 
 
@@ -221,8 +213,7 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     job: str
     at: datetime
     ms: float
-    # "interrupted" when somebody spoke; "away" when the LLM's server was unreachable
-    outcome: RunOutcome
+    outcome: RunOutcome  # "interrupted" by speech; "away" when the LLM's server was unreachable
     id: int = 0  # position among the runs, from 1; 0 until the store numbers it
     model: str = ""  # fingerprint of the LLM, "" without one
     tokens_in: int = 0
@@ -237,8 +228,7 @@ class WriteBatch(Struct, frozen=True, kw_only=True):
     memories: tuple[Memory, ...] = ()  # to store; each replaces that of the same scope and id
     # (scope, id) of memories to delete. Not for forgetting: see ``Forget``
     drop: tuple[tuple[str, str], ...] = ()
-    # to store; each replaces that of its memory. An empty text deletes it
-    contexts: tuple[Context, ...] = ()
+    contexts: tuple[Context, ...] = ()  # to store; an empty text deletes it
     keys: tuple[Key, ...] = ()  # to store, by id
     drop_keys: tuple[tuple[str, str], ...] = ()  # (scope, id) of keys to delete, with their vectors
     vectors: tuple[Vector, ...] = ()
@@ -247,8 +237,7 @@ class WriteBatch(Struct, frozen=True, kw_only=True):
     token_key: str = ""  # key of the space of ``tokens``
     cursor: Cursor | None = None
     command: CommandEntry | None = None  # the voice command that asked for it
-    # to store. One that exists stays as it is, unless ``retask`` is set
-    tasks: tuple[Task, ...] = ()
+    tasks: tuple[Task, ...] = ()  # to store; existing ones stay, unless ``retask`` is set
     retask: bool = False  # whether ``tasks`` replace existing ones
     # id of the task that this completes, deleted with it. When it no longer exists (done before, or
     # its turns are forgotten), nothing is written but ``run``
@@ -273,7 +262,7 @@ class LeftOut(Struct, frozen=True, array_like=True):
     """A memory that was considered and not injected: an id, never a text."""
 
     memory: str
-    reason: str  # why (see ``runtime.recall.scoring``)
+    reason: str  # see ``runtime.recall.scoring``
     score: float  # as in ``Hit``
     probability: float = 0.0  # as in ``Hit``
     views: dict[str, float] = {}  # as in ``Hit``
@@ -287,22 +276,20 @@ class LedgerEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     session: str
     at: datetime
     stage: str = ""  # how far recall got before the deadline (see ``runtime.recall``)
-    offers: tuple[Offer, ...] = ()  # what was injected, in order
+    offers: tuple[Offer, ...] = ()  # the injected memories, in order
     tokens: int = 0  # estimated size of the block
     timings: dict[str, float] = {}  # milliseconds by stage
-    left_out: tuple[LeftOut, ...] = ()  # the best of what was not injected, by score
-    # ids of memories left out because they stood in the context already
-    visible: tuple[str, ...] = ()
-    candidates: int = 0  # how many memories were considered
+    left_out: tuple[LeftOut, ...] = ()  # the best rejected memories, by score
+    visible: tuple[str, ...] = ()  # ids of memories already in the context
+    candidates: int = 0  # number of memories considered
 
     @property
     def told(self) -> tuple[Offer | LeftOut, ...]:
-        """The memories with scores, those that were injected first."""
+        """Return the memories with scores, injected ones first."""
         return self.offers + self.left_out
 
     @property
     def memories(self) -> tuple[str, ...]:
-        """The ids of all memories of the row."""
         return tuple(one.memory for one in self.told) + self.visible
 
 
@@ -337,8 +324,8 @@ class Forget(Struct, frozen=True, kw_only=True):
 
     scope: str = ""  # only in this namespace; "" for every one
     turns: tuple[int, ...] = ()  # log ids of turns
-    memories: tuple[str, ...] = ()  # ids of memories; a chunk's id stands for its turn
-    speaker: str = ""  # everything this speaker said
+    memories: tuple[str, ...] = ()  # ids of memories; a chunk's id means its turn
+    speaker: str = ""  # all turns of this speaker
     session: str = ""  # everything in this session
     since: datetime | None = None  # said at or after
     until: datetime | None = None  # said before
@@ -358,7 +345,7 @@ class Forgotten(Struct, frozen=True, kw_only=True):
 
 
 class Aged(Struct, frozen=True, kw_only=True):
-    """What one pass of ageing moved."""
+    """The result of moving events between tiers."""
 
     warmed: int = 0  # how many events went into warm blocks
     cooled: int = 0  # how many went on into cold ones
@@ -384,17 +371,15 @@ class Hit(Struct, frozen=True, kw_only=True):
     memory: Memory
     score: float  # 0 to about 1, comparable within one result only
     probability: float = 0.0  # that it answers the query, 0 to 1 (see ``core.ranking.calibration``)
-    # share of the query's word weight that it and its neighbours hold, 0 to 1
-    coverage: float = 0.0
+    coverage: float = 0.0  # share of the query's word weight in it and its neighbours
     cosine: float | None = None  # of its vector and the query's; None when one is missing
-    # normalised score by view ("dense", "tokens", "window", "turn", "session")
-    views: dict[str, float] = {}
+    views: dict[str, float] = {}  # normalised score by field ("dense", …)
 
 
 class Hotword(Struct, frozen=True):
-    """A word that an STT should know."""
+    """A word to pass to STT."""
 
     word: str
     weight: float  # 0 to 1: how characteristic it is of the scope; the highest is 1
-    count: int  # how often it was said
+    count: int  # number of occurrences
     name: bool

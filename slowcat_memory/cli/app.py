@@ -36,13 +36,7 @@ TRY, LOOK, CHANGE, CARE = "Try it", "Look into a memory", "Change a memory", "Se
 
 
 class Late(Struct, frozen=True):
-    """A command that is imported only when it runs, because its imports take long.
-
-    Attributes:
-        name: The command, and the function in its module.
-        module: Where it is.
-        help: Its line in the list of commands.
-    """
+    """A command that is imported only when it runs, because its imports take long."""
 
     name: str
     module: str
@@ -53,7 +47,6 @@ class Late(Struct, frozen=True):
         return TyperCommand(self.name, help=self.help, rich_help_panel=panel)
 
     def command(self) -> Any:
-        """Import the command."""
         alone = typer.Typer(
             rich_markup_mode="rich",
             pretty_exceptions_enable=False,
@@ -80,16 +73,14 @@ class Commands(TyperGroup):
     """Turns errors into one line and an exit code, and imports some commands late."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of the commands, those to try first."""
+        """Return the names of the commands, starting with those for first use."""
         return [*(late.name for late in LATE), *super().list_commands(ctx)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command, or its placeholder in the list of commands."""
         late = next((late for late in LATE if late.name == cmd_name), None)
         return late.listed(TRY) if late else super().get_command(ctx, cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command to run, imported."""
         late = next((late for late in LATE if late.name == args[0]), None)
         return (late.name, late.command(), args[1:]) if late else super().resolve_command(ctx, args)
 
@@ -151,7 +142,6 @@ def options(
 
 
 def _set_up_log(debug: bool) -> None:
-    """Log warnings only, without prefixes; everything with ``--debug``."""
     from loguru import logger
 
     logger.remove()

@@ -1,8 +1,7 @@
-"""What may be tuned? config.toml and the environment to the options of each package.
+"""Configuration: reads config.toml and the environment into the options of each package.
 
-Useful for: reading a configuration (``load``), making one in a program (``build``, with the tables
-of config.toml; ``build_options``, with the sections of the code). Not useful for: defaults; they
-stand beside the code that they tune.
+``load`` reads a configuration; ``build`` makes one from tables of config.toml, ``build_options``
+from sections as the code names them. The defaults are defined beside the code that they tune.
 """
 
 from slowcat_memory.config.config import (

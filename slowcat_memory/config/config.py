@@ -1,7 +1,7 @@
 """Every option of the package in one struct: a section for each ``Options`` class.
 
-The sections stand beside the code that they tune. Which of them a user sees, and under which name,
-is said in ``knobs.py``; files and the environment are read in ``loader.py``.
+Each ``Options`` class is defined beside the code that it tunes. ``knobs.py`` lists the public ones
+and their names; ``loader.py`` reads files and the environment.
 """
 
 from datetime import tzinfo
@@ -158,7 +158,6 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def folder(self) -> Path:
-        """The store's folder, with ``~`` resolved."""
         return Path(self.memory.path).expanduser()
 
 
@@ -185,10 +184,10 @@ def tokenizer(config: Config) -> Tokenizer:
 
 
 def check_names(config: Config) -> None:
-    """Check that everything the configuration names exists.
+    """Check that the named scope, time zone, language and jobs exist.
 
     Raises:
-        ConfigError: There is no such scope, time zone, language or job.
+        ConfigError: One of them does not.
     """
     check_jobs(config.idle.jobs)
     Audience(config.people, config.memory.user_id)

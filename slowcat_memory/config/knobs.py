@@ -1,8 +1,8 @@
-"""The knobs of config.toml: the few options that somebody would turn, with their public names.
+"""The knobs of config.toml: the few options meant for users, with their public names.
 
-Each names the option it sets (``target``: section and field of ``Config``). The type, range and
-default are the option's own; the sentence gives the unit and the reason to turn it. All other
-options can be set under ``[expert]`` by their target's name, without support.
+Each names the option it sets (``target``: section and field of ``Config``), whose type, range and
+default it has; its text gives the unit and the reason to turn it. All other options can be set
+under ``[expert]`` by their target's name, without support.
 """
 
 from collections.abc import Iterator
@@ -15,13 +15,7 @@ from slowcat_memory.config.config import Config
 
 
 class Knob(Struct, frozen=True):
-    """One public knob.
-
-    Attributes:
-        path: Its place in config.toml, such as "recall.memories".
-        target: The option that it sets, such as "pack.memories".
-        text: What it does, with its unit, and when to turn it.
-    """
+    """A public knob: its place in config.toml, the option it sets, and the text for users."""
 
     path: str
     target: str
@@ -171,7 +165,7 @@ BY_TARGET = {knob.target: knob for knob in KNOBS}
 
 
 def options(of: type[Struct] = Config, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """List every option of the package, public or not, but ``idle.jobs``."""
+    """List every option of the package, public or not, except ``idle.jobs``."""
     hints = get_type_hints(of, include_extras=True)
     for option in msgspec.structs.fields(of):
         name = f"{path}.{option.name}".lstrip(".")
@@ -188,7 +182,6 @@ JOBS = "idle.jobs"
 
 
 def value_of(config: Config, target: str) -> Any:
-    """Return the value of an option."""
     value: Any = config
     for name in target.split("."):
         value = getattr(value, name)
@@ -196,11 +189,7 @@ def value_of(config: Config, target: str) -> Any:
 
 
 def limits(kind: Any) -> str:
-    """Return an option's range or choices in words, "" where there is none.
-
-    Args:
-        kind: Its type, perhaps annotated with ``msgspec.Meta``.
-    """
+    """Return an option's range or choices in words, "" if it has none; ``kind`` is its type."""
     made = msgspec.inspect.type_info(kind)
     if isinstance(made, msgspec.inspect.LiteralType):
         return "one of " + ", ".join(f'"{value}"' for value in made.values)

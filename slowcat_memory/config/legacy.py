@@ -1,7 +1,7 @@
-"""Keys of earlier versions of config.toml: what they are called now, or why they are gone.
+"""Keys of earlier versions of config.toml: their new names, or why they were removed.
 
-Keys that kept their option but changed their place need no line here: ``loader.py`` knows every
-option by its own name.
+Keys that only changed their place need no line here: ``loader.py`` knows every option by its own
+name.
 """
 
 _JOBS = ("contextualize", "entities", "facts", "rerank", "corrections", "topics", "episodes",
@@ -21,7 +21,7 @@ MOVED: dict[str, tuple[str, ...]] = {
     "index.language": ("memory.language",),
 }
 
-# Old key: why it is gone.
+# Old key: why it was removed.
 REMOVED = {
     "links.hop": "entity links brought nothing measurable to ranking",
     "links.seeds": "entity links brought nothing measurable to ranking",

@@ -1,9 +1,9 @@
-"""config.toml and the environment to a ``Config``.
+"""Reads config.toml and the environment into a ``Config``.
 
 Order of precedence, low to high: the defaults in the code, the preset, the file, the environment.
 ``SLOWCAT_RECALL__DEADLINE_MS=20`` sets ``[recall] deadline_ms``; a list has commas between its
-items. A key that does not exist is an error with its path and the nearest right name; a key of an
-earlier version is a warning with its successor (see ``legacy.py``).
+items. An unknown key is an error with its path and the nearest valid name; a key of an earlier
+version is a warning with its successor (see ``legacy.py``).
 """
 
 import difflib
@@ -25,7 +25,7 @@ from slowcat_memory.idle.job import JobOptions
 
 PREFIX, SEPARATOR = "SLOWCAT_", "__"
 KNOWN_LANGUAGES = {language.name for language in LANGUAGES}
-FOREIGN = frozenset({"SLOWCAT_CACHE_DIR", "SLOWCAT_CONFIG"})  # read elsewhere
+FOREIGN = frozenset({"SLOWCAT_CACHE_DIR", "SLOWCAT_CONFIG"})  # not options: read by other code
 EXPERT, JOB_TABLE = "expert", "jobs"
 
 
@@ -35,14 +35,9 @@ def default_file() -> Path:
 
 
 def file_to_read(path: Path | None, environ: Mapping[str, str]) -> Path | None:
-    """Return the configuration file: the given one, that of SLOWCAT_CONFIG, or the default place.
+    """Return the configuration file: the given one, that of SLOWCAT_CONFIG, or the default one.
 
-    Args:
-        path: The file that was named; None for none.
-        environ: The environment. An empty SLOWCAT_CONFIG reads no file at all.
-
-    Returns:
-        The file; None when none is named and there is none at the default place.
+    None when none is named and the default does not exist. An empty SLOWCAT_CONFIG reads no file.
     """
     if path is not None:
         return path
@@ -55,8 +50,8 @@ def load(path: Path | None = None, environ: Mapping[str, str] | None = None) -> 
     """Read the configuration.
 
     Args:
-        path: The file; None for that of SLOWCAT_CONFIG, else ``~/.slowcat/config.toml``.
-        environ: The environment; None for this process's.
+        path: None for the file of SLOWCAT_CONFIG, else ``~/.slowcat/config.toml``.
+        environ: None for this process's environment.
 
     Raises:
         ConfigError: A missing file, invalid TOML, an unknown key, or a value out of range.
@@ -69,11 +64,7 @@ def load(path: Path | None = None, environ: Mapping[str, str] | None = None) -> 
 
 
 def build(values: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> Config:
-    """Make a configuration from the tables of config.toml.
-
-    Args:
-        values: As read from TOML: sections, ``[jobs.NAME]`` and ``[expert]``.
-        environ: Overrides; None for none.
+    """Build a configuration from tables of config.toml: sections, ``[jobs.NAME]``, ``[expert]``.
 
     Raises:
         ConfigError: An unknown key or a wrong value, with its path.
@@ -89,10 +80,7 @@ def build(values: Mapping[str, Any], environ: Mapping[str, str] | None = None) -
 
 
 def build_options(sections: Mapping[str, Any]) -> Config:
-    """Make a configuration from option sections, as the code names them; for programs and tests.
-
-    Args:
-        sections: Section of ``Config`` to its fields.
+    """Build a configuration from ``Config`` sections and their fields, for programs and tests.
 
     Raises:
         ConfigError: An unknown field or a wrong value, with its path.
@@ -119,7 +107,6 @@ def origin(target: str, values: Mapping[str, Any], environ: Mapping[str, str]) -
 
 
 def variable_of(target: str) -> str:
-    """Return the environment variable that sets an option."""
     path = BY_TARGET[target].path if target in BY_TARGET else f"{EXPERT}.{target}"
     return PREFIX + path.replace(".", SEPARATOR).upper()
 
@@ -145,7 +132,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def _targets(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield (target, value) for every key of a file, in any version's names."""
+    """Yield (target, value) for every key of a file, including keys of earlier versions."""
     for section, value in values.items():
         if section == JOB_TABLE:
             yield from _job_targets(value)
@@ -186,7 +173,6 @@ def _target(path: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _moved(path: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the targets of an earlier version's key."""
     if path == "index.language" and value not in KNOWN_LANGUAGES:
         yield "index.stemmer", value  # any Snowball stemmer could be named there
         return
@@ -269,7 +255,6 @@ def _items(text: str) -> list[str]:
 
 
 def _flat(values: Mapping[str, Any], path: str = "") -> dict[str, Any]:
-    """Return dotted paths to values."""
     flat: dict[str, Any] = {}
     for key, value in values.items():
         name = f"{path}.{key}".lstrip(".")
@@ -278,7 +263,7 @@ def _flat(values: Mapping[str, Any], path: str = "") -> dict[str, Any]:
 
 
 def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """Return tables from dotted paths; a value where a table is needed stays for the check to find."""
+    """Return tables from dotted paths; a value in place of a table is left to the type check."""
     tables: dict[str, Any] = {}
     for path, value in flat.items():
         *parents, key = path.split(".")
@@ -290,7 +275,6 @@ def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _error_of(error: msgspec.ValidationError) -> ConfigError:
-    """Name the knob, and its range or choices, in msgspec's words about a value."""
     what, _, where = str(error).partition(" - at `$")
     target = where.strip(".`")
     kinds = {name: kind for name, kind, _ in options()}

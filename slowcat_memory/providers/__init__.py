@@ -5,7 +5,7 @@ of many documents in idle time (``open_document_embedder``), and an LLM whose an
 (``open_llm``).
 Not useful for: finding the nearest vectors (``index/``), or storing them (``store/``).
 
-Nothing here imports torch, transformers, or sentence-transformers: those live in child processes.
+Nothing here imports torch, transformers, or sentence-transformers; only child processes do.
 """
 
 from slowcat_memory.providers.breaker import BreakerState, CircuitBreaker

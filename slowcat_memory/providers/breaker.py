@@ -1,4 +1,4 @@
-"""Circuit breaker: after failures, leave a server or model alone for a while, then try once more."""
+"""Circuit breaker: stops calling a failing server or model for a while, then tries once more."""
 
 import random
 import time
@@ -17,11 +17,11 @@ class BreakerState(StrEnum):
 
 
 class CircuitBreaker:
-    """Counts failures in a row and decides whether the next call is worth making.
+    """Counts failures in a row and decides whether the next call is allowed.
 
     It opens at ``failures`` failures in a row and stays open for ``first_wait_s``; then it is
     half-open. A failure there opens it again, ``growth`` times as long, up to ``longest_wait_s``.
-    A success closes it and resets the wait. Holds no lock; a lost update costs one call.
+    A success closes it and resets the wait. Not locked; a lost update costs one call.
     """
 
     def __init__(
@@ -39,10 +39,6 @@ class CircuitBreaker:
         """Start closed, or half-open.
 
         Args:
-            failures: Failures in a row that open it.
-            first_wait_s: Seconds it stays open the first time.
-            longest_wait_s: Upper limit of the wait in seconds.
-            growth: Factor from one wait to the next.
             jitter: Share by which each wait is varied at random, so that processes that started
                 together do not retry together.
             half_open: Start half-open instead of closed: the first call is a trial.
@@ -58,7 +54,6 @@ class CircuitBreaker:
 
     @property
     def state(self) -> BreakerState:
-        """The state at this moment."""
         if self._failures < self._threshold:
             return BreakerState.CLOSED
         return BreakerState.OPEN if self.seconds_until_trial else BreakerState.HALF_OPEN
@@ -76,11 +71,7 @@ class CircuitBreaker:
         return self.state is not BreakerState.OPEN
 
     def failed(self, error: BaseException | None = None) -> None:
-        """Count a failure. An error that names a ``retry_after`` opens the breaker at once.
-
-        Args:
-            error: What the call raised; the wait is at least its ``retry_after`` seconds.
-        """
+        """Count a failure. A ``retry_after`` opens the breaker at once, at least that long."""
         retry_after = error.retry_after if isinstance(error, EndpointError) else 0.0
         self._failures = max(self._threshold, self._failures) if retry_after else self._failures + 1
         if self._failures >= self._threshold:

@@ -12,16 +12,16 @@ _PORTS = {"http": 80, "https": 443}
 def check_loopback(url: str, allow_remote: bool = False) -> None:
     """Refuse a server that is not on this machine.
 
-    Every address that its host's name resolves to must be a loopback address. Cheap for
+    Every address that its host name resolves to must be a loopback address. Cheap for
     "localhost" and for addresses, so that it can precede every request.
 
     Args:
-        allow_remote: The user allows any host; nothing is resolved then.
+        allow_remote: Allow any host; nothing is resolved then.
 
     Raises:
         ConfigError: It is not an http or https URL.
         EndpointRefusedError: Its host is not this machine; the message names the host.
-        EndpointError: The host's name does not resolve.
+        EndpointError: The host name does not resolve.
     """
     host = _parts(url).hostname or ""
     if allow_remote:
@@ -35,7 +35,7 @@ def check_loopback(url: str, allow_remote: bool = False) -> None:
 
 
 def host_and_port(url: str) -> str:
-    """Return a server's name without secrets of its URL, for example "127.0.0.1:1234".
+    """Return a URL's host and port, for example "127.0.0.1:1234", without its secrets.
 
     Raises:
         ConfigError: It is not an http or https URL.

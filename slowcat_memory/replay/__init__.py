@@ -1,1 +1,1 @@
-"""The past again: a recall as of then, and everything derived made anew from the log."""
+"""Replay: repeats an old recall, or derives all data again from the log."""

@@ -1,9 +1,9 @@
-"""Derives everything anew from the log, by the clock of the time.
+"""Derives all data again from the log, with a simulated clock.
 
-Theory of operation. In a copy of the store, everything that jobs made is deleted; what people said,
-noted, pinned, commanded and edited stays. The log is then walked event by event, and at each
-session's end all jobs do what is due, by the clock of that moment. The difference is one batch,
-written in one transaction, so a kill leaves the old state or the new. The log itself never changes.
+Theory of operation. In a copy of the store, everything that jobs made is deleted; turns, notes,
+pins, voice commands and edits stay. The log is then walked event by event, and at each session's
+end all jobs run what is due at that simulated time. The difference is one batch, written in one
+transaction, so a kill leaves the old state or the new. The log itself never changes.
 """
 
 import asyncio
@@ -44,14 +44,14 @@ Subject = tuple[str, str]  # scope, id
 
 
 class Rederived(Struct, frozen=True, kw_only=True):
-    """What deriving everything anew would change."""
+    """The changes that deriving again would make."""
 
     batch: WriteBatch  # the difference, to be written
     backup: Path | None = None  # of the store before
-    new: tuple[Memory, ...] = ()  # memories that did not exist, or said something else
+    new: tuple[Memory, ...] = ()  # memories that are new or have another text
     gone: tuple[Memory, ...] = ()  # memories that are no longer made
-    same: int = 0  # how many memories come out unchanged
-    sessions: int = 0  # how many sessions were worked through
+    same: int = 0  # number of unchanged memories
+    sessions: int = 0  # number of sessions processed
 
     @property
     def changes(self) -> bool:
@@ -61,7 +61,7 @@ class Rederived(Struct, frozen=True, kw_only=True):
 
 
 class Derived(Struct, frozen=True, kw_only=True):
-    """Everything that jobs made, by scope and id."""
+    """All derived records, by scope and id."""
 
     memories: dict[Subject, Memory]
     contexts: dict[Subject, Context]
@@ -73,14 +73,14 @@ def rederive(
     jobs: Sequence[str] | None = None,
     progress: Callable[[int], object] = lambda done: None,
 ) -> Rederived:
-    """Derive everything anew in a copy of the store, without changing the store. Blocks.
+    """Derive everything again in a copy of the store, without changing the store. Blocks.
 
-    ``engine.apply(REPLAY, made.batch)`` writes the difference. Takes as long as the idle work of all
-    sessions, and the store's size once more on disk.
+    ``engine.apply(REPLAY, made.batch)`` writes the difference. Takes as long as the idle work of
+    all sessions, and the store's size once more on disk.
 
     Args:
         engine: In this process, open for writing, with its idle work off.
-        jobs: Names of the only jobs to repeat; None for every one.
+        jobs: Names of the only jobs to repeat; None for all.
         progress: Called with the number of sessions done.
 
     Raises:
@@ -122,7 +122,7 @@ def _copy(engine: MemoryEngine, backup: Path) -> Iterator[Store]:
 
 
 def _derived(snapshot: Snapshot, jobs: Sequence[str] | None) -> Derived:
-    """Read what jobs made, unless a person has changed or hidden it since."""
+    """Read all derived records, except those a user has changed or hidden since."""
     scopes = snapshot.scopes()
     hidden = {
         (entry.scope, id_)
@@ -149,14 +149,13 @@ def _by(record: Memory | Context | Key, jobs: Sequence[str] | None) -> bool:
 
 
 def _touched(memory: Memory, snapshot: Snapshot) -> bool:
-    """Return whether a person has changed a memory, or a session has used it."""
     used = family(memory.kind) == ICEBREAKER and outcome_of(memory) == USED
     [of_turns] = mark_local_only((replace(memory, local_only=False),), snapshot)
     return memory.pinned or used or (memory.local_only and not of_turns.local_only)
 
 
 def _strip(copy: Store, derived: Derived, jobs: Sequence[str] | None) -> None:
-    """Delete the derived from the copy, and reset its jobs' cursors."""
+    """Delete derived records from the copy, and reset the cursors of its jobs."""
     copy.apply(
         REPLAY,
         WriteBatch(
@@ -219,7 +218,7 @@ def _walk(
 
 
 def _edit(copy: Store, now: datetime) -> None:
-    """Retire blocks that jobs wrote where a person had written one by then."""
+    """Retire blocks that jobs wrote where a user had written one by then."""
     with copy.snapshot() as snapshot:
         every = [m for s in snapshot.scopes() for m in snapshot.memories(s, f"{BLOCK}/")]
     edits = {(m.scope, m.kind): m.recorded_at for m in every if not (m.made or m.retired_at)}
@@ -257,7 +256,7 @@ def _changed(before: Derived, after: Derived, kept: set[Subject]) -> Rederived:
 
 
 def _same(one: Memory | None, other: Memory) -> bool:
-    """Return whether two memories are equal but for the times of recording and retiring."""
+    """Compare two memories, ignoring the times of recording and retiring."""
     if one is None or bool(one.retired_at) != bool(other.retired_at):
         return False
     return _timeless(one) == _timeless(other)

@@ -1,9 +1,9 @@
-"""Repeats the recall of a logged turn: what was injected then, and what would be now.
+"""Repeats the recall of a logged turn, to compare the result of that time with the present one.
 
-The index is rebuilt from what existed before the turn, so that word weights are those of the time;
+The index is rebuilt from the data before the turn, so that word weights are those of the time;
 the options are those of the engine's configuration. There is no deadline. The query is the turn's
-own words, after the two turns before it. A turn of several speakers was one query then, and is its
-last part now.
+own words, after the two turns before it. A turn of several speakers was one query at the time; only
+its last part is used here.
 """
 
 from collections.abc import Iterator
@@ -24,23 +24,23 @@ MOST_TURNS = 200_000  # their index takes 20 s and 1 GB
 
 
 class Replayed(Struct, frozen=True, kw_only=True):
-    """The recall of a turn, then and now."""
+    """The recall of a turn, at its time and now."""
 
     turn: Turn
-    asked: str  # the query: the turn's words, and those that a follow-up leans on
+    asked: str  # the query: the turn's words, and the earlier turns that a follow-up depends on
     then: LedgerEntry | None  # the ledger's row; None when there is none, or no longer
     now: LedgerEntry  # the row that would be written
     memories: dict[str, Memory]  # the memories of both rows that still exist, by id
 
 
 def replay_turn(engine: MemoryEngine, number: int) -> Replayed:
-    """Repeat the recall of a user's turn from what existed before it. Blocks.
+    """Repeat the recall of a user's turn on the data before it. Blocks.
 
     Takes a second and 60 MB for 10,000 turns. The engine must be in this process, and may be
     read-only.
 
     Raises:
-        TranscriptError: It is no user's turn, or its scope holds too many turns.
+        TranscriptError: It is no user's turn, or its scope has too many turns.
     """
     with engine.snapshot() as snapshot:
         turn = _turn(snapshot, number)
@@ -80,7 +80,7 @@ def _turn(snapshot: Snapshot, number: int) -> Turn:
 
 
 def _heard(snapshot: Snapshot, row: LedgerEntry) -> Iterator[str]:
-    """Yield fingerprints of the memories that were left out as already in the context."""
+    """Yield fingerprints of the memories rejected because they were in the context."""
     for one in row.left_out:
         if one.reason == LeftOutReason.ALREADY_VISIBLE and (
             memory := snapshot.read(row.scope, one.memory)
@@ -89,7 +89,7 @@ def _heard(snapshot: Snapshot, row: LedgerEntry) -> Iterator[str]:
 
 
 def _said_in_session(snapshot: Snapshot, turn: Turn) -> list[str]:
-    """Return the chunks said before in the session, which presumably stood in the context."""
+    """Return the chunks of earlier turns of the session, which presumably were in the context."""
     session = snapshot.session(turn.session)
     first = session.first_turn if session else turn.id
     said = snapshot.turns(turn.scope, after=first - 1, upto=turn.id - 1)

@@ -1,4 +1,4 @@
-"""Test doubles and contract checks, for your tests and ours; they need no model and no Pipecat.
+"""Test doubles and contract checks; they need no model and no Pipecat.
 
 Example::
 

@@ -1,4 +1,4 @@
-"""The contract of an idle job, as a check for your tests and ours."""
+"""The contract of an idle job, as a check for tests."""
 
 import asyncio
 import tempfile
@@ -33,15 +33,11 @@ async def think(
     now: datetime | None = None,
     options: dict[str, Any] | None = None,
 ) -> int:
-    """Run jobs to the end with the real idle loop.
+    """Run jobs to the end with the real idle loop; return the tasks left, failed ones not counted.
 
     Args:
-        upkeep: The upkeep they may use.
-        now: The time; None for the present.
+        now: None for the present.
         options: Options by job name; defaults for the others.
-
-    Returns:
-        Number of tasks left, failed ones not counted.
     """
     contexts = _contexts(store, llm, upkeep, now, options)
     gate = IdleGate(IdleOptions(grace_s=0.0))
@@ -63,10 +59,9 @@ def check_job(
     """Check that a job keeps the contract of ``Job``.
 
     Args:
-        events: Events that give it something to do.
+        events: Events that make work for the job.
         llm: Its LLM, if it needs one. The same prompt must give the same answer.
-        upkeep: Its upkeep, if it needs one.
-        options: Its options; None for the defaults.
+        options: None for the defaults.
 
     Raises:
         AssertionError: It breaks the contract.
@@ -118,7 +113,7 @@ def _contexts(
 
 
 async def _check_by_hand(job: Job, contexts: Contexts, store: Store) -> None:
-    """Plan twice and step twice: nothing is written, and the results are the same."""
+    """Plan twice and step twice: nothing may be written, and the results must be equal."""
     before = _contents(store)
     plan = _timed_plan(job, contexts(job))
     assert plan is not None and plan.tasks, "it finds nothing to do in these events"

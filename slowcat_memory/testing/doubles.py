@@ -43,28 +43,24 @@ class FixedClock:
     """A clock that changes only with ``advance``; ``now`` is aware."""
 
     def __init__(self, now: datetime = datetime(2026, 5, 12, 12, tzinfo=UTC)) -> None:
-        """Set the clock."""
         self.now = now
 
     def __call__(self) -> datetime:
-        """Return the time."""
         return self.now
 
     def advance(self, seconds: float) -> None:
-        """Move the clock forward."""
         self.now += timedelta(seconds=seconds)
 
 
 class HashEmbedder:
     """An embedder that hashes words: texts with shared words have near vectors.
 
-    Deterministic on every machine. Works as query and as document embedder. With a ``token_dim`` it
-    has token vectors too: each word is one direction, whatever its context. Another ``name`` or
-    ``dim`` is another vector space.
+    Deterministic on every machine. Works as query and as document embedder. With a ``token_dim``
+    it also returns token vectors: each word is one direction, whatever its context. Another
+    ``name`` or ``dim`` is another vector space.
     """
 
     def __init__(self, dim: int = 64, name: str = "hashed-words", token_dim: int = 0) -> None:
-        """Choose the vector space; a ``token_dim`` of 0 means no token vectors."""
         self.name, self.dim, self.token_dim = name, dim, token_dim
         self.key = f"{name}/{dim}"
         self.token_key = f"{self.key}~words/{token_dim}" if token_dim else ""
@@ -72,14 +68,7 @@ class HashEmbedder:
     def encode(
         self, texts: Sequence[str], progress: Callable[[int], None] | None = None
     ) -> np.ndarray:
-        """Embed texts.
-
-        Args:
-            progress: Called at the end with the number of texts.
-
-        Returns:
-            Shape (len(texts), dim), float32, each row of unit length.
-        """
+        """Return shape (len(texts), dim), float32, each row of unit length."""
         rows = np.zeros((len(texts), self.dim), np.float32)
         for row, text in enumerate(texts):
             rows[row] = self.encode_query(text)
@@ -88,11 +77,7 @@ class HashEmbedder:
         return rows
 
     def encode_query(self, text: str) -> np.ndarray:
-        """Embed one text.
-
-        Returns:
-            Shape (dim,), float32, unit length.
-        """
+        """Return shape (dim,), float32, unit length."""
         row = np.zeros(self.dim, np.float32)
         for word in fingerprint(text).split():
             place, sign = self._place(word)
@@ -102,23 +87,17 @@ class HashEmbedder:
         return row / np.linalg.norm(row)
 
     def encode_query_tokens(self, text: str) -> Encoded:
-        """Embed one text and its words."""
         tokens = self._words(text).astype(np.float32) if self.token_key else None
         return Encoded(self.encode_query(text), tokens)
 
     def encode_tokens(
         self, texts: Sequence[str], progress: Callable[[int], None] | None = None
     ) -> Embedded:
-        """Embed texts and their words.
-
-        Args:
-            progress: Called at the end with the number of texts.
-        """
         tokens = [quantise(self._words(text)) for text in texts] if self.token_key else []
         return Embedded(self.encode(texts, progress), tokens)
 
     def close(self) -> None:
-        """Do nothing."""
+        pass
 
     def _words(self, text: str) -> np.ndarray:
         places = [self._place(word) for word in fingerprint(text).split()]
@@ -142,8 +121,6 @@ class ScriptedLLM:
 
     Attributes:
         prompts: Every prompt, in order.
-        prompt_tokens: Maximum tokens of a prompt.
-        model: Its name.
     """
 
     remote = False
@@ -159,10 +136,9 @@ class ScriptedLLM:
         """Set the script.
 
         Args:
-            reply: Given a prompt, the answer: a value to encode as JSON, a raw text, or an error
+            reply: Returns the answer to a prompt: a value to encode as JSON, a raw text, or an error
                 to raise.
-            prompt_tokens: Maximum tokens of a prompt.
-            delay_s: Seconds before each answer; it can be cancelled meanwhile.
+            delay_s: Seconds before each answer, cancellable.
         """
         self._reply, self._delay_s = reply, delay_s
         self.prompt_tokens, self.model = prompt_tokens, model
@@ -190,20 +166,18 @@ class ScriptedLLM:
         )
 
     async def ready(self) -> bool:
-        """Return True."""
         return True
 
     @property
     def seconds_until_probe(self) -> float:
-        """Always 0."""
         return 0.0
 
 
 def memory_config(path: Path | str, **sections: dict[str, Any]) -> Config:
-    """Return a configuration for tests: UTC, no vectors, idle work off, deadlines that no machine misses.
+    """Return a configuration for tests: UTC, no vectors, idle work off, very long deadlines.
 
     Args:
-        **sections: Settings by section, as in config.toml; they override.
+        **sections: Overrides by section, as in config.toml.
     """
     values: dict[str, dict[str, Any]] = {
         "memory": {"path": str(path), "time_zone": "UTC"},
@@ -217,11 +191,10 @@ def memory_config(path: Path | str, **sections: dict[str, Any]) -> Config:
 
 
 def check_embedder(embedder: Embedder) -> None:
-    """Check that an embedder keeps the contract of ``Embedder``.
+    """Check the contract of ``Embedder``, and of ``TokenEmbedder`` if it has a ``token_key``.
 
     Raises:
-        AssertionError: It breaks the contract, or that of ``TokenEmbedder`` when it has a
-            ``token_key``.
+        AssertionError: It breaks the contract.
     """
     assert embedder.name and embedder.dim > 0, "it has no name, or no dimension"
     assert embedder.key.endswith(f"/{embedder.dim}"), "its key does not end with its dimension"

@@ -22,7 +22,6 @@ class Reply:
 
     Attributes:
         text: The text of all tool rounds, joined by spaces.
-        interrupted: Whether the user interrupted it.
         first_token_ms: From the end of the user's words to the first token; None without one.
         total_ms: From the end of the user's words to the end of the assistant's turn.
         tools: The functions that were called, in order.
@@ -36,7 +35,7 @@ class Reply:
 
 
 class OpenTurn:
-    """An open exchange: it ends when no LLM run is open and none is still to come."""
+    """An open exchange: it ends when no LLM run is open or still expected."""
 
     def __init__(self, on_token: Callable[[str], None] | None) -> None:
         """Start timing; ``on_token`` is called with each piece of the answer."""
@@ -52,7 +51,6 @@ class OpenTurn:
         self._cut = False
 
     def on_frame(self, frame: Frame) -> None:
-        """Handle a frame that reached the assistant aggregator."""
         if isinstance(frame, LLMTextFrame):
             self._first_token_at = self._first_token_at or time.perf_counter()
             if self._on_token:
@@ -81,7 +79,6 @@ class OpenTurn:
         self._maybe_end()
 
     def on_run_ended(self, message: AssistantTurnStoppedMessage) -> None:
-        """Add the text of one finished LLM run."""
         self._open_runs -= 1
         if message.content:
             self._texts.append(message.content)
@@ -98,7 +95,6 @@ class OpenTurn:
             self._end()
 
     def fail(self, error: Exception) -> None:
-        """End the turn with an error."""
         if not self.reply.done():
             self.reply.set_exception(error)
 

@@ -4,9 +4,9 @@
 
     user aggregator → (memory) → OpenAILLMService → assistant aggregator
 
-The user's words arrive as the frames of a VAD and an STT service. There is no TTS service: the LLM's
-text frames reach the assistant aggregator directly, so "spoken" means "generated", and an interrupted
-reply keeps the words that had arrived.
+The user's words arrive as the frames of a VAD and an STT service. Without a TTS service, the
+LLM's text frames reach the assistant aggregator directly: "spoken" means "generated", and an
+interrupted reply keeps the words that had arrived.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ SYSTEM_INSTRUCTION = "You are a friendly voice assistant. Answer in one or two s
 
 
 class _StayingLLM(OpenAILLMService):
-    """An LLM service that follows no redirects: the prompt with its memories would follow too."""
+    """An LLM service that follows no redirects: they would carry the memories elsewhere."""
 
     def create_client(self, *arguments: Any, **named: Any) -> Any:
         client = super().create_client(*arguments, **named)
@@ -78,8 +78,7 @@ class HeadlessConversation:
         context: The conversation as the LLM sees it, memories included.
         worker: The pipeline's worker, for your own frames and observers.
         aggregators: The pair of user and assistant aggregator.
-        llm: The LLM service.
-        errors: Errors reported by processors, the LLM's included.
+        errors: Errors reported by processors, including the LLM service.
     """
 
     def __init__(
@@ -100,10 +99,7 @@ class HeadlessConversation:
         Args:
             llm_url: The base URL of an OpenAI-compatible server, with its `/v1`.
             memory: The processor between the user aggregator and the LLM, if any.
-            system_instruction: The system message.
             speaker: Default speaker of `say`.
-            tools: Tools for `LLMContext`, or None.
-            params: Pipecat's pipeline parameters, for example to enable metrics.
         """
         self._llm_url = llm_url
         self._speaker = speaker
@@ -166,13 +162,11 @@ class HeadlessConversation:
         await self.cancel()
 
     async def cancel(self) -> None:
-        """End at once, as when a client hangs up."""
         if self._running and not self._running.done():
             await self.worker.cancel()
             await asyncio.wait([self._running])
 
     async def interrupt(self) -> None:
-        """Interrupt the assistant, as when the user begins to speak."""
         await self.worker.queue_frame(InterruptionFrame())
 
     async def say(
@@ -188,20 +182,19 @@ class HeadlessConversation:
         """Speak one turn and wait for the answer.
 
         A turn spoken while an earlier one is being answered interrupts it: the earlier call then
-        returns what had been answered.
+        returns the answer so far.
 
         Args:
             speaker: The conversation's speaker if None.
             on_token: Called with each piece of the answer as it arrives.
-            interims: Whether interim transcriptions come after every second word, as from a
-                streaming STT service; a segmented one sends none.
-            word_s: How long a word takes to say.
-            timeout_s: How long to wait for the answer, tools included.
+            interims: Send an interim transcription after every second word, as streaming STT does.
+            word_s: Seconds to say one word.
+            timeout_s: Seconds to wait for the answer, tools included.
 
         Raises:
             ValueError: The text is blank.
             RuntimeError: An earlier turn is still being spoken.
-            EndpointError: The LLM failed, or did not answer in time, or the pipeline ended.
+            EndpointError: The LLM failed or timed out, or the pipeline ended.
         """
         self._check(text)
         turn = self._coming = OpenTurn(on_token)
@@ -229,16 +222,12 @@ class HeadlessConversation:
         on_token: Callable[[str], None] | None = None,
         timeout_s: float = 60.0,
     ) -> Reply:
-        """Type one message and wait for the answer. The pipeline does not learn the speaker.
-
-        Args:
-            on_token: Called with each piece of the answer as it arrives.
-            timeout_s: How long to wait for the answer, tools included.
+        """Type one message and wait for the answer; arguments as in `say`. No speaker is sent.
 
         Raises:
             ValueError: The text is blank.
             RuntimeError: An earlier turn is being answered; typing does not interrupt.
-            EndpointError: The LLM failed, or did not answer in time, or the pipeline ended.
+            EndpointError: The LLM failed or timed out, or the pipeline ended.
         """
         self._check(text)
         if self._live and not self._live.reply.done():
@@ -255,7 +244,7 @@ class HeadlessConversation:
             raise RuntimeError("an earlier turn is still being spoken")
 
     async def _or_end_of_run(self, what: Awaitable[T], timeout_s: float, otherwise: str) -> T:
-        """Wait for ``what``; raise when the pipeline ends first, or after the timeout."""
+        """Wait for ``what``; raise if the pipeline ends first, or after the timeout."""
         if self._running is None:
             raise RuntimeError("the conversation runs inside its `async with` block")
         task = asyncio.ensure_future(what)
@@ -283,7 +272,7 @@ class HeadlessConversation:
     async def _on_llm_push(self, _: FrameProcessor, frame: Frame) -> None:
         if isinstance(frame, ErrorFrame) and frame.processor is self.llm:
             self.errors.append(frame.error)
-            # A tool that raises is reported here too, and the LLM carries on.
+            # A tool that raises is reported here too; the LLM continues.
             if self._live and frame.category is not ErrorCategory.APPLICATION:
                 hint = f"Is a model server running at {self._llm_url}?"
                 self._live.fail(EndpointError(frame.error, hint=hint))

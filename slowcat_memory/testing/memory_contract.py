@@ -21,8 +21,7 @@ SAID = ("My dog is called Max", "I drink green tea every morning", "My sister pl
 def check_memory(open_memory: Callable[[], Memory]) -> None:
     """Check every method of a memory; raise ``AssertionError`` at the first that fails.
 
-    Args:
-        open_memory: Opens an empty, writable memory without an LLM, with idle work off.
+    ``open_memory`` opens an empty, writable memory without an LLM, with idle work off.
     """
     memory = open_memory()
     try:

@@ -1,6 +1,6 @@
-"""A stand-in for an LLM that answers by quoting the memory blocks of its prompt.
+"""Replaces an LLM by quoting the memory blocks of its prompt.
 
-For the demo and tests, which show without an LLM that a memory reached the prompt.
+The demo and tests use it to show, without an LLM, that a memory reached the prompt.
 """
 
 import re
@@ -8,7 +8,6 @@ from typing import Any
 
 
 def message_text(message: dict[str, Any]) -> str:
-    """Return the text of a chat message, whose content is a string or a list of parts."""
     content = message.get("content") or ""
     if isinstance(content, str):
         return content
@@ -35,15 +34,13 @@ def parrot(request: dict[str, Any], *, trusting: bool = False) -> str:
     """Answer from the `<memories>` blocks of a request.
 
     A question is answered with the memory line that shares most content words with it, the newest
-    of equals. Nothing else is read, so a quoted memory has reached the request in a block. Blocks of
-    earlier user messages count too, because injected memories stay in the conversation.
+    of equals; "I don't know" when no line fits, "I am listening" when nothing is asked. Nothing
+    else is read, so a quoted memory has reached the request in a block. Blocks of earlier user
+    messages count too, because injected memories stay in the conversation.
 
     Args:
-        trusting: When no line shares a word with the question, quote the last line of its own block,
-            which recall ranked best.
-
-    Returns:
-        The quote; "I don't know" when no line fits; "I am listening" when nothing is asked.
+        trusting: When no line shares a word with the question, quote the last line of its own
+            block, which recall ranked best.
     """
     messages = request.get("messages", [])
     said = [message_text(m) for m in messages if m.get("role") == "user"]
@@ -63,13 +60,11 @@ def parrot(request: dict[str, Any], *, trusting: bool = False) -> str:
 
 
 def _remembered(text: str) -> list[re.Match[str]]:
-    """Return the memory lines of a message's blocks."""
     found = (_LINE.match(line) for block in _BLOCK.findall(text) for line in block.splitlines())
     return [line for line in found if line and line["when"] != "now" and line["what"][:1] != "("]
 
 
 def _content_words(text: str) -> set[str]:
-    """Return the content words without common English endings."""
     words = set(re.findall(r"\w+", text.casefold())) - _EMPTY_WORDS
     return {re.sub(r"(?<=\w{3})(ing|ed|es|s|e)$", "", word) for word in words}
 

@@ -1,7 +1,7 @@
 """A scripted OpenAI-compatible server on loopback, for the demo, tests and benchmarks.
 
-It uses a real socket, so a recorded request is what went over HTTP. Replies come from a callable,
-by default `parrot`.
+It uses a real socket, so a recorded request is the one sent over HTTP. Replies come from a
+callable, by default `parrot`.
 """
 
 import asyncio
@@ -37,11 +37,10 @@ class ScriptedServer:
     Attributes:
         url: The base URL, with `/v1`; empty outside the block.
         requests: Every chat request's body, in order of arrival.
-        arrived: `time.perf_counter()` at each of them.
+        arrived: `time.perf_counter()` at each arrival.
         left: The same for the end of each reply, or its hang-up; None while it is open.
-        embedding_requests: Every embedding request's body.
-        cancelled: Replies that the client hung up on.
-        completed: Replies sent to the end.
+        cancelled: Number of replies that the client hung up on.
+        completed: Number of replies sent to the end.
     """
 
     def __init__(
@@ -56,11 +55,10 @@ class ScriptedServer:
         """Prepare the server; it listens from the start of the `async with` block.
 
         Args:
-            reply: Given a chat request's body, what to answer: text, a `ToolCall`, a `Failure`,
-                or a list of texts and calls. May be a coroutine function. `parrot` if None.
-            model: The model name that `/v1/models` lists.
+            reply: Returns the reply to a chat request's body: text, a `ToolCall`, a `Failure`, or a
+                list of texts and calls. May be a coroutine function. `parrot` if None.
             token_delay_s: Pause after each streamed token (a word with its space).
-            first_token_delay_s: Pause before the first token, as a prompt takes to read.
+            first_token_delay_s: Pause before the first token, to simulate prompt processing.
             port: The port on 127.0.0.1; 0 picks a free one.
         """
         self._reply: Replier = reply or parrot
@@ -103,10 +101,7 @@ class ScriptedServer:
         self.url = ""
 
     async def wait_until(self, condition: Callable[[], bool], timeout_s: float = 5.0) -> None:
-        """Wait for a condition on this server.
-
-        Args:
-            condition: Checked now and after every arrival, end or hang-up.
+        """Wait for a condition, checked now and after every arrival, end or hang-up.
 
         Raises:
             TimeoutError: It did not become true in time.

@@ -33,7 +33,6 @@ class Script:
     """One reply, split into tokens and tool calls."""
 
     def __init__(self, body: dict[str, Any], reply: Any, call_ids: Iterator[int]) -> None:
-        """Split a reply: text, a tool call, or a list of both."""
         parts = [reply] if isinstance(reply, str | ToolCall) else list(reply)
         self.body = body
         self.calls = [
@@ -81,12 +80,10 @@ class Script:
         return {"prompt_tokens": read, "completion_tokens": said, "total_tokens": read + said}
 
     def chunk(self, choices: list[Any], **more: Any) -> dict[str, Any]:
-        """Return one streamed chunk."""
         return _envelope(self.body, "chat.completion.chunk", choices, **more)
 
 
 async def plain(script: Script) -> web.Response:
-    """Send a reply as one JSON object."""
     whole = choice(0, message=script.message(), finish_reason=script.finish_reason)
     usage = script.usage()
     return web.json_response(_envelope(script.body, "chat.completion", [whole], usage=usage))
@@ -99,17 +96,14 @@ def _envelope(body: dict[str, Any], kind: str, choices: list[Any], **more: Any) 
 
 
 def choice(index: int, *, finish_reason: str | None = None, **more: Any) -> dict[str, Any]:
-    """Return one entry of a completion's choices."""
     return {"index": index, "finish_reason": finish_reason} | more
 
 
 def event(chunk: dict[str, Any]) -> bytes:
-    """Return a chunk as a server-sent event."""
     return f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n".encode()
 
 
 def error(failure: Failure) -> web.Response:
-    """Return a failure in OpenAI's format."""
     body = {"error": {"message": failure.message, "type": "scripted", "code": failure.status}}
     # Keeps OpenAI's client from retrying; scripts rely on one request per call.
     headers = {"x-should-retry": "false"}

@@ -1,7 +1,7 @@
 """Import and export: transcripts and facts as files.
 
-``read`` reads a transcript, ``ingest`` writes one of its sessions to the log, ``import_file`` does both
-for a file and can be interrupted and repeated, ``export`` writes the log as a transcript.
+``read`` reads a transcript, ``ingest`` writes one of its sessions to the log, ``import_file`` does
+both for a file and can be interrupted and repeated, ``export`` writes the log as a transcript.
 """
 
 from slowcat_memory.transfer.export import export, export_summaries

@@ -12,17 +12,14 @@ Row = dict[str, Any]
 
 
 def export(snapshot: Snapshot, scope: str = "", but: str = "") -> Iterator[Row]:
-    """Export turns and notes.
+    """Yield turns and notes as ``transfer.jsonl`` rows: by scope, turns in order, then notes.
 
-    Derived data is left out, because it is derived again after an import. So are forgotten turns
+    Derived data is excluded, because it is derived again after an import. So are forgotten turns
     that are not erased yet.
 
     Args:
         scope: Only this namespace; "" for all.
         but: A namespace that is exported only when ``scope`` names it.
-
-    Yields:
-        Rows as ``transfer.jsonl`` describes them: scope by scope, turns in order, then notes.
     """
     pending = (entry for entry in snapshot.commands() if entry.state == "done" and entry.due)
     forgotten = {turn for entry in pending for turn in entry.turns}
@@ -38,14 +35,9 @@ def export(snapshot: Snapshot, scope: str = "", but: str = "") -> Iterator[Row]:
 
 
 def export_summaries(snapshot: Snapshot, scope: str = "", but: str = "") -> Iterator[str]:
-    """Export the current summaries as standalone texts; see ``core.summaries.summary.archival``.
+    """Yield the current summaries as standalone texts, by scope, oldest first.
 
-    Args:
-        scope: Only this namespace; "" for all.
-        but: A namespace that is exported only when ``scope`` names it.
-
-    Yields:
-        One text each, scope by scope, oldest first.
+    See ``core.summaries.summary.archival``. Arguments as in ``export``.
     """
     for name in [scope] if scope else [name for name in snapshot.scopes() if name != but]:
         found = current(snapshot.memories(name, f"{SUMMARY}/"))
@@ -77,7 +69,6 @@ def turn_row(turn: Turn, chunk: Memory | None = None) -> Row:
 
 
 def note_row(memory: Memory) -> Row:
-    """Return the row of a memory of the kind "note"."""
     row: Row = {
         "note": memory.text,
         "scope": memory.scope,

@@ -1,8 +1,8 @@
 """Facts as files: ``YYYY-MM-DD.json`` for each day on which they were said, and ``index.json``.
 
-The index lists all facts, so the files need not be read. A fact is written completely, so it can be
-read back. If the importing log has no turn that says it, the fact keeps its turn numbers as facets and
-has no source: only sources that can be looked up are claimed.
+The index lists all facts, so readers need not open the other files. A fact is written completely,
+so it can be imported again. If the importing log has no turn that says it, the fact keeps its turn
+numbers as facets and has no source: only sources that can be looked up are claimed.
 """
 
 import json
@@ -35,60 +35,34 @@ if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine
 
 INDEX, VERSION = "index.json", 1
-INDEX_CHARS = 80  # of a fact in the index
+INDEX_CHARS = 80  # characters of a fact in the index
 _DAY = re.compile(r"\d{4}-\d\d-\d\d\.json")
 _TYPE = re.compile(r"[a-z][a-z_]{1,29}")
 _OWN = ("subject", "predicate", "object", "quote", "confidence", "date", "said_in", "said_at")
 
 
 class FactRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A fact in a file.
-
-    Attributes:
-        id: Its id.
-        scope: Its namespace.
-        type: Its type.
-        content: A plain sentence.
-        confidence: How sure its extractor was.
-        source_date: When it was said.
-        extracted_at: When it was extracted.
-        valid_from: Since when it is true.
-        speaker: Who said it.
-        subject: The person or thing it is about.
-        predicate: In snake_case.
-        object: Its value.
-        quote: The words that say it.
-        date: The day it refers to.
-        valid_to: Until when it was true.
-        retired_at: When it was superseded.
-        sources: Numbers of its turns, in the exporting log.
-        trust: Whose statement it is.
-        importance: 0 to 1.
-        pinned: The user asked to always include it.
-        local_only: Never sent to an LLM on another machine.
-        facets: Other facets of the memory.
-        made: Which job made it.
-    """
+    """A fact in a file; ``sources`` are turn numbers in the exporting log."""
 
     id: str
     scope: str
     type: str
     content: str
-    confidence: Confidence
-    source_date: datetime
+    confidence: Confidence  # from its extractor, 0 to 1
+    source_date: datetime  # when it was said
     extracted_at: datetime
     valid_from: datetime
     speaker: str
     subject: str = ""
     predicate: str = ""
     object: str = ""
-    quote: str = ""
-    date: str = ""
+    quote: str = ""  # the words that state it
+    date: str = ""  # the day it refers to
     valid_to: datetime | None = None
-    retired_at: datetime | None = None
+    retired_at: datetime | None = None  # when it was superseded
     sources: tuple[int, ...] = ()
-    trust: str = "user"
-    importance: float = 0.5
+    trust: str = "user"  # "user" or "agent"
+    importance: float = 0.5  # 0 to 1
     pinned: bool = False
     local_only: bool = False
     facets: dict[str, str] = {}
@@ -103,30 +77,21 @@ class FactFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Imported(Struct, frozen=True):
-    """The result of an import.
-
-    Attributes:
-        facts: Number of new facts.
-        known: Number that were there already.
-        refused: Number that are not valid facts or read like an instruction.
-        unproven: Number of new facts without a turn in this log.
-    """
+    """The result of an import, in numbers of facts."""
 
     facts: int = 0
-    known: int = 0
-    refused: int = 0
-    unproven: int = 0
+    known: int = 0  # facts that existed already
+    refused: int = 0  # rows that are not valid facts or read like an instruction
+    unproven: int = 0  # new facts without a turn in this log
 
 
 # ------------------------------------------------------------------- out
 
 
 def export_facts(snapshot: Snapshot, folder: Path, scopes: Iterable[str], zone: tzinfo) -> int:
-    """Write facts to a folder; its files of other days stay.
+    """Write facts to a folder, by days of ``zone``; its files of other days are kept.
 
-    Args:
-        folder: Created if missing, readable by its owner only.
-        zone: The user's time zone, which decides the day.
+    The folder is created if missing, readable by its owner only.
     """
     days = defaultdict[str, list[FactRow]](list)
     for scope in scopes:
@@ -195,7 +160,7 @@ def _index(days: dict[str, list[FactRow]]) -> dict[str, Any]:
 
 
 def _write(path: Path, value: Any) -> None:
-    """Write a file that only its owner can read; it gets its name when it is complete."""
+    """Write a file atomically, readable by its owner only."""
     unfinished = path.with_name(f".{path.name}.unfinished")
     fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     try:
@@ -212,10 +177,10 @@ def _write(path: Path, value: Any) -> None:
 
 
 def import_facts(engine: "MemoryEngine", folder: Path, scope: str = "") -> Imported:
-    """Import facts from a folder; those whose id is known stay as they are. Blocks.
+    """Import facts from a folder; facts with known ids are not changed. Blocks.
 
     Args:
-        scope: Their new scope; "" for the one each names.
+        scope: Their new scope; "" keeps each fact's own.
 
     Raises:
         TranscriptError: A file does not contain facts.
@@ -316,7 +281,6 @@ def _memory(row: FactRow, snapshot: Snapshot, said: dict[datetime, list[Turn]]) 
 
 
 def _says(turn: Turn | None, row: FactRow) -> bool:
-    """Return whether a fact was extracted from this turn."""
     if turn is None or turn.scope != row.scope or turn.role != "user":
         return False
     return turn.speaker == row.speaker and quoted(row.quote, turn.text)

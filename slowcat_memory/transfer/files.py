@@ -34,7 +34,7 @@ _TEXT_CONTROLS = frozenset(b"\t\n\r\f\x1b\x00")  # a few NULs are accepted
 
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file, compressed or not: its content decides, not its name. Yields its bytes.
+    """Open a file, compressed or not, judged by its content.
 
     Raises:
         TranscriptError: It cannot be opened, is empty, or is not text.
@@ -88,7 +88,7 @@ def lines(bytes_: IO[bytes], report: Report) -> Iterator[Line]:
 
 
 def fingerprint(path: Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal.
+    """Return a file's SHA-256 in hexadecimal.
 
     Raises:
         TranscriptError: It cannot be read.
@@ -104,19 +104,16 @@ JSON_NAMES = (".jsonl", ".ndjson", ".json")
 
 
 def _ignore(error: TranscriptError) -> None:
-    """Ignore an error."""
+    pass
 
 
 def read(path: Path, on_error: Report = _ignore) -> Iterator[Transcript]:
-    """Read a file of transcripts: JSON lines or plain text, gzip and zstandard too.
+    """Read a file of transcripts, also .gz and .zst; see ``transfer.jsonl`` and ``plain_text``.
 
-    The formats are described in ``transfer.jsonl`` and ``transfer.plain_text``.
+    Yields conversations; every session has a start, if necessary the file's modification time.
 
     Args:
         on_error: Called with an error for each unreadable line; the rest is read.
-
-    Yields:
-        Conversations; every session has a start, if need be the file's modification time.
 
     Raises:
         TranscriptError: The file cannot be read at all.

@@ -1,7 +1,7 @@
-"""Imports a whole file in steps that can be interrupted: one session, one transaction.
+"""Imports a whole file in steps that can be interrupted: one transaction per session.
 
-A cursor for each file, conversation and scope counts the sessions done; it moves in the transaction
-that logs the session.
+A cursor for each file, conversation and scope counts the sessions done; it is updated in the
+transaction that logs the session.
 """
 
 import re
@@ -22,13 +22,7 @@ _NOT_IN_SCOPES = re.compile(r"[^a-z0-9_-]+")
 
 
 class Step(Struct, frozen=True):
-    """Progress: one more session is stored.
-
-    Attributes:
-        sessions: Sessions done.
-        turns: Turns done.
-        of_turns: Turns in the file.
-    """
+    """Progress after a session; ``of_turns`` is the number of turns in the file."""
 
     sessions: int
     turns: int
@@ -36,16 +30,7 @@ class Step(Struct, frozen=True):
 
 
 class Imported(Struct):
-    """The result of an import.
-
-    Attributes:
-        sessions: Sessions that are new, or longer than before.
-        turns: New turns.
-        notes: Stored notes.
-        known_turns: Turns that were in the log already.
-        scopes: The scopes imported into.
-        conversations: Conversations read.
-    """
+    """The result of an import; ``sessions`` counts those that are new, or longer than before."""
 
     sessions: int = 0
     turns: int = 0
@@ -56,7 +41,7 @@ class Imported(Struct):
 
 
 def _ignore(step: Step) -> None:
-    """Ignore a step."""
+    pass
 
 
 def import_file(
@@ -72,11 +57,11 @@ def import_file(
     """Import every session of a file that is not in the log yet. Blocks.
 
     Args:
-        scope: The namespace; "{conversation}" in it stands for each conversation's name. "" means the
-            scope a line was exported from, else the configured one.
+        scope: The namespace; "{conversation}" in it is replaced by each conversation's name. ""
+            means the scope a line was exported from, else the configured one.
         again: Ignore the cursor, which imports wholly forgotten sessions again.
         on_error: Called with an error for each unreadable line.
-        progress: Called after each session. When it raises, the sessions done are kept.
+        progress: Called after each session. If it raises, the sessions done are kept.
 
     Raises:
         TranscriptError: The file cannot be read, or has no such conversation.

@@ -1,7 +1,7 @@
 """Writes a transcript's session to the log, once.
 
-A session has the same id in the log each time its file is read, so a file that was imported by half,
-or has grown, continues where it stopped. Turns forgotten in the middle stay forgotten.
+A session has the same id in the log each time its file is read, so importing a file again continues
+where it stopped. Turns forgotten in the middle stay forgotten.
 """
 
 import hashlib
@@ -28,15 +28,11 @@ def ingest(
 ) -> list[Ack]:
     """Log a session in one transaction: its start, its turns, its end. Does not wait for the disk.
 
-    A transcript's turns keep their ids in ``Turn.origin``; an agent's turn replies to the user's turn
-    before it.
+    A transcript's turns keep their ids in ``Turn.origin``; an agent's turn replies to the user's
+    turn before it. Returns an ack for each event, none when all turns are in the log already.
 
     Args:
-        session: From ``read``.
         zone: Of times without a zone; None for the engine's.
-
-    Returns:
-        An ack for each event; empty when all turns are in the log already.
 
     Raises:
         StoreError: The store cannot be written.
@@ -56,7 +52,7 @@ def ingest(
 def log_id(scope: str, session: TranscriptSession) -> str:
     """Return a session's id in the log.
 
-    Its own id when it was exported from this scope, else a hash of scope, name and first turn.
+    Its own id if it was exported from this scope, else a hash of scope, name and first turn.
     """
     if session.scope == scope:
         return session.id
@@ -75,7 +71,8 @@ def _new(snapshot: Snapshot, row: Session, session: TranscriptSession) -> range:
 def _same(said: Utterance, turn: Turn, session: TranscriptSession) -> bool:
     """Return whether an utterance is this turn.
 
-    An exported turn has its number in the exporting store: this one, or the origin of this one.
+    An exported utterance is identified by the turn's id if it comes from this store, else by its
+    origin.
     """
     if not session.scope:
         return said.origin == turn.origin
@@ -128,7 +125,7 @@ def _turn(
 
 
 def moments(session: TranscriptSession, zone: tzinfo) -> list[datetime]:
-    """Return the time of each turn in UTC; one without a time is ten seconds after the one before."""
+    """Return the turns' times in UTC; one without a time is ten seconds after the one before."""
     times: list[datetime] = []
     for utterance in session.utterances:
         if utterance.at is not None:
@@ -141,7 +138,6 @@ def moments(session: TranscriptSession, zone: tzinfo) -> list[datetime]:
 
 
 def utc(at: datetime, zone: tzinfo) -> datetime:
-    """Return a time in UTC; a naive one is in ``zone``."""
     return (at if at.tzinfo else at.replace(tzinfo=zone)).astimezone(UTC)
 
 
@@ -151,7 +147,6 @@ def pins(session: TranscriptSession, acks: Sequence[Ack]) -> list[str]:
 
 
 def local_only(session: TranscriptSession, acks: Sequence[Ack]) -> list[str]:
-    """Return the ids of the memories marked local-only in the transcript."""
     return _chunks({said.origin for said in session.utterances if said.local_only}, acks)
 
 

@@ -44,15 +44,11 @@ Row = dict[str, Any]
 
 
 def transcripts(lines: Iterable[Line], name: str, report: Report) -> Iterator[Transcript]:
-    """Read JSON lines.
+    """Read JSON lines: yield whole conversations in order, then single turns by exporting scope.
 
     Args:
         name: The conversation's name for single turns.
         report: Called with an error for each unreadable line.
-
-    Yields:
-        Whole conversations in order; then the single turns, one transcript for each scope they were
-        exported from.
     """
     loose: dict[str, tuple[SessionGrouper, list[Note]]] = {}
     for number, text in lines:

@@ -39,11 +39,7 @@ _PARTICLES = frozenset("al bin da de del den der di dos du el la le van von".spl
 
 
 def transcript(lines: Iterable[Line], name: str, report: Report) -> Transcript:
-    """Read lines of plain text.
-
-    Args:
-        report: Called with an error for each unreadable line.
-    """
+    """Read plain text; ``report`` is called with an error for each unreadable line."""
     gathering, blank = SessionGrouper(), 0
     for number, line in lines:
         if not line.strip():

@@ -1,7 +1,7 @@
 """The content of a transcript, and how its utterances are grouped into sessions.
 
-A label groups turns wherever they stand. Without labels, a session ends where the file says so, or
-after an hour without a turn.
+Turns with the same label form one session, wherever they stand. Without labels, a session ends
+where the file says so, or after an hour without a turn.
 """
 
 from collections.abc import Callable
@@ -25,68 +25,40 @@ AGENTS = frozenset({"assistant", "agent", "bot", "ai", "model"})
 
 
 class Utterance(Struct, frozen=True, kw_only=True):
-    """One turn of a transcript.
+    """One turn of a transcript."""
 
-    Attributes:
-        speaker: "" when the transcript does not name one.
-        text: Clean, not empty.
-        at: Naive without a time zone, None without a time.
-        origin: Its id in the transcript, else its line number.
-        cut: Characters removed at the end because it was too long.
-        interrupted: The user interrupted the agent.
-        aside: It was said to the memory, or by it.
-        tools: Names of the tools that the agent used.
-        pinned: The user asked to always include it.
-        local_only: Never send it to an LLM on another machine.
-    """
-
-    speaker: str
-    text: str
+    speaker: str  # "" when the transcript does not name one
+    text: str  # clean, not empty
     role: Role = "user"
-    at: datetime | None = None
-    origin: str = ""
-    cut: int = 0
+    at: datetime | None = None  # naive without a time zone, None without a time
+    origin: str = ""  # its id in the transcript, else its line number
+    cut: int = 0  # characters removed at the end because it was too long
     channel: Channel = "text"
     interrupted: bool = False
-    aside: bool = False
+    aside: bool = False  # a voice command, or the answer to one
     tools: tuple[str, ...] = ()
-    pinned: bool = False
-    local_only: bool = False
+    pinned: bool = False  # the user asked to always include it
+    local_only: bool = False  # never send it to an LLM on another machine
 
 
 class TranscriptSession(Struct, frozen=True, kw_only=True):
-    """One session of a transcript.
+    """One session of a transcript."""
 
-    Attributes:
-        id: Its name in the transcript, else its number.
-        started: Naive without a time zone.
-        scope: The scope it was exported from; "" unless ``export`` wrote it.
-    """
-
-    id: str
-    started: datetime | None
+    id: str  # its name in the transcript, else its number
+    started: datetime | None  # naive without a time zone
     utterances: tuple[Utterance, ...]
-    scope: str = ""
+    scope: str = ""  # the scope it was exported from; "" unless ``export`` wrote it
 
 
 class Note(Struct, frozen=True, kw_only=True):
-    """A statement to store that was not said in a session.
+    """A statement to store that was not said in a session."""
 
-    Attributes:
-        text: Clean.
-        speaker: The person it is about, "" for the user.
-        at: Since when it holds.
-        pinned: Always include it.
-        importance: 0 to 1.
-        local_only: Never send it to an LLM on another machine.
-    """
-
-    text: str
-    speaker: str = ""
-    at: datetime | None = None
+    text: str  # clean
+    speaker: str = ""  # the person it is about, "" for the user
+    at: datetime | None = None  # since when it holds
     pinned: bool = False
-    importance: float = 0.8
-    local_only: bool = False
+    importance: float = 0.8  # 0 to 1
+    local_only: bool = False  # never send it to an LLM on another machine
 
 
 class Transcript(Struct, frozen=True, kw_only=True):
@@ -99,22 +71,18 @@ class Transcript(Struct, frozen=True, kw_only=True):
 
     @property
     def turns(self) -> int:
-        """Number of turns."""
         return sum(len(session.utterances) for session in self.sessions)
 
 
 def name_of(raw: object) -> str:
-    """Return a clean speaker's name, "" for None."""
     return " ".join(clean("" if raw is None else str(raw), NAME_CHARS)[0].split())
 
 
 def label_of(raw: object) -> str:
-    """Return a clean id of a session or turn, "" for None."""
     return " ".join(clean("" if raw is None else str(raw), LABEL_CHARS)[0].split())
 
 
 def role_of(speaker: str) -> Role:
-    """Return the role of a speaker by name."""
     return "assistant" if speaker.casefold() in AGENTS else "user"
 
 
@@ -144,7 +112,6 @@ class SessionGrouper:
     """Groups utterances into sessions, in the order they come."""
 
     def __init__(self, scope: str = "") -> None:
-        """Start empty; ``scope`` is the one the sessions were exported from, else ""."""
         self._scope = scope
         self._turns: dict[str, list[Utterance]] = {}
         self._started: dict[str, datetime | None] = {}
@@ -152,7 +119,7 @@ class SessionGrouper:
         self._last: datetime | None = None
 
     def begin(self, label: str = "", started: datetime | None = None) -> None:
-        """Begin a session named ``label``; "" numbers it."""
+        """Begin a session; without a ``label`` it is numbered."""
         number = len(self._turns) + 1
         self._open = label or str(number)
         if label in self._turns:  # two sessions under one heading

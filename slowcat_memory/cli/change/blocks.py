@@ -1,4 +1,4 @@
-"""``slowcat-memory blocks``: what the agent always has in its context, and editing it."""
+"""``slowcat-memory blocks``: shows and edits the blocks that are always in the agent's context."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 

@@ -1,4 +1,4 @@
-"""``slowcat-memory icebreaker``: what the agent brings up by itself."""
+"""``slowcat-memory icebreaker``: topics that the agent brings up by itself."""
 
 from typing import TYPE_CHECKING, Annotated
 

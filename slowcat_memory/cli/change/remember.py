@@ -1,4 +1,4 @@
-"""``slowcat-memory remember`` and ``pin``: keep a statement; ``local``: keep it on this machine."""
+"""``slowcat-memory remember``, ``pin`` and ``local``: store, pin, or restrict a memory."""
 
 from typing import Annotated
 

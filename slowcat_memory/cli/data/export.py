@@ -89,7 +89,7 @@ def _facts(ctx: typer.Context, folder: Path, only: str) -> None:
 
 @contextmanager
 def _sink(to: Path | None) -> Iterator[IO[bytes]]:
-    """Open what to write to; a file gets its name only when it is complete."""
+    """Open the output; a file gets its name only when it is complete."""
     if to is None:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()

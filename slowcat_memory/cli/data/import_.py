@@ -192,7 +192,7 @@ def _print_faults(path: Path, faults: list[TranscriptError]) -> None:
 
 
 def _tidy(engine: "MemoryEngine", scopes: list[str], quiet: bool) -> str:
-    """Embed and index the new turns; on failure they are kept, and found by words."""
+    """Embed and index the new turns; after a failure they are kept, and found by words only."""
     try:
         tidy_scopes(engine, scopes, quiet)
     except ProviderError as error:

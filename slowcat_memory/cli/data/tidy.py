@@ -38,7 +38,7 @@ def tidy_scopes(engine: "MemoryEngine", scopes: Sequence[str], quiet: bool = Fal
     """Tidy scopes one by one, with a progress bar for each step.
 
     Raises:
-        ProviderError: The embedding model failed; what it finished is kept.
+        ProviderError: The embedding model failed; its finished work is kept.
     """
     if scopes and engine.embedding.state == "needs export":
         with waiting("preparing the embedding model", quiet):

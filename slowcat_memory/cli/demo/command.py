@@ -118,7 +118,7 @@ def _config(folder: Path, no_vectors: bool) -> Config:
     return build_options(
         {
             "memory": {"path": str(folder), "user_name": USER, "time_zone": "UTC"},
-            # Far above a normal recall: a slow one is shown as slow, not cut off.
+            # Far above a normal recall, so that a slow recall is shown, not cancelled.
             "recall": {"deadline_ms": 200, "warn_ms": 200},
             "embedding": {"kind": "none" if no_vectors else "local"},
         }
@@ -126,7 +126,7 @@ def _config(folder: Path, no_vectors: bool) -> Config:
 
 
 def _ready(config: Config, console: Console) -> tuple[Config, str]:
-    """Get the embedding model ready, exporting it if need be; without one, search by words."""
+    """Prepare the embedding model, exporting it if needed; without one, use lexical search."""
     options = config.embedding
     if options.kind == "none":
         return config, "none, as requested: words alone (BM25)"
@@ -148,7 +148,6 @@ def _ready(config: Config, console: Console) -> tuple[Config, str]:
 
 @contextmanager
 def _folder(path: Path | None, keep: bool) -> Iterator[Path]:
-    """Yield the store's folder; a temporary one is deleted afterwards unless ``keep``."""
     if path is not None:
         path = path.expanduser()
         if path.exists() and any(path.iterdir()):

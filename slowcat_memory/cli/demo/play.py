@@ -1,8 +1,8 @@
-"""Plays the demo's story through a real pipeline, and checks which memories came back.
+"""Plays the demo's story through a real pipeline, and checks the recalled memories.
 
-Each session opens its own engine on the same folder and closes it afterwards, so whatever the next
-session recalls has been on disk. The clock follows the story. Nothing sleeps: a turn is over when
-both of its halves are stored.
+Each session opens its own engine on the same folder and closes it afterwards, so the next session
+recalls from disk. The clock follows the story. Nothing sleeps: a turn is over when both of its
+halves are stored.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ _STORED_S = 10.0  # a disk slower than this has failed
 
 
 class Recalled(Struct, frozen=True, kw_only=True):
-    """A memory in the block; ``expected`` when the story's question asks for this one."""
+    """A memory in the block; ``expected`` if the story's question asks for this one."""
 
     at: datetime
     speaker: str
@@ -56,34 +56,24 @@ class Session(Struct, frozen=True, kw_only=True):
 
 
 class Exchange(Struct, frozen=True, kw_only=True):
-    """One exchange, and the recall for it.
-
-    Attributes:
-        user_turn: Id of the user's turn in the store.
-        assistant_turn: Id of the reply in the store.
-        ms: How long the turn waited for its memories.
-        stage: The recall stage reached: "full", "lexical", …
-        block: The text put before the user's words, "" when nothing was recalled.
-        tokens: Estimated tokens of the block.
-        recalled: The memories in the block, best first.
-        found: Whether the expected memory is in this block or an earlier one of the session; None
-            when the story expects none.
-    """
+    """One exchange, and the recall for it."""
 
     line: Line
     reply: str
     user_turn: int
     assistant_turn: int
-    ms: float
-    stage: str
-    block: str
-    tokens: int
-    recalled: list[Recalled]
+    ms: float  # time the turn waited for its memories
+    stage: str  # the recall stage reached: "full", "lexical", …
+    block: str  # the memory block, "" when nothing was recalled
+    tokens: int  # estimated tokens of the block
+    recalled: list[Recalled]  # the memories in the block, best first
+    # whether the expected memory is in this block or an earlier one of the session; None when the
+    # story expects none
     found: bool | None
 
 
 def scripted_reply(story: Sequence[Evening]) -> Callable[[dict[str, Any]], str]:
-    """Return a replier: the story's reply where it has one, otherwise the parrot's."""
+    """Return the story's replies, with the parrot's where it has none."""
     replies = {line.text: line.reply for evening in story for line in evening.lines}
 
     def reply(request: dict[str, Any]) -> str:
@@ -94,18 +84,12 @@ def scripted_reply(story: Sequence[Evening]) -> Callable[[dict[str, Any]], str]:
 
 
 class Player:
-    """Plays a story.
-
-    Attributes:
-        sessions: The sessions so far.
-        exchanges: The exchanges so far, of all sessions.
-        stored: Turns in the store after the last session.
-    """
+    """Plays a story; ``stored`` is the number of turns after the last session."""
 
     def __init__(
         self, config: Config, llm_url: str, llm_model: str, show: Callable[[Any], None]
     ) -> None:
-        """Choose the store, the LLM, and ``show``, called with each ``Session`` and ``Exchange``."""
+        """Set the store, the LLM, and ``show``, called with each ``Session`` and ``Exchange``."""
         self._config, self._url, self._model, self._show = config, llm_url, llm_model, show
         self._chunks: dict[tuple[str, str], str] = {}  # by line key and half
         self.sessions: list[Session] = []
@@ -214,11 +198,11 @@ class Player:
         )
 
     def summary(self, *, vectors: bool, own_llm: bool) -> dict[str, Any]:
-        """Count what was recalled, and judge it.
+        """Count the recalled memories, and judge the result.
 
         Args:
             vectors: Whether an embedding model was used; without one only shared words are found.
-            own_llm: Whether a real LLM answered; its advice is then not the story's.
+            own_llm: Whether a real LLM answered; its advice then differs from the story's.
         """
 
         def essential(one: Exchange) -> bool:

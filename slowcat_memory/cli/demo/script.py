@@ -1,8 +1,8 @@
 """The demo's story: one user, five evenings over nine weeks.
 
-The user's lines are fixed, and so are the assistant's replies to statements. Replies to questions
-come from the LLM, or from the parrot that stands in for one. A question names the line whose turn
-must be recalled; the check is by turn id, not by wording.
+The user's lines and the replies to statements are fixed. Replies to questions come from the LLM, or
+from the parrot that replaces it. A question names the line whose turn must be recalled; the check
+is by turn id, not by wording.
 """
 
 from datetime import UTC, datetime
@@ -14,27 +14,18 @@ USER = "Nora"
 
 
 class Line(Struct, frozen=True):
-    """One turn of the user, and the reply when no LLM is used.
-
-    Attributes:
-        reply: "" to leave it to the LLM or the parrot.
-        key: A name for other lines to refer to.
-        expects: The key of the line that must be recalled, "" for none.
-        half: Which half of that line: the user's words, or the reply.
-        essential: Whether the demo fails when it is not recalled.
-        needs: "words" when the question shares words with its answer; "vectors" when it shares only
-            the meaning, so that lexical search alone cannot find it.
-        unknown: The question asks for something that was never said.
-    """
+    """One turn of the user, and the reply when no LLM is used."""
 
     text: str
-    reply: str = ""
-    key: str = ""
-    expects: str = ""
-    half: Literal["user", "assistant"] = "user"
-    essential: bool = True
+    reply: str = ""  # "" to leave it to the LLM or the parrot
+    key: str = ""  # a name by which other lines refer to this one
+    expects: str = ""  # the key of the line that must be recalled, "" for none
+    half: Literal["user", "assistant"] = "user"  # which half of ``expects``
+    essential: bool = True  # whether the demo fails when it is not recalled
+    # "words" when the question shares words with its answer; "vectors" when it shares only the
+    # meaning, so that lexical search alone cannot find it
     needs: Literal["words", "vectors"] = "words"
-    unknown: bool = False
+    unknown: bool = False  # the answer was never said
 
 
 class Evening(Struct, frozen=True):

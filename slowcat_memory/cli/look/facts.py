@@ -1,4 +1,4 @@
-"""``slowcat-memory facts``: the facts, since when they hold, and which turn says so."""
+"""``slowcat-memory facts``: the facts, their start of validity, and their source turns."""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -58,7 +58,7 @@ def _why_none(engine: "MemoryEngine", scope: str) -> str:
 
 
 def _prompt(found: "list[Hotword]") -> str:
-    """Return the words that fit into a prompt; Whisper reads its end, so the heaviest comes last."""
+    """Return the words that fit into a prompt; Whisper reads its end, so the heaviest come last."""
     from slowcat_memory.core.text.normalize import estimate_tokens
 
     kept: list[str] = []

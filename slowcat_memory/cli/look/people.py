@@ -1,4 +1,4 @@
-"""``slowcat-memory people``: the people in a memory, and what is known about them."""
+"""``slowcat-memory people``: the people in a memory, and their facts."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -60,7 +60,7 @@ def people(
 
 
 def no_person(engine: "MemoryEngine", scope: str, name: str | None) -> str:
-    """Return the message for when no person, or none of this name, is known."""
+    """Return the message for an unknown name, or for a memory without people."""
     from slowcat_memory.engine.search import read_graph
 
     with engine.snapshot() as snapshot:

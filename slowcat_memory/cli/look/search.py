@@ -67,7 +67,6 @@ def _table(hits: "list[Hit]", zone: "tzinfo") -> Any:
 
 
 def views(scores: dict[str, float]) -> str:
-    """Return the fields that matched, one a line, for example "dense 0.91"."""
     best_first = sorted(scores.items(), key=lambda item: -item[1])
     return "\n".join(f"{name} {score:.2f}" for name, score in best_first if abs(score) >= 0.005)
 

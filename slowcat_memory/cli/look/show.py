@@ -136,7 +136,6 @@ def _facts(memory: "Memory", zone: "tzinfo") -> dict[str, Any]:
 
 
 def turns_table(turns: "list[Turn]", zone: "tzinfo", title: str = "") -> Any:
-    """Return a table of turns."""
     made = table(">id", "when", "who", "text*", title=title)
     for turn in turns:
         text = turn.text + (" …[interrupted]" if turn.interrupted else "")

@@ -41,7 +41,6 @@ def stats(ctx: typer.Context, as_json: AsJson = False) -> None:
 
 
 def collect(engine: "MemoryEngine") -> dict[str, Any]:
-    """Return all counts as plain values."""
     from msgspec import to_builtins
 
     from slowcat_memory.idle.forecast import forecast
@@ -84,7 +83,6 @@ def _scope(snapshot: "Snapshot", scope: str, embedder: str) -> dict[str, Any]:
 
 
 def _writer(engine: "MemoryEngine") -> dict[str, Any] | None:
-    """Return the process that has the store open for writing, if any."""
     from slowcat_memory.store.disk.folder import RUNNING
     from slowcat_memory.store.disk.locks import alive, holder
 
@@ -112,7 +110,6 @@ def _print(found: dict[str, Any], zone: "tzinfo") -> None:
 
 
 def _tiers(found: dict[str, Any]) -> "Table":
-    """Return the table of storage tiers."""
     made = table("tier", ">memories", ">blocks", ">bytes each", ">unpacked", ">on disk", ">saved")
     total: Counter[str] = Counter()
     for tier in TIERS:
@@ -135,7 +132,6 @@ def _tier(held: Mapping[str, int]) -> Iterator[str]:
 
 
 def _idle(now: Mapping[str, Any]) -> str:
-    """Return the idle work that is left or failed, in a line."""
     from msgspec import convert
 
     from slowcat_memory.cli.run.idle import describe
@@ -163,5 +159,4 @@ def _facts(found: dict[str, Any]) -> dict[str, str]:
 
 
 def _judged(scopes: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield how many judged queries and corrections each scope has."""
     return (f"{name} {one['judged']:,}" for name, one in scopes.items() if one["judged"])

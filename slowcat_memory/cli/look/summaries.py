@@ -1,4 +1,4 @@
-"""``slowcat-memory summaries``: what conversations, days, weeks and topics were about."""
+"""``slowcat-memory summaries``: summaries of conversations, days, weeks and topics."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -115,7 +115,7 @@ def _period(engine: "MemoryEngine", memory: "Memory") -> str:
 
 
 def _one(engine: "MemoryEngine", memory: "Memory", sources: bool) -> None:
-    """Print a summary as text; with ``sources`` also what it covers and its turns."""
+    """Print a summary as text; with ``sources`` also the parts it covers and its turns."""
     from slowcat_memory.core.summaries.summary import archival, items
 
     out().print(archival(memory), markup=False, highlight=False)

@@ -1,4 +1,4 @@
-"""``slowcat-memory timeline`` and ``as-of``: what was true when."""
+"""``slowcat-memory timeline`` and ``as-of``: facts by the time at which they were true."""
 
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any

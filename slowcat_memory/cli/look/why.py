@@ -1,4 +1,4 @@
-"""``slowcat-memory why``: what was recalled for a turn, what was left out, and why."""
+"""``slowcat-memory why``: the recalled and rejected memories of a turn, with the reasons."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
@@ -133,30 +133,21 @@ STAGES = {
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
-    """Whether one memory was used for a turn.
+    """Whether one memory was used for a turn; scores as in ``Hit``, None when it was not scored."""
 
-    Attributes:
-        memory: Its id.
-        verdict: A key of ``WORDS``, or another reason.
-        score: As in ``Hit``; None when it was not scored.
-        probability: As in ``Hit``; None when it was not scored.
-        views: As in ``Hit``.
-    """
-
-    memory: str
-    verdict: str
+    memory: str  # its id
+    verdict: str  # a key of ``WORDS``, or another reason
     score: float | None = None
     probability: float | None = None
     views: dict[str, float] = {}
 
     @property
     def words(self) -> str:
-        """The verdict as text."""
         return WORDS.get(self.verdict, self.verdict)
 
 
 def verdicts(entry: "LedgerEntry") -> list[Verdict]:
-    """Return the verdict on each memory, best score first; at the end those still in the context."""
+    """Return the verdict on each memory, best score first; those already in the context last."""
     return [*sorted(_scored(entry), key=lambda one: -(one.score or 0)), *_visible(entry)]
 
 

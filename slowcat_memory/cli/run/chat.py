@@ -76,12 +76,11 @@ def _converse(config: Config, server: Server, model: str, console: Console) -> N
 
 
 class Chat:
-    """Reads lines: words for the model, and commands that start with a slash."""
+    """Reads lines: messages for the model, and commands that start with a slash."""
 
     def __init__(
         self, console: Console, engine: "MemoryEngine", thread: "ChatThread", config: Config
     ) -> None:
-        """Set up the commands."""
         self._out, self._engine, self._thread = console, engine, thread
         self._me, self._scope = config.memory.user_name, config.memory.user_id
         self._said = 0
@@ -201,7 +200,6 @@ class Chat:
 
 
 def _for_user(config: Config, user: str) -> Config:
-    """Return the configuration for ``--user``, which names the scope and the user."""
     if user:
         memory = replace(config.memory, user_id=user.casefold(), user_name=user.capitalize())
         config = replace(config, memory=memory)

@@ -29,7 +29,6 @@ class ChatThread:
     """One conversation with a model server, with memory."""
 
     def __init__(self, engine: MemoryEngine, scope: str, llm_url: str, llm_model: str) -> None:
-        """Prepare a conversation; it runs inside the ``with`` block."""
         self._engine, self._scope = engine, scope
         self._url, self._model = llm_url, llm_model
         self._loop = asyncio.new_event_loop()
@@ -75,9 +74,6 @@ class ChatThread:
         Args:
             on_token: Called with each piece of the answer, from the pipeline's thread.
 
-        Returns:
-            The answer, with `interrupted` when it was stopped.
-
         Raises:
             EndpointError: The model failed or did not answer.
         """
@@ -99,12 +95,12 @@ class ChatThread:
                 self._wait(self._fill_in())
 
     async def _fill_in(self) -> None:
-        """Add a stand-in answer: many models refuse two user messages in a row."""
+        """Add a placeholder answer: many models refuse two user messages in a row."""
         assert self._conversation is not None  # inside the `with` block
         self._conversation.context.add_message({"role": "assistant", "content": NO_ANSWER})
 
     def last_exchange(self) -> list[Turn]:
-        """Return the turns of the exchange stored last, the user's first; empty if there is none."""
+        """Return the turns of the latest stored exchange, the user's first; empty if none."""
         self._engine.flush(_STOP_S)
         with self._engine.snapshot() as snapshot:
             session = latest_session(snapshot, self._scope)
@@ -115,7 +111,6 @@ class ChatThread:
         return [turn for turn in (asked, last) if turn]
 
     def forget(self, turns: list[Turn]) -> Forgotten:
-        """Delete turns for good, and remove the last exchange from the conversation."""
         gone = self._engine.forget(
             Forget(scope=self._scope, turns=tuple(turn.id for turn in turns))
         )

@@ -90,7 +90,7 @@ def _run_forever(engine: "MemoryEngine") -> None:
 
 
 def _progress_printer(status: "Callable[[str], None]") -> "Callable[[Forecast], None]":
-    """Return a function that shows progress: in place on a terminal, else a line now and then."""
+    """Return a function that prints progress: in place on a terminal, else a line at intervals."""
     printed_at, console, begun = time.monotonic(), err(), False
 
     def show(now: "Forecast") -> None:

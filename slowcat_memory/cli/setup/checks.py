@@ -27,25 +27,16 @@ LONG = timedelta(days=2)  # a task that waits longer is stuck
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """The result of one check.
-
-    Attributes:
-        what: The subject.
-        state: "note": worth knowing, but no fault.
-        found: The result, in a sentence.
-        hint: What the user can do, "" for nothing.
-        repair: Repairs it; None when only the user can.
-    """
+    """The result of one check."""
 
     what: str
-    state: State
-    found: str
-    hint: str = ""
-    repair: Repair | None = None
+    state: State  # "note": worth knowing, but no fault
+    found: str  # the result, in a sentence
+    hint: str = ""  # what the user can do, "" for nothing
+    repair: Repair | None = None  # repairs it; None when only the user can
 
 
 def permissions(folder: Path) -> Finding:
-    """Check that only the owner can read the store."""
     files = (path for path in folder.rglob("*") if path.is_file())
     open_ = [path for path in (folder, *files) if _others_may(path)]
     if not open_:
@@ -118,7 +109,6 @@ def store(health: "Health") -> Iterator[Finding]:
 
 
 def indexes(health: "Health") -> Iterator[Finding]:
-    """Check that sealed indexes match their manifests."""
     for bad in health.indexes:
         yield Finding(
             what="index",
@@ -132,7 +122,6 @@ def indexes(health: "Health") -> Iterator[Finding]:
 
 
 def model(engine: "MemoryEngine") -> Finding:
-    """Check that the embedding model is available."""
     from slowcat_memory.providers import export_model
 
     report = engine.embedding
@@ -151,7 +140,6 @@ def model(engine: "MemoryEngine") -> Finding:
 
 
 def vectors(engine: "MemoryEngine", scopes: list[str]) -> Finding:
-    """Count turns without a vector of the current model."""
     key = engine.embedding.key
     if not key:
         return Finding(what="vectors", state="note", found="not used; recall is by words")
@@ -174,7 +162,6 @@ def vectors(engine: "MemoryEngine", scopes: list[str]) -> Finding:
 
 
 def endpoint(config: "Config") -> Finding:
-    """Check that the LLM server answers and has the model."""
     from slowcat_memory.cli.setup.model_servers import choose_server
 
     thinking = config.thinking
@@ -201,7 +188,6 @@ def endpoint(config: "Config") -> Finding:
 
 
 def queue(engine: "MemoryEngine", now: datetime) -> Iterator[Finding]:
-    """Check for failed and stuck idle tasks."""
     with engine.snapshot() as snapshot:
         tasks = snapshot.tasks()
     dead = [task for task in tasks if task.state == "dead"]

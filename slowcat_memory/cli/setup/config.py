@@ -1,4 +1,4 @@
-"""``slowcat-memory config``: which knobs are set, and where that comes from."""
+"""``slowcat-memory config``: the knobs in effect, and the source of each value."""
 
 import os
 from collections.abc import Iterator
@@ -104,7 +104,7 @@ def _show_reference(config: "Config") -> None:
 
 
 def _heading(path: str, section: str) -> str:
-    """Print the section of a knob when it is another than the last one's, and return it."""
+    """Print the section of a knob when it differs from the last one, and return it."""
     from rich.text import Text
 
     own = path.rpartition(".")[0]
@@ -129,7 +129,7 @@ def _defaults() -> dict[str, Any]:
 
 
 def _check_names(config: "Config") -> None:
-    """Check what the configuration names: scopes, time zone, language, jobs, embedding model."""
+    """Check that the named scopes, time zone, language, jobs and embedding model exist."""
     from slowcat_memory import providers
     from slowcat_memory.config import check_names
 
@@ -145,14 +145,7 @@ def _known(ctx: typer.Context, file: Path | None) -> Settings:
 
 
 def changed_options(known: Settings) -> Iterator[dict[str, Any]]:
-    """List the options that are not at their default.
-
-    Args:
-        known: The settings.
-
-    Yields:
-        Name in config.toml, value, default, where the value comes from, and whether it is an expert option.
-    """
+    """Yield name, value, default, source and expert flag of each option not at its default."""
     from slowcat_memory.config.knobs import BY_TARGET, value_of
 
     for target, default in _defaults().items():

@@ -25,7 +25,7 @@ JOBS_HEAD = """\
 Idle jobs: one table for each, all keys optional. `slowcat-memory jobs` lists their names."""
 EXPERT_HEAD = """\
 Weights and internals without support, by their name in the code. They may change in any release."""
-# What `init` leaves to be filled in; the rest is a command away.
+# The knobs in the file of `init`; `config show --all` lists all.
 SHORT = (
     "memory.user_name",
     "memory.language",
@@ -38,7 +38,7 @@ SHORT = (
 
 
 def render_config() -> str:
-    """Return the whole of config.toml: every knob commented out, so that a preset can still set it."""
+    """Return config.toml with every knob commented out, so that presets still apply."""
     lines = [*_comment(HEAD), "", *_presets()]
     section = ""
     for knob in KNOBS:
@@ -51,11 +51,7 @@ def render_config() -> str:
 
 
 def render_short(store: str = "") -> str:
-    """Return the file that ``init`` writes: what most people set, in some 25 lines.
-
-    Args:
-        store: The store's folder, where it is not the default.
-    """
+    """Return the file that ``init`` writes; ``store`` is its folder, "" for the default."""
     lines = ["# slowcat-memory. All knobs with their defaults: slowcat-memory config show --all"]
     by_path = {knob.path: knob for knob in KNOBS}
     section = ""
@@ -72,11 +68,7 @@ def render_short(store: str = "") -> str:
 
 
 def expert_options() -> Iterator[tuple[str, Any, str]]:
-    """List the options that are no knobs.
-
-    Yields:
-        Name under ``[expert]``, default, and what the code says about it.
-    """
+    """Yield name under ``[expert]``, default and description of options that are no knobs."""
     public = {knob.target for knob in KNOBS}
     words = {section.name: _attributes(section.type) for section in msgspec.structs.fields(Config)}
     for target, kind, default in options():
@@ -88,7 +80,6 @@ def expert_options() -> Iterator[tuple[str, Any, str]]:
 
 
 def toml(value: Any) -> str:
-    """Return a string, number, truth value or list of strings as TOML."""
     if isinstance(value, float):
         return repr(value)
     return json.dumps(value, ensure_ascii=False)
@@ -126,7 +117,7 @@ def _expert() -> list[str]:
 
 
 def _attributes(kind: Any) -> dict[str, str]:
-    """Return what a class's docstring says about each of its attributes."""
+    """Return the descriptions in a class's ``Attributes`` section."""
     found = re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", inspect.getdoc(kind) or "", re.MULTILINE)
     return {name: re.sub(r"\s+", " ", text) for name, text in found}
 

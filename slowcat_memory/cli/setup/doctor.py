@@ -102,7 +102,7 @@ def _closed(error: SlowcatError) -> Finding:
 
 
 def _repair(known: Settings, findings: list[Finding]) -> None:
-    """Run the repairs one by one; a failed one does not stop the next."""
+    """Run the repairs one by one; a failure does not stop the next."""
     folder = known.config.folder  # first: a store that others may write is not opened
     close_to_others(path for path in (folder, *folder.rglob("*")) if not path.is_symlink())
     with known.engine() as engine:

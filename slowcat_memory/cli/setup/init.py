@@ -1,4 +1,4 @@
-"""``slowcat-memory init``: a configuration, a store and a model, and what was found on the way."""
+"""``slowcat-memory init``: makes a configuration, a store and a model, and reports the findings."""
 
 import shutil
 import stat
@@ -27,10 +27,11 @@ def init(
     ] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Write a configuration, make the store and the model ready, and say what was found.
+    """Write a configuration, prepare the store and the model, and report what was found.
 
-    The configuration goes to --config or SLOWCAT_CONFIG, else to ~/.slowcat/config.toml, which agents
-    and commands read by themselves. A file that exists is left as it is. Can be run again at any time.
+    The configuration goes to --config or SLOWCAT_CONFIG, else to ~/.slowcat/config.toml, which
+    agents and commands read by themselves. An existing file is not changed. Can be run again at any
+    time.
 
     Examples: [bold]slowcat-memory init[/],
     [bold]slowcat-memory --config ~/bot.toml --path ~/bot-memory init[/]
@@ -52,7 +53,7 @@ def init(
 
 
 def _write_config(known: Settings) -> tuple[Path, bool]:
-    """Write the configuration, unless there is one."""
+    """Write the configuration unless one exists; return its path and whether it is new."""
     from slowcat_memory.cli.setup.config_file import render_short
     from slowcat_memory.config.loader import default_file
 

@@ -56,10 +56,7 @@ class Server(Struct, frozen=True):
 
 
 def find_servers(timeout_s: float = 0.3, known: Sequence[Known] = KNOWN) -> list[Server]:
-    """Return the servers that answer on this machine, in the order of ``known``.
-
-    Blocks no longer than the timeout.
-    """
+    """Return the servers on this machine, in the order of ``known``; blocks up to the timeout."""
 
     def look(kind: Known) -> Server | None:
         url = f"http://127.0.0.1:{kind.port}/v1"
@@ -73,15 +70,13 @@ def find_servers(timeout_s: float = 0.3, known: Sequence[Known] = KNOWN) -> list
 
 
 def choose_server(url: str = "", allow_remote: bool = False) -> Server | None:
-    """Return the server at ``url``, or one found on this machine; None when none is found.
+    """Return the server at ``url``, or one found on this machine if ``url`` is "".
 
-    Args:
-        url: Its base URL, "" to look on this machine.
-        allow_remote: Allow another machine.
+    None when none is found.
 
     Raises:
         ConfigError: The URL is malformed.
-        EndpointRefusedError: It is not on this machine.
+        EndpointRefusedError: It is not on this machine, and ``allow_remote`` is off.
         EndpointError: It does not answer.
     """
     if url:
@@ -98,11 +93,7 @@ def choose_server(url: str = "", allow_remote: bool = False) -> Server | None:
 
 
 def list_models(url: str, timeout_s: float) -> tuple[str, ...]:
-    """Return the names of a server's models.
-
-    Args:
-        url: Its base URL, with `/v1`.
-        timeout_s: To connect, and to answer.
+    """Return the names of the models of the server at ``url``, which ends with `/v1`.
 
     Raises:
         EndpointError: It does not answer, or not with a list of models.

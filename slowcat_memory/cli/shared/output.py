@@ -30,27 +30,22 @@ TIMES = frozenset({"when", "began", "last"})  # headings
 
 
 def out() -> Console:
-    """Return the console for results."""
     return Console(highlight=False)
 
 
 def err() -> Console:
-    """Return the console for progress, warnings and errors."""
     return Console(stderr=True, highlight=False)
 
 
 def say(line: str = "") -> None:
-    """Print a line of rich markup."""
     out().print(line)
 
 
 def warn(line: str) -> None:
-    """Print a warning on stderr."""
     err().print(Text(line, style="yellow"), soft_wrap=True)
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON on stdout."""
     import msgspec
 
     plain = msgspec.to_builtins(value, str_keys=True, enc_hook=str)
@@ -61,8 +56,8 @@ def table(*columns: str, title: str = "") -> Table:
     """Return an empty table.
 
     Args:
-        *columns: Headings; a leading ">" aligns numbers to the right, a trailing "*" lets the column
-            take the space that is left. Numbers and times are never cut.
+        *columns: Headings; a leading ">" aligns numbers to the right, a trailing "*" lets the
+            column use the remaining space. Numbers and times are never cut.
     """
     made = Table(
         box=SIMPLE_HEAD,
@@ -86,7 +81,6 @@ def table(*columns: str, title: str = "") -> Table:
 
 
 def row(made: Table, *cells: Any, style: str = "") -> None:
-    """Add a row; cells are never read as markup."""
     made.add_row(*(c if isinstance(c, Text) else Text(str(c)) for c in cells), style=style or None)
 
 
@@ -136,7 +130,7 @@ class _Rate(ProgressColumn):
 
 @contextmanager
 def waiting(what: str, quiet: bool = False) -> Iterator[Callable[[str], None]]:
-    """Show a spinner for work of unknown length; call what it yields with each step."""
+    """Show a spinner for work of unknown length; yields a function to show each step."""
     console = err()
     if quiet or not console.is_terminal:
         yield lambda step: None
@@ -147,7 +141,7 @@ def waiting(what: str, quiet: bool = False) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def bars(labels: dict[str, str], quiet: bool = False) -> Iterator[ShowProgress]:
-    """Show a progress bar for each kind of work when it starts. On stderr."""
+    """Show a progress bar on stderr for each kind of work when it starts."""
     columns = (
         SpinnerColumn(finished_text="[green]✓"),
         TextColumn("{task.description}"),

@@ -25,13 +25,12 @@ class Settings:
     Attributes:
         file: The configuration file named by ``--config`` or SLOWCAT_CONFIG.
         store: The folder named by ``--path``.
-        debug: Whether errors show a traceback.
     """
 
     def __init__(
         self, file: Path | None = None, store: Path | None = None, debug: bool = False
     ) -> None:
-        """Keep the options; the configuration is read on first use."""
+        """Store the options; the configuration is read on first use."""
         self.file, self.store, self.debug = file, store, debug
 
     @cached_property
@@ -69,7 +68,6 @@ class Settings:
         return self
 
     def scope(self, given: str | None) -> str:
-        """Return the scope given by ``--scope``, or the configured one."""
         from slowcat_memory.runtime.namespaces.registry import check_scope
 
         return check_scope(given or self.config.memory.user_id)
@@ -83,7 +81,7 @@ class Settings:
         thinking: bool = False,
         llm: "LLM | None" = None,
     ) -> "Iterator[MemoryEngine]":
-        """Open the store for the length of a command.
+        """Open the store for the duration of a command.
 
         Args:
             readonly: Open for reading only; works while an agent is running.
@@ -120,7 +118,6 @@ def _warn_of_recovery(engine: "MemoryEngine") -> None:
 
 
 def settings(ctx: typer.Context) -> Settings:
-    """Return the settings of a running command."""
     return ctx.find_object(Settings) or Settings()
 
 
@@ -132,13 +129,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON only, for scrip
 
 
 def parse_time(text: str | None, zone: tzinfo, option: str) -> datetime | None:
-    """Parse a date or time from the command line.
-
-    Args:
-        text: For example "2024-05-12" or "2024-05-12 18:30"; None when not given.
-
-    Returns:
-        The time in UTC.
+    """Parse a date or time such as "2024-05-12" or "2024-05-12 18:30", in UTC; None for None.
 
     Raises:
         typer.BadParameter: It is neither.
@@ -154,18 +145,14 @@ def parse_time(text: str | None, zone: tzinfo, option: str) -> datetime | None:
 
 
 def memory_id(text: str) -> str:
-    """Return the id of a memory; a turn's number means its chunk.
-
-    Args:
-        text: For example "12", "chunk/12" or "note/0a1b2c".
-    """
+    """Return the id of a memory; a turn's number, such as "12", means its chunk, "chunk/12"."""
     from slowcat_memory.core.memory import chunk_id
 
     return chunk_id(int(text)) if text.isdecimal() else text
 
 
 def find_session(snapshot: "Snapshot", name: str) -> "Session | None":
-    """Return the session whose id starts with ``name``; None when there is none, or several."""
+    """Return the session whose id starts with ``name``; None if there is none or several."""
     if session := snapshot.session(name):
         return session
     found = [session for session in snapshot.sessions() if session.id.startswith(name)]
@@ -173,7 +160,7 @@ def find_session(snapshot: "Snapshot", name: str) -> "Session | None":
 
 
 def nothing_in(engine: "MemoryEngine", scope: str) -> str:
-    """Return the message for an empty scope; it names the others."""
+    """Return the message for an empty scope; it lists the other scopes."""
     from slowcat_memory.cli.shared.output import listed
 
     with engine.snapshot() as snapshot:

@@ -32,10 +32,7 @@ class Embedder(Protocol):
     def dim(self) -> int: ...
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """Embed documents.
-
-        Args:
-            texts: Any strings, of any length, also empty ones.
+        """Embed documents of any length, empty ones included.
 
         Returns:
             Shape (len(texts), dim), float32, each row of unit length, in the order of ``texts``.
@@ -52,8 +49,7 @@ class QueryEmbedder(Embedder, Protocol):
     def encode_query(self, text: str) -> np.ndarray:
         """Embed a query; some models prompt queries differently from documents.
 
-        Args:
-            text: Any string; of a long one, both ends are embedded.
+        Of a long text, both ends are embedded.
 
         Returns:
             Shape (dim,), float32, unit length.
@@ -70,15 +66,11 @@ class DocumentEmbedder(Embedder, Protocol):
     def encode(
         self, texts: Sequence[str], progress: Callable[[int], None] | None = None
     ) -> np.ndarray:
-        """Embed documents in batches.
+        """Embed documents in batches; texts and result as in ``Embedder.encode``.
 
         Args:
-            texts: As in ``Embedder.encode``.
             progress: Called after every batch with the number of texts done. It may raise to stop
                 between two batches; the embedder stays usable.
-
-        Returns:
-            As in ``Embedder.encode``.
 
         Raises:
             ProviderError: The model or the endpoint failed.
@@ -91,32 +83,24 @@ class DocumentEmbedder(Embedder, Protocol):
 
 
 class Encoded(Struct, frozen=True):
-    """An embedded query.
+    """An embedded query."""
 
-    Attributes:
-        vector: Shape (dim,), float32, unit length.
-        tokens: Contextual token vectors, shape (n, token_dim), float32, unit length; None from a
-            model without token vectors.
-    """
-
-    vector: np.ndarray
+    vector: np.ndarray  # shape (dim,), float32, unit length
+    # contextual token vectors, shape (n, token_dim), float32, unit length; None from a model
+    # without token vectors
     tokens: np.ndarray | None = None
 
     @classmethod
     def of(cls, value: "Encoded | np.ndarray") -> "Encoded":
-        """Return ``value``, or a bare vector as a query without tokens."""
+        """Return ``value``, or wrap a bare vector as a query without tokens."""
         return value if isinstance(value, cls) else cls(value)  # type: ignore[arg-type]
 
 
 class Embedded(Struct, frozen=True):
-    """Embedded documents.
+    """Embedded documents."""
 
-    Attributes:
-        vectors: Shape (n, dim), float32, unit length.
-        tokens: For each document, shape (its tokens, token_dim), int8 (see ``core.ranking.maxsim``).
-    """
-
-    vectors: np.ndarray
+    vectors: np.ndarray  # shape (n, dim), float32, unit length
+    # for each document, shape (its tokens, token_dim), int8 (see ``core.ranking.maxsim``)
     tokens: list[np.ndarray]
 
 
@@ -138,13 +122,7 @@ class TokenEmbedder(Embedder, Protocol):
     def token_dim(self) -> int: ...
 
     def encode_query_tokens(self, text: str) -> Encoded:
-        """Embed a query and its tokens in one run of the model.
-
-        Args:
-            text: As in ``QueryEmbedder.encode_query``.
-
-        Returns:
-            Its vector, and its tokens except special tokens and punctuation.
+        """Embed a query and its tokens, except special tokens and punctuation, in one model run.
 
         Raises:
             ProviderError: The model failed.
@@ -152,13 +130,7 @@ class TokenEmbedder(Embedder, Protocol):
         ...
 
     def encode_tokens(self, texts: Sequence[str]) -> Embedded:
-        """Embed documents.
-
-        Args:
-            texts: As in ``Embedder.encode``.
-
-        Returns:
-            Their vectors, and their tokens except special tokens and punctuation.
+        """Embed documents and their tokens, except special tokens and punctuation.
 
         Raises:
             ProviderError: The model failed.
@@ -167,7 +139,6 @@ class TokenEmbedder(Embedder, Protocol):
 
 
 def token_key_of(embedder: object) -> str:
-    """Return the key of an embedder's token vectors, "" when it has none."""
     return getattr(embedder, "token_key", "")
 
 
@@ -225,19 +196,12 @@ State = Literal["ready", "needs export", "missing", "none", "endpoint"]
 
 
 class EmbedderReport(Struct, frozen=True, kw_only=True):
-    """The state of an embedder, for the start-up log and for ``doctor``.
+    """The state of an embedder, for the start-up log and for ``doctor``."""
 
-    Attributes:
-        state: "ready": usable. "endpoint": usable, through a server. "needs export": usable after
-            ``export_model``. "missing": no such model or server. "none": not configured.
-        source: One readable sentence: which model, from where, or why not.
-        hint: What to do next, "" for nothing.
-        key: Key of the vector space, "" when unknown.
-        dim: Length of a vector, 0 when unknown.
-    """
-
+    # "ready": usable. "endpoint": usable, through a server. "needs export": usable after
+    # ``export_model``. "missing": no such model or server. "none": not configured
     state: State
-    source: str
-    hint: str = ""
-    key: str = ""
-    dim: int = 0
+    source: str  # a sentence: which model, from where, or why it is not usable
+    hint: str = ""  # what to do next, "" for nothing
+    key: str = ""  # key of the vector space, "" when unknown
+    dim: int = 0  # length of a vector, 0 when unknown

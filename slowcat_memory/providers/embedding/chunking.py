@@ -1,7 +1,7 @@
 """Splits long documents at sentence ends; their pieces are embedded one by one and averaged.
 
-All embedders share it, so the query embedder's draft of a document and the document embedder's final
-vector cover the same words.
+All embedders use it, so that the query embedder's draft of a document and the document embedder's
+final vector cover the same words.
 """
 
 import re
@@ -19,25 +19,17 @@ _SPACE = re.compile(r"\s+")
 
 
 class Plan(Struct, frozen=True):
-    """The pieces of each text.
-
-    Attributes:
-        pieces: The strings to embed, in the order of the texts.
-        counts: How many pieces each text has, at least one.
-    """
+    """The pieces of all texts in order, and the number of pieces of each text, at least one."""
 
     pieces: list[str]
     counts: list[int]
 
 
 def plan(texts: Sequence[str], tokenizer: Tokenizer, prompt: str, max_tokens: int) -> Plan:
-    """Split texts that are too long for the model.
+    """Split texts that are too long for the model; pieces are ``sendable`` and lack the prompt.
 
     Args:
         max_tokens: Maximum of a piece, prompt and special tokens included.
-
-    Returns:
-        The plan; its pieces are ``sendable``, without the prompt.
     """
     budget = max(8, max_tokens - len(tokenizer.encode(prompt).ids))
     pieces: list[str] = []
@@ -54,17 +46,13 @@ def plan(texts: Sequence[str], tokenizer: Tokenizer, prompt: str, max_tokens: in
 
 
 def split(text: str, spans: Sequence[tuple[int, int]], budget: int) -> list[str]:
-    """Cut a text into pieces of at most ``budget`` tokens.
+    """Cut a text into pieces of at most ``budget`` tokens; none is blank unless the text is.
 
-    Cuts after the last sentence in the second half of what fits, else after its last word, else
-    where the tokens end.
+    Cuts after the last sentence in the second half of the budget, else after its last word, else
+    at the last token.
 
     Args:
         spans: Start and end of each token, in characters, in order.
-        budget: Maximum tokens of a piece.
-
-    Returns:
-        At least one piece, none of them blank unless the text is.
     """
     if len(spans) <= budget:
         return [text]
@@ -82,10 +70,7 @@ def split(text: str, spans: Sequence[tuple[int, int]], budget: int) -> list[str]
 
 
 def gather(plan: Plan, vectors: np.ndarray) -> np.ndarray:
-    """Average the vectors of each text's pieces, weighted by length.
-
-    Args:
-        vectors: Shape (len(plan.pieces), dim), unit length.
+    """Average the pieces' unit vectors (len(plan.pieces), dim) for each text, weighted by length.
 
     Returns:
         Shape (len(plan.counts), dim), float32, unit length.
@@ -98,14 +83,10 @@ def gather(plan: Plan, vectors: np.ndarray) -> np.ndarray:
 
 
 def join(plan: Plan, tokens: Sequence[np.ndarray], most: int) -> list[np.ndarray]:
-    """Concatenate the tokens of each text's pieces.
+    """Concatenate the tokens (its tokens, token_dim) of each text's pieces.
 
     Args:
-        tokens: For each piece, shape (its tokens, token_dim).
         most: Maximum tokens of a text; later ones are dropped, though its vector covers them.
-
-    Returns:
-        For each text, shape (its tokens, token_dim).
     """
     if len(plan.pieces) == len(plan.counts):
         return [rows[:most] for rows in tokens]
@@ -115,14 +96,7 @@ def join(plan: Plan, tokens: Sequence[np.ndarray], most: int) -> list[np.ndarray
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:
-    """Scale vectors to unit length.
-
-    Args:
-        vectors: Shape (n, dim).
-
-    Returns:
-        The same shape, float32; a zero vector stays zero.
-    """
+    """Scale rows to unit length, float32; a zero vector stays zero."""
     vectors = np.asarray(vectors, np.float32)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors / np.maximum(lengths, np.float32(1e-12))

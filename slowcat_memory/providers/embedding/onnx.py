@@ -1,7 +1,7 @@
 """The query embedder: an exported int8 model on one thread in the agent's process.
 
-It needs only onnxruntime and tokenizers. Every text is a batch of its own: on a CPU that is as fast as
-larger batches, needs no padding, and keeps a vector independent of its neighbours (dynamic
+It needs only onnxruntime and tokenizers. Every text is a batch of its own: on a CPU that is as fast
+as larger batches, needs no padding, and makes a vector independent of its neighbours (dynamic
 quantisation scales are per batch).
 """
 
@@ -41,7 +41,7 @@ class OnnxEmbedder:
         query_max_tokens: int = QUERY_MAX_TOKENS,
         doc_max_tokens: int = 0,
     ) -> None:
-        """Wrap the parts that ``load`` reads; switches off the tokenizer's padding and truncation."""
+        """Wrap loaded parts; switches off the tokenizer's padding and truncation."""
         tokenizer.no_padding()
         tokenizer.no_truncation()
         self.name = meta.name
@@ -67,12 +67,11 @@ class OnnxEmbedder:
         query_max_tokens: int = QUERY_MAX_TOKENS,
         doc_max_tokens: int = 0,
     ) -> "OnnxEmbedder":
-        """Load an export and run it once.
+        """Load an export (see ``export_format``) and run it once.
 
         Args:
-            folder: The export; see ``export_format``.
             threads: Threads of a run; a second one gains nothing on short texts.
-            query_max_tokens: Tokens embedded of a query, its two ends when it is longer.
+            query_max_tokens: Maximum tokens of a query; of a longer one, both ends are embedded.
             doc_max_tokens: Tokens of a piece of a document, 0 for the model's own limit.
 
         Raises:
@@ -104,13 +103,7 @@ class OnnxEmbedder:
         return made
 
     def encode_query(self, text: str) -> np.ndarray:
-        """Embed what somebody asks.
-
-        Args:
-            text: Any string; of a long one both ends count.
-
-        Returns:
-            Shape (dim,), float32, unit length.
+        """See ``QueryEmbedder``.
 
         Raises:
             ProviderError: The model failed.
@@ -118,13 +111,7 @@ class OnnxEmbedder:
         return self._run(self._query_ids(text))[0]
 
     def encode_query_tokens(self, text: str) -> Encoded:
-        """Embed what somebody asks, and its tokens, in one run.
-
-        Args:
-            text: As in ``encode_query``.
-
-        Returns:
-            Its vector, and its tokens without special ones and punctuation.
+        """See ``TokenEmbedder``.
 
         Raises:
             ProviderError: The model failed.
@@ -136,10 +123,7 @@ class OnnxEmbedder:
         return Encoded(vector, tokens[self._space.kept(np.array(ids), self._query_lead)])
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """Embed documents, long ones piece by piece.
-
-        Returns:
-            Shape (len(texts), dim), float32, unit length.
+        """See ``Embedder``; long documents are embedded piece by piece.
 
         Raises:
             ProviderError: The model failed.
@@ -147,10 +131,7 @@ class OnnxEmbedder:
         return self.encode_tokens(texts).vectors
 
     def encode_tokens(self, texts: Sequence[str]) -> Embedded:
-        """Embed documents and their tokens, long ones piece by piece.
-
-        Returns:
-            Their vectors, and their tokens without special ones and punctuation.
+        """See ``TokenEmbedder``; long documents are embedded piece by piece.
 
         Raises:
             ProviderError: The model failed.
@@ -175,7 +156,7 @@ class OnnxEmbedder:
         return self._ids(self._meta.query_prompt + chunking.sendable(text), self._query_max)
 
     def _ids(self, text: str, limit: int) -> list[int]:
-        """Tokenise; of too many tokens keep both ends, and with them the special tokens."""
+        """Tokenise; of too many tokens keep both ends, including the special tokens."""
         ids = self._tokenizer.encode(text).ids or self._tokenizer.encode(".").ids
         if len(ids) <= limit:
             return ids

@@ -1,13 +1,13 @@
-"""Vectors of single tokens: which tokens count, and the projection that makes them short.
+"""Vectors of single tokens: which tokens count, and the projection that shortens their vectors.
 
-A model's last hidden states are as long as its vectors, but most of what distinguishes words lies in
-a quarter of the directions. The projection is fitted once, at export, and kept beside the model
+A model's last hidden states are as long as its vectors, but a quarter of the directions hold most
+of the difference between words. The projection is fitted once, at export, and kept beside the model
 (``tokens.npz``), so queries, drafts and documents are projected alike. Its content is part of the
 key: token vectors of two projections are never compared.
 
 The directions kept are the principal ones (not centred, so that cosines are kept) over two kinds of
-sentences: random words of the model's own vocabulary, whatever its languages, and sentences from the
-word lists below. Half of each kept cosines better than either (see docs/decisions/0012).
+sentences: random words of the model's own vocabulary, whatever its languages, and sentences from
+the word lists below. Half of each kept cosines better than either (see docs/decisions/0012).
 """
 
 import hashlib
@@ -27,44 +27,29 @@ from slowcat_memory.providers.embedding.chunking import unit
 
 
 class TokenSpace(Struct, frozen=True):
-    """The space of a model's token vectors.
+    """The space of a model's token vectors."""
 
-    Attributes:
-        key: Identifies it, for example "all-MiniLM-L6-v2@1a2b3c4d5e6f/384~9f8e7d6c5b4a/96".
-        projection: Shape (hidden, token_dim), float32, orthonormal columns.
-        counts: Shape (vocabulary,), bool: tokens with a letter or a digit. Special tokens and
-            punctuation match anything and mean nothing; without them recall is a point better and
-            rows are a fifth smaller.
-    """
-
-    key: str
-    projection: np.ndarray
+    key: str  # identifies it, for example "all-MiniLM-L6-v2@1a2b3c4d5e6f/384~9f8e7d6c5b4a/96"
+    projection: np.ndarray  # shape (hidden, token_dim), float32, orthonormal columns
+    # shape (vocabulary,), bool: tokens with a letter or a digit; special tokens and punctuation
+    # match any token; without them recall is a point better and rows are a fifth smaller
     counts: np.ndarray
 
     @property
     def dim(self) -> int:
-        """Length of a token's vector."""
         return int(self.projection.shape[1])
 
     def kept(self, ids: np.ndarray, lead: int = 0) -> np.ndarray:
-        """Return which tokens count, shape (len(ids),), bool; the first ``lead`` are the prompt's."""
+        """Return a mask of the tokens that count, shape (len(ids),); the first ``lead`` do not."""
         kept = self.counts[ids]
         kept[:lead] = False
         return kept
 
     def project(self, states: np.ndarray) -> np.ndarray:
-        """Project hidden states to stored token vectors.
-
-        Args:
-            states: Shape (n, hidden).
-
-        Returns:
-            Shape (n, token_dim), int8.
-        """
+        """Project hidden states (n, hidden) to stored token vectors (n, token_dim), int8."""
         return quantise(unit(states @ self.projection))
 
     def save(self, folder: Path) -> None:
-        """Write it beside the model."""
         np.savez(folder / export_format.TOKENS, projection=self.projection, counts=self.counts)
 
 
@@ -133,13 +118,9 @@ _HOW = (
 
 
 def fit_space(model: Any, tokenizer: Tokenizer, model_key: str) -> TokenSpace | None:
-    """Fit the space of a model's token vectors; deterministic. Only for the export child.
+    """Fit the space of a ``SentenceTransformer``; deterministic. Only for the export child.
 
-    Args:
-        model: A ``SentenceTransformer``.
-
-    Returns:
-        The space, None when the model returns no token states.
+    None when the model returns no token states.
     """
     counts = _countable(tokenizer)
     texts = [*_random_sentences(tokenizer), *_own_sentences()]
@@ -160,7 +141,7 @@ def fit_space(model: Any, tokenizer: Tokenizer, model_key: str) -> TokenSpace | 
 
 
 def _countable(tokenizer: Tokenizer) -> np.ndarray:
-    """Return for each token whether it has a letter or a digit, and is not special."""
+    """Return a mask of the tokens with a letter or a digit, special tokens excluded."""
     vocabulary = tokenizer.get_vocab(with_added_tokens=True)
     counts = np.zeros(max(vocabulary.values()) + 1, bool)
     for token, number in vocabulary.items():

@@ -8,37 +8,20 @@ T = TypeVar("T", bound=Struct)
 
 
 class Prompt(Struct, frozen=True, kw_only=True):
-    """A prompt. Memory texts in it are neutralised already (``core.text``).
+    """A prompt. Memory texts in it are neutralised already (``core.text``)."""
 
-    Attributes:
-        job: The job that asks, for the run log and for recorded answers.
-        version: Version of the job's wording.
-        system: The instruction, the same for all prompts of a job.
-        user: The content. What several prompts share comes first, so that a local server's prompt
-            cache can be used.
-        max_tokens: Of the answer.
-        temperature: 0 to 1.
-        model: Name of the model; "" for the configured one.
-    """
-
-    job: str
-    version: int
-    system: str
+    job: str  # name of the job, for the run log and for recorded answers
+    version: int  # version of the job's wording
+    system: str  # the instruction, the same for all prompts of a job
+    # the content; parts common to several prompts come first, for a local server's prompt cache
     user: str
-    max_tokens: int = 512
-    temperature: float = 0.1
-    model: str = ""
+    max_tokens: int = 512  # of the answer
+    temperature: float = 0.1  # 0 to 1
+    model: str = ""  # name of the model; "" for the configured one
 
 
 class Answer(Struct, Generic[T], frozen=True, kw_only=True):
-    """An LLM's answer.
-
-    Attributes:
-        value: Of the requested type, checked.
-        model: Fingerprint of the model that answered.
-        tokens_in: Prompt tokens.
-        tokens_out: Tokens of the answer.
-    """
+    """An LLM's answer; ``value`` has the requested type, ``model`` is the fingerprint."""
 
     value: T
     model: str
@@ -64,22 +47,18 @@ class LLM(Protocol):
         """Send a prompt. Cancelling closes the connection, so that the server stops at once.
 
         Args:
-            prompt: The prompt.
             into: Type of the answer: a struct that forbids unknown fields; its JSON schema is sent
                 to the LLM.
 
-        Returns:
-            The answer.
-
         Raises:
-            EndpointError: The server is away, refuses, or took too long.
-            BadAnswerError: The answer cannot be used, after one repair.
-            PromptTooLongError: The prompt is longer than the server reads.
+            EndpointError: The server is unreachable, refuses, or took too long.
+            BadAnswerError: The answer is unusable, after one repair.
+            PromptTooLongError: The prompt exceeds the server's context.
         """
 
 
 def is_remote(llm: LLM) -> bool:
-    """Return whether an LLM runs on another machine; True for an object that does not say."""
+    """Return whether an LLM runs on another machine; True if it has no ``remote``."""
     return bool(getattr(llm, "remote", True))
 
 

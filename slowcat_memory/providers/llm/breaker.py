@@ -1,4 +1,4 @@
-"""The LLM for idle work, behind a circuit breaker: while its server is away, only a cheap probe is sent."""
+"""The LLM for idle work, behind a circuit breaker: a server that failed only gets cheap probes."""
 
 import random
 import time
@@ -18,7 +18,7 @@ JITTER = 0.2
 
 
 class CircuitBreakerLLM:
-    """An LLM that gets no prompts while its server is away.
+    """An LLM that gets no prompts while its server is unreachable.
 
     It starts half-open: the first ``ready`` or ``complete`` probes the server.
     """
@@ -34,9 +34,9 @@ class CircuitBreakerLLM:
         """Wrap an LLM.
 
         Args:
-            probe: Asks the server whether it is there, without running the model.
-            clock: Monotonic seconds; for tests.
-            chance: Random number from 0 to 1; for tests.
+            probe: Checks that the server is reachable, without running the model.
+            clock: Monotonic seconds.
+            chance: Random number from 0 to 1, for the jitter.
         """
         self._inner, self._probe, self._close = inner, probe, close
         self._breaker = CircuitBreaker(
@@ -50,12 +50,10 @@ class CircuitBreakerLLM:
 
     @property
     def prompt_tokens(self) -> int:
-        """See ``LLM``."""
         return self._inner.prompt_tokens
 
     @property
     def remote(self) -> bool:
-        """See ``LLM``."""
         return is_remote(self._inner)
 
     @property
@@ -64,7 +62,7 @@ class CircuitBreakerLLM:
         return self._breaker.seconds_until_trial
 
     async def ready(self) -> bool:
-        """Return whether the LLM can be asked. Probes when that is due: seconds at most."""
+        """Return whether the LLM is available; probes if due, which takes seconds at most."""
         if self._breaker.state is BreakerState.HALF_OPEN:
             if await self._probe():
                 self._breaker.probe_succeeded()
@@ -85,6 +83,5 @@ class CircuitBreakerLLM:
         return answer
 
     async def close(self) -> None:
-        """Close the LLM's connections; the next call opens new ones."""
         if self._close:
             await self._close()

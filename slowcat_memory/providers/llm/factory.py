@@ -7,10 +7,7 @@ from slowcat_memory.providers.llm.breaker import CircuitBreakerLLM
 
 
 def open_llm(options: ThinkingOptions) -> CircuitBreakerLLM | None:
-    """Return the LLM; nothing is sent yet, and the server may be away.
-
-    Returns:
-        The LLM; None, with a line in the log, if no URL is set.
+    """Return the LLM, or None and log a line if no URL is set; nothing is sent yet.
 
     Raises:
         ConfigError: The URL is malformed.

@@ -1,4 +1,4 @@
-"""Sealed-off connections to an OpenAI-compatible server.
+"""Isolated connections to an OpenAI-compatible server.
 
 Nothing of the environment reaches a request: no key, organisation, header or proxy. Redirects are
 not followed, nothing is retried. The body of an error is read up to a limit; compressed replies,
@@ -37,12 +37,7 @@ class RefusedError(Exception):
 
 
 def connect(url: str, read_s: float, connect_s: float) -> openai.OpenAI:
-    """Return a client for threads; nothing is sent yet.
-
-    Args:
-        read_s: Seconds that a read may wait.
-        connect_s: Seconds that connecting may take.
-    """
+    """Return a client for threads; nothing is sent yet."""
     http = openai.DefaultHttpxClient(
         trust_env=False,
         follow_redirects=False,
@@ -53,14 +48,9 @@ def connect(url: str, read_s: float, connect_s: float) -> openai.OpenAI:
 
 
 def connect_async(url: str, read_s: float, connect_s: float) -> tuple[openai.AsyncOpenAI, Any]:
-    """Return a client for one event loop whose requests raise ``RefusedError`` on any error.
+    """Return a client for one event loop, and its HTTP client; nothing is sent yet.
 
-    Args:
-        read_s: Seconds that a read may wait.
-        connect_s: Seconds that connecting may take.
-
-    Returns:
-        The client, and the HTTP client below it; nothing is sent yet.
+    Its requests raise ``RefusedError`` on any error.
     """
 
     async def only_our_headers(request: Any) -> None:

@@ -1,8 +1,8 @@
-"""JSON from a server: asked for in the strictest mode that it accepts, parsed into a checked value.
+"""Requests JSON in the strictest mode that a server accepts, and parses it into a checked value.
 
-Parsing is tolerant of the wrapping, and strict about the content: an answer may come in a code
-fence, amid prose, or after reasoning. Only a whole JSON object is accepted, as written; nothing is
-completed, corrected or invented. No error message quotes the answer.
+Parsing is tolerant of the wrapping and strict about the content: an answer may come in a code
+fence, amid prose, or after reasoning, but only a whole JSON object is accepted, as written; nothing
+is completed, corrected or invented. No error message quotes the answer.
 """
 
 import json
@@ -38,10 +38,10 @@ def parse(text: str, into: type[T]) -> T:
     """Return the value in an LLM's text; lone surrogates are removed from its strings.
 
     Args:
-        into: The exact type. It needs a required field: ``{}`` is an answer too.
+        into: The exact type. It needs a required field, since ``{}`` is an answer too.
 
     Raises:
-        BadAnswerError: The text holds no such value; the message says why, and quotes nothing.
+        BadAnswerError: The text has no such value; the message gives the reason without quotes.
     """
     if len(text) > MAX_CHARS:
         raise BadAnswerError(f"it is longer than {MAX_CHARS} characters")
@@ -54,7 +54,7 @@ def parse(text: str, into: type[T]) -> T:
 
 
 def _without_reasoning(text: str) -> str:
-    """Remove what precedes the answer; an answer at the very beginning may hold tags as text."""
+    """Remove reasoning before the answer; an answer at the very start may contain tags as text."""
     text = text.strip()
     if text.startswith(("{", "```")):
         return text
@@ -71,7 +71,7 @@ def _object(text: str) -> dict[str, Any]:
     if not start:
         raise BadAnswerError("there is no JSON object in it")
     try:
-        # The first object only: inside one that was cut off, a smaller one may look whole.
+        # The first object only: a truncated one may contain a smaller complete one.
         value, _ = _DECODER.raw_decode(text, start.start())
     except _RefusedError as error:
         raise BadAnswerError(str(error)) from None
@@ -81,7 +81,6 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def _clean(value: Any) -> Any:
-    """Remove lone surrogates, which no file and no server accepts."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "ignore").decode("utf-8")
     if isinstance(value, list):
@@ -92,7 +91,7 @@ def _clean(value: Any) -> Any:
 
 
 def _why(message: str) -> str:
-    """Return why a check failed, without the text that it found."""
+    """Return msgspec's reason without the quoted text."""
     what, _, where = message.partition(" - at `$")
     if "unknown field" in what:
         what = "a field that was not asked for"
@@ -142,19 +141,14 @@ _LIMITS = {"maxLength", "minLength", "maxItems", "minItems"}
 
 
 class JsonMode(Struct, frozen=True):
-    """One way to ask for JSON.
+    """One way to request JSON."""
 
-    Attributes:
-        form: "json_schema": the server's grammar allows nothing else. "json_object": any JSON,
-            with the schema in the prompt too. "prompt": the prompt alone.
-        usage: Ask the server to count tokens.
-    """
-
+    # "json_schema": the server's grammar allows nothing else. "json_object": any JSON, with the
+    # schema in the prompt too. "prompt": the prompt alone
     form: Form = "json_schema"
-    usage: bool = True
+    usage: bool = True  # ask the server to count tokens
 
     def arguments(self, name: str, into: type[Struct]) -> dict[str, Any]:
-        """Return the arguments of a request besides its messages."""
         more: dict[str, Any] = {"stream_options": {"include_usage": True}} if self.usage else {}
         schema = schema_of(into)
         if self.form == "json_schema":
@@ -165,7 +159,6 @@ class JsonMode(Struct, frozen=True):
         return more
 
     def system(self, instruction: str, into: type[Struct]) -> str:
-        """Return the instruction, with the schema appended if no grammar enforces it."""
         if self.form == "json_schema":
             return instruction
         return f"{instruction}\n\nAnswer with one JSON object of this schema:\n{schema_text(into)}"
@@ -174,7 +167,7 @@ class JsonMode(Struct, frozen=True):
         """Return the next mode to try, None after the last.
 
         Args:
-            counting: The server refuses to count tokens; then only that is left out.
+            counting: The server refuses to count tokens; then only that is dropped.
         """
         lower = FORMS[FORMS.index(self.form) + 1 :]
         if self.usage and (counting or not lower):
@@ -189,11 +182,9 @@ class JsonModes:
         self._modes: dict[tuple[str, ...], JsonMode] = {}
 
     def mode_of(self, server: tuple[str, ...]) -> JsonMode:
-        """Return the mode that a server accepted last; the strictest if none is known."""
         return self._modes.get(server, JsonMode())
 
     def remember(self, server: tuple[str, ...], mode: JsonMode) -> None:
-        """Record that a server answered in a mode."""
         self._modes[server] = mode
 
 
@@ -201,13 +192,11 @@ class JsonModes:
 def schema_of(into: type[Struct]) -> dict[str, Any]:
     """Return a type's JSON schema in the subset that the grammars of local servers understand.
 
-    References are resolved; limits are kept where grammars can count so far.
+    References are resolved; limits are kept if grammars can count that far. Do not change the
+    result.
 
     Args:
         into: A struct that does not contain itself.
-
-    Returns:
-        The schema; not to be changed.
     """
     (schema,), parts = msgspec.json.schema_components([into], ref_template="{name}")
     return _simplified(schema, parts)
@@ -215,7 +204,6 @@ def schema_of(into: type[Struct]) -> dict[str, Any]:
 
 @cache
 def schema_text(into: type[Struct]) -> str:
-    """Return a type's schema for a prompt, as JSON on one line."""
     return json.dumps(schema_of(into), ensure_ascii=False)
 
 

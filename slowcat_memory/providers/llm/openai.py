@@ -1,9 +1,9 @@
-"""The client for LLMs behind any OpenAI-compatible server. It trusts nothing that a server sends.
+"""Client for LLMs behind any OpenAI-compatible server; trusts nothing that a server sends.
 
-Every reply is streamed, since most servers stop for a client that hangs up only then, and read
+Every reply is streamed, because most servers stop for a client that hangs up only then, and read
 within deadlines: connecting, the first token, between two tokens, the whole. Only two things are
-retried here: a refused JSON mode (``json_modes.py``) and, once, an answer that cannot be used.
-Every failure is one of three errors, and none of them quotes a text.
+retried here: a refused JSON mode (``json_modes.py``) and, once, an unusable answer. Every failure
+is one of three errors; none quotes a text.
 """
 
 import asyncio
@@ -70,9 +70,6 @@ class OpenAILLM:
     ) -> None:
         """Check the URL; nothing is sent yet.
 
-        Args:
-            clock: Monotonic seconds; for tests.
-
         Raises:
             ConfigError: The URL is malformed.
             EndpointRefusedError: The server is not on this machine, and that is not allowed.
@@ -93,13 +90,12 @@ class OpenAILLM:
 
     @property
     def prompt_tokens(self) -> int:
-        """See ``LLM``."""
         context = self._context()
         return int(context * SHARE_OF_CONTEXT) if context else UNKNOWN_CONTEXT_PROMPT
 
     @property
     def remote(self) -> bool:
-        """See ``LLM``. True as well if the host name does not resolve."""
+        """True as well if the host name does not resolve."""
         try:
             check_loopback(self._options.url)
         except (EndpointRefusedError, EndpointError):
@@ -107,7 +103,7 @@ class OpenAILLM:
         return False
 
     async def probe(self) -> bool:
-        """Return whether the server is there and offers a model. Cheap: no model runs."""
+        """Return whether the server is reachable and offers a model. Cheap: no model runs."""
         try:
             self._check_host()
             self._server = await identify(self._get, self._options.model)
@@ -116,7 +112,6 @@ class OpenAILLM:
         return self._server is not None
 
     async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
-        """See ``LLM.complete``."""
         try:
             self._check_host()
         except EndpointRefusedError as error:
@@ -148,7 +143,6 @@ class OpenAILLM:
         return Answer(value=value, model=model, tokens_in=spent[0], tokens_out=spent[1])
 
     async def _in_best_mode(self, prompt: Prompt, into: type[T], server: Server) -> Completion:
-        """Send a prompt in the strictest JSON mode that the server accepts."""
         key = (self._options.url, prompt.model or server.model, server.kind)
         mode = self._json_modes.mode_of(key)
         while True:
@@ -165,26 +159,25 @@ class OpenAILLM:
                 return done
 
     def _is_weakest_refused(self, mode: JsonMode, refused: RefusedError) -> bool:
-        """Return whether the server rejects the request in the weakest mode as well."""
         error = classify(refused.status, refused.text)
         return error in MODE_ERRORS and not mode.weaker(error is ServerError.COUNTING)
 
     async def _answers_others(self, server: Server, mode: JsonMode, model: str) -> bool:
         """Return whether the server answers a small harmless request in the same mode.
 
-        If it does, the rejected request is at fault, not the server: that counts as a bad answer,
-        of which a task has few tries, and does not open the circuit breaker.
+        If so, the request is at fault, not the server: that counts as a bad answer, of which a task
+        has few tries, and does not open the circuit breaker.
         """
         try:
             await self._send(replace(_TEST_PROMPT, model=model), _Anything, server, mode)
-        except BadAnswerError:  # it answered something
+        except BadAnswerError:  # the server answered
             return True
         except (EndpointError, RefusedError):
             return False
         return True
 
     def _next_mode(self, mode: JsonMode, refused: RefusedError) -> JsonMode:
-        """Return the next weaker mode, or raise what the error means."""
+        """Return the next weaker mode, or raise the error that the refusal means."""
         error = classify(refused.status, refused.text)
         if error is ServerError.TOO_LONG:
             raise PromptTooLongError("the prompt is longer than the LLM reads") from None
@@ -259,7 +252,7 @@ class OpenAILLM:
                         if len(body) > MAX_EVENT:
                             return None
                 return json.loads(body)
-        except Exception:  # any failure means that the server does not say
+        except Exception:  # any failure means "unknown"
             return None
 
     def _connected(self) -> openai.AsyncOpenAI:
@@ -288,7 +281,7 @@ class OpenAILLM:
             )
 
     def _fingerprint(self, done: Completion, server: Server, wanted: str) -> str:
-        """Return the fingerprint of the model that answered; if it changed, probe again."""
+        """Return the fingerprint of the model that answered; probe again if it changed."""
         parts = [f"{done.model or wanted or server.model}@{server.kind}", done.fingerprint]
         name = ":".join(part for part in parts if part)[:200]
         before = self._answered_by.get(wanted, name)
@@ -318,7 +311,7 @@ class OpenAILLM:
 
 
 def _with_fault_named(prompt: Prompt, why: str) -> Prompt:
-    """Return the prompt with the fault appended, so that its cached beginning stays the same."""
+    """Append the fault, so that the cached beginning of the prompt stays the same."""
     more = (
         f"\n\nAn earlier answer could not be used: {why}. Answer again, with the JSON object only."
     )
@@ -330,5 +323,4 @@ def _size(prompt: Prompt) -> int:
 
 
 def _sendable(text: str) -> str:
-    """Drop lone surrogates, which cannot be sent."""
     return text.encode("utf-8", "ignore").decode("utf-8")

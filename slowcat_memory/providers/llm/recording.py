@@ -1,7 +1,7 @@
 """Records prompts and answers in a file, so that a run can be repeated without the LLM.
 
 JSON lines: first ``prompt_tokens`` (prompts are cut to it), then one line for each prompt, under a
-hash of everything that determines its answer. The file holds memories.
+hash of everything that determines its answer. The file contains memories.
 """
 
 import hashlib
@@ -32,22 +32,12 @@ _ERRORS: dict[str, type[ProviderError]] = {
 
 
 class Recorded(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One prompt and its answer.
+    """One prompt and its answer."""
 
-    Attributes:
-        key: See ``key_of``.
-        prompt: The prompt.
-        text: The answer as JSON, "" without one.
-        error: "bad answer", "prompt too long", or "".
-        model: Fingerprint of the model.
-        tokens_in: Prompt tokens.
-        tokens_out: Tokens of the answer.
-    """
-
-    key: str
+    key: str  # see ``key_of``
     prompt: Prompt
-    text: str = ""
-    error: str = ""
+    text: str = ""  # the answer as JSON, "" without one
+    error: str = ""  # "bad answer", "prompt too long", or ""
     model: str = ""
     tokens_in: int = 0
     tokens_out: int = 0
@@ -62,10 +52,10 @@ def key_of(prompt: Prompt) -> str:
 
 
 class RecordingLLM:
-    """An LLM whose prompts and answers are recorded; an absent server is not."""
+    """An LLM whose prompts and answers are recorded; an unreachable server is not."""
 
     def __init__(self, inner: LLM, path: Path) -> None:
-        """Start a file, readable by its owner alone, in place of an existing one."""
+        """Create the file, readable by its owner only, replacing an existing one."""
         self._inner = inner
         mode = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
         self._file: IO[str] = os.fdopen(os.open(path, mode, 0o600), "w", encoding="utf-8")
@@ -73,16 +63,13 @@ class RecordingLLM:
 
     @property
     def prompt_tokens(self) -> int:
-        """See ``LLM``."""
         return self._inner.prompt_tokens
 
     @property
     def remote(self) -> bool:
-        """See ``LLM``."""
         return is_remote(self._inner)
 
     async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
-        """Ask and record; see ``LLM.complete``."""
         try:
             answer = await self._inner.complete(prompt, into)
         except (BadAnswerError, PromptTooLongError) as error:
@@ -102,16 +89,14 @@ class RecordingLLM:
         return answer
 
     async def ready(self) -> bool:
-        """Return whether the LLM can be asked; True if it does not know."""
+        """Return whether the LLM is available; True if it does not say."""
         return await self._inner.ready() if isinstance(self._inner, CircuitBreakerLLM) else True
 
     @property
     def seconds_until_probe(self) -> float:
-        """See ``CircuitBreakerLLM``."""
         return getattr(self._inner, "seconds_until_probe", 0.0)
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
     def _write(self, line: Recorded) -> None:
@@ -126,10 +111,8 @@ class ReplayingLLM:
     """Answers from a recorded file; its answers are parsed and checked like any LLM's.
 
     Attributes:
-        prompt_tokens: As recorded.
-        remote: False: the file is on this machine.
-        asked: How many prompts it was asked.
-        missing: How many of them are not in the file.
+        asked: Number of prompts received.
+        missing: Number of them that are not in the file.
     """
 
     remote = False

@@ -1,6 +1,6 @@
-"""What a server reports: its kind, model and context length, and what its errors mean.
+"""A server's kind, model and context length, and the meaning of its errors.
 
-Every server offers ``/v1/models``; anything more is elsewhere on each, and optional.
+Every server offers ``/v1/models``; other information is optional, and elsewhere on each server.
 """
 
 import re
@@ -18,11 +18,11 @@ MAX_RETRY_AFTER_S = 3600.0
 
 
 class ServerError(StrEnum):
-    """What an error means for the request."""
+    """The meaning of an error for the request."""
 
     TOO_LONG = "too long"  # the prompt
     COUNTING = "counting"  # it cannot count tokens in streams
-    JSON_MODE = "json mode"  # it does not know this way of asking for JSON
+    JSON_MODE = "json mode"  # it does not support this JSON mode
     BAD_ANSWER = "bad answer"  # the LLM's answer is lost
     UNKNOWN_MODEL = "unknown model"
     AWAY = "away"  # anything else
@@ -40,7 +40,7 @@ _PATTERNS = tuple(
             r"|greater than the context length|longer than the model's context",
         ),
         (ServerError.COUNTING, r"stream_options|include_usage"),
-        # llama.cpp discards an answer that its own template does not take back.
+        # llama.cpp discards an answer that its own template cannot parse.
         (
             ServerError.BAD_ANSWER,
             r"produced output that does not match|failed to parse (?:input|output) at pos",
@@ -55,30 +55,23 @@ _PATTERNS = tuple(
 
 
 def classify(status: int, text: str) -> ServerError:
-    """Return what an error means.
-
-    Args:
-        status: The HTTP status; 0 for an error in the middle of a reply.
-    """
+    """Return the meaning of an error; ``status`` is 0 for one in the middle of a reply."""
     if status in (401, 403, 407, 429):
         return ServerError.AWAY
     for error, pattern in _PATTERNS:
         if pattern.search(text):
             return error
-    if status in (400, 422):  # most servers name what they do not know, some do not
+    if status in (400, 422):  # most servers name the unsupported argument, some do not
         return ServerError.JSON_MODE
     return ServerError.UNKNOWN_MODEL if status == 404 else ServerError.AWAY
 
 
 def seconds_to_wait(retry_after: str, now: datetime | None = None) -> float:
-    """Return the seconds that a ``Retry-After`` header asks for, at most one hour.
+    """Return the seconds that a ``Retry-After`` header asks for, at most one hour, 0 if unreadable.
 
     Args:
         retry_after: Seconds, or a date; "" without a header.
-        now: The time, aware; None for this machine's.
-
-    Returns:
-        Seconds; 0 if the header cannot be read.
+        now: Aware; None for this machine's time.
     """
     try:
         wait = float(retry_after)
@@ -118,13 +111,7 @@ _MAX_CONTEXT = 1 << 24
 
 
 class Server(Struct, frozen=True, kw_only=True):
-    """A server.
-
-    Attributes:
-        kind: Which software it is; "server" if unknown.
-        model: Name of the model to use.
-        context: Context length in tokens, 0 if unknown.
-    """
+    """A server; ``context`` is its context length in tokens, 0 if unknown."""
 
     kind: Kind
     model: str
@@ -132,10 +119,9 @@ class Server(Struct, frozen=True, kw_only=True):
 
 
 async def identify(get: Get, wanted: str) -> Server | None:
-    """Return what a server reports of itself; None if it is away.
+    """Return the server's own description; None if it is unreachable.
 
     Args:
-        get: See ``Get``.
         wanted: Name of the model, "" for the first that the server offers.
 
     Raises:

@@ -19,25 +19,17 @@ MAX_EVENT = 1 << 20  # of one event, or of a reply that is not streamed
 
 
 class Completion(Struct, frozen=True, kw_only=True):
-    """A completion.
-
-    Attributes:
-        text: The LLM's text.
-        model: As the server names it, "" if it does not.
-        fingerprint: The server's ``system_fingerprint``, "" without one.
-        tokens_in: Prompt tokens, 0 if it does not count.
-        tokens_out: Tokens of the answer, or streamed pieces if it does not count.
-    """
+    """A completion."""
 
     text: str
-    model: str
-    fingerprint: str
-    tokens_in: int
-    tokens_out: int
+    model: str  # as the server names it, "" if it does not
+    fingerprint: str  # the server's ``system_fingerprint``, "" without one
+    tokens_in: int  # prompt tokens, 0 if the server does not count
+    tokens_out: int  # tokens of the answer, or streamed pieces if the server does not count
 
 
 class BrokenError(Exception):
-    """The reply is not a completion, or not a whole one; the message quotes nothing."""
+    """The reply is malformed or incomplete; the message quotes nothing."""
 
 
 class _Delta(Struct):
@@ -71,13 +63,10 @@ async def read_completion(
     between_tokens_s: float,
     max_chars: int,
 ) -> Completion:
-    """Read a completion to its end.
+    """Read a completion that the LLM ended itself.
 
     Args:
         patience: Time limit, extended by ``between_tokens_s`` with each token.
-
-    Returns:
-        The completion, which the LLM ended itself.
 
     Raises:
         BadAnswerError: It was cut off, or is longer than ``max_chars``.

@@ -26,12 +26,8 @@ _ABANDONED_S = 3600  # an export takes well under a minute
 def export(model_name: str, cache: Path, say: Callable[[str], None], threads: int = 1) -> Path:
     """Export a model into the cache, in this process; imports torch.
 
-    Args:
-        model_name: A name on the hub, or a path.
-        cache: The cache folder; created if missing, readable by its owner only.
-
-    Returns:
-        The folder of the export, complete and on disk.
+    Returns the folder, complete and on disk. The cache is created if missing, readable by its
+    owner only.
 
     Raises:
         ModelNotFoundError: There is no such model.
@@ -55,11 +51,7 @@ def export(model_name: str, cache: Path, say: Callable[[str], None], threads: in
 
 
 def main() -> int:
-    """Run as a program.
-
-    Returns:
-        0 on success, 1 after an error event.
-    """
+    """Run as a program; return 0 on success, 1 after an error event."""
     out = become_child()
 
     def send(event: Event) -> None:
@@ -69,7 +61,7 @@ def main() -> int:
     try:
         folder = export(model_name, Path(cache), lambda line: send(Event(say=line)), int(threads))
     except BrokenPipeError:
-        return 1  # the parent is gone
+        return 1  # the parent has exited
     except Exception as error:  # any library error must reach the parent as a message
         send(Event(fault=Fault.of(error, "the export")))
         return 1
@@ -114,7 +106,7 @@ def _fill(work: Path, model: Any, name: str, source: Path, say: Callable[[str], 
 
 
 def _publish(work: Path, target: Path) -> Path:
-    """Move the finished export to its place; one that is there is equal or damaged."""
+    """Move the finished export to its place; an existing one is equal or damaged."""
     keep = {export_format.MODEL, export_format.TOKENIZER, export_format.TOKENS, export_format.META}
     for path in work.iterdir():
         if path.name in keep:
@@ -136,7 +128,7 @@ def _publish(work: Path, target: Path) -> Path:
 
 
 def _sweep(cache: Path) -> None:
-    """Delete the folders of killed exports."""
+    """Delete the unfinished folders of killed exports."""
     for path in cache.glob(f"{_TEMPORARY}*"):
         if time.time() - path.stat().st_mtime > _ABANDONED_S:
             shutil.rmtree(path, ignore_errors=True)

@@ -1,13 +1,13 @@
 """Converts a sentence-transformers model to one ONNX graph: token ids in, unit vectors out.
 
-The graph has a second output, the vectors of single tokens: their last hidden states, projected (see
+The second output is the vectors of single tokens: their last hidden states, projected (see
 ``token_vectors``). The projection is appended to the finished graph, so it stays fp32.
 
 The whole model is traced, pooling and dense layers included, so that any model works. A step is
 kept only if it does not change the vectors. Measured with all-MiniLM-L6-v2 on one core: fusing
 attention halves the time to load (35 instead of 65 ms; onnxruntime fuses the rest at load, so runs
-are no faster), int8 is three times as fast and a quarter as large, and leaving layer
-norms alone makes runs a seventh faster (see docs/decisions/0012).
+are no faster), int8 is three times as fast and a quarter as large, and leaving layer norms alone
+makes runs a seventh faster (see docs/decisions/0012).
 
 Only the export child imports this.
 """
@@ -71,17 +71,14 @@ def convert(
     folder: Path,
     say: Callable[[str], None],
 ) -> tuple[bool, float]:
-    """Write ``model.onnx``.
+    """Write ``model.onnx``; return whether it is int8, and its mean cosine to ``vectors``.
 
     Args:
         model: A ``SentenceTransformer``.
         rows: Token ids of a few sentences, special ones included.
         vectors: Shape (len(rows), dim), unit length: the model's own vectors of them.
         projection: Shape (hidden, token_dim); None for no token output.
-        folder: Where to write; the steps leave other files there.
-
-    Returns:
-        Whether it is int8, and its mean cosine to ``vectors``.
+        folder: Output folder; intermediate files stay there too.
 
     Raises:
         ProviderError: No exporter keeps the model's vectors.
@@ -102,7 +99,6 @@ def convert(
 
 
 def mean_cosine(path: Path, rows: list[list[int]], vectors: np.ndarray) -> float:
-    """Return the mean cosine of a graph's vectors to the model's own ``vectors``."""
     session = open_session(path)
     ours = np.stack([run_ids(session, ids) for ids in rows])
     return float((ours * vectors).sum(axis=1).mean())

@@ -1,7 +1,8 @@
-"""The document child: ``python -m slowcat_memory.providers.embedding.worker.child MODEL THREADS TOKENS EXPORT``.
+"""The document child process, ``...worker.child MODEL THREADS TOKENS EXPORT``.
 
-Loads the model once and embeds the requests on standard input until it ends: the parent closes it or
-dies. EXPORT is the folder of the model's export, with the projection of token vectors; "" for none.
+Loads the model once and embeds the requests on standard input until it ends: the parent closed it
+or died. EXPORT is the folder of the model's export, with the projection of token vectors; "" for
+none.
 """
 
 import sys
@@ -30,15 +31,11 @@ PAD_TOGETHER = 4  # texts of one forward pass: on a CPU, padding costs more than
 def load(
     model_name: str, threads: int, doc_max_tokens: int, export: str = ""
 ) -> tuple[Hello, "Encode"]:
-    """Load the model; imports torch.
+    """Load the model (imports torch); return the greeting and the embedding function.
 
     Args:
-        model_name: A name on the hub, or a path.
         doc_max_tokens: Tokens of a piece of a document; the model's own limit wins when lower.
         export: Folder of the model's export, "" for no token vectors.
-
-    Returns:
-        The greeting for the parent, and the function that embeds texts.
 
     Raises:
         ProviderError: It cannot be used here.
@@ -83,7 +80,7 @@ def load(
 
 
 def _tokens(row: dict[str, Any], space: TokenSpace, lead: int) -> np.ndarray:
-    """Project the tokens that count of one piece, as sentence-transformers returns it."""
+    """Return the projected vectors of the counting tokens of a sentence-transformers row."""
     read = row["attention_mask"].bool()
     kept = space.kept(row["input_ids"][read].numpy(), lead)
     return space.project(row["token_embeddings"][read].numpy()[kept])
@@ -96,7 +93,6 @@ class Encode(Protocol):
 
 
 def serve(requests: BinaryIO, replies: BinaryIO, encode: Encode) -> None:
-    """Answer requests until there are no more."""
     while isinstance(request := read_frame(requests), Request):
         try:
             made = encode(request.texts, request.tokens)
@@ -107,11 +103,7 @@ def serve(requests: BinaryIO, replies: BinaryIO, encode: Encode) -> None:
 
 
 def main() -> int:
-    """Run as a program.
-
-    Returns:
-        0 when the parent closed the input, 1 when the model cannot be used.
-    """
+    """Run as a program; return 0 when the parent closed the input, 1 for an unusable model."""
     replies = become_child()
     try:
         try:
@@ -122,7 +114,7 @@ def main() -> int:
         write_frame(replies, hello)
         serve(sys.stdin.buffer, replies, encode)
     except BrokenPipeError:
-        pass  # the parent is gone
+        pass  # the parent has exited
     return 0
 
 

@@ -1,11 +1,11 @@
 """The document embedder: a handle in the agent's process on a child that runs the model.
 
-The child starts with the first text and runs until ``close``: about 5 s to start, 0.7 GB. It may die
-at any time (out of memory): the current call fails, the next call starts another child, and after
-``MAX_DEATHS`` such calls in a row none is started.
+The child starts with the first text and runs until ``close``: about 5 s to start, 0.7 GB. It may
+die at any time (out of memory): the current call fails, the next call starts another child, and
+after ``MAX_DEATHS`` such calls in a row none is started.
 
-One call uses the child at a time. ``close`` does not wait for it: it increments ``_closes`` and kills
-the child; the call notices the new count, fails and cleans up.
+One call uses the child at a time. ``close`` does not wait for it: it increments ``_closes`` and
+kills the child; the call notices the new count, fails and cleans up.
 """
 
 import os
@@ -55,7 +55,7 @@ class SentenceEmbedder:
         module: str = _MODULE,
         reply_s: float = REPLY_S,
     ) -> None:
-        """Keep the options; nothing starts yet.
+        """Store the options; nothing starts yet.
 
         Args:
             key: Expected key of the vectors, "" to ask the child.
@@ -78,18 +78,18 @@ class SentenceEmbedder:
         self._stderr = tempfile.TemporaryFile()
         self._deaths = 0
         self._closes = 0
-        self._began_at = 0  # ``_closes`` when the call that has the lock began
+        self._began_at = 0  # value of ``_closes`` when the call that has the lock began
 
     @property
     def key(self) -> str:
-        """Key of the vector space; starts the child when it is not known yet."""
+        """Starts the child when the key is not known yet."""
         if not self._key:
             self._start_for_key()
         return self._key
 
     @property
     def dim(self) -> int:
-        """Length of a vector; starts the child when it is not known yet."""
+        """Starts the child when the dimension is not known yet."""
         if not self._dim:
             self._start_for_key()
         return self._dim
@@ -97,13 +97,7 @@ class SentenceEmbedder:
     def encode(
         self, texts: Sequence[str], progress: Callable[[int], None] | None = None
     ) -> np.ndarray:
-        """Embed documents in batches.
-
-        Args:
-            progress: Called after every batch with the number of texts done; may raise to stop.
-
-        Returns:
-            Shape (len(texts), dim), float32, unit length.
+        """Embed documents in batches; see ``DocumentEmbedder.encode``.
 
         Raises:
             ProviderError: The child failed or died, or ``close`` was called meanwhile.
@@ -113,10 +107,7 @@ class SentenceEmbedder:
     def encode_tokens(
         self, texts: Sequence[str], progress: Callable[[int], None] | None = None
     ) -> Embedded:
-        """Embed documents and their tokens in batches.
-
-        Args:
-            progress: As in ``encode``.
+        """Embed documents and their tokens in batches; ``progress`` as in ``encode``.
 
         Raises:
             ProviderError: As in ``encode``.
@@ -171,7 +162,7 @@ class SentenceEmbedder:
             raise self._failed("the embedding child sent an invalid reply") from error
 
     def _ready(self) -> "subprocess.Popen[bytes]":
-        """Return the running child, starting one if needed; the lock is held."""
+        """Return the running child, starting one if needed. Requires the lock."""
         if self._process and self._owner == os.getpid():
             return self._process
         if self._deaths >= MAX_DEATHS:

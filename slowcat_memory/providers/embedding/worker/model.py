@@ -1,7 +1,7 @@
 """Loads a sentence-transformers model; imported by child processes only.
 
-The folder is on this machine, or is downloaded from the model hub once. Loading uses no network, runs
-no code from the model's repository, and stays on the CPU.
+The folder is on this machine, or is downloaded from the model hub once. Loading uses no network,
+runs no code from the model's repository, and stays on the CPU.
 """
 
 from pathlib import Path
@@ -21,9 +21,6 @@ _HUB_NOT = ["onnx/*", "openvino/*"]
 
 def fetch(model: str) -> Path:
     """Return a model's folder, downloading the model when it is not on this machine.
-
-    Args:
-        model: A name on the hub, or a path.
 
     Raises:
         ModelNotFoundError: It is not here and cannot be downloaded.
@@ -68,7 +65,6 @@ def tokenizer_of(model: Any) -> Tokenizer:
 
 
 def prompts_of(model: Any) -> tuple[str, str]:
-    """Return a model's prompts for queries and for documents, mostly ""."""
     prompts: dict[str, str] = model.prompts or {}
     default = prompts.get(model.default_prompt_name or "", "")
 

@@ -1,12 +1,12 @@
 """Child processes: how they are started, and the messages between parent and child.
 
 torch and sentence-transformers are imported in child processes only: they take seconds to start and
-hundreds of megabytes, and their threads make a voice stutter. Children run niced, log to stderr, and
+hundreds of megabytes, and their threads make speech stutter. Children run niced, log to stderr, and
 exit with the parent.
 
-Not a ``ProcessPoolExecutor``: spawn imports the user's ``__main__`` again in the child (a bot without
-an ``if __name__`` guard would start twice), fork is unsafe beside Pipecat's threads, and one killed
-worker breaks the whole pool.
+Not a ``ProcessPoolExecutor``: spawn imports the user's ``__main__`` again in the child (a bot
+without an ``if __name__`` guard would start twice), fork is unsafe with Pipecat's threads, and one
+killed worker breaks the whole pool.
 
 The export child writes ``Event`` lines, JSON. The document child and its parent exchange frames:
 four bytes of length, big-endian, then msgpack. The child sends first, a ``Hello`` or a ``Fault``;
@@ -35,18 +35,11 @@ _STDERR_TAIL = 2000  # bytes
 
 
 def spawn(module: str, *args: str, stderr: IO[Any], stdin: int) -> subprocess.Popen[bytes]:
-    """Start a module of this package as a child process.
+    """Start a module of this package as a child process; its standard output is a pipe.
 
-    The child has its own process group, so that Ctrl-C in a terminal reaches only the parent (not its
-    own session: Linux may apply niceness within a session only). It does not import from the
+    The child has its own process group, so that Ctrl-C in a terminal reaches only the parent (not
+    its own session: Linux may apply niceness within a session only). It does not import from the
     working directory.
-
-    Args:
-        module: The module to run as a program.
-        stdin: As ``subprocess.Popen`` takes it.
-
-    Returns:
-        The process; its standard output is a pipe.
     """
     start = _START.format(root=str(_ROOT), module=module)
     return subprocess.Popen(
@@ -60,7 +53,7 @@ def spawn(module: str, *args: str, stderr: IO[Any], stdin: int) -> subprocess.Po
 
 
 def last_stderr_line(stderr: IO[bytes]) -> str:
-    """Return the last line a child wrote to ``stderr``, the file given to ``spawn``; "" if none."""
+    """Return the last line of ``stderr``, the file given to ``spawn``; "" if empty."""
     size = stderr.seek(0, os.SEEK_END)
     stderr.seek(max(0, size - _STDERR_TAIL))
     lines = stderr.read().decode(errors="replace").split("\n")
@@ -68,12 +61,9 @@ def last_stderr_line(stderr: IO[bytes]) -> str:
 
 
 def become_child() -> BinaryIO:
-    """Lower this process's priority and reserve standard output for the parent.
+    """Lower this process's priority, and return the real standard output for the parent.
 
-    A child's ``main`` calls it before heavy imports.
-
-    Returns:
-        The real standard output. Whatever libraries print goes to standard error.
+    A child's ``main`` calls it before heavy imports. Prints of libraries go to standard error.
     """
     if hasattr(os, "nice"):
         os.nice(NICENESS)
@@ -88,27 +78,15 @@ _RAISABLE = {kind.__name__: kind for kind in (ModelNotFoundError, ProviderError)
 
 
 class Event(Struct, omit_defaults=True):
-    """One line from the export child.
+    """One line from the export child."""
 
-    Attributes:
-        say: The step that begins, as text.
-        folder: The finished export; the last event of a success.
-        fault: The error; the last event of a failure.
-    """
-
-    say: str = ""
-    folder: str = ""
-    fault: "Fault | None" = None
+    say: str = ""  # the step that begins, as text
+    folder: str = ""  # the finished export; the last event after success
+    fault: "Fault | None" = None  # the error; the last event after a failure
 
 
 class Fault(Struct, tag=True):
-    """An error sent from a child to its parent.
-
-    Attributes:
-        kind: Name of the class in ``slowcat_memory.errors``.
-        message: What is wrong.
-        hint: What to do next.
-    """
+    """An error sent from a child to its parent; ``kind`` names its class in ``errors``."""
 
     kind: str
     message: str
@@ -123,18 +101,11 @@ class Fault(Struct, tag=True):
         return cls("ProviderError", f"{doing} failed: {type(error).__name__}: {words}"[:300])
 
     def error(self) -> ProviderError:
-        """Return the error, to raise in the parent."""
         return _RAISABLE.get(self.kind, ProviderError)(self.message, hint=self.hint)
 
 
 class Hello(Struct, tag=True):
-    """The document child is ready.
-
-    Attributes:
-        key: Key of its vector space.
-        dim: Length of a vector.
-        token_key: Key of the space of its token vectors, "" for none.
-    """
+    """The document child is ready; ``key`` and ``token_key`` name its spaces ("" for none)."""
 
     key: str
     dim: int
@@ -149,26 +120,15 @@ class Request(Struct, tag=True):
 
 
 class Vectors(Struct, tag=True):
-    """The reply: row after row, in the order of the texts.
+    """The reply: row after row, in the order of the texts."""
 
-    Attributes:
-        rows: The vectors, float32, little-endian.
-        tokens: Their token vectors, int8.
-        counts: Number of tokens of each text; empty when none were requested.
-    """
-
-    rows: bytes
-    tokens: bytes = b""
-    counts: list[int] = []
+    rows: bytes  # the vectors, float32, little-endian
+    tokens: bytes = b""  # their token vectors, int8
+    counts: list[int] = []  # number of tokens of each text; empty when none were requested
 
     @classmethod
     def of(cls, vectors: np.ndarray, tokens: list[np.ndarray] | None = None) -> "Vectors":
-        """Pack vectors.
-
-        Args:
-            vectors: Shape (n, dim).
-            tokens: For each text, shape (its tokens, token_dim), int8; None for none.
-        """
+        """Pack vectors (n, dim), and for each text its token vectors (tokens, token_dim), int8."""
         rows = np.ascontiguousarray(vectors, "<f4").tobytes()
         return cls(
             rows, b"".join(part.tobytes() for part in tokens or ()), [*map(len, tokens or ())]
@@ -198,7 +158,7 @@ Frame = Hello | Request | Vectors | Fault
 
 
 def write_frame(file: BinaryIO, frame: Frame) -> None:
-    """Send a frame; raises OSError when the other side is gone."""
+    """Send a frame; raises OSError when the other side has closed the pipe."""
     body = msgspec.msgpack.encode(frame)
     left = memoryview(len(body).to_bytes(_LENGTH) + body)
     while left:  # an unbuffered pipe may accept only a part
@@ -207,10 +167,7 @@ def write_frame(file: BinaryIO, frame: Frame) -> None:
 
 
 def read_frame(file: BinaryIO) -> Frame | None:
-    """Receive a frame.
-
-    Returns:
-        The frame; None when the other side is gone, also within a frame.
+    """Receive a frame; None when the other side has closed the pipe, even within a frame.
 
     Raises:
         ProviderError: The data is not a frame.
