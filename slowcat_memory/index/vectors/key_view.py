@@ -1,4 +1,4 @@
-"""Keys of documents, searched by their vectors: a hit on a key is a hit on its document.
+"""Index keys of documents, searched by their vectors: a hit on a key is a hit on its document.
 
 Keys are numbered like documents: sealed ones first, then those of the tail; a number is never used
 again. A document's keys follow it: they leave the index with it, and take its new number when it is
@@ -24,7 +24,7 @@ class SealedKeys:
     """The sealed keys of one view, ordered by document and name."""
 
     def __init__(self, sealed: Path | None, view: str) -> None:
-        """Map the files of a sealed index's folder, or start with nothing."""
+        """Map the files of a sealed index's folder, or start empty."""
         self.targets, self.digests = np.zeros(0, np.int32), np.zeros(0, np.int64)
         self.weights = np.zeros(0, np.float32)
         self._starts, self._names = np.zeros(1, np.int64), np.zeros(0, np.uint8)
@@ -39,11 +39,9 @@ class SealedKeys:
         return len(self.targets)
 
     def name(self, number: int) -> str:
-        """Return a key's own name."""
         return self._names[self._starts[number] : self._starts[number + 1]].tobytes().decode()
 
     def of_document(self, target: int) -> range:
-        """Return the numbers of the keys that point to a document."""
         wanted = np.array([target, target + 1], self.targets.dtype)
         return range(*self.targets.searchsorted(wanted).tolist())
 
@@ -52,7 +50,6 @@ class KeyWriter:
     """Collects one view's keys, document by document, and stores them."""
 
     def __init__(self) -> None:
-        """Start with none."""
         self._targets, self._digests = array("i"), array("q")
         self._weights, self._starts, self._names = array("f"), array("q", [0]), bytearray()
 
@@ -80,7 +77,6 @@ class KeyWriter:
         return -1
 
     def finish(self, folder: Path, view: str) -> None:
-        """Store everything."""
         for name, values, kind in (
             ("targets", self._targets, np.int32),
             ("digests", self._digests, np.int64),
@@ -92,7 +88,7 @@ class KeyWriter:
 
 
 class KeyView:
-    """One view's keys, sealed and of the tail. Document numbers are ``targets`` here."""
+    """One view's keys, sealed and in the tail. Document numbers are ``targets`` here."""
 
     def __init__(self, name: str, dim: int, sealed: Path | None = None) -> None:
         """Open a sealed index's keys, or start empty; vectors come by ``dense.attach``.
@@ -131,7 +127,6 @@ class KeyView:
         return self.of_document(target).get(name, -1)
 
     def digest(self, number: int) -> int:
-        """Return the digest of a key's text."""
         return int(self._digests[number])
 
     # ---------------------------------------------------------------- change
@@ -151,7 +146,7 @@ class KeyView:
             self._append(target, pointer.name, pointer.weight, digest(pointer.text))
 
     def add(self, target: int, pointer: Pointer) -> None:
-        """Add a key to a document; one that it has already takes the new weight only."""
+        """Add a key to a document; an existing one only gets the new weight."""
         number = self.find(target, pointer.name)
         if number >= 0:
             self._weights[number] = pointer.weight
@@ -159,16 +154,14 @@ class KeyView:
             self._append(target, pointer.name, pointer.weight, digest(pointer.text))
 
     def lacks_vector(self, target: int) -> bool:
-        """Return whether a key of a document has no vector."""
         return any(number not in self.dense for number in self.of_document(target).values())
 
     def remove(self, target: int) -> None:
-        """Remove a document's keys."""
         for number in self.of_document(target).values():
             self._drop(number, target)
 
     def renumber(self, old: int, new: int) -> None:
-        """Let the keys of document ``old`` point to ``new``, its number from now on."""
+        """Move the keys of document ``old`` to ``new``, its new number."""
         for name, number in self.of_document(old).items():
             added = self._append(new, name, self._weights[number], int(self._digests[number]))
             self.dense.renumber(number, added)
@@ -211,12 +204,8 @@ class KeyView:
     def best_cosines(self, query: np.ndarray, documents: np.ndarray) -> np.ndarray:
         """Return each document's best key: cosine times weight.
 
-        Args:
-            query: Shape (dim,), unit length.
-            documents: Document numbers, rising, shape (n,).
-
-        Returns:
-            Shape (n,), float32; NaN where no key has a vector.
+        ``documents`` are rising numbers, shape (n,). The result has shape (n,), float32; NaN for
+        documents without a key vector.
         """
         places, weights, cosines = self._compare(query, documents)
         best = np.full(len(documents), np.nan, np.float32)
@@ -232,8 +221,8 @@ class KeyView:
             same: The cosine from which a key means the same.
 
         Returns:
-            Shape (n,), float32: each weight counts by how far its cosine is beyond ``same``, 0 to 1;
-            0 where no key is.
+            Shape (n,), float32: each weight is multiplied by how far its cosine is beyond ``same``,
+            0 to 1; 0 without a key.
         """
         places, weights, cosines = self._compare(query, documents)
         total = np.zeros(len(documents), np.float32)
@@ -244,17 +233,17 @@ class KeyView:
     def _compare(
         self, query: np.ndarray, documents: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return, for each key of the documents: its document's place, its weight, its cosine."""
+        """Return, for each key of the documents: its document's position, its weight, its cosine."""
         numbers, places = self._pointing_to(documents)
         return places, self._weights.take(numbers), self.dense.cosines(query, numbers)
 
     def _pointing_to(self, documents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the living keys of documents, rising, and the place of each one's document."""
+        """Return the living keys of documents, rising, and the position of each one's document."""
         sealed = self._sealed.targets
         wanted = documents.astype(sealed.dtype)  # of another type, all targets would be converted
         first = sealed.searchsorted(wanted)
         counts = sealed.searchsorted(wanted, side="right") - first
-        # One run of sealed keys per document, all runs laid one after another.
+        # One run of sealed keys per document, all runs concatenated.
         places = np.repeat(np.arange(len(documents)), counts)
         numbers = np.arange(len(places)) + np.repeat(first - np.cumsum(counts) + counts, counts)
         tail = self._targets.tail
