@@ -3,7 +3,8 @@
 Protocol: the child writes below ``tmp-…`` and syncs every file; the parent renames the folder to
 its generation and syncs the folder above. Only then may a manifest row name it. A crash leaves a
 ``tmp-…`` folder or a generation without a manifest, both swept later. Files that do not match the
-manifest are never loaded: FAISS and NumPy read a damaged file without complaint and answer wrongly.
+manifest are never loaded: FAISS and NumPy read a damaged file without complaint and return wrong
+results.
 """
 
 import hashlib
@@ -29,14 +30,13 @@ T = TypeVar("T")
 
 BUILT, OUTCOME = "built", "outcome.msgpack"
 PIECE = 4 << 20  # bytes read at a time
-NICE = 19  # of the child: the conversation goes first
+NICE = 19  # of the child: the conversation has priority
 
 
 class Build:
     """A build in a child process, which another thread may stop."""
 
     def __init__(self) -> None:
-        """Start without a child."""
         self._child: subprocess.Popen[bytes] | None = None
         self._stopped = False
         self._lock = threading.Lock()
@@ -57,7 +57,7 @@ class Build:
             The generation's name, and the child's outcome.
 
         Raises:
-            IndexDamagedError: The child failed or was stopped; nothing is left of it.
+            IndexDamagedError: The child failed or was stopped; its files are removed.
         """
         temporary = root / f"tmp-{uuid.uuid4().hex}"
         try:
@@ -85,7 +85,7 @@ class Build:
                 raise _failed("it was stopped")
             self._child = child = subprocess.Popen(
                 [sys.executable, *command],
-                stdin=subprocess.PIPE,  # never written to: its end tells the child that we have ended
+                stdin=subprocess.PIPE,  # never written to: its end tells the child that this process has ended
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
                 env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
@@ -108,7 +108,7 @@ class Build:
 
 
 def lower_priority() -> None:
-    """Give this process, a child, the lowest scheduling priority."""
+    """Set this child process to the lowest scheduling priority."""
     os.nice(NICE)
     if hasattr(os, "SCHED_IDLE"):
         try:
@@ -122,7 +122,7 @@ def finish(folder: Path, outcome: Callable[[tuple[IndexFile, ...]], object]) -> 
 
     Args:
         folder: As the child was called with.
-        outcome: Given the files, returns what ``Build.run`` is to return.
+        outcome: Returns the result of ``Build.run`` from the files.
     """
     built = folder / BUILT
     files = tuple(_describe(path, built) for path in sorted(built.rglob("*")) if path.is_file())
@@ -131,15 +131,10 @@ def finish(folder: Path, outcome: Callable[[tuple[IndexFile, ...]], object]) -> 
 
 
 def check(root: Path, manifest: Manifest, *, vectors: bool) -> Path:
-    """Verify one half of a published index. May run on a thread beside the one that loads it.
+    """Verify one half of a published index; return the folder to load.
 
-    Args:
-        root: The namespace's index folder.
-        manifest: The index's row in the store.
-        vectors: Whether to verify the files of the dense part, or all others.
-
-    Returns:
-        The folder to load.
+    May run on a thread beside the one that loads it. ``vectors`` selects the files of the dense
+    part, else all others.
 
     Raises:
         IndexDamagedError: A file is missing, or is not the one that was built.
@@ -184,7 +179,7 @@ def _describe(path: Path, root: Path) -> IndexFile:
 
 
 def _hash(path: Path, piece: memoryview | None = None) -> str:
-    """Hash a file. It is read, not mapped: a bad sector is an error then, not a SIGBUS."""
+    """Hash a file. It is read, not mapped: so a bad sector is an error, not a SIGBUS."""
     hashed, piece = hashlib.sha256(), piece or memoryview(bytearray(PIECE))
     with path.open("rb", buffering=0) as file:
         while count := file.readinto(piece):

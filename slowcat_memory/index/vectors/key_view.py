@@ -233,7 +233,7 @@ class KeyView:
     def _compare(
         self, query: np.ndarray, documents: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return, for each key of the documents: its document's position, its weight, its cosine."""
+        """Return, for each key of the documents: document position, weight, cosine."""
         numbers, places = self._pointing_to(documents)
         return places, self._weights.take(numbers), self.dense.cosines(query, numbers)
 

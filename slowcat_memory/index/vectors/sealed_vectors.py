@@ -141,7 +141,7 @@ class SealedVectors:
 
 
 class VectorSpool:
-    """Collects the vectors of an index under construction in a file, so that memory stays bounded."""
+    """Collects the vectors of an index being built in a file, so that memory stays bounded."""
 
     def __init__(self, folder: Path, name: str, dim: int) -> None:
         """Start with none, and no file. ``name`` is the prefix of the files to write."""

@@ -1,8 +1,8 @@
 """Reads an event from its own row or from its block; caches unpacked blocks.
 
-An event is either in ``log`` or in a block, and then ``places`` has the block's number: the log id
-of the first event that the block was made of. The number is not a value in ``log``, because LMDB
-does not give back the room of a value that became smaller, only that of deleted rows.
+An event is either in ``log`` or in a block; then ``places`` has the block's number: the log id of
+the first event that the block was made of. The number is not a value in ``log``, because LMDB
+reuses the space of deleted rows only, not of values that became smaller.
 """
 
 import heapq
@@ -30,16 +30,15 @@ GetCursor = Callable[[str], "lmdb.Cursor[bytes] | None"]
 """Table to a cursor over it, None when an older store lacks it."""
 
 CACHE_BYTES = 4 << 20
-EVENT_OVERHEAD = 120  # bytes that an event's place in an unpacked block costs, roughly
+EVENT_OVERHEAD = 120  # bytes that an event's index entry in an unpacked block costs, roughly
 
 _NUMBER = struct.Struct(">Q")
 
 
 class DamagedRow(StoreDamagedError):
-    """A row that cannot be read, by table and key."""
+    """Raised for an unreadable row, with its table and key."""
 
     def __init__(self, table: str, key: bytes, why: str) -> None:
-        """Name the row."""
         super().__init__(why)
         self.table, self.key = table, key
 
@@ -53,7 +52,7 @@ def encode_location(key: bytes, number: int) -> bytes:
 
 
 def decode_location(key: bytes, value: bytes) -> int:
-    """Return the block's number; ``StoreDamagedError`` when the row is not what was written."""
+    """Return the block's number; ``StoreDamagedError`` for a damaged row."""
     body = codec.unseal(key, value)
     if len(body) != _NUMBER.size:
         raise StoreDamagedError("a location of an odd size")
@@ -61,7 +60,7 @@ def decode_location(key: bytes, value: bytes) -> int:
 
 
 def event_keys(cursor: GetCursor, first: bytes = b"") -> Iterator[bytes]:
-    """Walk the keys of all events in log order from ``first`` on, in rows and in blocks."""
+    """Yield the keys of all events in log order from ``first`` on, in rows and in blocks."""
     return heapq.merge(*(_keys(cursor(table), first) for table in EVENTS))
 
 
@@ -80,7 +79,7 @@ def last_id(cursor: GetCursor) -> int:
 
 
 class BlockCache:
-    """Unpacked blocks, least recently used first out. Safe to use from any thread."""
+    """Cache of unpacked blocks, least recently used first out. Safe to use from any thread."""
 
     def __init__(self, limit: int = CACHE_BYTES) -> None:
         """Start empty; at most ``limit`` bytes of blocks are kept, but at least one block."""
@@ -100,7 +99,7 @@ class BlockCache:
             return block
 
     def put(self, number: int, value: bytes, block: Block) -> None:
-        """Keep the block of a row, and drop those that were used longest ago."""
+        """Keep the block of a row, and drop the least recently used ones."""
         at = number, value[: HEADER.size]
         with self._lock:
             known = self._blocks.pop(at, None)
@@ -111,7 +110,7 @@ class BlockCache:
                 self._bytes -= _cost(self._blocks.popitem(last=False)[1])
 
     def unpacker(self, dictionary: int, read: Callable[[int], bytes]) -> ZstdUnpacker:
-        """Return the unpacker with a dictionary's number, 0 for none; ``read`` returns its bytes.
+        """Return the unpacker for a dictionary number, 0 for none; ``read`` returns its bytes.
 
         Raises:
             StoreDamagedError: The dictionary does not read.
@@ -123,7 +122,7 @@ class BlockCache:
         return found
 
     def clear(self) -> None:
-        """Drop everything: something was forgotten."""
+        """Drop everything after a forget."""
         with self._lock:
             self._blocks.clear()
             self._bytes = 0
@@ -138,7 +137,6 @@ class BlockReader:
     """Reads events through one transaction. Every method raises ``DamagedRow``."""
 
     def __init__(self, get: Get, cache: BlockCache) -> None:
-        """Read rows with ``get``."""
         self._get, self._cache = get, cache
 
     def event(self, key: bytes) -> Event | None:
@@ -162,7 +160,7 @@ class BlockReader:
             raise DamagedRow(self.table(number), keys.id_key(number), str(error)) from error
 
     def number(self, key: bytes) -> int:
-        """Return the number of the block that holds an event, 0 when none does."""
+        """Return the number of an event's block, 0 if it is in none."""
         value = self._get(PLACES, key)
         try:
             return 0 if value is None else decode_location(key, value)
@@ -170,13 +168,12 @@ class BlockReader:
             raise DamagedRow(PLACES, key, str(error)) from error
 
     def table(self, number: int) -> str:
-        """Return the table that holds a block; the first of them when none does."""
+        """Return the table of a block; the first table if it is in none."""
         key = keys.id_key(number)
         found = (table for table in blocks.TABLES if self._get(table, key) is not None)
         return next(found, blocks.TABLES[0])
 
     def block(self, number: int) -> Block:
-        """Return an unpacked block."""
         key = keys.id_key(number)
         for table in blocks.TABLES:
             value = self._get(table, key)

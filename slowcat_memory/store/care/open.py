@@ -1,8 +1,8 @@
-"""The steps of opening a store, in their order, migrations from an older schema among them.
+"""The steps of opening a store, in their order, including migrations from an older schema.
 
 For writing: folder, lock, leftovers, canary if the last stop was unclean, running mark,
 environment, schema (each migration in one transaction with its number), erasure if one is due. For
-reading: nothing is made, nothing is changed.
+reading: nothing is created or changed.
 """
 
 from collections.abc import Callable, Mapping
@@ -58,7 +58,7 @@ def bring_up_to_date(
         steps: By the version that each starts from.
 
     Returns:
-        The version it had, None when nothing had to be migrated.
+        The version it had, None when no migration was needed.
 
     Raises:
         StoreTooNewError: A newer version of this package wrote it.
@@ -109,10 +109,9 @@ def _back_up(env: Environment, found: int, now: datetime) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What an open store needs.
+    """The resources of an open store.
 
     Attributes:
-        env: The open environment.
         lock: The writer lock, None when only reading.
         report: What was found.
         next_id: Id of the next event.
@@ -125,7 +124,7 @@ class Opened:
 
 
 def to_write(path: Path, options: StoreOptions, now: Callable[[], datetime]) -> Opened:
-    """Open a folder for writing; raises what ``Store.open`` does."""
+    """Open a folder for writing; raises the errors of ``Store.open``."""
     folder.prepare(path, allow_unsafe_fs=options.allow_unsafe_fs)
     with ExitStack() as undo:
         lock = WriterLock(path, now())
@@ -144,7 +143,7 @@ def to_write(path: Path, options: StoreOptions, now: Callable[[], datetime]) -> 
 def _environment(
     path: Path, options: StoreOptions, now: Callable[[], datetime], report: OpenReport
 ) -> tuple[Environment, OpenReport]:
-    """Open the environment; when it turns out damaged only now, recover it."""
+    """Open the environment; recover it if damage shows only now."""
     try:
         env = _open(path, options)
     except StoreDamagedError:
@@ -165,7 +164,7 @@ def _environment(
 
 
 def _open(path: Path, options: StoreOptions) -> Environment:
-    """Open the environment and check that the number of its schema can be read."""
+    """Open the environment and check that its schema number is readable."""
     map_size = map_bytes(options.map_size_gib)
     env = Environment(path, map_size=map_size, metasync=options.durability == "full")
     try:
@@ -186,7 +185,7 @@ def to_read(path: Path, options: StoreOptions, now: Callable[[], datetime]) -> O
     """Open a folder for reading, beside a writer or without one.
 
     Of the options only the map size and the rule for file systems matter; ``now`` is not called.
-    Raises what ``Store.open`` does.
+    Raises the errors of ``Store.open``.
     """
     folder.require(path)
     folder.inspect(path, allow_unsafe_fs=options.allow_unsafe_fs)
@@ -201,7 +200,7 @@ def to_read(path: Path, options: StoreOptions, now: Callable[[], datetime]) -> O
 
 
 def _check_unclean_stop(path: Path) -> None:
-    """Run the canary first when the last writer died: reading a damaged file may kill us."""
+    """Run the canary first if the last writer died: reading a damaged file may kill this process."""
     pid, _ = holder(path)
     if (path / RUNNING).exists() and not alive(pid) and not canary_process.is_whole(path / DATA):
         raise StoreDamagedError(

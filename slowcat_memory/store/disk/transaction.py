@@ -1,6 +1,6 @@
-"""Changes that one LMDB transaction will write, collected first.
+"""Collects the changes that one LMDB transaction will write.
 
-LMDB never sees a key twice in one transaction: a put and a delete, or two puts, of one key leave
+LMDB never gets a key twice in one transaction: a put and a delete, or two puts, of one key leave
 pages behind that make structural checks of a healthy file report damage. So changes are collected
 here, the last one per key wins, and reads through a ``Transaction`` see them.
 """
@@ -22,7 +22,7 @@ T = TypeVar("T")
 class Transaction:
     """Rows to put and to drop, on top of an LMDB transaction or of another ``Transaction``.
 
-    The walks (``rows``, ``keys``, ``count``) see only what is on disk; the other reads see the
+    The iterators (``rows``, ``keys``, ``count``) see only committed rows; the other reads see the
     changes too. A table that an older store lacks is empty.
     """
 
@@ -38,7 +38,7 @@ class Transaction:
         return Transaction(self._txn, self._handles, self)
 
     def merge(self, other: "Transaction") -> None:
-        """Take over the changes of a nested transaction."""
+        """Add the changes of a nested transaction."""
         for table, rows in other._rows.items():
             self._rows.setdefault(table, {}).update(rows)
 
@@ -54,17 +54,15 @@ class Transaction:
         return None if db is None else self._txn.cursor(db)
 
     def rows(self, table: str) -> Iterator[tuple[bytes, bytes]]:
-        """Walk the keys and envelopes of a table."""
+        """Yield the keys and envelopes of a table."""
         cursor = self.cursor(table)
         return iter(()) if cursor is None else iter(cursor)
 
     def keys(self, table: str) -> Iterator[bytes]:
-        """Walk the keys of a table."""
         cursor = self.cursor(table)
         return iter(()) if cursor is None else cursor.iternext(values=False)
 
     def count(self, table: str) -> int:
-        """Return how many rows a table has."""
         db = self._handles.get(table)
         return 0 if db is None else int(self._txn.stat(db)["entries"])
 
@@ -131,13 +129,12 @@ class Transaction:
         self.put("meta", key, codec.encode_meta(key, value))
 
     def drop(self, table: str, key: bytes) -> None:
-        """Delete a row; nothing happens when there is none."""
+        """Delete a row if it exists."""
         self._rows.setdefault(table, {})[key] = None
 
     # ------------------------------------------------------------------- write
 
     def empty(self) -> bool:
-        """Return whether there is nothing to write."""
         return not any(self._rows.values())
 
     def write(self) -> None:
@@ -158,22 +155,15 @@ class Transaction:
         for key, value in rows:
             if value is None:
                 self._txn.delete(key, db=db)
-        # One call: each put alone releases the interpreter's lock, and under load waits for it.
+        # One call: each single put releases the interpreter's lock, and under load waits for it.
         self._txn.cursor(db).putmulti([(key, value) for key, value in rows if value is not None])
 
 
 def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
     """Run one write transaction, growing the map as often as necessary.
 
-    Args:
-        env: Where to write; from the thread that owns its writes.
-        change: Puts its changes into the transaction; called again when the map had to grow.
-
-    Returns:
-        What ``change`` returned, once it is committed.
-
-    Raises:
-        lmdb.Error: Nothing was written.
+    Called from the thread that owns the writes of ``env``. ``change`` puts its changes into the
+    transaction; it is called again when the map had to grow.
     """
     while True:
         try:

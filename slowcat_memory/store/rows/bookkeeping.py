@@ -32,7 +32,7 @@ LATEST = 2**64 - 1
 def fold_session(row: Session | None, event: Event) -> Session:
     """Return a session's row after its next event in log order; ``row`` is None before the first.
 
-    So forgetting some events and folding the rest gives the row that there would be without them.
+    So after a forget, folding the remaining events gives the row as if the others had never been.
     """
     if row is None:
         row = Session(id=event.session, scope=event.scope, started=event.at, last=event.at)
@@ -54,11 +54,11 @@ def _with_turn(row: Session, turn: Turn) -> Session:
 
 
 def track_unended(before: Session | None, after: Session | None, id: str, tx: Transaction) -> None:
-    """Update the list of sessions that have not ended, so that nobody need read every session.
+    """Update the list of sessions that have not ended, which saves reading every session.
 
     Args:
         before: The session's row until now, None when there was none.
-        after: Its row from now on, None when it is gone.
+        after: Its row from now on, None when it is deleted.
         tx: Takes the change; a store of a version without the list never gets one.
     """
     was, is_now = (row is not None and row.ended is None for row in (before, after))
@@ -74,7 +74,7 @@ def track_unended(before: Session | None, after: Session | None, id: str, tx: Tr
 
 
 def move_cursor(cursor: Cursor | None, tx: Transaction) -> None:
-    """Write a cursor; None moves nothing."""
+    """Write a cursor; None does nothing."""
     if cursor is not None:
         tx.write_record("cursors", keys.name_key(cursor.name), cursor)
 
@@ -83,11 +83,11 @@ def move_cursor(cursor: Cursor | None, tx: Transaction) -> None:
 
 
 def finish_task(batch: WriteBatch, tx: Transaction) -> bool:
-    """Delete the task that a step is the outcome of.
+    """Delete the task that a step has finished.
 
     Returns:
-        False when the task is not there: the outcome was written before, or is about something
-        that was forgotten meanwhile, and must not be written.
+        False when the task does not exist: the outcome was written before, or is about something
+            forgotten meanwhile, and must not be written.
     """
     if not batch.done:
         return True
@@ -98,7 +98,7 @@ def finish_task(batch: WriteBatch, tx: Transaction) -> bool:
 
 
 def put_tasks(batch: WriteBatch, tx: Transaction) -> None:
-    """Write a step's new tasks, except those about something forgotten."""
+    """Write a step's new tasks, except those about forgotten data."""
     for task in batch.tasks:
         key = keys.name_key(task.id)
         found = tx.get("tasks", key) is not None
@@ -109,9 +109,7 @@ def put_tasks(batch: WriteBatch, tx: Transaction) -> None:
 def log_run(batch: WriteBatch, finished: bool, tx: Transaction) -> None:
     """Number a step's run and write it.
 
-    Args:
-        finished: Whether its task was there; else its id may name what was forgotten, and is left
-            out.
+    ``finished`` means that its task existed; else its id may name forgotten data and is omitted.
     """
     if batch.run is None:
         return
@@ -130,7 +128,7 @@ def _is_lost(task: Task, run: Run, tx: Transaction) -> bool:
 
 
 def write_ledger(entry: LedgerEntry, tx: Transaction) -> None:
-    """Write what recall did for a turn, without what it says of forgotten memories."""
+    """Write a turn's ledger entry without its references to forgotten memories."""
     if tx.get("tombstones", keys.turn_tombstone(entry.turn)) is not None:
         return
     kept = without(entry, lambda memory: names_forgotten(entry.scope, memory, tx))
@@ -150,8 +148,7 @@ def without(entry: LedgerEntry, gone: Callable[[str], bool]) -> LedgerEntry:
 def trim(table: str, keep: int, tx: Transaction) -> None:
     """Delete a ring's oldest rows beyond ``keep``, when this transaction adds any.
 
-    Args:
-        tx: Everything else of the LMDB transaction is in it already.
+    ``tx`` must already have everything else of the LMDB transaction.
     """
     fresh = tx.new_keys(table)
     if not fresh or tx.count(table) + len(fresh) <= keep:
@@ -165,10 +162,10 @@ def trim(table: str, keep: int, tx: Transaction) -> None:
 
 
 def log_changes(batch: WriteBatch, tx: Transaction) -> None:
-    """Write the ids of the memories that a step changes, under a number of its own.
+    """Write the ids of the memories that a step changes, under a change number.
 
-    So an index takes up only what changed after it was built. Publishing an index deletes the rows
-    of the changes that it holds.
+    So an index only reads changes made after its build. Publishing an index deletes the rows of the
+    changes that it contains.
     """
     changed: dict[str, dict[str, None]] = defaultdict(dict)
     for scope, memory in batch.drop:
@@ -192,7 +189,7 @@ def log_changes(batch: WriteBatch, tx: Transaction) -> None:
 
 
 def _subject(vector: Vector, tx: Transaction) -> str:
-    """Return the memory that a vector, which may be a key's, is found for."""
+    """Return the memory of a vector, which may be an index key's."""
     own = keys.scoped_key(vector.scope, vector.memory)
     return vector.memory if tx.get("keys", own) is None else keys.owner_of(vector.memory)
 
@@ -212,7 +209,7 @@ def publish(manifest: Manifest, tx: Transaction) -> None:
     """Write the manifest of a sealed index.
 
     Raises:
-        StoreError: Something was forgotten since the index was begun, so it may hold it.
+        StoreError: Something was forgotten since the build began, so the index may contain it.
     """
     if manifest.forget_epoch != tx.meta(EPOCH, 0):
         raise StoreError(
@@ -224,5 +221,4 @@ def publish(manifest: Manifest, tx: Transaction) -> None:
 
 
 def unpublish(scope: str, tx: Transaction) -> None:
-    """Delete the manifest of a namespace's index."""
     tx.drop("manifest", keys.name_key(scope))

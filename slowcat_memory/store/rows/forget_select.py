@@ -115,7 +115,7 @@ class Deletion:
                     self.subjects.add((scope, id.decode()))
 
     def read_events(self, tx: Transaction) -> Iterator[Event]:
-        """Yield the log; a damaged row is recorded, or a damaged block with all that point to it."""
+        """Yield the log; a damaged row is recorded, or a damaged block with its locations."""
         reader = BlockReader(tx.get, BlockCache())
         for key in event_keys(tx.cursor):
             try:
@@ -149,7 +149,7 @@ class _Selector:
         )
 
     def has_memory(self, memory: Memory) -> bool:
-        """Return whether a memory is covered by its name or, without sources, as a turn would be."""
+        """Return whether a memory is covered by name or, without sources, as a turn would be."""
         if not self._matches(memory.scope, memory.speaker, memory.valid_from):
             return False
         if self._by_ids:
