@@ -1,4 +1,4 @@
-"""Which documents may answer a query: the best of each view, with everything the fusion needs."""
+"""Candidate documents for a query: the best of each view, with all data that fusion needs."""
 
 from collections.abc import Mapping, Sequence, Set
 
@@ -25,9 +25,9 @@ class Candidates(Struct, frozen=True):
     Attributes:
         ids: Memory ids; most are only made when they are read.
         views: Raw scores by view, each of shape (n,). "dense" is missing without a query vector,
-            and NaN where a memory has no vector yet; so is "keys", the cosine of a memory's best key,
-            and "asked", the sum of the votes of judged queries: both only where there are such.
-        cosine: Shape (n,), cosines with the query's own words, where ``views`` holds those with a
+            and NaN where a memory has no vector yet. "keys" is the cosine of a memory's best key,
+            and "asked" the sum of the votes of judged queries: both only if there are any.
+        cosine: Shape (n,), cosines with the query's own words, where ``views`` has those with a
             vector that the dialogue turned; None without a query vector.
         before: Shape (n,), position of the previous neighbour among these, -1 when there is none.
         after: The same for the next one.
@@ -68,11 +68,7 @@ class CandidateSelector:
         keys: Mapping[str, KeyView],
         options: IndexOptions,
     ) -> None:
-        """Wire the parts.
-
-        Args:
-            keys: Scores by the vectors of keys, by view.
-        """
+        """Connect the parts; ``keys`` are the key views by name."""
         self._table, self._lookup, self._options = table, lookup, options
         self._dense, self._keys = dense, keys
 
@@ -83,7 +79,7 @@ class CandidateSelector:
         exclude: Set[str],
         own: np.ndarray | None,
     ) -> Candidates:
-        """Choose what may answer a query; see ``Searcher.candidates``."""
+        """Choose the best documents of each view; see ``Searcher.candidates``."""
         table, dense, count = self._table, self._dense, self._options.candidates
         if vector is None or not len(dense):
             vector = None
@@ -121,7 +117,7 @@ class CandidateSelector:
     def _score_keys(
         self, vector: np.ndarray, numbers: np.ndarray, own: np.ndarray
     ) -> dict[str, np.ndarray]:
-        """Score by keys, where there are any; judged queries are compared with the query alone."""
+        """Score by keys, if there are any; judged queries are compared with the query alone."""
         views, written, asked = {}, self._keys[KEYS], self._keys[ASKED]
         if len(written.dense):
             views[KEYS] = written.best_cosines(vector, numbers)
@@ -145,7 +141,7 @@ class CandidateSelector:
         by_keys: Sequence[np.ndarray],
         exclude: Set[str],
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the documents to propose, and those that are reported as excluded."""
+        """Return the documents to propose, and those to report as excluded."""
         chosen = list(lexical.best.values())
         if near is not None:
             chosen += (near[0], *by_keys)
@@ -160,7 +156,7 @@ class CandidateSelector:
 
 
 def _positions(numbers: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return each wanted number's position in the sorted ``numbers``, -1 where it is missing."""
+    """Return each wanted number's position in the sorted ``numbers``, -1 if missing."""
     if not len(numbers):
         return np.zeros(0, np.int64)
     at = np.searchsorted(numbers, wanted)

@@ -1,7 +1,7 @@
 """A row of columns for each document: everything but its words and vectors.
 
-Documents are numbered in the order in which they come; a number is never used again. A sealed
-index's rows come first; their columns are mapped copy-on-write, so changes stay in memory.
+Documents are numbered in the order of addition; a number is never used again. A sealed index's rows
+come first; their columns are mapped copy-on-write, so changes stay in memory.
 """
 
 from collections.abc import Iterable, Iterator
@@ -85,14 +85,13 @@ class Table:
             column[number] = time
 
     def remove(self, number: int) -> None:
-        """Mark a living document as dead."""
         self.ids.drop(number)
         self.alive[number] = False
         self.living -= 1
         self.total_words -= int(self.words[number])
 
     def document(self, number: int) -> Document:
-        """Return what the columns hold of a document, without its text and its neighbours."""
+        """Return a document's columns, without its text and its neighbours."""
         return Document(
             id=self.ids[number],
             text="",

@@ -168,7 +168,7 @@ class Store:
         return self._write_derived(partial(bookkeeping.write_ledger, entry))
 
     def publish(self, manifest: Manifest) -> Ack:
-        """Write the manifest of a sealed index; fails if rows were deleted since the build began."""
+        """Write the manifest of a sealed index; fails if rows were deleted since the build."""
         return self._write(partial(bookkeeping.publish, manifest))
 
     def unpublish(self, scope: str) -> Ack:

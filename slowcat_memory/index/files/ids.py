@@ -18,7 +18,7 @@ TURNS, STARTS, BYTES = "ids.turns.npy", "ids.starts.npy", "ids.others.npy"
 
 
 def chunk_of(memory_id: str) -> int:
-    """Return the number of the turn that a chunk's id names, 0 for any other id."""
+    """Return the turn number in a chunk's id, 0 for any other id."""
     turn = turn_of(memory_id)
     return turn if turn and turn < 2**63 and chunk_id(turn) == memory_id else 0
 
@@ -51,10 +51,9 @@ class IdSequence(Sequence[str]):
 
 
 class Ids:
-    """Document numbers for ids, in the order in which they come: those of a sealed index first."""
+    """Document numbers by id, in the order of addition: those of a sealed index first."""
 
     def __init__(self, sealed: Path | None = None) -> None:
-        """Open the ids of a sealed index's folder, or start with none."""
         self._turns, self._starts = np.zeros(0, np.int64), np.zeros(1, np.int64)
         self._bytes = np.zeros(0, np.uint8)
         if sealed is not None:

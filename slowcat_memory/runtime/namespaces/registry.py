@@ -191,7 +191,7 @@ class Namespaces:
         self._loaded[scope] = loaded
 
     def forget(self, scope: str, memory_ids: Iterable[str]) -> None:
-        """Remove memories from a scope's index, and delete its sealed files, which contain words."""
+        """Remove memories from a scope's index, and delete its sealed files: they contain words."""
         if namespace := self._loaded.get(scope):
             namespace.forget(list(memory_ids))
         generation.sweep(self._root(scope))  # no manifest names them now

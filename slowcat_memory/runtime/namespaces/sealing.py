@@ -106,7 +106,7 @@ class LiveIndex:
             change(self.searcher)
 
     def seal_due(self) -> bool:
-        """Return whether the tail has grown enough for a new sealed index, or the old is damaged."""
+        """Return whether the tail is large enough for a new sealed index, or the old is damaged."""
         grown = self._order.options.seal_due(self.searcher.sealed_count, self.searcher.tail_count)
         return self.damaged or grown
 

@@ -200,7 +200,7 @@ def to_read(path: Path, options: StoreOptions, now: Callable[[], datetime]) -> O
 
 
 def _check_unclean_stop(path: Path) -> None:
-    """Run the canary first if the last writer died: reading a damaged file may kill this process."""
+    """Run the canary first if the last writer died: reading a damaged file may be fatal."""
     pid, _ = holder(path)
     if (path / RUNNING).exists() and not alive(pid) and not canary_process.is_whole(path / DATA):
         raise StoreDamagedError(

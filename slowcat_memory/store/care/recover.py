@@ -195,7 +195,7 @@ def repair_blocks(tx: Transaction) -> None:
 
 
 def _repair_block(number: int, block: Block, tx: Transaction) -> None:
-    """Write where a block's events are, or take the block apart."""
+    """Write the locations of a block's events, or unpack the block."""
     missing, elsewhere = [], []
     for id in block.ids:
         held = _block_with(id, tx)
@@ -213,7 +213,7 @@ def _repair_block(number: int, block: Block, tx: Transaction) -> None:
 
 
 def _block_with(id: int, tx: Transaction) -> int:
-    """Return the block that an event is said to be in; 0 for a row of its own, -1 for neither."""
+    """Return the recorded block of an event; 0 for a row of its own, -1 for neither."""
     key = keys.id_key(id)
     if tx.get("log", key) is not None:
         return 0
@@ -262,7 +262,7 @@ def _rebuild_meta(tx: Transaction, last: int, now: datetime) -> None:
 
 
 def _spans(ids: Sequence[int]) -> str:
-    """Write sorted numbers briefly, for example "3-9, 12"."""
+    """Format sorted numbers as spans, for example "3-9, 12"."""
     found: list[list[int]] = []
     for id in ids:
         if found and id == found[-1][1] + 1:

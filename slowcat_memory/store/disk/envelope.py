@@ -20,7 +20,7 @@ def seal(key: bytes, body: bytes, codec: int = RAW) -> bytes:
 
 
 def intact(key: bytes, value: bytes) -> bool:
-    """Return whether a record is what was written under this key: header, key and body."""
+    """Return whether a record is as it was written under this key: header, key and body."""
     if len(value) < HEADER.size:
         return False
     version, codec, flags, crc = HEADER.unpack_from(value)
