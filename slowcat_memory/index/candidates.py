@@ -79,7 +79,6 @@ class CandidateSelector:
         exclude: Set[str],
         own: np.ndarray | None,
     ) -> Candidates:
-        """Choose the best documents of each view; see ``Searcher.candidates``."""
         table, dense, count = self._table, self._dense, self._options.candidates
         if vector is None or not len(dense):
             vector = None
@@ -126,7 +125,6 @@ class CandidateSelector:
         return views
 
     def _cosines(self, vector: np.ndarray, numbers: np.ndarray, near: Found) -> np.ndarray:
-        """Reuse the cosines of the search, and compute the others."""
         cosines = np.full(len(numbers), np.nan, np.float32)
         places = _positions(numbers, near[0])
         cosines[places[places >= 0]] = near[1][places >= 0]
@@ -141,7 +139,6 @@ class CandidateSelector:
         by_keys: Sequence[np.ndarray],
         exclude: Set[str],
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the documents to propose, and those to report as excluded."""
         chosen = list(lexical.best.values())
         if near is not None:
             chosen += (near[0], *by_keys)

@@ -81,5 +81,4 @@ class IndexOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return (WINDOW, TURN) if self.turn_view else (WINDOW,)
 
     def seal_due(self, sealed: int, tail: int) -> bool:
-        """Return whether a tail of so many memories requires a new sealed index."""
         return tail > min(max(self.seal_at, self.seal_share * sealed), max(self.seal_most, 1))

@@ -83,7 +83,6 @@ class Searcher:
                 self.keys[name].dense.attach(vectors)
 
     def warm(self) -> None:
-        """Load data that the first recall would otherwise load."""
         with self._lock:
             self.names.warm()
         if self.sealed_count >= self._options.compiled_from:
@@ -98,7 +97,6 @@ class Searcher:
         return isinstance(memory_id, str) and self.table.find(memory_id) >= 0
 
     def items(self) -> Iterator[tuple[str, int]]:
-        """Yield ids and numbers of the living documents."""
         return self.table.items()
 
     @property
@@ -113,7 +111,6 @@ class Searcher:
 
     @property
     def mean_words(self) -> float:
-        """Mean length of the living documents, in words."""
         return self.table.total_words / max(1, self.table.living)
 
     @property
@@ -122,7 +119,6 @@ class Searcher:
         return self.table.speakers
 
     def speaker_numbers(self, names: Iterable[str]) -> list[int]:
-        """Return the numbers of known speakers in ``Candidates.speaker``."""
         return self.table.speaker_numbers(names)
 
     # ---------------------------------------------------------------- change
@@ -232,7 +228,6 @@ class Searcher:
             return number >= 0
 
     def _find_vector(self, id_: str) -> tuple[VectorView, int]:
-        """Return the view and number of the vector of a document or key, -1 for none."""
         number = self.table.find(id_)
         owner, name = split_key_id(id_)
         if number < 0 and owner and (target := self.table.find(owner)) >= 0:
@@ -261,7 +256,6 @@ class Searcher:
             ]
 
     def missing_vectors(self) -> list[str]:
-        """Return the ids of the living documents that have no vector, in order."""
         with self._lock:
             numbers = np.arange(len(self.table))
             wanted = self.table.alive.take(numbers) & ~self.dense.present(len(numbers))
@@ -324,7 +318,6 @@ class Searcher:
             return self._lookup.best(text, also, sealed=sealed, known=len(self.table))
 
     def forget_query(self) -> None:
-        """Clear the cached last query."""
         with self._lock:
             self._lookup.forget()
 

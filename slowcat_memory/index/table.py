@@ -19,7 +19,6 @@ class Table:
     """The documents of one namespace, living and dead."""
 
     def __init__(self, sealed: Path | None, header: Header | None) -> None:
-        """Open a sealed index's folder with its header, or start empty."""
         self.ids = Ids(sealed)
         self.sealed_count = self.ids.base
         columns = {
@@ -41,12 +40,10 @@ class Table:
         return len(self.ids)
 
     def find(self, memory_id: str) -> int:
-        """Return the number of a living document, -1 when there is none."""
         number = self.ids.find(memory_id) if memory_id else -1
         return number if number >= 0 and self.alive[number] else -1
 
     def items(self) -> Iterator[tuple[str, int]]:
-        """Yield ids and numbers of the living documents."""
         for number in range(len(self.ids)):
             if self.alive[number]:
                 yield self.ids[number], number

@@ -10,7 +10,6 @@ Durability = Literal["full", "relaxed"]
 
 
 def utc_now() -> datetime:
-    """Return the time, aware, in UTC."""
     return datetime.now(UTC)
 
 

@@ -53,8 +53,8 @@ class Snapshot:
     ) -> None:
         """Read through a transaction.
 
-        ``on_damaged`` is called with table and key of a damaged record; ``cache`` keeps unpacked
-        blocks from one snapshot to the next, None for this one only.
+        ``on_damaged`` gets table and key of a damaged record; ``cache`` keeps unpacked blocks from
+        one snapshot to the next.
         """
         self._txn = txn
         self._handles = handles
@@ -104,7 +104,6 @@ class Snapshot:
         return 0
 
     def last_id(self) -> int:
-        """Return the id of the log's last event, 0 when it is empty."""
         return reader.last_id(self._cursor_of)
 
     def _event(self, key: bytes) -> Event | None:
@@ -133,7 +132,6 @@ class Snapshot:
         return sorted(rows, key=lambda row: (row.started, row.id))
 
     def unended(self) -> list[Session]:
-        """Return the sessions that have not ended, earliest first."""
         known = self.meta(UNENDED)
         rows = self.sessions() if known is None else [self.session(id) for id in known]
         found = [row for row in rows if row is not None and row.ended is None]
@@ -166,11 +164,9 @@ class Snapshot:
         return self._get(Context, "contexts", keys.scoped_key(scope, id))
 
     def contexts(self, scope: str) -> Iterator[Context]:
-        """Yield a namespace's contexts by memory id."""
         return self._scan(Context, "contexts", keys.scope_prefix(scope))
 
     def keys(self, scope: str, memory: str = "") -> Iterator[Key]:
-        """Yield the index keys of a memory, or of a whole namespace, by their ids."""
         beginning = f"{memory}?".encode() if memory else b""
         found: Iterator[Key] = self._scan(Key, "keys", keys.scope_prefix(scope) + beginning)
         return (key for key in found if memory in ("", key.memory))
@@ -184,7 +180,6 @@ class Snapshot:
         return None if value is None else self._vector(key, value)
 
     def vectors(self, embedder: str, scope: str) -> Iterator[Vector]:
-        """Yield the vectors of a namespace's memories and index keys, by their ids."""
         prefix = keys.embedder_hash(embedder) + keys.scope_prefix(scope)
         for key, value in self._rows("vectors", prefix):
             vector = self._vector(key, value)
@@ -230,7 +225,6 @@ class Snapshot:
         return self._get(LedgerEntry, "ledger", keys.id_key(turn))
 
     def ledger_tail(self, n: int) -> list[LedgerEntry]:
-        """Return the latest ``n`` ledger entries, latest first."""
         rows = islice(self._latest("ledger"), n)
         entries = (self._decode(LedgerEntry, "ledger", *row) for row in rows)
         return [entry for entry in entries if entry is not None]
@@ -267,7 +261,6 @@ class Snapshot:
     # ------------------------------------------------------------------- manifests and changes
 
     def manifest(self, scope: str) -> Manifest | None:
-        """Return the manifest of a namespace's index, None when no index is published."""
         return self._get(Manifest, "manifest", keys.name_key(scope))
 
     def last_change(self) -> int:
@@ -297,7 +290,6 @@ class Snapshot:
             found = cursor.set_range(scope.encode() + b"\1")
 
     def counts(self) -> dict[str, int]:
-        """Return the number of rows by table."""
         return {name: self._txn.stat(db)["entries"] for name, db in self._handles.items()}
 
     def table_bytes(self) -> dict[str, int]:
@@ -313,7 +305,6 @@ class Snapshot:
         return tier_sizes(lambda table: self._rows(table, b""))
 
     def forget_epoch(self) -> int:
-        """Return the number of deletions so far."""
         return int(self.meta(EPOCH, 0))
 
     def meta(self, name: str, default: Any = None) -> Any:

@@ -23,12 +23,9 @@ class Builder:
     """Writes a sealed index: every ``add``, then every ``put_vector``, then ``finish``."""
 
     def __init__(self, folder: Path, tokenizer: Tokenizer, options: IndexOptions, dim: int) -> None:
-        """Start an index.
+        """Start an index in an existing, empty folder; ``dim`` is 0 without vectors.
 
-        Args:
-            folder: Target of the files; must exist and be empty.
-            tokenizer: The same one that queries will use.
-            dim: Dimension of the vectors, 0 for none.
+        Queries must use the same tokenizer.
         """
         self._folder, self._tokenizer, self._options = folder, tokenizer, options
         self._turns, self._others = array("q"), list[str]()
@@ -189,5 +186,4 @@ def number_sessions(before: np.ndarray) -> np.ndarray:
 
 
 def _type_code(kind: str) -> str:
-    """Return the array type code of a NumPy dtype."""
     return {"int32": "i", "int64": "q", "float32": "f", "float64": "d", "bool": "b"}[kind]

@@ -108,7 +108,6 @@ class Build:
 
 
 def lower_priority() -> None:
-    """Set this child process to the lowest scheduling priority."""
     os.nice(NICE)
     if hasattr(os, "SCHED_IDLE"):
         try:
@@ -188,7 +187,6 @@ def _hash(path: Path, piece: memoryview | None = None) -> str:
 
 
 def sync(path: Path) -> None:
-    """Flush a file or a folder to disk."""
     fd = os.open(path, os.O_RDONLY)
     try:
         os.fsync(fd)

@@ -97,7 +97,6 @@ class Column:
         return self._tail[: self._length]
 
     def take(self, rows: np.ndarray) -> np.ndarray:
-        """Return the values of rising rows, shape (n,)."""
         return self.gather(*split_rows(rows, self._base))
 
     def gather(self, sealed: np.ndarray, tail: np.ndarray) -> np.ndarray:

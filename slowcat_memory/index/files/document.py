@@ -33,7 +33,6 @@ class Pointer(Struct, frozen=True):
 
     @property
     def view(self) -> str:
-        """One of ``KEY_VIEWS``."""
         return ASKED if self.kind == "asked" else KEYS
 
 
@@ -69,5 +68,4 @@ class Document(Struct, frozen=True, kw_only=True):
     keys: tuple[Pointer, ...] = ()
 
     def pointers(self, view: str) -> list[Pointer]:
-        """Return the keys of one of ``KEY_VIEWS``."""
         return [key for key in self.keys if key.view == view]

@@ -52,7 +52,6 @@ class Header(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def embedded(self) -> int:
-        """Number of vectors, of documents and of keys."""
         return self.vectors + sum(self.keys.values())
 
 

@@ -27,7 +27,6 @@ class IdSequence(Sequence[str]):
     """The ids of some documents, each made when it is read. Stays right while the index changes."""
 
     def __init__(self, ids: "Ids", numbers: np.ndarray) -> None:
-        """Choose documents by number, rising, shape (n,)."""
         self._ids, self._sealed = ids, numbers[: np.searchsorted(numbers, ids.base)]
         self._tail = [ids[number] for number in numbers[len(self._sealed) :].tolist()]
 

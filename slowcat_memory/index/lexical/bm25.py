@@ -85,7 +85,6 @@ class LexicalView:
         return self._tail.documents[document]
 
     def tail_frequency(self, term: str) -> int:
-        """Return the number of tail documents with a term."""
         return self._tail.frequency(term)
 
     def sealed_frequency(self, row: int) -> int:

@@ -25,7 +25,6 @@ class Vocabulary:
     """
 
     def __init__(self, sealed: Path | None = None) -> None:
-        """Open the vocabulary of a sealed index's folder, or an empty one."""
         self._hashes, self._starts = np.zeros(0, np.uint64), np.zeros(1, np.int64)
         self._bytes = memoryview(b"")
         if sealed is not None:
@@ -92,7 +91,6 @@ class SealedCounts:
             self._times = open_array(folder / f"{name}.times.npy")
 
     def of_document(self, document: int) -> dict[int, int]:
-        """Return a document's occurrences by row."""
         part = slice(int(self._indptr[document]), int(self._indptr[document + 1]))
         return dict(zip(self._rows[part].tolist(), self._times[part].tolist(), strict=True))
 
@@ -101,14 +99,12 @@ class ForwardIndex:
     """Every document's own terms and those of its keys, sealed and in the tail."""
 
     def __init__(self, sealed: Path | None) -> None:
-        """Open a sealed index's folder, or start empty."""
         self.vocabulary = Vocabulary(sealed)
         self._own, self._keys = SealedCounts(sealed, OWN), SealedCounts(sealed, KEYS)
         self._tail: dict[int, Counts] = {}
         self._tail_keys: dict[int, Counts] = {}  # only if there are keys
 
     def add(self, document: int, own: Counts, keys: Counts = NONE) -> None:
-        """Add a tail document's own terms and those of its keys."""
         self._tail[document] = own
         self.set_keys(document, keys)
 

@@ -146,7 +146,6 @@ def score(documents: _ViewDocuments, terms: int, k1: float, b: float) -> SealedP
 
 
 def _write_counts(tokens: TokenRows, terms: int, folder: Path, name: str) -> None:
-    """Count each document's terms and store them, a block of documents at a time."""
     rows, times, found = [], [], [np.zeros(1, np.int64)]
     for first in range(0, len(tokens.starts) - 1, BLOCK):
         starts = tokens.starts[first : first + BLOCK + 1]

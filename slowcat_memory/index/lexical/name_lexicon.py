@@ -41,7 +41,6 @@ class NameEntry(Struct, array_like=True):
 
     @property
     def salience(self) -> int:
-        """Rank for keeping it."""
         return self.count + NAMED * self.named
 
 
@@ -101,7 +100,6 @@ class NameLexicon:
         (folder / FILE).write_bytes(msgspec.msgpack.encode(list(self._entries.values())))
 
     def load(self) -> None:
-        """Read the sealed names, and count the documents added since."""
         self._catch_up()
         file, self._file = self._file, None
         if file is None or not file.is_file():

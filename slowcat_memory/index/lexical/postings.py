@@ -92,7 +92,6 @@ class TailPostings:
                 self._drop(term, document)
 
     def remove(self, document: int) -> Counter[str]:
-        """Remove a document and return its term counts."""
         counts = self.documents.pop(document)
         for term in counts:
             self._drop(term, document)
@@ -107,7 +106,6 @@ class TailPostings:
                 del self._terms[term]
 
     def frequency(self, term: str) -> int:
-        """Return the number of documents with a term."""
         return len(self._terms.get(term, ()))
 
     def postings(self, terms: Sequence[str]) -> list[tuple[int, np.ndarray, np.ndarray]]:

@@ -120,7 +120,6 @@ _lock = threading.Lock()
 
 
 def fastest() -> Scorer:
-    """Return the compiled scorer if it is loaded, else the one in NumPy."""
     return _compiled or NUMPY
 
 

@@ -39,7 +39,6 @@ class TermLookup:
     """Searches the lexical views. Not safe to use from several threads."""
 
     def __init__(self, words: LexicalViews, tokenizer: Tokenizer, options: IndexOptions) -> None:
-        """Connect the parts; ``tokenizer`` is the documents'."""
         self._words, self._options = words, options
         self._tokenize = tokenizer.for_queries()  # without the cache: a query's words are not kept
         # The query whose scores are in the views; its words are freed with it.
@@ -85,7 +84,6 @@ class TermLookup:
         return list(shares), list(shares.values())
 
     def forget(self) -> None:
-        """Reset the latest scored query."""
         self._scored = None
 
     def scores(self, lexical: Lexical, numbers: np.ndarray) -> dict[str, np.ndarray]:
@@ -112,14 +110,12 @@ class TermLookup:
         return [bool(each) and new.issuperset(each) for each in tokenized]
 
     def knows(self, word: str) -> bool:
-        """Return whether a living document or its neighbour has a word; True for stop words."""
         tokens = self._tokenize(word)
         rows = self._words.forward.vocabulary.rows(tokens)
         frequency = self._words.views[WINDOW.name].frequency
         return not tokens or any(map(frequency, tokens, rows))
 
     def postings(self, text: str) -> int:
-        """Return the number of sealed postings that a query reads, in all views."""
         tokens = list(dict.fromkeys(self._tokenize(text)))
         rows = self._words.forward.vocabulary.rows(tokens)
         return sum(

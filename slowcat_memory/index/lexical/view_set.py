@@ -66,7 +66,6 @@ class LexicalViews:
         return Counter(self._tokenizer(text) if text else ())
 
     def terms(self, number: int) -> DocumentTerms:
-        """Return a document's terms, as ``count`` did."""
         return DocumentTerms(self.forward.own(number), self.forward.keys(number))
 
     def add(self, number: int, terms: DocumentTerms) -> None:

@@ -24,7 +24,6 @@ class SealedKeys:
     """The sealed keys of one view, ordered by document and name."""
 
     def __init__(self, sealed: Path | None, view: str) -> None:
-        """Map the files of a sealed index's folder, or start empty."""
         self.targets, self.digests = np.zeros(0, np.int32), np.zeros(0, np.int64)
         self.weights = np.zeros(0, np.float32)
         self._starts, self._names = np.zeros(1, np.int64), np.zeros(0, np.uint8)
@@ -66,7 +65,6 @@ class KeyWriter:
             self._starts.append(len(self._names))
 
     def find(self, target: int, name: str) -> int:
-        """Return the number of a document's key, -1 for none."""
         targets = np.frombuffer(self._targets, np.int32)
         first, last = targets.searchsorted(np.array([target, target + 1], np.int32)).tolist()
         wanted = name.encode()
@@ -91,12 +89,7 @@ class KeyView:
     """One view's keys, sealed and in the tail. Document numbers are ``targets`` here."""
 
     def __init__(self, name: str, dim: int, sealed: Path | None = None) -> None:
-        """Open a sealed index's keys, or start empty; vectors come by ``dense.attach``.
-
-        Args:
-            name: One of ``document.KEY_VIEWS``.
-            dim: Dimension of the vectors, 0 for none.
-        """
+        """Open the sealed keys of one of ``KEY_VIEWS``; vectors come by ``dense.attach``."""
         self.name = name
         self._sealed = SealedKeys(sealed, name)
         count = len(self._sealed)
@@ -117,13 +110,11 @@ class KeyView:
         return self._sealed.name(number) if number < sealed else self._names[number - sealed]
 
     def of_document(self, target: int) -> dict[str, int]:
-        """Return the numbers of a document's keys, by name."""
         sealed = self._sealed.of_document(target) if len(self._sealed) else ()
         found = {self._sealed.name(number): number for number in sealed if self._alive[number]}
         return found | self._tail.get(target, {})
 
     def find(self, target: int, name: str) -> int:
-        """Return the number of a document's key, -1 for none."""
         return self.of_document(target).get(name, -1)
 
     def digest(self, number: int) -> int:
@@ -189,7 +180,6 @@ class KeyView:
                 del self._tail[target]
 
     def without_vector(self) -> list[tuple[int, str]]:
-        """Return document number and name of every key that has no vector."""
         numbers = np.arange(len(self._targets))
         wanted = self._alive.take(numbers) & ~self.dense.present(len(numbers))
         return [(int(self._targets[n]), self._name(n)) for n in np.flatnonzero(wanted).tolist()]

@@ -29,7 +29,6 @@ PER_CODE = 10_000  # vectors that train the codes
 
 
 def kind_for(count: int, dim: int, options: IndexOptions) -> Kind:
-    """Return how ``count`` vectors of dimension ``dim`` are searched."""
     if count <= max(options.exact_to, FEWEST) or dim % CODE_DIMS:
         return "exact"
     return "scan" if count <= options.scan_to else "cells"
@@ -44,7 +43,6 @@ class SealedVectors:
     """Vectors in files, by row; ``documents`` has each row's document number, rising."""
 
     def __init__(self, folder: Path, options: IndexOptions, name: str = VECTORS) -> None:
-        """Open the files of a checked sealed index's folder."""
         self.documents = open_array(folder / f"{name}.{DOCUMENTS}")
         self._index = faiss.read_index(str(folder / f"{name}.{INDEX}"))
         self._options = options

@@ -14,10 +14,7 @@ class VectorView:
     """Vectors by document number."""
 
     def __init__(self, dim: int, sealed: SealedVectors | None = None) -> None:
-        """Start with sealed vectors that are open already, or with none.
-
-        ``dim`` is the dimension of the vectors; 0 when there is no embedder.
-        """
+        """Start with open sealed vectors, or with none; ``dim`` is 0 without an embedder."""
         self.dim = dim
         self._sealed: SealedVectors | None = None
         self._alive = np.zeros(0, np.uint8)  # a bit for each sealed row
@@ -54,7 +51,6 @@ class VectorView:
         return int(self._slots[document]) if document < len(self._slots) else 0
 
     def _row(self, document: int) -> int:
-        """Return a document's living sealed row, -1 for none."""
         if self._sealed is None:
             return -1
         row = int(self._sealed.rows_of(np.array([document]))[0])
@@ -110,7 +106,6 @@ class VectorView:
         return vector
 
     def renumber(self, old: int, new: int) -> None:
-        """Move a vector from document ``old`` to ``new``, its new number."""
         if self._sealed is None and not self._slot(old):
             self._renumbered[new] = self._renumbered.pop(old, old)
         vector = self.remove(old)

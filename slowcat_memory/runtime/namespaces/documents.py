@@ -122,7 +122,6 @@ def stored_vectors(
 
 
 def indexable(memory: Memory) -> bool:
-    """Return whether a memory is indexed: not a retired one, nor one of an unfindable kind."""
     return memory.retired_at is None and findable(memory)
 
 
@@ -211,7 +210,6 @@ class ScopeBatch(Struct, frozen=True):
 
     @property
     def changed(self) -> list[str]:
-        """Ids of all memories that change, except dropped ones."""
         every = (*self.memories, *self.contexts, *self.keys, *sorted(self.key_drops))
         return list(dict.fromkeys(every))
 

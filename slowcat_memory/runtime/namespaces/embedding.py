@@ -54,7 +54,6 @@ class GuardedEmbed:
         )
 
     def __call__(self, text: str) -> Encoded | None:
-        """Return a query's vector, with its tokens where the embedder makes them; or None."""
         if not self._breaker.allows():
             return None
         began = self._seconds()
@@ -116,7 +115,6 @@ class Embedding:
         return self.report.state == "needs export"
 
     def open(self) -> None:
-        """Open the model if it is available, and set ``report``."""
         embedder = self._given
         if embedder is not None:
             self.report = EmbedderReport(
@@ -146,7 +144,6 @@ class Embedding:
         self.open()
 
     def forget(self) -> None:
-        """Clear the cache, which contains words."""
         if self._cached is not None:
             self._cached.cache_clear()
 

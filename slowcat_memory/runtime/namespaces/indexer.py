@@ -96,7 +96,6 @@ class Indexer:
         self.talk.submit(self._index_batch, batch).result()
 
     def _index_batch(self, batch: WriteBatch) -> None:
-        """Index a batch; a namespace that is loaded later reads it from the store."""
         for scope, part in split_by_scope(batch).items():
             if scope in self._namespaces:
                 self._index_part(scope, part)

@@ -58,7 +58,6 @@ class IndexLoader:
         self._space, self._reading = space, reading
 
     def open(self, folder: Path | None = None, *, vectors: bool = False) -> Searcher:
-        """Open a checked sealed index's folder, or start an empty index."""
         return Searcher(self._tokenizer, self._options, self._space.dim, folder, vectors)
 
     def load(self, snapshot: Snapshot) -> Loaded:
@@ -115,7 +114,6 @@ class IndexLoader:
                 searcher.put_vector(vector.memory, vector.values)
 
     def _apply_changes(self, searcher: Searcher, snapshot: Snapshot, manifest: Manifest) -> None:
-        """Update a sealed index with the records derived after it was built."""
         for memory_id in snapshot.changed(self._scope, manifest.changes):
             memory = snapshot.read(self._scope, memory_id)
             if memory is None:

@@ -43,7 +43,6 @@ class HotCache:
     """The latest memories, and all that are not durable yet: only here can these be read."""
 
     def __init__(self, size: int) -> None:
-        """Start empty; ``size`` durable memories are kept."""
         self._size = size
         self._held: OrderedDict[str, tuple[Memory, Ack | None]] = OrderedDict()
 
@@ -64,7 +63,6 @@ class HotCache:
             del self._held[oldest]
 
     def update(self, memory: Memory) -> None:
-        """Replace a memory if it is cached."""
         if held := self._held.get(memory.id):
             self._held[memory.id] = (memory, held[1])
 
@@ -112,9 +110,7 @@ class Namespace:
     ) -> None:
         """Load the scope from the store.
 
-        Args:
-            hot_cache_size: How many of the latest memories are kept in memory.
-            zone: The user's time zone, "" for this machine's.
+        ``hot_cache_size`` is in memories; ``zone`` is the user's time zone, "" for this machine's.
         """
         self.scope, self.space, self._store = scope, space, store
         self._reading = Reading(zone_of(zone), tokenizer.language)
@@ -162,7 +158,6 @@ class Namespace:
             self._index.change(lambda searcher: searcher.add(added))
 
     def put_memory(self, memory: Memory) -> None:
-        """Index a stored memory: new, changed, or restored."""
         with self._lock, self._store.snapshot() as snapshot:
             self._index_stored(snapshot.in_context(memory), snapshot)
 
@@ -225,7 +220,6 @@ class Namespace:
         return True
 
     def _update_text(self, memory: Memory) -> None:
-        """Update everything about an indexed memory except its keys and its place."""
         self._hot.update(memory)
         self._local_only.mark(memory.id, local=memory.local_only)
         changed = document(memory, self._reading)
@@ -270,7 +264,6 @@ class Namespace:
         self._index.change(lambda searcher: searcher.put_vector(memory_id, vector, of))
 
     def forget(self, memory_ids: Sequence[str]) -> None:
-        """Remove memories from the index and from memory at once."""
         gone = set(memory_ids)
         with self._lock:
             for memory_id in gone:
@@ -283,7 +276,6 @@ class Namespace:
     # ---------------------------------------------------------------- reading
 
     def local_only(self) -> frozenset[str]:
-        """Return the ids of memories that must not leave this machine. The first call is slow."""
         with self._lock:
             return self._local_only.all()
 
@@ -321,5 +313,4 @@ class Namespace:
         self._index.reseal()
 
     def stop(self) -> None:
-        """Kill a running build, and start no other."""
         self._index.stop()

@@ -29,12 +29,9 @@ class IdleTimer:
         callback: Callable[[], object],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Start the timer.
+        """Start the timer; 0 or less seconds never call back.
 
-        Args:
-            seconds: Length of the idle period; 0 or less never calls back.
-            callback: Called on the timer's thread; must return at once.
-            clock: Monotonic seconds; for tests.
+        ``callback`` runs on the timer's thread and must return at once; ``clock`` is monotonic.
         """
         self._seconds, self._callback, self._clock = seconds, callback, clock
         self._last = clock()
@@ -109,7 +106,6 @@ class PageCache:
         self._timer.stop()
 
     def trim(self) -> None:
-        """Release pages if too many are mapped."""
         if self._measure() > self._most:
             for release in self._releases:
                 release()
@@ -136,12 +132,9 @@ class Namespaces:
         zone: str = "",
         guest: str = "",
     ) -> None:
-        """Start with none loaded.
+        """Start with none loaded; the arguments are as for ``Namespace``.
 
-        Args:
-            hot_cache_size: How many of the latest memories each keeps in memory.
-            zone: The user's time zone, "" for this machine's.
-            guest: The guests' scope, which is never indexed; "" for none.
+        ``guest`` is the guests' scope, which is never indexed; "" for none.
         """
         self._guest = guest
         self._store, self._tokenizer, self._options = store, tokenizer, options
@@ -172,7 +165,6 @@ class Namespaces:
         return namespace
 
     def stop(self) -> None:
-        """Kill running builds, and start no other."""
         for namespace in self:
             namespace.stop()
 
@@ -218,7 +210,6 @@ class Namespaces:
 
 
 def index_root(store: Path, scope: str) -> Path:
-    """Return the folder of a scope's sealed index, below the store's folder."""
     return store / "index" / hashlib.blake2b(scope.encode(), digest_size=8).hexdigest()
 
 

@@ -95,7 +95,6 @@ class LiveIndex:
             self._vectors_ready.set()
 
     def wait_vectors(self, timeout: float | None = None) -> bool:
-        """Wait until the sealed vectors are searched too; return whether they are. Blocks."""
         return self._vectors_ready.wait(timeout)
 
     def change(self, change: Change) -> None:
@@ -111,7 +110,6 @@ class LiveIndex:
         return self.damaged or grown
 
     def stop(self) -> None:
-        """Kill a running build, and start no other."""
         self._build.stop()
 
     def reseal(self) -> None:

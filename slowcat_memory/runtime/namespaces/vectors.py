@@ -78,7 +78,6 @@ class DocumentVectors:
         return Embedded(embedder.encode(texts), [])
 
     def draft(self, scope: str, memory_ids: Sequence[str]) -> None:
-        """Embed the memories and their index keys that have no vector, with the query model."""
         embedder, namespace = self._embedding.embedder, self._namespaces.get(scope)
         if embedder is None or namespace.space.key != embedder.key:
             return
@@ -198,7 +197,6 @@ class DocumentVectors:
         return made
 
     def _without_exact(self, scope: str, token_key: str) -> list[Passage]:
-        """Return the passages without an exact vector, or without token vectors."""
         key = self._namespaces.get(scope).space.key
         with self._store.snapshot() as snapshot:
             done = {vector.memory for vector in snapshot.vectors(key, scope) if not vector.draft}

@@ -115,12 +115,10 @@ class Block:
         return self.plain[self.ends[at] : self.ends[at + 1]]
 
     def bodies(self) -> Iterator[tuple[int, bytes]]:
-        """Yield log ids and bytes of the events."""
         return ((id, self.body(id)) for id in self.ids)
 
 
 def decode_event(body: bytes) -> Event:
-    """Return the event in a body, from a block or out of an envelope."""
     return codec.decode_body(Event, body)  # type: ignore[arg-type]
 
 
@@ -155,7 +153,6 @@ def make_head(scope: str, session: str, events: Sequence[Event]) -> Head:
 
 
 def lz4_row(key: bytes, head: Head, plain: bytes) -> bytes:
-    """Return the envelope of a warm block; ``plain`` comes from ``join_events``."""
     packed = lz4.block.compress(plain, store_size=False)
     return make_row(key, head, LZ4, 0, len(plain), packed)
 
@@ -164,7 +161,6 @@ class ZstdPacker:
     """Packs cold blocks; one thread at a time."""
 
     def __init__(self, level: int) -> None:
-        """Pack at zstd's ``level``, 1 to 19."""
         import zstandard
 
         self._zstd = zstandard.ZstdCompressor(
@@ -174,7 +170,6 @@ class ZstdPacker:
         )
 
     def row(self, key: bytes, head: Head, plain: bytes) -> bytes:
-        """Return the envelope of a cold block; ``plain`` comes from ``join_events``."""
         return make_row(key, head, ZSTD, 0, len(plain), self._zstd.compress(plain))
 
 

@@ -47,7 +47,6 @@ class DamagedRow(StoreDamagedError):
 
 
 def encode_location(key: bytes, number: int) -> bytes:
-    """Return the envelope of an event's row in ``places``."""
     return codec.seal(key, _NUMBER.pack(number))
 
 
@@ -70,7 +69,6 @@ def _keys(cursor: "lmdb.Cursor[bytes] | None", first: bytes) -> Iterator[bytes]:
 
 
 def last_id(cursor: GetCursor) -> int:
-    """Return the log's last id, 0 when it is empty."""
     cursors = [found for table in EVENTS if (found := cursor(table)) is not None]
     return max((keys.id_of(found.key()) for found in cursors if found.last()), default=0)
 
@@ -160,7 +158,6 @@ class BlockReader:
             raise DamagedRow(self.table(number), keys.id_key(number), str(error)) from error
 
     def number(self, key: bytes) -> int:
-        """Return the number of an event's block, 0 if it is in none."""
         value = self._get(PLACES, key)
         try:
             return 0 if value is None else decode_location(key, value)
@@ -193,7 +190,6 @@ class BlockReader:
         return block
 
     def unpack(self, key: bytes, value: bytes) -> Block:
-        """Return the block in a row; ``StoreDamagedError`` when it, or its dictionary, is damaged."""
         parts = blocks.split_row(key, value)
         if parts.head.codec == blocks.LZ4:
             return blocks.parse_block(parts.head, blocks.unpack_lz4(parts))

@@ -69,7 +69,6 @@ def _trained_on(gone: Set[int], tx: Transaction) -> set[int]:
 
 
 def _blocks_with(dictionaries: Set[int], tx: Transaction) -> set[int]:
-    """Return the blocks that need any of these dictionaries, and those without a header."""
     found = set()
     for key, value in tx.rows(COLD) if dictionaries else ():
         try:

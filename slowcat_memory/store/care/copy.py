@@ -64,7 +64,6 @@ def copy_out(env: Environment, to: Path) -> None:
 
 
 def _open_alone(file: Path, map_size: int, *, readonly: bool = False) -> lmdb.Environment:
-    """Open a file that is not open elsewhere; not flushed at every commit."""
     return lmdb.open(
         str(file),
         subdir=False,
@@ -222,7 +221,6 @@ def _erase(env: Environment, sparing: str) -> bool:
 
 
 def _rewrite(env: Environment) -> bool:
-    """Swap in a copy; return False when a reader kept the file open."""
     fresh = env.path / FRESH
     fresh.unlink(missing_ok=True)
     copy_out(env, fresh)
@@ -262,7 +260,6 @@ def _check_copy(env: Environment, fresh: Path) -> None:
 
 
 def _remove_older_copies(path: Path, sparing: str) -> None:
-    """Remove backups, former stores, and leftovers of a killed process."""
     former = (*path.glob(f"{CORRUPT}*"), *path.glob(f"{REPLACED}*"))
     unfinished = (path / name for name in (REPLAYING, RESTORING, SALVAGING) if name != sparing)
     for folder in (path / BACKUPS, *former, *unfinished):

@@ -83,7 +83,6 @@ class Health(Struct, frozen=True, kw_only=True):
 
 
 def look(env: Environment, root: Root, min_free_mb: int, unclean_stop: bool) -> Health:
-    """Return the state of a store; less free disk than ``min_free_mb`` is scarce."""
     path = env.path
     free = shutil.disk_usage(path).free
     backup = last_backup(path)
@@ -129,7 +128,6 @@ def repair(tx: Transaction) -> dict[str, int]:
 
 
 def _readers(env: Environment) -> Iterator[int]:
-    """Yield the process ids in LMDB's table of readers."""
     for line in env.env.readers().splitlines():
         if (first := line.split()[:1]) and first[0].isdecimal():
             yield int(first[0])

@@ -77,7 +77,6 @@ def bring_up_to_date(
 
 
 def check_schema(found: int | None, path: Path, target: int = SCHEMA_VERSION) -> None:
-    """Raise ``StoreTooNewError`` when a store's version is newer than ``target``."""
     if found is not None and found > target:
         raise StoreTooNewError(
             f"{path} has schema {found}, this version knows {target}",

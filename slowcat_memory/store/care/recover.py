@@ -87,7 +87,6 @@ def examine(path: Path, now: Callable[[], datetime], map_size: int) -> OpenRepor
 
 
 def _remove_leftovers(path: Path) -> None:
-    """Remove leftovers of an interrupted swap, backup, salvage, restoration or replay."""
     (path / FRESH).unlink(missing_ok=True)
     for leftover in (*(path / BACKUPS).glob("*.tmp"), *path.glob(f"{LAST_BACKUP}.*.tmp")):
         leftover.unlink()
@@ -143,7 +142,6 @@ def _newest_good_backup(path: Path) -> Path | None:
 
 
 def _use_backup(backup: Path, workshop: Path) -> None:
-    """Copy a backup into the workshop, replacing the salvaged store."""
     (workshop / DATA).unlink()
     fd = create(workshop / DATA)
     with os.fdopen(fd, "wb") as out, backup.open("rb") as source:
@@ -158,10 +156,7 @@ def _use_backup(backup: Path, workshop: Path) -> None:
 def _salvage(
     data: Path, workshop: Path, map_size: int, now: datetime
 ) -> tuple[int, tuple[int, ...]]:
-    """Make a store of the readable rows.
-
-    Returns its number of events, and the ids of those known to be lost.
-    """
+    """Make a store of the readable rows; return its number of events, and the known lost ids."""
     if not _copy_whole_rows(data, ",".join(SALVAGED), "next", workshop):
         for table in SALVAGED:  # each from both ends, up to the unreadable pages
             if not _copy_whole_rows(data, table, "next", workshop):
@@ -262,7 +257,6 @@ def _rebuild_meta(tx: Transaction, last: int, now: datetime) -> None:
 
 
 def _spans(ids: Sequence[int]) -> str:
-    """Format sorted numbers as spans, for example "3-9, 12"."""
     found: list[list[int]] = []
     for id in ids:
         if found and id == found[-1][1] + 1:

@@ -211,7 +211,6 @@ def _created(env: Environment) -> str:
 
 
 def _is_empty(env: Environment) -> bool:
-    """Return whether the store has neither events nor deletions."""
     with env.reading() as (txn, handles):
         tables = (*EVENTS, "memories", "tombstones")
         return not any(txn.stat(handles[table])["entries"] for table in tables)

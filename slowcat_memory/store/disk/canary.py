@@ -90,7 +90,6 @@ def _handles(env: lmdb.Environment) -> "dict[str, lmdb._Database]":
 
 
 def _count_rows(cursor: "lmdb.Cursor[bytes]") -> int | None:
-    """Count a table's rows; None when one is damaged."""
     rows = 0
     for key, value in cursor:
         if not intact(key, value):

@@ -64,7 +64,6 @@ def unseal(key: bytes, value: bytes) -> bytes:
 
 
 def _unpack(body: bytes) -> bytes:
-    """Unpack an LZ4 block whose declared size is within bounds."""
     if len(body) < _SIZE.size or _SIZE.unpack_from(body)[0] > MAX_BODY:
         raise StoreDamagedError("a record declares an impossible size")
     try:
@@ -91,7 +90,6 @@ def decode(kind: type[T], key: bytes, value: bytes) -> T:
 
 
 def decode_body(kind: type[T], body: bytes) -> T:
-    """Return the record in a body without its envelope."""
     try:
         return _decoder(kind).decode(body)  # type: ignore[arg-type]
     except msgspec.MsgspecError as error:
@@ -121,7 +119,6 @@ def decode_vector(key: bytes, value: bytes) -> Vector:
 
 
 def encode_tokens(key: bytes, tokens: TokenVectors) -> bytes:
-    """Return the envelope of a memory's token vectors: int8, not compressed."""
     values = np.ascontiguousarray(tokens.values, np.int8)
     return seal(key, _TOKENS.pack(tokens.draft, values.shape[1]) + values.tobytes(), compress=False)
 

@@ -67,7 +67,6 @@ class ReaderGate:
         self._mine = threading.local()
 
     def is_inside(self) -> bool:
-        """Return whether the calling thread is inside."""
         return bool(getattr(self._mine, "depth", 0))
 
     @contextmanager

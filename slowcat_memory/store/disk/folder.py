@@ -150,7 +150,6 @@ def sync_dir(path: Path) -> None:
 
 
 def require(path: Path) -> None:
-    """Raise ``StoreError`` when there is no store in a folder."""
     if not (path / DATA).is_file():
         raise StoreError(f"no store at {path}", hint="Start the agent once, or check the path.")
 

@@ -20,7 +20,6 @@ def id_key(position: int) -> bytes:
 
 
 def id_of(key: bytes) -> int:
-    """Return the log id at the end of a key."""
     return int(_U64.unpack(key[-8:])[0])
 
 
@@ -30,12 +29,10 @@ def name_key(name: str) -> bytes:
 
 
 def scope_prefix(scope: str) -> bytes:
-    """Return the prefix of all keys of a namespace: the scope and a NUL."""
     return _part(scope) + b"\0"
 
 
 def scoped_key(scope: str, name: str) -> bytes:
-    """Return the key of a memory, context or key: scope, NUL, id."""
     return _checked(scope_prefix(scope) + _part(name))
 
 
@@ -45,7 +42,6 @@ def scoped_id_key(scope: str, position: int) -> bytes:
 
 
 def split_scope(key: bytes) -> tuple[str, bytes]:
-    """Return the scope of a scoped key, and the bytes after the NUL."""
     scope, _, rest = key.partition(b"\0")
     return scope.decode(), rest
 
@@ -58,7 +54,6 @@ def embedder_hash(embedder: str) -> bytes:
 
 
 def vector_key(embedder: str, scope: str, memory: str) -> bytes:
-    """Return the key of a vector: hash of the embedder's key, scope, NUL, id."""
     return _checked(embedder_hash(embedder) + scoped_key(scope, memory))
 
 
@@ -68,7 +63,6 @@ def owner_of(id: str) -> str:
 
 
 def turn_tombstone(position: int) -> bytes:
-    """Return the key of a forgotten turn's tombstone."""
     return b"t" + _U64.pack(position)
 
 

@@ -34,18 +34,15 @@ class Transaction:
         self._rows: dict[str, dict[bytes, bytes | None]] = {}
 
     def nested(self) -> "Transaction":
-        """Return a transaction on top of this one, to be merged when it succeeds."""
         return Transaction(self._txn, self._handles, self)
 
     def merge(self, other: "Transaction") -> None:
-        """Add the changes of a nested transaction."""
         for table, rows in other._rows.items():
             self._rows.setdefault(table, {}).update(rows)
 
     # ------------------------------------------------------------------- what is on disk
 
     def tables(self) -> list[str]:
-        """Return the names of the tables that the store has."""
         return list(self._handles)
 
     def cursor(self, table: str) -> "lmdb.Cursor[bytes] | None":
@@ -54,7 +51,6 @@ class Transaction:
         return None if db is None else self._txn.cursor(db)
 
     def rows(self, table: str) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the keys and envelopes of a table."""
         cursor = self.cursor(table)
         return iter(()) if cursor is None else iter(cursor)
 
@@ -69,7 +65,6 @@ class Transaction:
     # ------------------------------------------------------------------- what will be there
 
     def get(self, table: str, key: bytes) -> bytes | None:
-        """Return a row's envelope."""
         rows = self._rows.get(table)
         if rows is not None and key in rows:
             return rows[key]
@@ -97,7 +92,6 @@ class Transaction:
         return {key for key, value in self._rows.get(table, {}).items() if value is not None}
 
     def keys_with(self, table: str, prefix: bytes) -> list[bytes]:
-        """Return the keys that begin with a prefix, sorted."""
         found = (
             self._stored_keys_with(table, prefix)
             if self._under is None
@@ -116,7 +110,6 @@ class Transaction:
     # ------------------------------------------------------------------- change
 
     def put(self, table: str, key: bytes, value: bytes) -> None:
-        """Put a row, in its envelope."""
         self._rows.setdefault(table, {})[key] = value
 
     def write_record(self, table: str, key: bytes, record: Any) -> None:
@@ -124,12 +117,10 @@ class Transaction:
         self.put(table, key, codec.encode(key, record))
 
     def set_meta(self, name: str, value: Any) -> None:
-        """Put a row of ``meta``: plain JSON values."""
         key = keys.name_key(name)
         self.put("meta", key, codec.encode_meta(key, value))
 
     def drop(self, table: str, key: bytes) -> None:
-        """Delete a row if it exists."""
         self._rows.setdefault(table, {})[key] = None
 
     # ------------------------------------------------------------------- write

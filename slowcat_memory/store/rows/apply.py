@@ -106,7 +106,6 @@ def _put_memory(memory: Memory, tx: Transaction) -> None:
 
 
 def _drop_memory(scope: str, memory: str, tx: Transaction) -> None:
-    """Delete a memory with its context, its keys, and the vectors of it and of them."""
     row = keys.scoped_key(scope, memory)
     tx.drop("memories", row)
     tx.drop("contexts", row)
@@ -187,5 +186,4 @@ def _has_subject(vector: Vector | TokenVectors, tx: Transaction) -> bool:
 
 
 def _is_fresh(vector: Vector | TokenVectors, tx: Transaction) -> bool:
-    """Return whether the text that a vector was made of is unchanged."""
     return not vector.of or digest(text_of(vector.scope, vector.memory, tx)) == vector.of

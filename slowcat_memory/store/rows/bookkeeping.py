@@ -74,7 +74,6 @@ def track_unended(before: Session | None, after: Session | None, id: str, tx: Tr
 
 
 def move_cursor(cursor: Cursor | None, tx: Transaction) -> None:
-    """Write a cursor; None does nothing."""
     if cursor is not None:
         tx.write_record("cursors", keys.name_key(cursor.name), cursor)
 
@@ -136,7 +135,6 @@ def write_ledger(entry: LedgerEntry, tx: Transaction) -> None:
 
 
 def without(entry: LedgerEntry, gone: Callable[[str], bool]) -> LedgerEntry:
-    """Return a ledger row without the memories whose ids are ``gone``."""
     return replace(
         entry,
         offers=tuple(offer for offer in entry.offers if not gone(offer.memory)),

@@ -84,7 +84,6 @@ class Deletion:
     damaged: list[tuple[str, bytes]] = field(default_factory=list)
 
     def events(self) -> dict[int, Event]:
-        """Return turns and edges by log id."""
         return {**self.turns, **self.edges}
 
     def lost_events(self) -> set[int]:
@@ -96,11 +95,9 @@ class Deletion:
         return Forgotten(turns=tuple(sorted(self.turns)), memories=tuple(sorted(self.memories)))
 
     def is_named(self, scope: str, memory: str) -> bool:
-        """Return whether a request names the memory."""
         return any(memory in s.memories and s.request.scope in ("", scope) for s in self.selectors)
 
     def is_whole(self, scope: str) -> bool:
-        """Return whether a whole namespace is deleted."""
         return any(s.is_whole_scope and s.request.scope in ("", scope) for s in self.selectors)
 
     def read_records(self, tx: Transaction, table: str) -> Iterator[tuple[bytes, Any]]:
@@ -177,7 +174,6 @@ def checked(what: Forget | Sequence[Forget]) -> tuple[Forget, ...]:
 
 
 def select(requests: Sequence[Forget], tx: Transaction) -> Deletion:
-    """Return the turns, sessions and memories that checked requests cover."""
     selectors = [_Selector(request) for request in _joined(requests)]
     gone = Deletion(selectors)
     by_session: defaultdict[str, list[Event]] = defaultdict(list)

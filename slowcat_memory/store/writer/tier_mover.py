@@ -165,7 +165,6 @@ class TierMover:
         )
 
     def _drop_dictionaries(self, scope: str) -> None:
-        """Delete the dictionaries of earlier versions that no block needs any more."""
         with self._env.reading() as txn:
             view = TierView(*txn, self._cache)
             unused = set(view.dictionaries(scope))
@@ -175,7 +174,6 @@ class TierMover:
 
 
 def _batched(shares: Sequence[list[int]]) -> Iterator[list[list[int]]]:
-    """Group as many blocks as one transaction takes."""
     batch: list[list[int]] = []
     for ids in shares:
         if batch and sum(map(len, batch)) + len(ids) > EVENTS:
@@ -187,7 +185,6 @@ def _batched(shares: Sequence[list[int]]) -> Iterator[list[list[int]]]:
 
 
 def _pack_warm(scope: str, ids: Sequence[int], values: dict[int, bytes]) -> BlockMove:
-    """Pack events that have rows of their own."""
     rows = tuple((keys.id_key(id), values[id]) for id in ids)
     bodies = [codec.unseal(key, value) for key, value in rows]
     events = [blocks.decode_event(body) for body in bodies]

@@ -80,7 +80,6 @@ class TierView:
         return rows, upto, True
 
     def unfinished(self, sessions: Iterable[str], upto: int) -> set[str]:
-        """Return the sessions that have a turn after a log id."""
         read = self._tx.read
         rows = (read(Session, "sessions", keys.name_key(name)) for name in sessions)
         return {row.id for row in rows if row is not None and row.last_turn > upto}
@@ -153,7 +152,6 @@ class TierView:
         return [d.number for d in every if d is not None and d.scope == scope]
 
     def _pins(self, scope: str) -> set[int]:
-        """Return the blocks with a pinned event."""
         prefix, pinned = keys.scope_prefix(scope), set()
         for key in self._tx.keys_with("memories", prefix):
             memory = self._tx.read(Memory, "memories", key)
@@ -162,7 +160,6 @@ class TierView:
         return pinned - {0}
 
     def _uses(self, scope: str) -> dict[int, list[float]]:
-        """Return the times at which turns were injected, by their block."""
         found: defaultdict[int, list[float]] = defaultdict(list)
         for key, value in self._tx.rows("ledger"):
             entry = _decoded(LedgerEntry, key, value)

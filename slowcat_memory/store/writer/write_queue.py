@@ -74,7 +74,6 @@ class Ack:
         return self.event.id if self.event else 0
 
     def done(self) -> bool:
-        """Return whether it is on disk or has failed."""
         return self.future.done()
 
     def wait(self, timeout: float | None = None) -> None:
@@ -127,7 +126,6 @@ class WriteQueue:
     """A bounded queue from any thread to the writer thread; it numbers events as they enter."""
 
     def __init__(self, limit: int, next_id: int) -> None:
-        """Start empty; at most ``limit`` events may wait."""
         self._changed = threading.Condition()
         self._queue: deque[Item] = deque()
         self._limit = limit
@@ -214,13 +212,11 @@ class WriteQueue:
             self._changed.notify_all()
 
     def wake_writer(self) -> None:
-        """Wake the writer thread if anything is queued."""
         if self._queue:
             with self._changed:
                 self._changed.notify_all()
 
     def unsaved(self) -> int:
-        """Return how many events and derived writes are not on disk yet."""
         return self._waiting
 
     # ------------------------------------------------------------------- writer's side
@@ -279,7 +275,6 @@ class WriteQueue:
             return self._closed
 
     def remove_calls(self) -> list[Call]:
-        """Remove and return all queued calls."""
         with self._changed:
             calls = [item for item in self._queue if isinstance(item, Call)]
             self._queue = deque(item for item in self._queue if isinstance(item, Write))

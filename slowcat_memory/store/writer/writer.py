@@ -100,7 +100,6 @@ class Writer:
             call.future.set_result(outcome)
 
     def _check_readers(self) -> None:
-        """Periodically free the slots of dead readers."""
         if time.monotonic() >= self._next_reader_check:
             self._next_reader_check = time.monotonic() + READER_CHECK_EVERY_S
             self._env.env.reader_check()
@@ -198,5 +197,4 @@ class Writer:
 
 
 def closed_error() -> StoreClosedError:
-    """Return the error of writes that were lost because the store was closed."""
     return StoreClosedError("the store was closed before this could be saved")
