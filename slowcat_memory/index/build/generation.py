@@ -85,7 +85,7 @@ class Build:
                 raise _failed("it was stopped")
             self._child = child = subprocess.Popen(
                 [sys.executable, *command],
-                stdin=subprocess.PIPE,  # never written to: its end tells the child that this process has ended
+                stdin=subprocess.PIPE,  # never written to; it closes when this process ends
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
                 env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},

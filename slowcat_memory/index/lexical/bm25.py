@@ -47,8 +47,6 @@ class LexicalView:
         self._scored: tuple[np.ndarray, Scorer, int] = (NO_ROWS, scorer.NUMPY, 0)
         self._scored_tail: list[np.ndarray] = []  # the same in the tail: documents
 
-    # ---------------------------------------------------------------- change
-
     def add(self, document: int, counts: Counts) -> None:
         """Add a document, whose number is the next one, with its occurrences by term."""
         if document >= len(self._scores):
@@ -90,8 +88,6 @@ class LexicalView:
     def sealed_frequency(self, row: int) -> int:
         """Return the number of sealed documents with a term, dead ones too; 0 for row -1."""
         return self._sealed.frequency(row) if row >= 0 else 0
-
-    # ---------------------------------------------------------------- search
 
     def search(
         self,

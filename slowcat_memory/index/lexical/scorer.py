@@ -110,8 +110,6 @@ def distinct(values: np.ndarray) -> np.ndarray:
     return values[fresh]
 
 
-# -------------------------------------------------------------------- which one is in use
-
 NUMPY: Scorer = NumpyScorer()
 
 _compiled: Scorer | None = None

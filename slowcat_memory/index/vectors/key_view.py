@@ -120,8 +120,6 @@ class KeyView:
     def digest(self, number: int) -> int:
         return int(self._digests[number])
 
-    # ---------------------------------------------------------------- change
-
     def put(self, target: int, pointers: Sequence[Pointer]) -> None:
         """Replace a document's keys. One whose text is unchanged keeps its vector."""
         known = self.of_document(target)
@@ -183,8 +181,6 @@ class KeyView:
         numbers = np.arange(len(self._targets))
         wanted = self._alive.take(numbers) & ~self.dense.present(len(numbers))
         return [(int(self._targets[n]), self._name(n)) for n in np.flatnonzero(wanted).tolist()]
-
-    # ---------------------------------------------------------------- search
 
     def nearest(self, query: np.ndarray, k: int) -> np.ndarray:
         """Return the documents of the k nearest keys of each generation, unordered, not unique."""

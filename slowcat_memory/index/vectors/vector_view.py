@@ -68,8 +68,6 @@ class VectorView:
         there[own[own >= 0]] = True
         return there
 
-    # ---------------------------------------------------------------- change
-
     def put(self, document: int, vector: np.ndarray) -> None:
         """Set a document's vector, shape (dim,), unit length."""
         if slot := self._slot(document):
@@ -125,8 +123,6 @@ class VectorView:
             return self._matrix[slot - 1]
         row = self._row(document)
         return self._sealed.vector(row) if self._sealed is not None and row >= 0 else None
-
-    # ---------------------------------------------------------------- search
 
     def nearest(self, query: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return numbers and cosines of up to k nearest documents in each generation, unordered.

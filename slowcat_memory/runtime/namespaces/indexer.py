@@ -38,8 +38,6 @@ class Indexer:
         self.ahead = ThreadPoolExecutor(1, "slowcat-ahead")
         self.late = ThreadPoolExecutor(1, "slowcat-late")
 
-    # ---------------------------------------------------------------- turns
-
     def add(self, acks: Sequence[Ack], *, draft: bool) -> None:
         """Queue turns, to be indexed by ``release``. Does not block.
 
@@ -78,8 +76,6 @@ class Indexer:
             if draft:
                 self.later(self._vectors.draft, turn.scope, [memory_id])
 
-    # ---------------------------------------------------------------- memories
-
     def put(self, memory: Memory) -> None:
         """Index a stored memory, after the turns that came before. Blocks."""
         self.release()
@@ -113,8 +109,6 @@ class Indexer:
             StoreError: Turns wait to be saved: they would be missing.
         """
         self.talk.submit(self._namespaces.reload, scope).result()
-
-    # ---------------------------------------------------------------- workers
 
     def later(self, work: Callable[..., object], *arguments: Any) -> Future[None] | None:
         """Run slow work on the second worker; its exceptions are logged.

@@ -128,8 +128,6 @@ class IndexLoader:
             for id_, of, values in vectors:
                 searcher.put_vector(id_, values, of)
 
-    # ---------------------------------------------------------------- vectors
-
     def attach_vectors(self, searcher: Searcher, manifest: Manifest) -> bool:
         """Add a sealed index's vectors, or the store's if those are unusable.
 

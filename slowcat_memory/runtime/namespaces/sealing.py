@@ -170,9 +170,6 @@ def seal(build: Build, root: Path, order: Order) -> Manifest:
     return replace(manifest, generation=name)
 
 
-# -------------------------------------------------------------------- the child process
-
-
 def _build(folder: Path, order: Order) -> None:
     built = folder / BUILT
     built.mkdir(mode=0o700)

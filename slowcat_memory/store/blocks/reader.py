@@ -43,9 +43,6 @@ class DamagedRow(StoreDamagedError):
         self.table, self.key = table, key
 
 
-# ------------------------------------------------------------------- where events are
-
-
 def encode_location(key: bytes, number: int) -> bytes:
     return codec.seal(key, _NUMBER.pack(number))
 
@@ -71,9 +68,6 @@ def _keys(cursor: "lmdb.Cursor[bytes] | None", first: bytes) -> Iterator[bytes]:
 def last_id(cursor: GetCursor) -> int:
     cursors = [found for table in EVENTS if (found := cursor(table)) is not None]
     return max((keys.id_of(found.key()) for found in cursors if found.last()), default=0)
-
-
-# ------------------------------------------------------------------- reading
 
 
 class BlockCache:

@@ -29,9 +29,6 @@ _TOKENS = struct.Struct("<BH")  # whether a draft, length of a token's vector
 _pack = msgspec.msgpack.Encoder().encode
 
 
-# ------------------------------------------------------------------- envelopes
-
-
 def seal(key: bytes, body: bytes = b"", *, compress: bool = True) -> bytes:
     """Put a body into an envelope, compressed when that saves space.
 
@@ -70,9 +67,6 @@ def _unpack(body: bytes) -> bytes:
         return lz4.block.decompress(body)
     except lz4.block.LZ4BlockError as error:
         raise StoreDamagedError("a record does not unpack") from error
-
-
-# ------------------------------------------------------------------- records
 
 
 def encode(key: bytes, record: Any) -> bytes:

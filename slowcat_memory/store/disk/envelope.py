@@ -11,7 +11,7 @@ import zlib
 HEADER = struct.Struct(">BBHI")
 VERSION = 1
 RAW, LZ4 = 0, 1  # codecs of a body
-MAX_TABLES = 32  # that LMDB is told to make room for
+MAX_TABLES = 32  # limit to set in LMDB
 
 
 def seal(key: bytes, body: bytes, codec: int = RAW) -> bytes:

@@ -40,8 +40,6 @@ class Transaction:
         for table, rows in other._rows.items():
             self._rows.setdefault(table, {}).update(rows)
 
-    # ------------------------------------------------------------------- what is on disk
-
     def tables(self) -> list[str]:
         return list(self._handles)
 
@@ -61,8 +59,6 @@ class Transaction:
     def count(self, table: str) -> int:
         db = self._handles.get(table)
         return 0 if db is None else int(self._txn.stat(db)["entries"])
-
-    # ------------------------------------------------------------------- what will be there
 
     def get(self, table: str, key: bytes) -> bytes | None:
         rows = self._rows.get(table)
@@ -107,8 +103,6 @@ class Transaction:
             return []
         return list(takewhile(lambda key: key.startswith(prefix), cursor.iternext(values=False)))
 
-    # ------------------------------------------------------------------- change
-
     def put(self, table: str, key: bytes, value: bytes) -> None:
         self._rows.setdefault(table, {})[key] = value
 
@@ -122,8 +116,6 @@ class Transaction:
 
     def drop(self, table: str, key: bytes) -> None:
         self._rows.setdefault(table, {})[key] = None
-
-    # ------------------------------------------------------------------- write
 
     def empty(self) -> bool:
         return not any(self._rows.values())

@@ -93,9 +93,6 @@ def apply_batch(batch: WriteBatch, tx: Transaction) -> None:
     bookkeeping.put_tasks(batch, tx)
 
 
-# ------------------------------------------------------------------- memories
-
-
 def _put_memory(memory: Memory, tx: Transaction) -> None:
     """Write a memory. A chunk's context has a row of its own, so it is not included."""
     kept = replace(memory, context="") if turn_of(memory.id) else memory
@@ -118,9 +115,6 @@ def _drop_memory(scope: str, memory: str, tx: Transaction) -> None:
 
 def _is_forgotten(memory: Memory, tx: Transaction) -> bool:
     return names_forgotten(memory.scope, memory.id, tx) or any_forgotten(memory.sources, tx)
-
-
-# ------------------------------------------------------------------- contexts and keys
 
 
 def _put_context(context: Context, tx: Transaction) -> None:
@@ -160,9 +154,6 @@ def _has_owner(record: Context | Key, tx: Transaction) -> bool:
         and not names_forgotten(record.scope, record.memory, tx)
         and not any_forgotten(record.sources, tx)
     )
-
-
-# ------------------------------------------------------------------- vectors
 
 
 def _put_vectors(

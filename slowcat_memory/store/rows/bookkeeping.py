@@ -26,9 +26,6 @@ from slowcat_memory.store.rows.subjects import any_forgotten, names_forgotten
 LATEST = 2**64 - 1
 
 
-# ------------------------------------------------------------------- sessions
-
-
 def fold_session(row: Session | None, event: Event) -> Session:
     """Return a session's row after its next event in log order; ``row`` is None before the first.
 
@@ -70,15 +67,9 @@ def track_unended(before: Session | None, after: Session | None, id: str, tx: Tr
         tx.set_meta(UNENDED, [*others, id] if is_now else others)
 
 
-# ------------------------------------------------------------------- cursors
-
-
 def move_cursor(cursor: Cursor | None, tx: Transaction) -> None:
     if cursor is not None:
         tx.write_record("cursors", keys.name_key(cursor.name), cursor)
-
-
-# ------------------------------------------------------------------- tasks and runs
 
 
 def finish_task(batch: WriteBatch, tx: Transaction) -> bool:
@@ -123,9 +114,6 @@ def _is_lost(task: Task, run: Run, tx: Transaction) -> bool:
     return task.id == run.task and any_forgotten(task.sources, tx)
 
 
-# ------------------------------------------------------------------- the ledger
-
-
 def write_ledger(entry: LedgerEntry, tx: Transaction) -> None:
     """Write a turn's ledger entry without its references to forgotten memories."""
     if tx.get("tombstones", keys.turn_tombstone(entry.turn)) is not None:
@@ -154,9 +142,6 @@ def trim(table: str, keep: int, tx: Transaction) -> None:
     oldest_first = sorted(fresh.union(tx.keys(table)))
     for key in oldest_first[: max(0, len(oldest_first) - keep)]:
         tx.drop(table, key)
-
-
-# ------------------------------------------------------------------- changes and manifests
 
 
 def log_changes(batch: WriteBatch, tx: Transaction) -> None:

@@ -70,9 +70,6 @@ def _bury(gone: Deletion, tx: Transaction) -> None:
     tx.set_meta(EPOCH, epoch)
 
 
-# ------------------------------------------------------------------- tests of one record
-
-
 def _made_from_turn(record: Context | Key | Task, gone: Deletion) -> bool:
     return not gone.turns.keys().isdisjoint(record.sources)
 
@@ -115,9 +112,6 @@ def _drop_records(
             gone.scopes.add(record.scope)
         elif isinstance(record, Task):
             gone.tasks.add(record.id)
-
-
-# ------------------------------------------------------------------- rules for one table
 
 
 def _drop_events(table: Table, gone: Deletion, tx: Transaction) -> None:

@@ -90,8 +90,6 @@ class TierMover:
             except OvertakenError:
                 return Aged(done=False)
 
-    # ------------------------------------------------------------------- hot to warm
-
     def _warm(self, scope: str, hot: int, options: TierOptions, stop: Stop) -> Aged:
         warmed, upto, last = 0, -1, False
         waiting: dict[int, Row] = {}  # too few to fill a block yet
@@ -118,8 +116,6 @@ class TierMover:
                 cursor = replace(at, position=reached, note="" if shares else at.note)
                 self._submit(partial(move_cursor, cursor)).wait(None)
         return Aged(warmed=warmed)
-
-    # ------------------------------------------------------------------- warm to cold
 
     def _cool(
         self, scope: str, options: TierOptions, now: datetime, stop: Stop, aged: Aged
@@ -198,9 +194,6 @@ def _pack_warm(scope: str, ids: Sequence[int], values: dict[int, bytes]) -> Bloc
         events=len(ids),
         rows=rows,
     )
-
-
-# ------------------------------------------------------------------- on the writer thread
 
 
 def move_blocks(moves: Sequence[BlockMove], tx: Transaction) -> None:

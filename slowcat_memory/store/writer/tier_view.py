@@ -55,8 +55,6 @@ class TierView:
         """Return a text that changes when blocks may have to move without new ones."""
         return f"{self._tx.meta(EPOCH, 0)} {options.warm}"
 
-    # ------------------------------------------------------------------- hot
-
     def slice(
         self, scope: str, after: int, hot: int, size: int
     ) -> tuple[dict[int, Row], int, bool]:
@@ -125,8 +123,6 @@ class TierView:
         except StoreDamagedError:
             return None
 
-    # ------------------------------------------------------------------- blocks
-
     def warm(self, scope: str, now: datetime) -> list[Aging]:
         """Return the data that decides how long each warm block stays warm."""
         pins, uses = self._pins(scope), self._uses(scope)
@@ -189,8 +185,6 @@ def _decoded(kind: type[T], key: bytes, value: bytes) -> T | None:
     except StoreDamagedError:
         return None
 
-
-# ------------------------------------------------------------------- sizes
 
 Rows = Callable[[str], Iterable[tuple[bytes, bytes]]]
 

@@ -71,8 +71,6 @@ class Writer:
         self._queue.add(call)
         return cast(T, call.future.result())
 
-    # ------------------------------------------------------------------- the loop
-
     def _run(self) -> None:
         refill_futures()
         limit = self._options.batch_limit
@@ -103,8 +101,6 @@ class Writer:
         if time.monotonic() >= self._next_reader_check:
             self._next_reader_check = time.monotonic() + READER_CHECK_EVERY_S
             self._env.env.reader_check()
-
-    # ------------------------------------------------------------------- saving
 
     def _save(self, batch: list[Write]) -> None:
         try:
@@ -155,8 +151,6 @@ class Writer:
             if not item.future.done():
                 self._queue.mark_settled(item)
                 item.future.set_exception(error)
-
-    # ------------------------------------------------------------------- trouble
 
     def _save_one_by_one(self, batch: list[Write], error: lmdb.Error) -> None:
         """Save each write alone, so that only the impossible one fails."""
