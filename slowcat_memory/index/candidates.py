@@ -20,24 +20,23 @@ Found = tuple[np.ndarray, np.ndarray]
 
 
 class Candidates(Struct, frozen=True):
-    """The n documents that a search proposes, for fusion.
+    """The n documents that a search proposes, for fusion. Arrays have shape (n,).
 
     Attributes:
         ids: Memory ids; most are only made when they are read.
-        views: Raw scores by view, each of shape (n,). "dense" is missing without a query vector,
-            and NaN where a memory has no vector yet. "keys" is the cosine of a memory's best key,
-            and "asked" the sum of the votes of judged queries: both only if there are any.
-        cosine: Shape (n,), cosines with the query's own words, where ``views`` has those with a
-            vector that the dialogue turned; None without a query vector.
-        before: Shape (n,), position of the previous neighbour among these, -1 when there is none.
+        views: Raw scores by view. Without a query vector "dense", "keys" and "asked" are missing.
+            "dense" is NaN where a memory has no vector yet. "keys" is the cosine of a memory's best
+            key, NaN without one, and "asked" the sum of the votes of judged queries: both only if
+            the namespace has any.
+        cosine: Cosines with the query's own words, where ``views`` has those with a vector that the
+            dialogue turned; None without a query vector.
+        before: Position of the previous neighbour among these, -1 when there is none.
         after: The same for the next one.
-        at: Shape (n,), seconds since the epoch.
-        importance: Shape (n,), 0 to 1.
-        pinned: Shape (n,), bool.
-        session: Shape (n,), a number for each one's session.
-        speaker: Shape (n,), a number for each one's speaker.
-        about_from: Shape (n,), start of the time that each mentions, seconds since the epoch; NaN
-            for none.
+        at: Seconds since the epoch.
+        importance: 0 to 1.
+        session: A number for each one's session.
+        speaker: A number for each one's speaker.
+        about_from: Start of the time that each mentions, seconds since the epoch; NaN for none.
         about_until: The same for its end.
         excluded: Ids that the search would have proposed too, had the caller not excluded them.
     """

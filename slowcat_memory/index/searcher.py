@@ -268,12 +268,10 @@ class Searcher:
             return [self.table.ids[target] for target in sorted(targets)]
 
     def put_vector(self, memory_id: str, vector: np.ndarray, of: int = 0) -> None:
-        """Set the vector of a document, or of a key; an unknown id is ignored.
+        """Set the vector of a document, or of a key, shape (dim,), unit length.
 
-        Args:
-            vector: Shape (dim,), unit length.
-            of: Digest of the text that was embedded: a vector of another text is ignored. 0 skips
-                the check.
+        An unknown id is ignored. ``of`` is the digest of the text that was embedded: a vector of
+        another text is ignored. 0 skips the check.
         """
         with self._lock:
             dense, number = self._find_vector(memory_id)

@@ -62,7 +62,7 @@ class Store:
 
     Attributes:
         path: Its folder.
-        opened: What opening it found.
+        opened: The report of opening it.
         quarantined: (table, key) of records that did not read back as written.
     """
 
@@ -141,14 +141,10 @@ class Store:
         self._queue.wake_writer()
 
     def append_all(self, events: Sequence[Event], cursor: Cursor | None = None) -> list[Ack]:
-        """Append events to the log in one transaction: all of them or none.
+        """Append events, at least one and in order, in one transaction: all of them or none.
 
-        Args:
-            events: In the order in which they happened; at least one. A negative ``reply_to``
-                counts back from its turn: -1 is the event before it in this call.
-
-        Returns:
-            One receipt per event; they share one future.
+        A negative ``reply_to`` counts back from its turn: -1 is the event before it in this call.
+        Returns one receipt per event; they share one future.
         """
         self._checked_writer()
         return self._queue.add_events(
@@ -221,11 +217,8 @@ class Store:
 
         Rewrites the file, and removes the backups and the moved-aside files in the store's folder,
         which are older than the deletion. Backups elsewhere are the caller's. Does nothing when
-        nothing is due.
-
-        Returns:
-            False when a reader or the disk prevented it; it is then tried at the next forget and at
-            the next open.
+        nothing is due. Returns False when a reader or the disk prevented it; it is then tried at
+        the next forget and at the next open.
         """
         return self._checked_writer().call(partial(copy.erase_if_due, self._env))
 
@@ -299,10 +292,7 @@ class Store:
         """Return the space of deleted rows to the disk. Blocks.
 
         LMDB's file never shrinks by itself. It is rewritten, as by ``erase``, when that frees more
-        than a third of it.
-
-        Returns:
-            False when too little would be freed, or a reader prevented it.
+        than a third of it. Returns False when too little would be freed, or a reader prevented it.
         """
         return self._checked_writer().call(partial(copy.shrink, self._env))
 

@@ -156,13 +156,10 @@ def build(
     tokenizer: Tokenizer,
     options: IndexOptions,
 ) -> Header:
-    """Write a sealed index of documents in memory, in any order.
+    """Write a sealed index of documents in memory, in any order; the folder must be empty.
 
-    Args:
-        vectors: Unit vectors by memory id; some may be missing.
-        dim: Dimension of the vectors, 0 for none.
-        folder: Target of the files; must exist and be empty.
-        tokenizer: The same one that queries will use.
+    ``vectors`` are unit vectors by memory id; some may be missing. ``dim`` is 0 for none. Queries
+    must use the same tokenizer.
     """
     builder = Builder(folder, tokenizer, options, dim)
     order = sorted(documents, key=lambda d: (not chunk_of(d.id), chunk_of(d.id), d.id))

@@ -44,17 +44,11 @@ class Build:
     def run(
         self, root: Path, module: str, arguments: Sequence[str], kind: type[T]
     ) -> tuple[str, T]:
-        """Build in a child process. Blocks: call it from a thread.
+        """Build in a child process; return the generation's name, and the child's outcome.
 
-        Args:
-            root: The namespace's index folder, made when missing.
-            module: The child's program; called with a folder in which it makes ``BUILT`` and, at
-                the end, ``OUTCOME``.
-            arguments: Its further arguments.
-            kind: Type of the outcome.
-
-        Returns:
-            The generation's name, and the child's outcome.
+        Blocks: call it from a thread. ``root`` is the namespace's index folder, made when missing.
+        ``module`` is the child's program; it is called with a folder, in which it makes ``BUILT``
+        and, at the end, ``OUTCOME``, and with ``arguments``. ``kind`` is the outcome's type.
 
         Raises:
             IndexDamagedError: The child failed or was stopped; its files are removed.
@@ -119,9 +113,8 @@ def lower_priority() -> None:
 def finish(folder: Path, outcome: Callable[[tuple[IndexFile, ...]], object]) -> None:
     """Sync a child's files to disk and write its outcome, the last step of the child.
 
-    Args:
-        folder: As the child was called with.
-        outcome: Returns the result of ``Build.run`` from the files.
+    ``folder`` is the child's argument; ``outcome`` makes the result of ``Build.run`` from the
+    files.
     """
     built = folder / BUILT
     files = tuple(_describe(path, built) for path in sorted(built.rglob("*")) if path.is_file())

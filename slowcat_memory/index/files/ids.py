@@ -65,11 +65,10 @@ class Ids:
 
     @staticmethod
     def write(turns: np.ndarray, others: list[str], folder: Path) -> None:
-        """Store ids.
+        """Store ids; both arguments are rising.
 
-        Args:
-            turns: Turn numbers of the chunks, the first documents, rising, shape (n,).
-            others: Ids of the documents after them, rising.
+        ``turns`` are the turn numbers of the chunks, the first documents, shape (n,); ``others``
+        the ids of the documents after them.
         """
         encoded = [memory_id.encode() for memory_id in others]
         starts = np.zeros(len(others) + 1, np.int64)

@@ -148,12 +148,9 @@ class NameLexicon:
     ) -> list[MisheardWord]:
         """Return names that sound like unknown words of a query.
 
-        Args:
-            words: The query's words, in order; only the first ``QUERY_WORDS`` are checked.
-            unknown: Returns which of some words never occurred in the namespace.
-
-        Returns:
-            At most one name for each word, or pair of words.
+        Only the first ``QUERY_WORDS`` of ``words`` are checked. ``unknown`` returns which of some
+        words never occurred in the namespace. At most one name is returned for each word, or pair
+        of words.
         """
         words = words[:QUERY_WORDS]
         new = [

@@ -47,12 +47,10 @@ class TermLookup:
     def best(
         self, text: str, also: tuple[tuple[str, float], ...], *, sealed: bool, known: int
     ) -> Lexical:
-        """Find the best documents by the words of a query.
+        """Find the best documents by the words of a query; ``sealed=False`` searches the tail only.
 
-        Args:
-            also: Words possibly meant, each with its share of their weight.
-            sealed: False searches the tail only.
-            known: How many document numbers exist.
+        ``also`` are words possibly meant, each with its share of their weight; ``known`` is how
+        many document numbers exist.
         """
         tokens = list(dict.fromkeys(self._tokenize(text)))
         own = len(tokens)

@@ -117,10 +117,8 @@ class LexicalViews:
     ) -> None:
         """Add the window terms that its neighbours contributed to a promoted document.
 
-        Args:
-            number: Its number in the tail, where it has its own terms already.
-            sealed: All terms that it had in the sealed part, from ``tombstone``.
-            terms: Its own, from ``terms``.
+        ``sealed`` are all terms that it had in the sealed part, from ``tombstone``; ``terms`` its
+        own, which are in the tail already.
         """
         for view in self.chosen:
             contributed = Counter(sealed[view.name])

@@ -199,16 +199,11 @@ class KeyView:
         return best
 
     def sum_votes(self, query: np.ndarray, documents: np.ndarray, same: float) -> np.ndarray:
-        """Sum the weights of the keys that mean the same as the query.
+        """Sum the weights of the keys that mean the same as the query, shape (n,), float32.
 
-        Args:
-            query: Shape (dim,), unit length.
-            documents: Document numbers, rising, shape (n,).
-            same: The cosine from which a key means the same.
-
-        Returns:
-            Shape (n,), float32: each weight is multiplied by how far its cosine is beyond ``same``,
-            0 to 1; 0 without a key.
+        A key means the same from the cosine ``same`` on. Its weight is multiplied by how far its
+        cosine is beyond ``same``, 0 to 1; the sum is 0 without a key. ``documents`` are rising
+        numbers, shape (n,).
         """
         places, weights, cosines = self._compare(query, documents)
         total = np.zeros(len(documents), np.float32)

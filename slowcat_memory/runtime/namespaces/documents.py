@@ -18,9 +18,7 @@ from slowcat_memory.store import Snapshot
 class Space(Struct, frozen=True):
     """The vector space in use: vectors of different spaces are never compared.
 
-    Attributes:
-        key: The embedder's key, "" when there is none.
-        dim: Its dimension, 0 when there is none.
+    Without an embedder ``key`` is "" and ``dim`` 0.
     """
 
     key: str = ""
@@ -75,9 +73,8 @@ def document(
 ) -> Document:
     """Return the index document of a memory.
 
-    Args:
-        before: Id of the previous memory of the same session.
-        after: As in ``Document``.
+    ``before`` is the id of the previous memory of the same session; ``after`` is as in
+    ``Document``.
     """
     when = WhenOptions(language=reading.language)
     about = times(memory.text, memory.valid_from, reading.zone, when)[:1]

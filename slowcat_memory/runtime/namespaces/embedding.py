@@ -152,10 +152,7 @@ class Embedding:
         logger.warning(f"memory: embedding a query failed: {problem}")
 
     def open_documents(self) -> tuple[DocumentEmbedder | None, EmbedderReport]:
-        """Open the embedder of exact vectors; the caller closes it. None if unavailable.
-
-        The report says what was found.
-        """
+        """Open the embedder of exact vectors; the caller closes it. None if unavailable."""
         if self._given is not None:
             return _GivenDocuments(self._given), self.report
         return providers.open_document_embedder(self._options)

@@ -41,9 +41,8 @@ class Indexer:
     def add(self, acks: Sequence[Ack], *, draft: bool) -> None:
         """Queue turns, to be indexed by ``release``. Does not block.
 
-        Args:
-            acks: Of events; those of turns count, except a guest's.
-            draft: Whether to embed them soon; False when bulk embedding follows.
+        Of ``acks`` those of turns count, except a guest's. ``draft`` is whether to embed them soon;
+        False when bulk embedding follows.
         """
         self._waiting.extend(
             (ack.event, ack, draft)

@@ -39,9 +39,7 @@ Stop = Callable[[], bool]
 class Passage(Struct, frozen=True):
     """A text to embed: a memory's line in its context, or an index key.
 
-    Attributes:
-        id: The memory's id, or the key's.
-        owner: The memory that a key points to, "" for a memory.
+    ``owner`` is the memory that a key points to, "" for a memory.
     """
 
     id: str

@@ -70,7 +70,6 @@ class Dictionary(Struct, frozen=True, array_like=True):
         scope: The namespace whose blocks may name it.
         made_from: Log ids of the events that it was trained on, sorted.
         cold: How many cold memories the namespace had then.
-        data: zstd's own bytes.
     """
 
     number: int
@@ -137,7 +136,7 @@ def join_events(events: Sequence[tuple[int, bytes]]) -> bytes:
 
 
 def make_head(scope: str, session: str, events: Sequence[Event]) -> Head:
-    """Return the head of a block of events in log order, at least one; not packed yet."""
+    """Return the header of a block of events in log order, at least one; not packed yet."""
     turns = [event for event in events if isinstance(event, Turn)]
     return Head(
         scope=scope,
@@ -209,7 +208,7 @@ def split_row(key: bytes, value: bytes) -> BlockParts:
     """Return header and packed part of a block's envelope.
 
     Raises:
-        StoreDamagedError: It is not what was written.
+        StoreDamagedError: It is not as written.
     """
     body = codec.unseal(key, value)
     head = read_head(value)

@@ -26,12 +26,10 @@ def block_of(key: bytes, tx: Transaction) -> int:
 
 
 def remove_events(table: str, gone: Set[int], numbers: Iterable[int], tx: Transaction) -> None:
-    """Remove all bytes of forgotten events from the blocks of a table.
+    """Remove all bytes of forgotten events from the blocks of a table, one of ``TABLES``.
 
-    Args:
-        table: One of ``TABLES``.
-        gone: Log ids of the events; the caller deletes their rows of ``places``.
-        numbers: Their blocks, in this table or in the other.
+    ``gone`` are their log ids; the caller deletes their rows of ``places``. ``numbers`` are their
+    blocks, in this table or in the other.
     """
     here = [number for number in numbers if tx.get(table, keys.id_key(number)) is not None]
     _rewrite_all(here, gone, tx)

@@ -40,13 +40,12 @@ READER_TIMEOUT_S = 5.0  # how long a swap waits for readers
 
 
 def copy_out(env: Environment, to: Path) -> None:
-    """Write a compact copy of the committed rows; the writer continues meanwhile.
+    """Write a compact copy of the committed rows to a new file, 0600, flushed.
 
-    Args:
-        to: A file that must not exist; 0600, flushed.
+    The writer continues meanwhile.
 
     Raises:
-        FileExistsError: It exists.
+        FileExistsError: The file exists.
         StoreError: LMDB or the disk refuses; the partial copy is removed.
     """
     os.close(create(to))
@@ -112,9 +111,7 @@ def backup_name(now: datetime) -> str:
 def back_up(env: Environment, to: Path, now: datetime) -> Path:
     """Make a backup: a compact copy that a canary has read before it gets its name.
 
-    Args:
-        to: The file; it must not exist.
-        now: The time, kept with the name of the latest backup.
+    ``to`` must not exist. ``now`` is kept with the name of the latest backup.
 
     Raises:
         StoreError: It exists, its folder does not, or something was forgotten meanwhile.
@@ -193,12 +190,9 @@ def erase_due(env: Environment) -> bool:
 def erase_if_due(env: Environment, sparing: str = "") -> bool:
     """Erase when something was deleted since the last erasure; from the writer thread.
 
-    Args:
-        sparing: Name of a workshop in its folder that is in use and needs no erasure.
-
-    Returns:
-        True when no deleted byte is left; False when a reader or the disk prevented the erasure, so
-        that it must be done again.
+    ``sparing`` names a workshop in its folder that is in use and needs no erasure. Returns True
+    when no deleted byte is left; False when a reader or the disk prevented the erasure, so that it
+    must be done again.
     """
     try:
         return not erase_due(env) or _erase(env, sparing)
@@ -234,8 +228,7 @@ def _rewrite(env: Environment) -> bool:
 def shrink(env: Environment) -> bool:
     """Swap in a copy when much of the file is free pages; from the writer thread.
 
-    Returns:
-        False when little is free, or a reader kept the file open.
+    Returns False when little is free, or a reader kept the file open.
 
     Raises:
         StoreError: The copy could not be made; the file is as before.

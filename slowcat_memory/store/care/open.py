@@ -52,13 +52,9 @@ def bring_up_to_date(
 ) -> int | None:
     """Write the first rows of a new store, or migrate an older one after a backup.
 
-    Args:
-        env: The store; the caller holds the writer lock.
-        now: Time of creation, and of the backup.
-        steps: By the version that each starts from.
-
-    Returns:
-        The version it had, None when no migration was needed.
+    The caller has the writer lock. ``now`` is the time of creation, and of the backup; ``steps``
+    are the migrations by the version that each starts from. Returns the version it had, None when
+    no migration was needed.
 
     Raises:
         StoreTooNewError: A newer version of this package wrote it.

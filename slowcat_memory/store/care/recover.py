@@ -186,7 +186,7 @@ def repair_blocks(tx: Transaction) -> None:
                 tx.drop(table, key)
     for key in tx.keys("cursors"):
         if key.startswith(CURSOR.encode()):
-            tx.drop("cursors", key)  # what was taken apart is to be packed again
+            tx.drop("cursors", key)  # unpacked events are to be packed again
 
 
 def _repair_block(number: int, block: Block, tx: Transaction) -> None:

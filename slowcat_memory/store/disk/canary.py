@@ -106,15 +106,11 @@ def _try_write(env: lmdb.Environment, meta: "lmdb._Database") -> None:
 
 
 def salvage(file: str, tables: str, way: str, into: str) -> int:
-    """Copy the whole records of tables and skip the damaged ones.
+    """Copy the whole records of tables into the store's folder ``into``; skip damaged ones.
 
-    Args:
-        way: "next" from the first key on, "prev" from the last key back.
-        into: Folder of the store to copy into.
-
-    Returns:
-        The exit code: whole when it reached the end of every table. It may also die by a signal at
-            an unreadable page; the rows copied until then stay.
+    ``way`` is "next" from the first key on, "prev" from the last key back. Returns the exit code:
+    whole when it reached the end of every table. It may also die by a signal at an unreadable page;
+    the rows copied until then stay.
     """
     source = _open(file)
     target = _target(into, source.info()["map_size"])

@@ -32,12 +32,10 @@ _pack = msgspec.msgpack.Encoder().encode
 def seal(key: bytes, body: bytes = b"", *, compress: bool = True) -> bytes:
     """Put a body into an envelope, compressed when that saves space.
 
-    Args:
-        body: At most ``MAX_BODY`` bytes.
-        compress: False for data known not to shrink.
+    ``compress`` is False for data known not to shrink.
 
     Raises:
-        ValueError: The body is too large.
+        ValueError: The body is larger than ``MAX_BODY`` bytes.
     """
     if len(body) > MAX_BODY:
         raise ValueError(f"a record of {len(body)} bytes; at most {MAX_BODY} fit")
@@ -52,7 +50,7 @@ def unseal(key: bytes, value: bytes) -> bytes:
     """Return the body of an envelope.
 
     Raises:
-        StoreDamagedError: It is not what was written under this key.
+        StoreDamagedError: It is not as written under this key.
     """
     if not intact(key, value):
         raise StoreDamagedError("a record does not match its checksum")

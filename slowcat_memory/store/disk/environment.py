@@ -111,10 +111,7 @@ class Environment:
     def __init__(
         self, path: Path, *, map_size: int, readonly: bool = False, metasync: bool = True
     ) -> None:
-        """Open it, and create it if it does not exist.
-
-        Args:
-            metasync: Flush the meta page with every commit.
+        """Open it, and create it if missing; ``metasync`` flushes the meta page per commit.
 
         Raises:
             StoreBusyError: This process has it open already.

@@ -108,9 +108,8 @@ def _mount_kind(path: Path) -> str:
 def filesystem(path: str, mountinfo: str) -> str:
     """Return the type of a path's file system, for example "ext4"; "" for none.
 
-    Args:
-        path: Absolute, without symbolic links.
-        mountinfo: The text of ``/proc/self/mountinfo``.
+    The path is absolute, without symbolic links; ``mountinfo`` is the text of
+    ``/proc/self/mountinfo``.
     """
     best, kind = "", ""
     for line in mountinfo.splitlines():

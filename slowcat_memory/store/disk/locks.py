@@ -95,10 +95,7 @@ def folder_lock(path: Path, how: int, timeout: float = 5.0) -> Iterator[None]:
     """Lock the folder itself while the data file is opened (shared) or swapped (exclusive).
 
     A reader that opens the new data file with the old lock file, or the old one with the new lock
-    file, would start from the wrong meta page.
-
-    Args:
-        how: ``fcntl.LOCK_SH`` or ``fcntl.LOCK_EX``.
+    file, would start from the wrong meta page. ``how`` is ``fcntl.LOCK_SH`` or ``fcntl.LOCK_EX``.
 
     Raises:
         StoreBusyError: Another process kept it for too long.

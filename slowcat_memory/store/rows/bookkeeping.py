@@ -53,10 +53,8 @@ def _with_turn(row: Session, turn: Turn) -> Session:
 def track_unended(before: Session | None, after: Session | None, id: str, tx: Transaction) -> None:
     """Update the list of sessions that have not ended, which saves reading every session.
 
-    Args:
-        before: The session's row until now, None when there was none.
-        after: Its row from now on, None when it is deleted.
-        tx: Takes the change; a store of a version without the list never gets one.
+    ``before`` and ``after`` are the session's row, None when there is none. A store of a version
+    without the list never gets one.
     """
     was, is_now = (row is not None and row.ended is None for row in (before, after))
     if was == is_now:
@@ -75,9 +73,8 @@ def move_cursor(cursor: Cursor | None, tx: Transaction) -> None:
 def finish_task(batch: WriteBatch, tx: Transaction) -> bool:
     """Delete the task that a step has finished.
 
-    Returns:
-        False when the task does not exist: the outcome was written before, or is about something
-            forgotten meanwhile, and must not be written.
+    Returns False when the task does not exist: the outcome was written before, or is about
+    something forgotten meanwhile, and must not be written.
     """
     if not batch.done:
         return True

@@ -76,9 +76,8 @@ class TierMover:
     def run(self, scope: str, hot: int, options: TierOptions, now: datetime, stop: Stop) -> Aged:
         """Move all due events and blocks, oldest first.
 
-        Args:
-            hot: How many of its latest turns keep rows of their own.
-            stop: Called between two transactions; True ends the round.
+        ``hot`` is how many of its latest turns keep rows of their own. ``stop`` is called between
+        two transactions; True ends the round.
 
         Raises:
             StoreError: The store is closed or full; blocks moved until then remain.

@@ -94,7 +94,6 @@ class Write:
     """Changes to be saved, possibly together with others in one transaction.
 
     Attributes:
-        change: Writes its changes to a transaction.
         weight: How many events it counts for.
         derived: It can be made again.
         future: Receives the outcome.
@@ -140,13 +139,11 @@ class WriteQueue:
     def add_events(
         self, events: Sequence[Event], change: ChangeOfEvents, *, quiet: bool = False
     ) -> list[Ack]:
-        """Number events and queue them as one write; the receipts share one future.
+        """Number events, in order, and queue them as one write; the receipts share one future.
 
-        Args:
-            events: In the order in which they happened. A negative ``reply_to`` counts back from
-                the turn within this call.
-            change: Makes the write of the numbered events.
-            quiet: Let the writer sleep until ``wake_writer``, or until anything else is queued.
+        A negative ``reply_to`` counts back from the turn within this call. ``change`` makes the
+        write of the numbered events. ``quiet`` lets the writer sleep until ``wake_writer``, or
+        until anything else is queued.
 
         Raises:
             StoreFullError: Too many events wait, and nothing derived could be shed.
