@@ -113,7 +113,7 @@ NAMES = tuple(table.name for table in TABLES)
 # Rows of ``meta``.
 SCHEMA = "schema"  # int: SCHEMA_VERSION when written
 CREATED = "created"  # str: ISO 8601
-NEXT_ID = "next_id"  # int: smaller ids are never used again, those of forgotten events neither
+NEXT_ID = "next_id"  # int: smaller ids are never used again, not even those of forgotten events
 EPOCH = "forget_epoch"  # int: number of deletions so far
 UNENDED = "unended"  # [str]: sessions that have not ended; missing in older stores
 LAST_CHANGE = "last_change"  # int: number of the last row of ``changes``
