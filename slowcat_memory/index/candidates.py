@@ -1,4 +1,4 @@
-"""Which documents may answer a query: the best of each view, with everything the fusion needs."""
+"""Candidate documents for a query: the best of each view, with all data that fusion needs."""
 
 from collections.abc import Mapping, Sequence, Set
 
@@ -20,24 +20,23 @@ Found = tuple[np.ndarray, np.ndarray]
 
 
 class Candidates(Struct, frozen=True):
-    """The n documents that a search proposes, for fusion.
+    """The n documents that a search proposes, for fusion. Arrays have shape (n,).
 
     Attributes:
         ids: Memory ids; most are only made when they are read.
-        views: Raw scores by view, each of shape (n,). "dense" is missing without a query vector,
-            and NaN where a memory has no vector yet; so is "keys", the cosine of a memory's best key,
-            and "asked", the sum of the votes of judged queries: both only where there are such.
-        cosine: Shape (n,), cosines with the query's own words, where ``views`` holds those with a
-            vector that the dialogue turned; None without a query vector.
-        before: Shape (n,), position of the previous neighbour among these, -1 when there is none.
+        views: Raw scores by view. Without a query vector "dense", "keys" and "asked" are missing.
+            "dense" is NaN where a memory has no vector yet. "keys" is the cosine of a memory's best
+            key, NaN without one, and "asked" the sum of the votes of judged queries: both only if
+            the namespace has any.
+        cosine: Cosines with the query's own words, where ``views`` has those with a vector that the
+            dialogue turned; None without a query vector.
+        before: Position of the previous neighbour among these, -1 when there is none.
         after: The same for the next one.
-        at: Shape (n,), seconds since the epoch.
-        importance: Shape (n,), 0 to 1.
-        pinned: Shape (n,), bool.
-        session: Shape (n,), a number for each one's session.
-        speaker: Shape (n,), a number for each one's speaker.
-        about_from: Shape (n,), start of the time that each mentions, seconds since the epoch; NaN
-            for none.
+        at: Seconds since the epoch.
+        importance: 0 to 1.
+        session: A number for each one's session.
+        speaker: A number for each one's speaker.
+        about_from: Start of the time that each mentions, seconds since the epoch; NaN for none.
         about_until: The same for its end.
         excluded: Ids that the search would have proposed too, had the caller not excluded them.
     """
@@ -68,11 +67,7 @@ class CandidateSelector:
         keys: Mapping[str, KeyView],
         options: IndexOptions,
     ) -> None:
-        """Wire the parts.
-
-        Args:
-            keys: Scores by the vectors of keys, by view.
-        """
+        """Connect the parts; ``keys`` are the key views by name."""
         self._table, self._lookup, self._options = table, lookup, options
         self._dense, self._keys = dense, keys
 
@@ -83,7 +78,6 @@ class CandidateSelector:
         exclude: Set[str],
         own: np.ndarray | None,
     ) -> Candidates:
-        """Choose what may answer a query; see ``Searcher.candidates``."""
         table, dense, count = self._table, self._dense, self._options.candidates
         if vector is None or not len(dense):
             vector = None
@@ -121,7 +115,7 @@ class CandidateSelector:
     def _score_keys(
         self, vector: np.ndarray, numbers: np.ndarray, own: np.ndarray
     ) -> dict[str, np.ndarray]:
-        """Score by keys, where there are any; judged queries are compared with the query alone."""
+        """Score by keys, if there are any; judged queries are compared with the query alone."""
         views, written, asked = {}, self._keys[KEYS], self._keys[ASKED]
         if len(written.dense):
             views[KEYS] = written.best_cosines(vector, numbers)
@@ -130,7 +124,6 @@ class CandidateSelector:
         return views
 
     def _cosines(self, vector: np.ndarray, numbers: np.ndarray, near: Found) -> np.ndarray:
-        """Reuse the cosines of the search, and compute the others."""
         cosines = np.full(len(numbers), np.nan, np.float32)
         places = _positions(numbers, near[0])
         cosines[places[places >= 0]] = near[1][places >= 0]
@@ -145,7 +138,6 @@ class CandidateSelector:
         by_keys: Sequence[np.ndarray],
         exclude: Set[str],
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the documents to propose, and those that are reported as excluded."""
         chosen = list(lexical.best.values())
         if near is not None:
             chosen += (near[0], *by_keys)
@@ -160,7 +152,7 @@ class CandidateSelector:
 
 
 def _positions(numbers: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return each wanted number's position in the sorted ``numbers``, -1 where it is missing."""
+    """Return each wanted number's position in the sorted ``numbers``, -1 if missing."""
     if not len(numbers):
         return np.zeros(0, np.int64)
     at = np.searchsorted(numbers, wanted)

@@ -5,8 +5,8 @@ document never changes: one that must is *promoted* to the tail, under a new num
 
 A change of links follows this order, as ``Searcher.add`` and ``Searcher.remove`` do:
 
-1. ``detach`` or ``make_room`` cuts links; both ends are promoted, so numbers from before are void.
-2. The document is removed from, or added to, the lexical views, where it stands without neighbours.
+1. ``detach`` or ``make_room`` cuts links; both ends are promoted, so earlier numbers are invalid.
+2. The document is removed from, or added to, the lexical views, without neighbours.
 3. ``link`` joins it to its neighbours, and adds each one's terms to the other's windows.
 """
 
@@ -27,24 +27,22 @@ class Neighbours:
     def __init__(
         self, table: Table, words: LexicalViews, dense: VectorView, keys: Iterable[KeyView]
     ) -> None:
-        """Wire the parts that a promoted document moves in."""
+        """Connect the parts that store a promoted document."""
         self._table, self._words, self._dense, self._keys = table, words, dense, tuple(keys)
 
     def make_room(self, before: int, after: int) -> tuple[int, int]:
-        """Cut the link behind ``before``, or else the one ahead of ``after``.
+        """Cut the link after ``before``, or else the one before ``after``.
 
-        Returns:
-            The two documents, in order, that a new one goes between.
+        Returns the two documents, in order, between which a new one is inserted.
         """
         if before >= 0:
             return self.unlink(before, _at(self._table.after, before))
         return self.unlink(_at(self._table.before, after), after)
 
     def detach(self, number: int) -> tuple[int, int]:
-        """Remove a document from every view. Its keys remain, for its replacement to take.
+        """Remove a document from every view. Its keys remain, for its replacement.
 
-        Returns:
-            Its neighbours, which are not linked to each other yet.
+        Returns its neighbours, which are not linked to each other yet.
         """
         before, number = self.unlink(_at(self._table.before, number), number)
         number, after = self.unlink(number, _at(self._table.after, number))
@@ -57,10 +55,9 @@ class Neighbours:
         return before, after
 
     def link(self, before: int, after: int) -> tuple[int, int]:
-        """Make two documents neighbours; each one's terms enter the other's windows.
+        """Make two documents neighbours; each one's terms are added to the other's windows.
 
-        Returns:
-            Their numbers, which change when they are promoted.
+        Returns their numbers, which change when they are promoted.
         """
         if before >= 0 and after >= 0:
             before, after = self.promote_to_tail(before), self.promote_to_tail(after)
@@ -79,8 +76,7 @@ class Neighbours:
     def promote_to_tail(self, number: int) -> int:
         """Copy a sealed document to the tail, where it can change, and tombstone the original.
 
-        Returns:
-            Its number from now on; unchanged when it was in the tail.
+        Returns its new number; unchanged when it was in the tail.
         """
         table, words = self._table, self._words
         if number >= table.sealed_count:

@@ -9,7 +9,7 @@ Count = Annotated[int, Meta(ge=0)]
 
 
 class View(Struct, frozen=True):
-    """One bag of words for each document, ranked by itself. Another view is another constant here.
+    """One bag of words for each document, ranked by itself. Add a view by adding a constant here.
 
     Attributes:
         name: In scores and in the names of files.
@@ -81,5 +81,4 @@ class IndexOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return (WINDOW, TURN) if self.turn_view else (WINDOW,)
 
     def seal_due(self, sealed: int, tail: int) -> bool:
-        """Return whether a tail of so many memories calls for a new sealed index."""
         return tail > min(max(self.seal_at, self.seal_share * sealed), max(self.seal_most, 1))

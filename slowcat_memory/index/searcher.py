@@ -83,7 +83,6 @@ class Searcher:
                 self.keys[name].dense.attach(vectors)
 
     def warm(self) -> None:
-        """Load ahead of time what makes recall faster."""
         with self._lock:
             self.names.warm()
         if self.sealed_count >= self._options.compiled_from:
@@ -98,7 +97,6 @@ class Searcher:
         return isinstance(memory_id, str) and self.table.find(memory_id) >= 0
 
     def items(self) -> Iterator[tuple[str, int]]:
-        """Yield ids and numbers of the living documents."""
         return self.table.items()
 
     @property
@@ -108,12 +106,11 @@ class Searcher:
 
     @property
     def tail_count(self) -> int:
-        """Number of documents that came after the sealed part, dead ones included."""
+        """Number of documents added after the sealed part, dead ones included."""
         return len(self.table) - self.sealed_count
 
     @property
     def mean_words(self) -> float:
-        """Mean length of the living documents, in words."""
         return self.table.total_words / max(1, self.table.living)
 
     @property
@@ -122,18 +119,16 @@ class Searcher:
         return self.table.speakers
 
     def speaker_numbers(self, names: Iterable[str]) -> list[int]:
-        """Return the numbers of known speakers in ``Candidates.speaker``."""
         return self.table.speaker_numbers(names)
 
     # ---------------------------------------------------------------- change
 
     def add(self, document: Document) -> None:
-        """Make a document findable at once; one with the same id is replaced in its place.
+        """Add a document; one with the same id is replaced in its place. Searchable at once.
 
-        Args:
-            document: The document. When its predecessor already has a successor, it goes between
-                the two. A known id with the same text keeps its vector, else it loses it;
-                each of its keys likewise.
+        If its predecessor already has a successor, the document is inserted between the two. A
+        known id with the same text keeps its vector, else it loses it; each of its index keys
+        likewise.
         """
         terms = self.words.count(document)
         with self._lock:
@@ -155,10 +150,9 @@ class Searcher:
                 self._set_text(number, document, terms._replace(keys=keys))
 
     def _set_text(self, number: int, document: Document, terms: DocumentTerms) -> tuple[int, bool]:
-        """Add a document, or replace document ``number``; its keys and their vectors follow it.
+        """Add or replace a document; return its new number, and whether its text is new.
 
-        Returns:
-            Its number from now on, and whether its text is new.
+        The keys of document ``number`` and their vectors move to the new number.
         """
         hashed = digest(document.text)
         if number >= 0 and self.table.digest[number] == hashed:
@@ -186,14 +180,14 @@ class Searcher:
     def can_add_keys(self, memory_id: str, pointers: Sequence[Pointer]) -> bool:
         """Return whether keys are new to a document, or known with the same text.
 
-        The terms of a key that is replaced are not known one by one: that needs ``add``.
+        The terms of a replaced key are not known one by one: that needs ``add``.
         """
         with self._lock:
             number = self.table.find(memory_id)
             return number >= 0 and self._new_keys(number, pointers) is not None
 
     def _new_keys(self, number: int, pointers: Sequence[Pointer]) -> list[Pointer] | None:
-        """Return the keys that a document does not have; None where one would be replaced."""
+        """Return the keys that a document lacks; None if one would be replaced."""
         new = []
         for pointer in pointers:
             known = {name: keys.find(number, pointer.name) for name, keys in self.keys.items()}
@@ -209,8 +203,8 @@ class Searcher:
     def add_keys(self, memory_id: str, pointers: Sequence[Pointer]) -> None:
         """Add keys to a document, besides those it has; see ``can_add_keys``.
 
-        An unknown document is ignored, and so are keys that would replace others: the index holds a
-        newer state then.
+        An unknown document is ignored, and so are keys that would replace others: the index already
+        has a newer state then.
         """
         with self._lock:
             number = self.table.find(memory_id)
@@ -234,7 +228,6 @@ class Searcher:
             return number >= 0
 
     def _find_vector(self, id_: str) -> tuple[VectorView, int]:
-        """Return where the vector of a document or key is kept, and its number there, -1 for none."""
         number = self.table.find(id_)
         owner, name = split_key_id(id_)
         if number < 0 and owner and (target := self.table.find(owner)) >= 0:
@@ -244,13 +237,12 @@ class Searcher:
         return self.dense, number
 
     def has_vector(self, memory_id: str) -> bool:
-        """Return whether a document, or a key, has a vector."""
         with self._lock:
             dense, number = self._find_vector(memory_id)
             return number >= 0 and number in dense
 
     def incomplete(self, memory_ids: Iterable[str]) -> list[str]:
-        """Return those of some documents that lack a vector, their own or that of a key."""
+        """Return the ids of documents that lack their own vector or that of a key."""
         with self._lock:
             known = ((id_, self.table.find(id_)) for id_ in memory_ids)
             return [
@@ -264,25 +256,22 @@ class Searcher:
             ]
 
     def missing_vectors(self) -> list[str]:
-        """Return the ids of the living documents that have no vector, in order."""
         with self._lock:
             numbers = np.arange(len(self.table))
             wanted = self.table.alive.take(numbers) & ~self.dense.present(len(numbers))
             return [self.table.ids[number] for number in np.flatnonzero(wanted).tolist()]
 
     def missing_keys(self) -> list[str]:
-        """Return the ids of the living documents some of whose keys have no vector, in order."""
+        """Return the ids of the living documents with a key that has no vector, in order."""
         with self._lock:
             targets = {target for keys in self.keys.values() for target, _ in keys.without_vector()}
             return [self.table.ids[target] for target in sorted(targets)]
 
     def put_vector(self, memory_id: str, vector: np.ndarray, of: int = 0) -> None:
-        """Set the vector of a document, or of a key; an unknown id is ignored.
+        """Set the vector of a document, or of a key, shape (dim,), unit length.
 
-        Args:
-            vector: Shape (dim,), unit length.
-            of: Digest of the text that was embedded: a vector of another text is ignored. 0 skips
-                the check.
+        An unknown id is ignored. ``of`` is the digest of the text that was embedded: a vector of
+        another text is ignored. 0 skips the check.
         """
         with self._lock:
             dense, number = self._find_vector(memory_id)
@@ -304,7 +293,7 @@ class Searcher:
     # ---------------------------------------------------------------- search
 
     def heard(self, text: str) -> list[MisheardWord]:
-        """Find the names that unknown words of a query sound like; none for most queries."""
+        """Return names that sound like the query's unknown words; none for most queries."""
         words = _WORD.findall(text[:MAX_CHARS])
         with self._lock:
             return self.names.sounding_like(words, self._lookup.unknown)
@@ -320,19 +309,18 @@ class Searcher:
         """Find the best documents by the words of a query.
 
         Args:
-            also: Words that it may have meant (see ``heard``), each with its share of their weight.
+            also: Words possibly meant (see ``heard``), each with its share of their weight.
             sealed: False searches the tail only, for a turn that is out of time.
         """
         with self._lock:
             return self._lookup.best(text, also, sealed=sealed, known=len(self.table))
 
     def forget_query(self) -> None:
-        """Drop what is kept of the last query."""
         with self._lock:
             self._lookup.forget()
 
     def knows(self, word: str) -> bool:
-        """Return whether a living document or its neighbour holds a word; True for stop words."""
+        """Return whether a living document or its neighbour has a word; True for stop words."""
         with self._lock:
             return self._lookup.knows(word)
 
@@ -341,14 +329,9 @@ class Searcher:
         return self._lookup.postings(text)
 
     def scores(self, lexical: Lexical, numbers: np.ndarray) -> dict[str, np.ndarray]:
-        """Return living documents' scores by words.
+        """Return the lexical scores of living documents by view.
 
-        Args:
-            lexical: From ``lexical``.
-            numbers: Document numbers, shape (n,).
-
-        Returns:
-            By view, shape (n,), float32.
+        ``numbers`` has shape (n,); the scores have shape (n,), float32.
         """
         with self._lock:
             return self._lookup.scores(lexical, numbers)
@@ -360,16 +343,13 @@ class Searcher:
         exclude: Set[str] = frozenset(),
         own: np.ndarray | None = None,
     ) -> Candidates:
-        """Choose what may answer a query: the best of each view.
+        """Choose the best documents of each view.
 
         Args:
             lexical: From ``lexical``; documents added since then are not proposed.
-            vector: The query's vector, shape (dim,); None leaves the dense view out.
-            exclude: Ids not to propose, so that they do not set the scale for the others either.
+            vector: The query's vector, shape (dim,); None skips the dense view.
+            exclude: Ids not to propose, so that they do not affect normalisation either.
             own: The vector of the query's words alone, where ``vector`` is another one.
-
-        Returns:
-            The candidates with their raw scores by view.
         """
         with self._lock:
             return self._selector.select(lexical, vector, exclude, own)

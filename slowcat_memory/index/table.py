@@ -1,7 +1,7 @@
 """A row of columns for each document: everything but its words and vectors.
 
-Documents are numbered in the order in which they come; a number is never used again. A sealed
-index's rows come first; their columns are mapped copy-on-write, so changes stay in memory.
+Documents are numbered in the order of addition; a number is never used again. A sealed index's rows
+come first; their columns are mapped copy-on-write, so changes stay in memory.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,6 @@ class Table:
     """The documents of one namespace, living and dead."""
 
     def __init__(self, sealed: Path | None, header: Header | None) -> None:
-        """Open a sealed index's folder with its header, or start empty."""
         self.ids = Ids(sealed)
         self.sealed_count = self.ids.base
         columns = {
@@ -41,12 +40,10 @@ class Table:
         return len(self.ids)
 
     def find(self, memory_id: str) -> int:
-        """Return the number of a living document, -1 when there is none."""
         number = self.ids.find(memory_id) if memory_id else -1
         return number if number >= 0 and self.alive[number] else -1
 
     def items(self) -> Iterator[tuple[str, int]]:
-        """Yield ids and numbers of the living documents."""
         for number in range(len(self.ids)):
             if self.alive[number]:
                 yield self.ids[number], number
@@ -85,14 +82,13 @@ class Table:
             column[number] = time
 
     def remove(self, number: int) -> None:
-        """Mark a living document as dead."""
         self.ids.drop(number)
         self.alive[number] = False
         self.living -= 1
         self.total_words -= int(self.words[number])
 
     def document(self, number: int) -> Document:
-        """Return what the columns hold of a document, without its text and its neighbours."""
+        """Return a document's columns, without its text and its neighbours."""
         return Document(
             id=self.ids[number],
             text="",

@@ -1,7 +1,7 @@
-"""The only truth, in one LMDB file: given an id, returns the record.
+"""The source of truth, in one LMDB file: given an id, returns the record.
 
-For appending the log, keeping what was derived from it, reading both consistently, and forgetting
-for good. To find something by its content, see ``index``.
+Appends to the log, stores records derived from it, reads both consistently, and deletes for good.
+To find a record by its content, see ``index``.
 """
 
 from slowcat_memory.store.care.health import BadIndex, Health

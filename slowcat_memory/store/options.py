@@ -10,7 +10,6 @@ Durability = Literal["full", "relaxed"]
 
 
 def utc_now() -> datetime:
-    """Return the time, aware, in UTC."""
     return datetime.now(UTC)
 
 
@@ -60,7 +59,7 @@ class OpenReport(Struct, frozen=True, kw_only=True):
     Attributes:
         created: There was no store; this is a new one.
         unclean_stop: The last writer did not close the store.
-        moved_aside: Where the files of a damaged store are now, None when it was whole.
+        moved_aside: Path of the files of a damaged store, None when it was whole.
         salvaged: How many events of the log were salvaged from a damaged store.
         lost: Log ids of events that are known to be lost with a damaged block.
         restored_from: The backup that replaced a damaged store, None when none did.

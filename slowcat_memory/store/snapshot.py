@@ -1,4 +1,4 @@
-"""One consistent view of every table, for as long as its block lasts; its methods are by table."""
+"""One consistent read-only view of every table, with methods grouped by table."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -42,10 +42,10 @@ OnDamaged = Callable[[str, bytes], None]
 
 
 class Snapshot:
-    """What was committed when it was taken. Never held across an ``await``.
+    """The rows that were committed when it was taken. Never held across an ``await``.
 
-    A damaged record is left out as if it were not there, and added to the store's ``quarantined``.
-    Methods that return one record return None when there is none.
+    A damaged record is skipped and added to the store's ``quarantined``. Methods that return one
+    record return None when there is none.
     """
 
     def __init__(
@@ -53,8 +53,8 @@ class Snapshot:
     ) -> None:
         """Read through a transaction.
 
-        ``on_damaged`` is called with table and key of a damaged record; ``cache`` keeps blocks
-        unpacked from one snapshot to the next, None for this one only.
+        ``on_damaged`` gets table and key of a damaged record; ``cache`` keeps unpacked blocks from
+        one snapshot to the next.
         """
         self._txn = txn
         self._handles = handles
@@ -68,16 +68,11 @@ class Snapshot:
     # ------------------------------------------------------------------- the log
 
     def turn(self, id: int) -> Turn | None:
-        """Return the turn with a log id."""
         event = self._event(keys.id_key(id))
         return event if isinstance(event, Turn) else None
 
     def events(self, scope: str = "", after: int = 0, upto: int | None = None) -> Iterator[Event]:
-        """Walk turns and session edges in log order.
-
-        Args:
-            scope: Only of this namespace; "" for every one.
-        """
+        """Yield turns and session edges in log order; ``scope`` "" means all namespaces."""
         for key in self._ids(scope, after):
             if upto is not None and keys.id_of(key) > upto:
                 return
@@ -86,7 +81,7 @@ class Snapshot:
                 yield event
 
     def turns(self, scope: str = "", after: int = 0, upto: int | None = None) -> Iterator[Turn]:
-        """Walk the turns in log order; arguments as for ``events``."""
+        """Yield the turns in log order; arguments as for ``events``."""
         return (event for event in self.events(scope, after, upto) if isinstance(event, Turn))
 
     def turn_before(self, scope: str, session: str, id: int) -> int:
@@ -109,7 +104,6 @@ class Snapshot:
         return 0
 
     def last_id(self) -> int:
-        """Return the id of the log's last event, 0 when it is empty."""
         return reader.last_id(self._cursor_of)
 
     def _event(self, key: bytes) -> Event | None:
@@ -130,16 +124,14 @@ class Snapshot:
     # ------------------------------------------------------------------- sessions
 
     def session(self, id: str) -> Session | None:
-        """Return a session's row."""
         return self._get(Session, "sessions", keys.name_key(id))
 
     def sessions(self, scope: str = "") -> list[Session]:
-        """Return the sessions of a namespace, or of all, the earliest first."""
+        """Return the sessions of a namespace, or of all, earliest first."""
         rows = [row for row in self._scan(Session, "sessions") if scope in ("", row.scope)]
         return sorted(rows, key=lambda row: (row.started, row.id))
 
     def unended(self) -> list[Session]:
-        """Return the sessions that have not ended, the earliest first."""
         known = self.meta(UNENDED)
         rows = self.sessions() if known is None else [self.session(id) for id in known]
         found = [row for row in rows if row is not None and row.ended is None]
@@ -148,7 +140,7 @@ class Snapshot:
     # ------------------------------------------------------------------- memories
 
     def read(self, scope: str, id: str) -> Memory | None:
-        """Return a memory, or the chunk of a turn, as it is shown and found: with its context."""
+        """Return a memory, or the chunk of a turn, as it is indexed: with its context."""
         memory = self.memory(scope, id)
         if memory is None:
             turn = self.turn(turn_of(id)) if turn_of(id) else None
@@ -156,7 +148,7 @@ class Snapshot:
         return None if memory is None else self.in_context(memory)
 
     def in_context(self, memory: Memory) -> Memory:
-        """Return a stored memory, or a chunk, with its context, when it has one."""
+        """Return a stored memory or chunk with its context added, if it has one."""
         context = self.context(memory.scope, memory.id)
         return replace(memory, context=context.text) if context else memory
 
@@ -165,19 +157,16 @@ class Snapshot:
         return self._get(Memory, "memories", keys.scoped_key(scope, id))
 
     def memories(self, scope: str, beginning: str = "") -> Iterator[Memory]:
-        """Walk a namespace's memories by id, only those whose ids begin so."""
+        """Yield a namespace's memories by id, only those whose ids start with ``beginning``."""
         return self._scan(Memory, "memories", keys.scope_prefix(scope) + beginning.encode())
 
     def context(self, scope: str, id: str) -> Context | None:
-        """Return a memory's context."""
         return self._get(Context, "contexts", keys.scoped_key(scope, id))
 
     def contexts(self, scope: str) -> Iterator[Context]:
-        """Walk a namespace's contexts by memory id."""
         return self._scan(Context, "contexts", keys.scope_prefix(scope))
 
     def keys(self, scope: str, memory: str = "") -> Iterator[Key]:
-        """Walk the keys that point to a memory, or to all of a namespace, by their ids."""
         beginning = f"{memory}?".encode() if memory else b""
         found: Iterator[Key] = self._scan(Key, "keys", keys.scope_prefix(scope) + beginning)
         return (key for key in found if memory in ("", key.memory))
@@ -185,13 +174,12 @@ class Snapshot:
     # ------------------------------------------------------------------- vectors
 
     def vector(self, embedder: str, scope: str, id: str) -> Vector | None:
-        """Return the vector of a memory, or of a key, by an embedder's key."""
+        """Return the vector of a memory or index key in the space of an embedder key."""
         key = keys.vector_key(embedder, scope, id)
         value = self._txn.get(key, db=self._handles["vectors"])
         return None if value is None else self._vector(key, value)
 
     def vectors(self, embedder: str, scope: str) -> Iterator[Vector]:
-        """Walk the vectors of a namespace's memories and keys, by their ids."""
         prefix = keys.embedder_hash(embedder) + keys.scope_prefix(scope)
         for key, value in self._rows("vectors", prefix):
             vector = self._vector(key, value)
@@ -220,7 +208,7 @@ class Snapshot:
         return {key[len(prefix) :].decode() for key, row in rows if row and (drafts or not row[1])}
 
     def missing_vectors(self, embedder: str, scope: str, ids: Iterable[str]) -> list[str]:
-        """Return those of some memories without a vector, or with a draft only, in their order."""
+        """Return the ids with no vector, or with a draft only, in their order."""
         found = ((id, self.vector(embedder, scope, id)) for id in ids)
         return [id for id, vector in found if vector is None or vector.draft]
 
@@ -233,17 +221,16 @@ class Snapshot:
     # ------------------------------------------------------------------- ledger and commands
 
     def ledger(self, turn: int) -> LedgerEntry | None:
-        """Return what recall did for a user's turn; the oldest rows are deleted."""
+        """Return the ledger entry of a user's turn; the oldest rows are deleted."""
         return self._get(LedgerEntry, "ledger", keys.id_key(turn))
 
     def ledger_tail(self, n: int) -> list[LedgerEntry]:
-        """Return what recall did for the latest ``n`` turns, the latest first."""
         rows = islice(self._latest("ledger"), n)
         entries = (self._decode(LedgerEntry, "ledger", *row) for row in rows)
         return [entry for entry in entries if entry is not None]
 
     def commands(self, scope: str = "", n: int | None = None) -> list[CommandEntry]:
-        """Return the latest ``n`` voice commands of a namespace, or of all, the latest first."""
+        """Return the latest ``n`` voice commands of a namespace, or of all, latest first."""
         entries = (self._decode(CommandEntry, "commands", *row) for row in self._latest("commands"))
         return list(islice((e for e in entries if e and scope in ("", e.scope)), n))
 
@@ -254,29 +241,26 @@ class Snapshot:
         return self._get(Task, "tasks", keys.name_key(id))
 
     def tasks(self, job: str = "", state: TaskState | Literal[""] = "") -> list[Task]:
-        """Return the idle tasks of a job, or of all, by rank; within one rank the newest first."""
+        """Return the idle tasks of a job, or of all, by rank; within one rank newest first."""
         beginning = f"{job}/".encode() if job else b""
         every: Iterator[Task] = self._scan(Task, "tasks", beginning)
         found = [task for task in every if job in ("", task.job) and state in ("", task.state)]
         return sorted(found, key=lambda task: (task.rank, -task.created.timestamp(), task.id))
 
     def runs(self, n: int | None = None) -> list[Run]:
-        """Return the latest ``n`` steps of idle jobs, the latest first; None for all kept."""
+        """Return the latest ``n`` steps of idle jobs, latest first; None for all kept."""
         entries = (self._decode(Run, "runs", *row) for row in self._latest("runs"))
         return list(islice((entry for entry in entries if entry), n))
 
     def cursor(self, name: str) -> Cursor | None:
-        """Return a cursor, None before its first move."""
         return self._get(Cursor, "cursors", keys.name_key(name))
 
     def cursors(self) -> Iterator[Cursor]:
-        """Walk all cursors by name."""
         return self._scan(Cursor, "cursors")
 
     # ------------------------------------------------------------------- manifests and changes
 
     def manifest(self, scope: str) -> Manifest | None:
-        """Return the manifest of a namespace's index, None when no index is published."""
         return self._get(Manifest, "manifest", keys.name_key(scope))
 
     def last_change(self) -> int:
@@ -284,7 +268,7 @@ class Snapshot:
         return int(self.meta(LAST_CHANGE, 0))
 
     def changed(self, scope: str, after: int) -> list[str]:
-        """Return the ids of memories that changed after a change's number; some may be gone."""
+        """Return the ids of memories that changed after a change number; some may be deleted."""
         prefix, found = keys.scope_prefix(scope), dict[str, None]()
         start = prefix + keys.id_key(after + 1)
         for key in self._keys("changes", prefix, start):
@@ -294,7 +278,7 @@ class Snapshot:
     # ------------------------------------------------------------------- the whole store
 
     def scopes(self) -> list[str]:
-        """Return every namespace that holds an event or a memory, sorted."""
+        """Return every namespace that has an event or a memory, sorted."""
         return sorted({*self._scopes("log_by_scope"), *self._scopes("memories")})
 
     def _scopes(self, table: str) -> Iterator[str]:
@@ -306,11 +290,10 @@ class Snapshot:
             found = cursor.set_range(scope.encode() + b"\1")
 
     def counts(self) -> dict[str, int]:
-        """Return how many rows each table has."""
         return {name: self._txn.stat(db)["entries"] for name, db in self._handles.items()}
 
     def table_bytes(self) -> dict[str, int]:
-        """Return how much of the file each table takes: bytes of its pages."""
+        """Return the size of each table in the file: bytes of its pages."""
         stats = {name: self._txn.stat(db) for name, db in self._handles.items()}
         return {
             name: s["psize"] * (s["branch_pages"] + s["leaf_pages"] + s["overflow_pages"])
@@ -318,11 +301,10 @@ class Snapshot:
         }
 
     def tiers(self) -> dict[str, Held]:
-        """Return what each tier holds, by its name, hot first."""
+        """Return the contents of each tier by its name, hot first."""
         return tier_sizes(lambda table: self._rows(table, b""))
 
     def forget_epoch(self) -> int:
-        """Return how often something was forgotten."""
         return int(self.meta(EPOCH, 0))
 
     def meta(self, name: str, default: Any = None) -> Any:

@@ -1,10 +1,10 @@
 """The store: append, apply, forget, snapshot.
 
-Theory of operation. One process writes, and in it one thread. Callers on any thread put their
-writes into the ``WriteQueue``; the ``Writer`` saves them in order, many per transaction, and
-resolves their receipts once they are on disk. Readers take snapshots: LMDB read transactions, which
-wait for nothing but the rare moment in which the file grows its map or is swapped. With
-``durability="full"`` a receipt that is done survives a kill and a power loss.
+Theory of operation. One process writes, on one thread. Callers on any thread put their writes into
+the ``WriteQueue``; the ``Writer`` saves them in order, many per transaction, and resolves their
+receipts once they are on disk. Readers take snapshots: LMDB read transactions, which wait only
+while the file grows its map or is swapped. With ``durability="full"`` a write whose receipt is done
+survives a kill and a power loss.
 """
 
 import os
@@ -54,16 +54,15 @@ OnTrouble = Callable[[StoreError], None]
 
 
 class Store:
-    """The log of everything that was said, and every record that was derived from it.
+    """The log of all turns, and every record derived from it.
 
     Safe to use from any thread. Once it is closed, and in a forked child, every method that reads
     or writes raises ``StoreClosedError``. A write raises ``StoreFullError`` at once when too many
-    events wait to be saved, and one of derived records already when the disk is nearly full.
+    events wait to be saved; a derived write also when the disk is nearly full.
 
     Attributes:
         path: Its folder.
-        readonly: Whether it only reads.
-        opened: What opening it found.
+        opened: The report of opening it.
         quarantined: (table, key) of records that did not read back as written.
     """
 
@@ -75,7 +74,6 @@ class Store:
         now: Callable[[], datetime],
         metrics: Metrics,
     ) -> None:
-        """Use what ``open`` prepared; not called directly."""
         self.path = opened.env.path
         self.readonly = opened.env.readonly
         self.opened: OpenReport = opened.report
@@ -107,12 +105,12 @@ class Store:
         now: Callable[[], datetime] = utc_now,
         metrics: Metrics | None = None,
     ) -> "Store":
-        """Open a store, and make one when there is none. May take seconds after a crash.
+        """Open a store, or create it if there is none. May take seconds after a crash.
 
-        A damaged store is moved aside and replaced by what can be read of it; see ``opened``.
+        A damaged store is moved aside and replaced by its readable records; see ``opened``.
 
         Args:
-            readonly: Only read; makes nothing, and works beside a writer.
+            readonly: Creates nothing, and works beside a writer.
             on_trouble: Called on the writer thread, once each time that the disk begins to refuse.
 
         Raises:
@@ -139,18 +137,14 @@ class Store:
         )[0]
 
     def wake_writer(self) -> None:
-        """Wake the writer for what was appended quietly."""
+        """Wake the writer to save events appended with ``quiet``."""
         self._queue.wake_writer()
 
     def append_all(self, events: Sequence[Event], cursor: Cursor | None = None) -> list[Ack]:
-        """Append events to the log in one transaction: all of them or none.
+        """Append events, at least one and in order, in one transaction: all of them or none.
 
-        Args:
-            events: In the order in which they happened; at least one. A negative ``reply_to``
-                counts back from its turn: -1 is the event before it in this call.
-
-        Returns:
-            One receipt per event; they share one future.
+        A negative ``reply_to`` counts back from its turn: -1 is the event before it in this call.
+        Returns one receipt per event; they share one future.
         """
         self._checked_writer()
         return self._queue.add_events(
@@ -158,28 +152,26 @@ class Store:
         )
 
     def apply(self, job: str, batch: WriteBatch) -> Ack:
-        """Write everything that one step derived, in one transaction: drops, puts, the cursor.
+        """Write all results of one step in one transaction: drops, puts, the cursor.
 
-        What was made from something forgotten meanwhile is left out, as is a vector of something
-        that is not here. ``job`` names the counter.
+        Records derived from something deleted meanwhile are skipped, as is a vector whose memory or
+        index key does not exist. ``job`` names the counter.
         """
         self._metrics.count(f"store_apply_{job}")
         return self._write_derived(partial(apply_batch, batch))
 
     def write_ledger(self, entry: LedgerEntry) -> Ack:
-        """Write what recall did for a turn."""
         return self._write_derived(partial(bookkeeping.write_ledger, entry))
 
     def publish(self, manifest: Manifest) -> Ack:
-        """Write the manifest of a sealed index; fails if anything was forgotten since it began."""
+        """Write the manifest of a sealed index; fails if rows were deleted since the build."""
         return self._write(partial(bookkeeping.publish, manifest))
 
     def unpublish(self, scope: str) -> Ack:
-        """Delete the manifest of a namespace's index."""
         return self._write(partial(bookkeeping.unpublish, scope))
 
     def _write_derived(self, change: Change) -> Ack:
-        """Write what can wait until the disk has room."""
+        """Queue a write that can wait until the disk has room."""
         if self._free_space.scarce():
             raise StoreFullError("the disk is nearly full", hint="Make room on the disk.")
         return self._write(change)
@@ -191,10 +183,10 @@ class Store:
     # ------------------------------------------------------------------- forget
 
     def forget(self, what: Forget | Sequence[Forget], *, erase: bool = True) -> Forgotten:
-        """Delete what one request, or any of several, covers, with everything made from it; waits.
+        """Delete everything that the requests cover, with everything derived from it. Blocks.
 
-        One transaction deletes the rows: from then on no snapshot shows them. Then ``erase`` leaves
-        their bytes behind, at about 3 s per million rows. Everything appended before is saved
+        One transaction deletes the rows: from then on no snapshot shows them. Then ``erase``
+        removes their bytes, at about 3 s per million rows. Everything appended before is saved
         first, so it is covered. Several requests cost one pass over the store, as one does.
 
         Args:
@@ -202,13 +194,13 @@ class Store:
 
         Raises:
             ValueError: A request has no condition, or there is none.
-            StoreError: It could not be deleted; nothing is gone.
+            StoreError: It could not be deleted; nothing is deleted.
         """
         requests = forget_select.checked(what)
         return self._checked_writer().call(partial(self._forget, requests, erase))
 
     def covered(self, what: Forget | Sequence[Forget]) -> Forgotten:
-        """Return what ``forget`` would delete of what is on disk; changes nothing."""
+        """Return what ``forget`` would delete from the saved rows; changes nothing."""
         requests = forget_select.checked(what)
         self._check_open()
         with self._env.reading() as (txn, handles):
@@ -221,15 +213,12 @@ class Store:
         return replace(gone, erased=erased)
 
     def erase(self) -> bool:
-        """Leave the bytes of everything deleted behind; waits for it.
+        """Remove the bytes of all deleted rows from the disk. Blocks.
 
         Rewrites the file, and removes the backups and the moved-aside files in the store's folder,
         which are older than the deletion. Backups elsewhere are the caller's. Does nothing when
-        nothing is due.
-
-        Returns:
-            False when a reader or the disk prevented it; it is then tried at the next forget and
-            at the next open.
+        nothing is due. Returns False when a reader or the disk prevented it; it is then tried at
+        the next forget and at the next open.
         """
         return self._checked_writer().call(partial(copy.erase_if_due, self._env))
 
@@ -237,14 +226,11 @@ class Store:
 
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
-        """Open a consistent view of what is committed. Never hold it across an ``await``.
-
-        Yields:
-            The view, valid until the block ends.
+        """Open a consistent view of the committed rows. Never hold it across an ``await``.
 
         Raises:
-            StoreError: It cannot be read, or the block held it for so long that the file was
-                swapped beneath it.
+            StoreError: It cannot be read, or it was open so long that the file was swapped
+                meanwhile.
         """
         self._check_open()
         try:
@@ -265,9 +251,9 @@ class Store:
     # ------------------------------------------------------------------- care
 
     def flush(self, timeout: float | None = None) -> bool:
-        """Wait until everything written before is on disk; False when it is not in time.
+        """Wait until everything written before is on disk; return False on timeout.
 
-        Not on the event loop. ``timeout`` is in seconds; None waits as long as it takes.
+        Not on the event loop. ``timeout`` is in seconds; None has no limit.
         """
         if self.readonly or self._closed:
             return not self.unsaved()
@@ -286,36 +272,32 @@ class Store:
         now: datetime | None = None,
         stop: Callable[[], bool] = lambda: False,
     ) -> Aged:
-        """Move a namespace's old events into blocks that take less room. Blocks.
+        """Move a namespace's old events into compressed blocks. Blocks.
 
-        Works in small transactions, between which everything else goes on. What is read does not
-        change by it.
+        Works in small transactions, so that other reads and writes continue between them. Results
+        of reads do not change.
 
         Args:
             hot: How many of its latest turns stay as they are.
-            now: The time; None calls the store's clock.
-            stop: Asked between two transactions; True ends the round.
+            stop: Called between transactions; True ends the round.
 
         Raises:
-            StoreError: The store is closed, readonly, or the disk is full; what moved until then
-                stays moved.
+            StoreError: The store is closed, readonly, or the disk is full; blocks written until
+                then remain.
         """
         self._checked_writer()
         return self._tier_mover.run(scope, hot, options, now or self._now(), stop)
 
     def shrink(self) -> bool:
-        """Give the room of deleted rows back to the disk; waits for it.
+        """Return the space of deleted rows to the disk. Blocks.
 
-        LMDB's file never shrinks by itself. It is written anew, as by ``erase``, when that frees
-        more than a third of it.
-
-        Returns:
-            False when nothing was to be gained, or a reader prevented it.
+        LMDB's file never shrinks by itself. It is rewritten, as by ``erase``, when that frees more
+        than a third of it. Returns False when too little would be freed, or a reader prevented it.
         """
         return self._checked_writer().call(partial(copy.shrink, self._env))
 
     def backup(self, to: Path | None = None) -> Path:
-        """Write a copy, 0600, and let a canary read it before it gets its name.
+        """Write a copy, 0600, and verify it in a canary process before it gets its name.
 
         Args:
             to: The file; it must not exist. None makes one in the store's ``backups`` folder and
@@ -330,7 +312,7 @@ class Store:
         return copy.back_up_into_store(self._env, self._now(), self._options.backups_keep)
 
     def health(self, root: Callable[[str], Path]) -> Health:
-        """Return the state of the store. Reads every row: seconds, for a large one.
+        """Return the state of the store. Reads every row: takes seconds for a large one.
 
         ``root`` maps a namespace to the folder with the generations of its index.
         """
@@ -339,18 +321,18 @@ class Store:
         return health.look(self._env, root, self._options.min_free_mb, unclean)
 
     def repair(self) -> dict[str, int]:
-        """Delete derived rows that belong to nothing or do not read back; waits for it.
+        """Delete derived rows that are orphaned or do not read back. Blocks.
 
         Returns how many were deleted, by table.
         """
         return self._checked_writer().call(partial(transact, self._env, health.repair))
 
     def close(self, timeout: float = CLOSE_TIMEOUT_S) -> None:
-        """Save what waits, mark the store as closed in order, release its lock; idempotent.
+        """Save queued writes, mark the store as cleanly closed, release its lock; idempotent.
 
         Args:
-            timeout: Seconds to save what waits. What is not saved then is lost, and its receipts
-                fail with ``StoreClosedError``.
+            timeout: Seconds to save queued writes. Writes not saved by then are lost, and their
+                receipts fail with ``StoreClosedError``.
         """
         if self._closed:
             return
@@ -368,7 +350,7 @@ class Store:
                 self._lock.release()
 
     def close_after_fork(self) -> None:
-        """Be closed in a forked child, without touching what is the parent's."""
+        """Mark the store as closed in a forked child, without touching the parent's resources."""
         self._closed = True
         if self._lock is not None:
             self._lock.release()

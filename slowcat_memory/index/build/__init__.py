@@ -1,1 +1,1 @@
-"""Which files a sealed index consists of, and how a child process publishes them as a whole."""
+"""How a sealed index is built, and published as a whole by a child process."""

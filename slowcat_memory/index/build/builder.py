@@ -1,4 +1,4 @@
-"""Writes a sealed index from documents that come one by one; memory stays bounded by columns."""
+"""Writes a sealed index from documents that come one by one; memory is bounded by columns."""
 
 from array import array
 from bisect import bisect_left
@@ -23,13 +23,9 @@ class Builder:
     """Writes a sealed index: every ``add``, then every ``put_vector``, then ``finish``."""
 
     def __init__(self, folder: Path, tokenizer: Tokenizer, options: IndexOptions, dim: int) -> None:
-        """Start an index.
+        """Start an index in an existing, empty folder; ``dim`` is 0 without vectors.
 
-        Args:
-            folder: Where the files go; must exist and be empty.
-            tokenizer: The same one that queries will use.
-            options: The index's options.
-            dim: Dimension of the vectors, 0 for none.
+        Queries must use the same tokenizer.
         """
         self._folder, self._tokenizer, self._options = folder, tokenizer, options
         self._turns, self._others = array("q"), list[str]()
@@ -91,7 +87,6 @@ class Builder:
             self._others.append(memory_id)
 
     def _find(self, memory_id: str) -> int:
-        """Return a document's number, -1 for none."""
         turn = chunk_of(memory_id)
         place = bisect_left(self._turns, turn) if turn else len(self._turns)
         if place < len(self._turns) and self._turns[place] == turn:
@@ -101,11 +96,9 @@ class Builder:
         return len(self._turns) + place if there else -1
 
     def put_vector(self, memory_id: str, vector: np.ndarray) -> None:
-        """Set the vector of a document or key, once all documents are in; ignore an unknown id.
+        """Set the vector of a document or key, shape (dim,), unit length; an unknown id is ignored.
 
-        Args:
-            memory_id: The document's id, or the key's.
-            vector: Shape (dim,), unit length.
+        All documents must have been added.
         """
         if (number := self._find(memory_id)) >= 0:
             self._vectors.put(number, len(self._turns) + len(self._others), vector)
@@ -118,7 +111,6 @@ class Builder:
                 self._key_vectors[view].put(key, len(writer), vector)
 
     def finish(self) -> Header:
-        """Write everything and return the header."""
         folder = self._folder
         Ids.write(np.frombuffer(self._turns, np.int64), self._others, folder)
         columns = self._finish_columns()
@@ -164,15 +156,10 @@ def build(
     tokenizer: Tokenizer,
     options: IndexOptions,
 ) -> Header:
-    """Write a sealed index of documents in memory.
+    """Write a sealed index of documents in memory, in any order; the folder must be empty.
 
-    Args:
-        documents: In any order.
-        vectors: Unit vectors by memory id; some may be missing.
-        dim: Dimension of the vectors, 0 for none.
-        folder: Where the files go; must exist and be empty.
-        tokenizer: The same one that queries will use.
-        options: The index's options.
+    ``vectors`` are unit vectors by memory id; some may be missing. ``dim`` is 0 for none. Queries
+    must use the same tokenizer.
     """
     builder = Builder(folder, tokenizer, options, dim)
     order = sorted(documents, key=lambda d: (not chunk_of(d.id), chunk_of(d.id), d.id))
@@ -186,11 +173,8 @@ def build(
 def number_sessions(before: np.ndarray) -> np.ndarray:
     """Return each document's session: the number of the first one of its chain of neighbours.
 
-    Args:
-        before: Shape (n,), the previous document of each, -1 for none.
-
-    Returns:
-        Shape (n,), int32.
+    ``before`` is the previous document of each, -1 for none. Both have shape (n,); the result is
+    int32.
     """
     first = np.where(before >= 0, before, np.arange(len(before), dtype=np.int32)).astype(np.int32)
     while not np.array_equal(further := first[first], first):
@@ -199,5 +183,4 @@ def number_sessions(before: np.ndarray) -> np.ndarray:
 
 
 def _type_code(kind: str) -> str:
-    """Return the array type code of a NumPy dtype."""
     return {"int32": "i", "int64": "q", "float32": "f", "float64": "d", "bool": "b"}[kind]

@@ -3,7 +3,8 @@
 Protocol: the child writes below ``tmp-…`` and syncs every file; the parent renames the folder to
 its generation and syncs the folder above. Only then may a manifest row name it. A crash leaves a
 ``tmp-…`` folder or a generation without a manifest, both swept later. Files that do not match the
-manifest are never loaded: FAISS and NumPy read a damaged file without complaint and answer wrongly.
+manifest are never loaded: FAISS and NumPy read a damaged file without complaint and return wrong
+results.
 """
 
 import hashlib
@@ -29,14 +30,13 @@ T = TypeVar("T")
 
 BUILT, OUTCOME = "built", "outcome.msgpack"
 PIECE = 4 << 20  # bytes read at a time
-NICE = 19  # of the child: the conversation goes first
+NICE = 19  # of the child: the conversation has priority
 
 
 class Build:
     """A build in a child process, which another thread may stop."""
 
     def __init__(self) -> None:
-        """Start without a child."""
         self._child: subprocess.Popen[bytes] | None = None
         self._stopped = False
         self._lock = threading.Lock()
@@ -44,20 +44,14 @@ class Build:
     def run(
         self, root: Path, module: str, arguments: Sequence[str], kind: type[T]
     ) -> tuple[str, T]:
-        """Build in a child process. Blocks: call it from a thread.
+        """Build in a child process; return the generation's name, and the child's outcome.
 
-        Args:
-            root: The namespace's index folder, made when missing.
-            module: The child's program; called with a folder in which it makes ``BUILT`` and, at
-                the end, ``OUTCOME``.
-            arguments: Its further arguments.
-            kind: Type of the outcome.
-
-        Returns:
-            The generation's name, and the child's outcome.
+        Blocks: call it from a thread. ``root`` is the namespace's index folder, made when missing.
+        ``module`` is the child's program; it is called with a folder, in which it makes ``BUILT``
+        and, at the end, ``OUTCOME``, and with ``arguments``. ``kind`` is the outcome's type.
 
         Raises:
-            IndexDamagedError: The child failed or was stopped; nothing is left of it.
+            IndexDamagedError: The child failed or was stopped; its files are removed.
         """
         temporary = root / f"tmp-{uuid.uuid4().hex}"
         try:
@@ -85,7 +79,7 @@ class Build:
                 raise _failed("it was stopped")
             self._child = child = subprocess.Popen(
                 [sys.executable, *command],
-                stdin=subprocess.PIPE,  # never written to: its end tells the child that we have ended
+                stdin=subprocess.PIPE,  # never written to; it closes when this process ends
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
                 env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
@@ -108,7 +102,6 @@ class Build:
 
 
 def lower_priority() -> None:
-    """Give this process, a child, the lowest scheduling priority."""
     os.nice(NICE)
     if hasattr(os, "SCHED_IDLE"):
         try:
@@ -120,9 +113,8 @@ def lower_priority() -> None:
 def finish(folder: Path, outcome: Callable[[tuple[IndexFile, ...]], object]) -> None:
     """Sync a child's files to disk and write its outcome, the last step of the child.
 
-    Args:
-        folder: As the child was called with.
-        outcome: Given the files, returns what ``Build.run`` is to return.
+    ``folder`` is the child's argument; ``outcome`` makes the result of ``Build.run`` from the
+    files.
     """
     built = folder / BUILT
     files = tuple(_describe(path, built) for path in sorted(built.rglob("*")) if path.is_file())
@@ -131,15 +123,10 @@ def finish(folder: Path, outcome: Callable[[tuple[IndexFile, ...]], object]) -> 
 
 
 def check(root: Path, manifest: Manifest, *, vectors: bool) -> Path:
-    """Verify one half of a published index. May run on a thread beside the one that loads it.
+    """Verify one half of a published index; return the folder to load.
 
-    Args:
-        root: The namespace's index folder.
-        manifest: The index's row in the store.
-        vectors: Whether to verify the files of the dense part, or all others.
-
-    Returns:
-        The folder to load.
+    May run on a thread beside the one that loads it. ``vectors`` selects the files of the dense
+    part, else all others.
 
     Raises:
         IndexDamagedError: A file is missing, or is not the one that was built.
@@ -184,7 +171,7 @@ def _describe(path: Path, root: Path) -> IndexFile:
 
 
 def _hash(path: Path, piece: memoryview | None = None) -> str:
-    """Hash a file. It is read, not mapped: a bad sector is an error then, not a SIGBUS."""
+    """Hash a file. It is read, not mapped: so a bad sector is an error, not a SIGBUS."""
     hashed, piece = hashlib.sha256(), piece or memoryview(bytearray(PIECE))
     with path.open("rb", buffering=0) as file:
         while count := file.readinto(piece):
@@ -193,7 +180,6 @@ def _hash(path: Path, piece: memoryview | None = None) -> str:
 
 
 def sync(path: Path) -> None:
-    """Flush a file or a folder to disk."""
     fd = os.open(path, os.O_RDONLY)
     try:
         os.fsync(fd)

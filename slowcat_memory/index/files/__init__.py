@@ -1,1 +1,1 @@
-"""How a sealed index lies on disk: header, columns, ids, and the documents they describe."""
+"""The files of a sealed index: header, columns, ids, and the documents they describe."""

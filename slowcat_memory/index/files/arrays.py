@@ -26,14 +26,12 @@ _lock = threading.Lock()  # around ``_shared``
 def open_array(path: Path, *, private: bool = False) -> np.ndarray:
     """Map a stored array.
 
-    Takes 0.05 ms, a tenth of ``np.load``: an index has some thirty of them.
+    Takes 0.05 ms, a tenth of ``np.load``: an index has some thirty of them. Returns a plain array
+    over the map: slicing a ``memmap`` costs 2 us.
 
     Args:
         path: An ``.npy`` file of version 1.0.
         private: Copy on write: changes stay in memory and the file stays as it is.
-
-    Returns:
-        A plain array over the map: slicing a ``memmap`` costs 2 us.
 
     Raises:
         ValueError: The file is not of that format.
@@ -73,12 +71,7 @@ class Column:
     """One value per document: a sealed array whose length is fixed, and a tail with cheap append."""
 
     def __init__(self, dtype: type | str, sealed: np.ndarray | None = None) -> None:
-        """Start with values, or empty.
-
-        Args:
-            dtype: NumPy dtype of the values.
-            sealed: Shape (n,), writable, not copied; rows from n on are appended.
-        """
+        """Start empty, or with values of shape (n,), writable, not copied; rows are added after."""
         self._sealed = np.zeros(0, dtype) if sealed is None else sealed
         self._base = len(self._sealed)
         self._tail = np.zeros(0, dtype)
@@ -104,7 +97,6 @@ class Column:
         return self._tail[: self._length]
 
     def take(self, rows: np.ndarray) -> np.ndarray:
-        """Return the values of rising rows, shape (n,)."""
         return self.gather(*split_rows(rows, self._base))
 
     def gather(self, sealed: np.ndarray, tail: np.ndarray) -> np.ndarray:
@@ -116,7 +108,6 @@ class Column:
         return np.concatenate((self._sealed[sealed], self._tail[tail]))
 
     def append(self, value: float) -> None:
-        """Add a row."""
         if self._length == len(self._tail):
             grown = np.zeros(max(64, 2 * self._length), self._tail.dtype)
             grown[: self._length] = self.tail

@@ -1,4 +1,4 @@
-"""A document: what the index holds of a memory, with the keys that point to it."""
+"""The index document of a memory, with the keys that point to it."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ def split_key_id(key_id: str) -> tuple[str, str]:
 
 
 class Pointer(Struct, frozen=True):
-    """A key as the index takes it.
+    """An index key of a document.
 
     Attributes:
         name: Unique among the document's keys.
@@ -33,30 +33,26 @@ class Pointer(Struct, frozen=True):
 
     @property
     def view(self) -> str:
-        """One of ``KEY_VIEWS``."""
         return ASKED if self.kind == "asked" else KEYS
 
 
 def key_text(keys: Sequence[Pointer]) -> str:
-    """Return the texts of keys for the lexical views; those of judged queries do not count."""
+    """Return the texts of keys for the lexical views, without judged queries."""
     return "\n".join(key.text for key in keys if key.view == KEYS)
 
 
 class Document(Struct, frozen=True, kw_only=True):
-    """What the index holds of a memory.
+    """The indexed data of a memory.
 
     Attributes:
-        id: The memory's id.
         text: The indexed text: speaker, text, context.
         at: When it became true, seconds since the epoch.
         importance: 0 to 1.
         pinned: A user asked that it always counts.
         before: Id of the previous memory of the same session, "" for none.
-        after: Id of the next one, given only where the previous one is not in the index.
+        after: Id of the next one, set only if the previous one is not in the index.
         words: Length of the text in words.
-        speaker: Name of the speaker.
         about: The time that the text mentions, from and until, seconds since the epoch.
-        keys: All of its keys.
     """
 
     id: str
@@ -72,5 +68,4 @@ class Document(Struct, frozen=True, kw_only=True):
     keys: tuple[Pointer, ...] = ()
 
     def pointers(self, view: str) -> list[Pointer]:
-        """Return the keys of one of ``KEY_VIEWS``."""
         return [key for key in self.keys if key.view == view]

@@ -31,7 +31,6 @@ class Header(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     Attributes:
         format: ``FORMAT`` when it was written.
-        documents: Number of documents.
         words: Sum of their lengths in words.
         k1: Of the scores in the postings; see ``IndexOptions``.
         b: Likewise.
@@ -53,12 +52,10 @@ class Header(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def embedded(self) -> int:
-        """Number of vectors, of documents and of keys."""
         return self.vectors + sum(self.keys.values())
 
 
 def write_header(header: Header, folder: Path) -> None:
-    """Store the header beside the other files."""
     (folder / HEADER).write_bytes(msgspec.json.encode(header))
 
 

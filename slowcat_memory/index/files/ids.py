@@ -18,7 +18,7 @@ TURNS, STARTS, BYTES = "ids.turns.npy", "ids.starts.npy", "ids.others.npy"
 
 
 def chunk_of(memory_id: str) -> int:
-    """Return the number of the turn that a chunk's id names, 0 for any other id."""
+    """Return the turn number in a chunk's id, 0 for any other id."""
     turn = turn_of(memory_id)
     return turn if turn and turn < 2**63 and chunk_id(turn) == memory_id else 0
 
@@ -27,7 +27,6 @@ class IdSequence(Sequence[str]):
     """The ids of some documents, each made when it is read. Stays right while the index changes."""
 
     def __init__(self, ids: "Ids", numbers: np.ndarray) -> None:
-        """Choose documents by number, rising, shape (n,)."""
         self._ids, self._sealed = ids, numbers[: np.searchsorted(numbers, ids.base)]
         self._tail = [ids[number] for number in numbers[len(self._sealed) :].tolist()]
 
@@ -51,10 +50,9 @@ class IdSequence(Sequence[str]):
 
 
 class Ids:
-    """Document numbers for ids, in the order in which they come: those of a sealed index first."""
+    """Document numbers by id, in the order of addition: those of a sealed index first."""
 
     def __init__(self, sealed: Path | None = None) -> None:
-        """Open the ids of a sealed index's folder, or start with none."""
         self._turns, self._starts = np.zeros(0, np.int64), np.zeros(1, np.int64)
         self._bytes = np.zeros(0, np.uint8)
         if sealed is not None:
@@ -67,11 +65,10 @@ class Ids:
 
     @staticmethod
     def write(turns: np.ndarray, others: list[str], folder: Path) -> None:
-        """Store ids.
+        """Store ids; both arguments are rising.
 
-        Args:
-            turns: Turn numbers of the chunks, the first documents, rising, shape (n,).
-            others: Ids of the documents after them, rising.
+        ``turns`` are the turn numbers of the chunks, the first documents, shape (n,); ``others``
+        the ids of the documents after them.
         """
         encoded = [memory_id.encode() for memory_id in others]
         starts = np.zeros(len(others) + 1, np.int64)

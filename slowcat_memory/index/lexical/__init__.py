@@ -1,1 +1,1 @@
-"""Which documents hold a query's words: BM25 over a sealed part and a mutable tail."""
+"""Which documents contain a query's words: BM25 over a sealed part and a mutable tail."""

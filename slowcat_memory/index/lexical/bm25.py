@@ -1,16 +1,15 @@
 """BM25 over two generations of postings, with one set of statistics.
 
 Theory of operation. A view (say, "window") has *sealed* postings, in files, and *tail* postings,
-plain dictionaries to which a document is added when it is said. Document frequency and document
-count are those of both together (with statistics per part, the top ten agree by 0.8). The mean length
-is that of both for the tail, and that of sealing for sealed documents (see ``postings``), so with an
+plain dictionaries to which a document is added with its turn. Document frequency and document count
+are those of both together (with statistics per part, the top ten agree by 0.8). The mean length is
+that of both for the tail, and that at sealing for sealed documents (see ``postings``), so with an
 empty tail the scores are bm25s's own. A sealed document never changes: it is *tombstoned*, which
-takes it out of ranking and statistics.
+removes it from ranking and statistics.
 
-A query's scores stay in the view's own array until the next query, so that a document which only
-another view proposes is scored by looking it up. The formula is bm25s's "lucene" (Robertson with
-the idf that cannot be negative):
-``idf * tf / (tf + k1 * (1 - b + b * length / average))``.
+A query's scores stay in the view's own array until the next query, so that the score of a document
+proposed only by another view is a lookup. The formula is bm25s's "lucene" (Robertson with an idf
+that cannot be negative): ``idf * tf / (tf + k1 * (1 - b + b * length / average))``.
 """
 
 from collections import Counter
@@ -25,8 +24,8 @@ from slowcat_memory.index.lexical.scorer import Scorer
 from slowcat_memory.index.options import IndexOptions
 
 NO_ROWS = np.zeros(0, np.int64)
-# Postings per document from which a pass over all documents is the cheaper one: to clear the
-# scores, and to find the best.
+# Postings per document from which a pass over all documents is cheaper: to clear the scores, and to
+# find the best.
 SWEEP, SCAN = 0.1, 0.5
 
 
@@ -34,27 +33,19 @@ class LexicalView:
     """One view's two generations, scored together."""
 
     def __init__(self, sealed: SealedPostings, total: float, options: IndexOptions) -> None:
-        """Start with an empty tail.
-
-        Args:
-            sealed: The immutable generation.
-            total: Sum of its documents' lengths.
-            options: The index's options.
-        """
+        """Start with an empty tail; ``total`` is the sum of the sealed documents' lengths."""
         self._sealed, self._k1, self._b = sealed, options.k1, options.b
         self._base = len(sealed.lengths)
         self._compilable = self._base >= options.compiled_from
         self._tail = TailPostings()
         self._lengths = Column(np.float32, sealed.lengths)
         self._living, self._total = self._base, float(total)
-        self._dead_terms: Counter[int] = Counter()  # by row: dead documents that hold the term
+        self._dead_terms: Counter[int] = Counter()  # by row: dead documents with the term
         self._dead = np.zeros(0, np.int64)  # sealed documents
         self._scores = np.zeros(self._base + 64, np.float32)
-        # What to clear: the latest query's terms, with which scorer, and their number of postings.
+        # The data to clear: the latest query's terms, with which scorer, and their postings count.
         self._scored: tuple[np.ndarray, Scorer, int] = (NO_ROWS, scorer.NUMPY, 0)
         self._scored_tail: list[np.ndarray] = []  # the same in the tail: documents
-
-    # ---------------------------------------------------------------- change
 
     def add(self, document: int, counts: Counts) -> None:
         """Add a document, whose number is the next one, with its occurrences by term."""
@@ -81,7 +72,7 @@ class LexicalView:
         return self._tail.remove(document)
 
     def tombstone(self, document: int, rows: Sequence[int]) -> None:
-        """Take a sealed document, whose terms are ``rows``, out of ranking and statistics."""
+        """Remove a sealed document, whose terms are ``rows``, from ranking and statistics."""
         self._dead_terms.update(rows)
         self._dead = np.append(self._dead, document)
         self._total -= self._lengths[document]
@@ -92,14 +83,11 @@ class LexicalView:
         return self._tail.documents[document]
 
     def tail_frequency(self, term: str) -> int:
-        """Return the number of tail documents that hold a term."""
         return self._tail.frequency(term)
 
     def sealed_frequency(self, row: int) -> int:
-        """Return the number of sealed documents that hold a term, dead ones too; 0 for row -1."""
+        """Return the number of sealed documents with a term, dead ones too; 0 for row -1."""
         return self._sealed.frequency(row) if row >= 0 else 0
-
-    # ---------------------------------------------------------------- search
 
     def search(
         self,
@@ -116,8 +104,8 @@ class LexicalView:
             terms: The query's distinct tokens.
             rows: Their rows in the sealed vocabulary, -1 for none.
             k: How many documents to return at most.
-            sealed: False leaves the sealed generation out, for a turn that is out of time.
-            shares: The share of its weight that each term has; none for all of it.
+            sealed: False skips the sealed generation, for a turn that is out of time.
+            shares: The share of its weight for each term; empty for full weights.
 
         Returns:
             The best documents' numbers, unordered; and each term's idf, also of terms that occur
@@ -139,11 +127,7 @@ class LexicalView:
     def scores(self, documents: np.ndarray) -> np.ndarray:
         """Return documents' scores for the latest query.
 
-        Args:
-            documents: Numbers, shape (n,).
-
-        Returns:
-            Shape (n,), float32, 0 where no term occurs and for dead sealed documents.
+        The result has shape (n,), float32, 0 for documents without a term and for dead sealed ones.
         """
         return np.abs(self._scores[documents])
 
@@ -190,12 +174,7 @@ class LexicalView:
         return touched[np.argpartition(-scores[touched], k - 1)[:k]]
 
     def frequency(self, term: str, row: int) -> int:
-        """Return the number of living documents that hold a term.
-
-        Args:
-            term: The term.
-            row: Its row in the sealed vocabulary, -1 for none.
-        """
+        """Return the number of living documents with a term; ``row`` is as in ``search``."""
         found = self._tail.frequency(term)
         return found if row < 0 else found + self._sealed.frequency(row) - self._dead_terms[row]
 

@@ -1,4 +1,4 @@
-"""The forward index: which terms each document has, and the vocabulary that numbers them.
+"""The forward index: the terms of each document, and the vocabulary that numbers them.
 
 A document's own terms and those of its keys are counted apart, since windows share only the former.
 """
@@ -19,13 +19,12 @@ NONE: Counts = {}
 
 
 class Vocabulary:
-    """The terms of a sealed index; a term's row is its place in a sorted array of hashes.
+    """The terms of a sealed index; a term's row is its position in a sorted array of hashes.
 
     Opening it costs nothing, whatever its size.
     """
 
     def __init__(self, sealed: Path | None = None) -> None:
-        """Open the vocabulary of a sealed index's folder, or an empty one."""
         self._hashes, self._starts = np.zeros(0, np.uint64), np.zeros(1, np.int64)
         self._bytes = memoryview(b"")
         if sealed is not None:
@@ -61,7 +60,7 @@ class Vocabulary:
         return [self._row(place, term) for place, term in zip(places, terms, strict=True)]
 
     def _row(self, place: int, term: str) -> int:
-        """Compare the term itself from the first place with its hash on: hashes collide."""
+        """Compare the term itself from the first position with its hash on: hashes collide."""
         encoded = term.encode()
         while place < len(self._hashes):
             if self._bytes[self._starts[place] : self._starts[place + 1]] == encoded:
@@ -72,7 +71,6 @@ class Vocabulary:
         return -1
 
     def term(self, row: int) -> str:
-        """Return the term of a row."""
         return bytes(self._bytes[self._starts[row] : self._starts[row + 1]]).decode()
 
 
@@ -81,10 +79,10 @@ def _hash(term: str) -> int:
 
 
 class SealedCounts:
-    """Each sealed document's terms: how often each row of the vocabulary occurs."""
+    """Each sealed document's terms: the occurrences of each vocabulary row."""
 
     def __init__(self, folder: Path | None, name: str) -> None:
-        """Map the files of a sealed index, or start with nothing. ``name`` is ``OWN`` or ``KEYS``."""
+        """Map the files of a sealed index, or start empty. ``name`` is ``OWN`` or ``KEYS``."""
         self._indptr = np.zeros(1, np.int64)
         self._rows, self._times = np.zeros(0, np.int32), np.zeros(0, np.uint16)
         if folder is not None:
@@ -93,34 +91,30 @@ class SealedCounts:
             self._times = open_array(folder / f"{name}.times.npy")
 
     def of_document(self, document: int) -> dict[int, int]:
-        """Return a document's occurrences by row."""
         part = slice(int(self._indptr[document]), int(self._indptr[document + 1]))
         return dict(zip(self._rows[part].tolist(), self._times[part].tolist(), strict=True))
 
 
 class ForwardIndex:
-    """Every document's own terms and those of its keys, sealed and of the tail."""
+    """Every document's own terms and those of its keys, sealed and in the tail."""
 
     def __init__(self, sealed: Path | None) -> None:
-        """Open a sealed index's folder, or start with nothing."""
         self.vocabulary = Vocabulary(sealed)
         self._own, self._keys = SealedCounts(sealed, OWN), SealedCounts(sealed, KEYS)
         self._tail: dict[int, Counts] = {}
-        self._tail_keys: dict[int, Counts] = {}  # only where there are keys
+        self._tail_keys: dict[int, Counts] = {}  # only if there are keys
 
     def add(self, document: int, own: Counts, keys: Counts = NONE) -> None:
-        """Add a tail document's own terms and those of its keys."""
         self._tail[document] = own
         self.set_keys(document, keys)
 
     def set_keys(self, document: int, keys: Counts) -> None:
-        """Replace the terms of a tail document's keys."""
         self._tail_keys.pop(document, None)
         if keys:
             self._tail_keys[document] = keys
 
     def remove(self, document: int) -> None:
-        """Remove a tail document's terms; nothing happens to a sealed one."""
+        """Remove a tail document's terms; does nothing for a sealed one."""
         self._tail.pop(document, None)
         self._tail_keys.pop(document, None)
 
@@ -140,14 +134,9 @@ class ForwardIndex:
         return {term(row): times for row, times in counts.items()}
 
     def sum_sealed(self, own: list[int], keys: list[int]) -> tuple[Counter[str], list[int]]:
-        """Sum sealed documents' terms.
+        """Sum sealed documents' terms: the own terms of some, the keys' terms of others.
 
-        Args:
-            own: Numbers of those whose own terms count.
-            keys: Numbers of those whose keys' terms count.
-
-        Returns:
-            Occurrences by term, and the terms' rows.
+        Returns occurrences by term, and the terms' rows.
         """
         total: Counter[int] = Counter()
         for document in own:

@@ -24,7 +24,7 @@ class TokenRows(Struct, frozen=True, eq=False):
 
     Attributes:
         rows: The vocabulary's row of each token, shape (tokens,), int32.
-        starts: Where each document's tokens start, and the end, shape (documents + 1,), int64.
+        starts: Start of each document's tokens, and the end, shape (documents + 1,), int64.
     """
 
     rows: np.ndarray
@@ -37,10 +37,9 @@ class TokenRows(Struct, frozen=True, eq=False):
 
 
 class LexicalWriter:
-    """Collects the tokens of documents, then writes everything that is made of them."""
+    """Collects the tokens of documents, then writes all files made of them."""
 
     def __init__(self) -> None:
-        """Start without documents."""
         self._vocabulary: dict[str, int] = {}
         self._own, self._keys = _Tokens(), _Tokens()
 
@@ -54,14 +53,8 @@ class LexicalWriter:
     ) -> dict[str, float]:
         """Write the forward index and all views.
 
-        Args:
-            folder: Where the files go.
-            options: The index's options, which choose the views.
-            before: Number of each document's previous one, -1 for none, shape (documents,).
-            after: The same for the next one.
-
-        Returns:
-            The sum of the documents' lengths in tokens, by view.
+        ``before`` and ``after`` are the numbers of each document's neighbours, -1 for none, shape
+        (documents,). Returns the sum of the documents' lengths in tokens, by view.
         """
         rows = Vocabulary.write(list(self._vocabulary), folder)
         self._vocabulary.clear()
@@ -78,7 +71,7 @@ class LexicalWriter:
 
 
 class _Tokens:
-    """Tokens by document while documents come, numbered as they are first seen."""
+    """Tokens by document, numbered in the order of first occurrence."""
 
     def __init__(self) -> None:
         self._tokens, self._starts = array("i"), array("q", [0])
@@ -127,21 +120,14 @@ class _ViewDocuments:
 
 
 class _Corpus(Struct, frozen=True, eq=False):
-    """What ``bm25s.BM25.index`` takes: token ids by document, and the vocabulary."""
+    """The input of ``bm25s.BM25.index``: token ids by document, and the vocabulary."""
 
     ids: _ViewDocuments
     vocab: dict[int, int]
 
 
 def score(documents: _ViewDocuments, terms: int, k1: float, b: float) -> SealedPostings:
-    """Score every term of every document with bm25s.
-
-    Args:
-        documents: A view's documents.
-        terms: Size of the vocabulary.
-        k1: See ``IndexOptions``.
-        b: See ``IndexOptions``.
-    """
+    """Score every term of every document with bm25s; ``terms`` is the vocabulary's size."""
     lengths = documents.lengths.astype(np.int32)
     if not lengths.any():  # bm25s divides by the mean length
         return SealedPostings.empty(terms, lengths)
@@ -160,7 +146,6 @@ def score(documents: _ViewDocuments, terms: int, k1: float, b: float) -> SealedP
 
 
 def _write_counts(tokens: TokenRows, terms: int, folder: Path, name: str) -> None:
-    """Count each document's terms and store them, a block of documents at a time."""
     rows, times, found = [], [], [np.zeros(1, np.int64)]
     for first in range(0, len(tokens.starts) - 1, BLOCK):
         starts = tokens.starts[first : first + BLOCK + 1]

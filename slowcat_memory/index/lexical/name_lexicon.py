@@ -1,8 +1,7 @@
-"""The names of a namespace: what a misheard word of a query may have meant.
+"""The names of a namespace, to correct misheard words of a query.
 
 Names are counted as documents come, stored in one file of the sealed index, and bounded in number.
-Work that takes time is done when it is needed or when there is time (``warm``): while an index is
-opened, texts only queue.
+Slow work is done when it is needed or in ``warm``: while an index is opened, texts only queue.
 """
 
 import math
@@ -27,20 +26,14 @@ from slowcat_memory.records import Hotword
 
 FILE = "names.msgpack"
 MOST = 3000  # words that are kept, by salience; twice as many while they are counted
-NAMED = 8  # how many mere occurrences one use as a name counts as
+NAMED = 8  # how many plain occurrences one use as a name counts as
 WAITING = 1000  # documents that may wait to be counted
 QUERY_WORDS = 64  # words of a query that are checked: a spoken question is shorter
 FEWEST = 4  # letters of a word in lower case that may be a misheard name
 
 
 class NameEntry(Struct, array_like=True):
-    """A word and how often it occurred.
-
-    Attributes:
-        form: Its spelling.
-        count: How often it occurred.
-        named: How many of these were uses as a name.
-    """
+    """A word and how often it occurred: in all (``count``), and as a name (``named``)."""
 
     form: str
     count: int = 0
@@ -48,7 +41,6 @@ class NameEntry(Struct, array_like=True):
 
     @property
     def salience(self) -> int:
-        """How much it is worth keeping."""
         return self.count + NAMED * self.named
 
 
@@ -103,13 +95,11 @@ class NameLexicon:
         self._entries, self._by_sound, self._file, self._waiting = {}, None, None, []
 
     def write(self, folder: Path) -> None:
-        """Store the names in a sealed index's folder."""
         self._catch_up()
         self._prune()
         (folder / FILE).write_bytes(msgspec.msgpack.encode(list(self._entries.values())))
 
     def load(self) -> None:
-        """Read the sealed names, and count the documents added since."""
         self._catch_up()
         file, self._file = self._file, None
         if file is None or not file.is_file():
@@ -156,14 +146,11 @@ class NameLexicon:
     def sounding_like(
         self, words: list[str], unknown: Callable[[Sequence[str]], list[bool]]
     ) -> list[MisheardWord]:
-        """Find the names that unknown words of a query sound like.
+        """Return names that sound like unknown words of a query.
 
-        Args:
-            words: The query's words, in order; the first ``QUERY_WORDS`` count.
-            unknown: Returns which of some words never occurred in the namespace.
-
-        Returns:
-            At most one name for each word, or pair of words.
+        Only the first ``QUERY_WORDS`` of ``words`` are checked. ``unknown`` returns which of some
+        words never occurred in the namespace. At most one name is returned for each word, or pair
+        of words.
         """
         words = words[:QUERY_WORDS]
         new = [
@@ -206,7 +193,7 @@ class NameLexicon:
                 return
 
     def _closest(self, word: str, least: float) -> tuple[str, float] | None:
-        """Return the name that sounds most like a word, and how much, 0 to 1."""
+        """Return the name that sounds most like a word, and the similarity, 0 to 1."""
         spoken = sound(word) if len(word) <= MAX_LETTERS else None
         if spoken is None or self._by_sound is None:
             return None

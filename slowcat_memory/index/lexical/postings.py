@@ -1,9 +1,9 @@
 """Postings of one view: the sealed ones, which never change, and those of the tail.
 
 A sealed posting is a document's number (int32) and its score by bm25s at sealing (float32), which
-holds the term's idf and the mean length of that time. A query adds the scores of its terms, each
-times ``idf now / idf at sealing``: exact for idf, whatever was added or forgotten since then. Of the
-mean length the one at sealing stays until the next seal; how much that matters is measured in
+includes the term's idf and the mean length of that time. A query adds the scores of its terms, each
+times ``idf now / idf at sealing``: exact for idf, whatever was added or forgotten since then. The
+mean length is that at sealing until the next seal; the effect is measured in
 docs/decisions/0024-eager-scores.md.
 """
 
@@ -21,7 +21,7 @@ Counts = Mapping[str, int]
 
 
 def idf(frequency: int, documents: int) -> float:
-    """Return the idf of a term that so many of some documents hold; always positive."""
+    """Return the idf of a term from its document frequency; always positive."""
     return math.log(1 + (documents - frequency + 0.5) / (frequency + 0.5))
 
 
@@ -46,7 +46,6 @@ class SealedPostings:
 
     @classmethod
     def open(cls, folder: Path, view: str) -> "SealedPostings":
-        """Map the postings of a view from a sealed index's folder."""
         return cls(*(open_array(folder / f"{view}.{name}.npy") for name in cls.FILES))
 
     @classmethod
@@ -57,12 +56,11 @@ class SealedPostings:
         return cls(indptr, documents, np.zeros(0, np.float32), lengths)
 
     def write(self, folder: Path, view: str) -> None:
-        """Store the postings of a view."""
         for name in self.FILES:
             np.save(folder / f"{view}.{name}.npy", getattr(self, name))
 
     def frequency(self, row: int) -> int:
-        """Return the number of documents that hold a term, dead ones included."""
+        """Return the number of documents with a term, dead ones included."""
         return int(self.indptr[row + 1]) - int(self.indptr[row])
 
     def idf(self, row: int) -> float:
@@ -71,21 +69,17 @@ class SealedPostings:
 
 
 class TailPostings:
-    """Postings of the documents that came after sealing, and counts that change."""
+    """Postings of the documents added after sealing, and counts that change."""
 
     def __init__(self) -> None:
-        """Start empty."""
         self.documents: dict[int, Counter[str]] = {}
         self._terms: dict[str, dict[int, int]] = {}
         self._arrays: dict[str, tuple[np.ndarray, np.ndarray]] = {}
 
     def change(self, document: int, counts: Counts, sign: int = 1) -> None:
-        """Add to a document's term counts, or subtract; one without terms stays in the index.
+        """Add to a document's term counts (``sign`` 1), or subtract (-1).
 
-        Args:
-            document: Its number.
-            counts: Occurrences by term.
-            sign: 1 to add, -1 to subtract.
+        A document left without terms stays in the index.
         """
         own = self.documents.setdefault(document, Counter())
         for term, count in counts.items():
@@ -98,7 +92,6 @@ class TailPostings:
                 self._drop(term, document)
 
     def remove(self, document: int) -> Counter[str]:
-        """Remove a document and return its term counts."""
         counts = self.documents.pop(document)
         for term in counts:
             self._drop(term, document)
@@ -113,15 +106,12 @@ class TailPostings:
                 del self._terms[term]
 
     def frequency(self, term: str) -> int:
-        """Return the number of documents that hold a term."""
         return len(self._terms.get(term, ()))
 
     def postings(self, terms: Sequence[str]) -> list[tuple[int, np.ndarray, np.ndarray]]:
-        """Return where terms occur.
+        """Return each occurring term's position in ``terms``, its documents and its frequencies.
 
-        Returns:
-            For each term that occurs: its place in ``terms``, its documents, and its frequency in
-            each, both of shape (n,).
+        Documents and frequencies have shape (n,).
         """
         return [(n, *self._postings(t)) for n, t in enumerate(terms) if t in self._terms]
 

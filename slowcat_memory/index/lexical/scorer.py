@@ -1,11 +1,11 @@
-"""The scoring loops over postings, term by term, in NumPy; and which implementation is in use.
+"""The scoring loops over postings, term by term, in NumPy; and the choice of implementation.
 
-Scores add up in an array with a cell per document that lives as long as its view. Only the cells
-that the query's postings name are touched, here and when they are cleared, so a query costs what
-its postings cost, however large the namespace is. ``scorer_numba`` does the same in machine code.
+Scores add up in an array with a cell per document that lives as long as its view. Only the cells of
+the query's postings are touched, here and when they are cleared, so the cost of a query depends on
+its postings, however large the namespace is. ``scorer_numba`` does the same in machine code.
 
-numba costs a second and 60 MB to import, and a few seconds more to compile. The child that builds
-a large sealed index compiles into numba's cache on disk; the main process loads it from there on a
+numba costs a second and 60 MB to import, and a few seconds more to compile. The child that builds a
+large sealed index compiles into numba's cache on disk; the main process loads it from there on a
 thread of its own, once, when it opens such an index. Until then, and where numba does not work,
 NumPy is used.
 """
@@ -33,11 +33,8 @@ class Scorer(Protocol):
     ) -> None:
         """Add each term's sealed scores, times its factor, to its documents' scores.
 
-        Args:
-            postings: Where the terms occur.
-            rows: The query's terms.
-            factors: Theirs, shape (n,), float32.
-            scores: Shape (documents or more,), changed.
+        ``factors`` has shape (n,), float32; ``scores`` has shape (documents or more,) and is
+        changed.
         """
 
     def best(
@@ -56,7 +53,7 @@ class Scorer(Protocol):
 
 
 class NumpyScorer:
-    """The loops in NumPy: nothing to load, nothing to compile."""
+    """The loops in NumPy: needs no loading or compiling."""
 
     def add(
         self,
@@ -65,7 +62,6 @@ class NumpyScorer:
         factors: np.ndarray,
         scores: np.ndarray,
     ) -> None:
-        """See ``Scorer``."""
         for part, factor in zip(_parts(postings, rows), factors, strict=True):
             # Half the time of ``scores[…] +=``, which reads and writes through a copy.
             np.add.at(scores, postings.documents[part], postings.scores[part] * factor)
@@ -73,7 +69,6 @@ class NumpyScorer:
     def best(
         self, postings: SealedPostings, rows: np.ndarray, scores: np.ndarray, k: int
     ) -> np.ndarray:
-        """See ``Scorer``."""
         found = [postings.documents[part] for part in _parts(postings, rows)]
         if not found:
             return np.zeros(0, np.int64)
@@ -86,11 +81,9 @@ class NumpyScorer:
         return _top(distinct(touched[values > 0]).astype(np.int64), scores, k)
 
     def best_of_all(self, scores: np.ndarray, k: int) -> np.ndarray:
-        """See ``Scorer``."""
         return _top(np.flatnonzero(scores), scores, k)
 
     def clear(self, postings: SealedPostings, rows: np.ndarray, scores: np.ndarray) -> None:
-        """See ``Scorer``."""
         for part in _parts(postings, rows):
             scores[postings.documents[part]] = 0
 
@@ -117,8 +110,6 @@ def distinct(values: np.ndarray) -> np.ndarray:
     return values[fresh]
 
 
-# -------------------------------------------------------------------- which one is in use
-
 NUMPY: Scorer = NumpyScorer()
 
 _compiled: Scorer | None = None
@@ -127,7 +118,6 @@ _lock = threading.Lock()
 
 
 def fastest() -> Scorer:
-    """Return the compiled scorer if it is loaded, else the one in NumPy."""
     return _compiled or NUMPY
 
 
@@ -139,7 +129,7 @@ def load_compiled() -> None:
 
         _compiled = NumbaScorer()
         _release_compiler()
-    except Exception as error:  # whatever numba, LLVM or an unwritable cache raise
+    except Exception as error:  # any error of numba, LLVM or an unwritable cache
         logger.warning(f"large indexes are searched without numba: {type(error).__name__}")
 
 
@@ -151,7 +141,7 @@ def _release_compiler() -> None:
 
 
 def load_in_background() -> threading.Thread:
-    """Start loading the compiled scorer, once; return the thread that does or did it."""
+    """Start loading the compiled scorer, once; return the thread that loads it."""
     global _loading
     with _lock:
         if _loading is None:

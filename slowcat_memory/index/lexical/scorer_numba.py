@@ -1,7 +1,7 @@
 """The scoring loops as machine code. Importing this module imports numba: see ``scorer``.
 
-The same float32 operations in the same order as in ``scorer``, so that both score alike, without
-the interpreter's lock.
+The same float32 operations in the same order as in ``scorer``, so that both score alike; they
+release the interpreter's lock.
 """
 
 import numba
@@ -110,22 +110,18 @@ class NumbaScorer:
         factors: np.ndarray,
         scores: np.ndarray,
     ) -> None:
-        """See ``Scorer``."""
         _add(postings.indptr, postings.documents, postings.scores, rows, factors, scores)
 
     def best(
         self, postings: SealedPostings, rows: np.ndarray, scores: np.ndarray, k: int
     ) -> np.ndarray:
-        """See ``Scorer``."""
         found, values = np.empty(k, np.int64), np.empty(k, np.float32)
         count = _best(postings.indptr, postings.documents, rows, scores, found, values)
         return found[:count]
 
     def best_of_all(self, scores: np.ndarray, k: int) -> np.ndarray:
-        """See ``Scorer``."""
         found, values = np.empty(k, np.int64), np.empty(k, np.float32)
         return found[: _best_of_all(scores, found, values)]
 
     def clear(self, postings: SealedPostings, rows: np.ndarray, scores: np.ndarray) -> None:
-        """See ``Scorer``."""
         _clear(postings.indptr, postings.documents, rows, scores)

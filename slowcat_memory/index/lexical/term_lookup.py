@@ -15,14 +15,13 @@ class Lexical(Struct, frozen=True, eq=False, weakref=True):
     """The first stage of a search: the best documents by words.
 
     The scores of all the others stay in the searcher until its next query; after that they are
-    computed again when they are asked for.
+    computed again on request.
 
     Attributes:
-        text: The query.
-        also: Words that it may have meant, each with its share of their weight.
+        also: Words possibly meant, each with its share of their weight.
         sealed: Whether the sealed part was searched too.
         best: Document numbers by view, unordered.
-        ceiling: What no score of the window view can exceed: every word, over and over.
+        ceiling: Upper bound of all scores of the window view: every word, saturated.
         weights: The query's tokens, each with its idf.
         known: How many document numbers existed: later documents are not proposed.
     """
@@ -40,22 +39,18 @@ class TermLookup:
     """Searches the lexical views. Not safe to use from several threads."""
 
     def __init__(self, words: LexicalViews, tokenizer: Tokenizer, options: IndexOptions) -> None:
-        """Wire the parts; ``tokenizer`` is the documents'."""
         self._words, self._options = words, options
         self._tokenize = tokenizer.for_queries()  # without the cache: a query's words are not kept
-        # The query whose scores the views hold; its words are freed with it.
+        # The query whose scores are in the views; its words are freed with it.
         self._scored: ReferenceType[Lexical] | None = None
 
     def best(
         self, text: str, also: tuple[tuple[str, float], ...], *, sealed: bool, known: int
     ) -> Lexical:
-        """Find the best documents by the words of a query.
+        """Find the best documents by the words of a query; ``sealed=False`` searches the tail only.
 
-        Args:
-            text: The query.
-            also: Words that it may have meant, each with its share of their weight.
-            sealed: False searches the tail only.
-            known: How many document numbers exist.
+        ``also`` are words possibly meant, each with its share of their weight; ``known`` is how
+        many document numbers exist.
         """
         tokens = list(dict.fromkeys(self._tokenize(text)))
         own = len(tokens)
@@ -67,7 +62,7 @@ class TermLookup:
             best[view.name], idf = self._words.views[view.name].search(
                 tokens, rows, self._options.candidates, sealed=sealed, shares=shares
             )
-            if view is WINDOW:  # what was meant replaces what was said: it counts once
+            if view is WINDOW:  # the meant word replaces the spoken one: it counts once
                 ceiling = sum(idf[:own])
                 weights = dict(zip(tokens, idf, strict=True))
         found = Lexical(text, also, sealed, best, ceiling, weights, known)
@@ -77,7 +72,7 @@ class TermLookup:
     def _add(
         self, tokens: list[str], also: tuple[tuple[str, float], ...]
     ) -> tuple[list[str], list[float]]:
-        """Add the tokens of more words; return all with each one's share, none without additions."""
+        """Add the tokens of more words; return all with their shares, none without additions."""
         if not also:
             return tokens, []
         shares = dict.fromkeys(tokens, 1.0)
@@ -87,15 +82,12 @@ class TermLookup:
         return list(shares), list(shares.values())
 
     def forget(self) -> None:
-        """Forget which query was scored last."""
         self._scored = None
 
     def scores(self, lexical: Lexical, numbers: np.ndarray) -> dict[str, np.ndarray]:
-        """Return living documents' scores by view, shape (n,), float32.
+        """Return the scores of living documents by view, shape (n,), float32.
 
-        Args:
-            lexical: From ``best``.
-            numbers: Document numbers, shape (n,).
+        ``numbers`` has shape (n,).
         """
         if self._scored is None or self._scored() is not lexical:  # another query came between
             self.best(lexical.text, lexical.also, sealed=lexical.sealed, known=lexical.known)
@@ -116,14 +108,12 @@ class TermLookup:
         return [bool(each) and new.issuperset(each) for each in tokenized]
 
     def knows(self, word: str) -> bool:
-        """Return whether a living document or its neighbour holds a word; True for stop words."""
         tokens = self._tokenize(word)
         rows = self._words.forward.vocabulary.rows(tokens)
         frequency = self._words.views[WINDOW.name].frequency
         return not tokens or any(map(frequency, tokens, rows))
 
     def postings(self, text: str) -> int:
-        """Return the number of sealed postings that a query reads, in all views."""
         tokens = list(dict.fromkeys(self._tokenize(text)))
         rows = self._words.forward.vocabulary.rows(tokens)
         return sum(

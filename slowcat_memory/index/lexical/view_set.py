@@ -1,7 +1,7 @@
-"""All lexical views of a namespace: which terms each document has in each of them.
+"""All lexical views of a namespace: the terms of each document in each view.
 
 A view's terms are a document's own and, in a window, those of its neighbours. A sealed document
-never changes: it is tombstoned, and copied to the tail first where it must change.
+never changes: before a change it is copied to the tail, and the original tombstoned.
 """
 
 from collections import Counter
@@ -38,14 +38,7 @@ class LexicalViews:
         sealed: Path | None,
         header: Header | None,
     ) -> None:
-        """Open what is sealed, or start empty.
-
-        Args:
-            tokenizer: The same one for documents and queries.
-            options: The index's options.
-            sealed: Folder of the sealed index.
-            header: Its header.
-        """
+        """Open the sealed part, or start empty. Queries must use the same tokenizer."""
         self._tokenizer = tokenizer
         self.chosen = options.views
         self._with_keys = any(view.keys for view in self.chosen)
@@ -63,18 +56,16 @@ class LexicalViews:
         self._after = open_array(sealed / "after.npy") if sealed else np.zeros(0, np.int32)
 
     def count(self, document: Document) -> DocumentTerms:
-        """Count a document's terms."""
         return DocumentTerms(
             Counter(self._tokenizer(document.text)), self.count_keys(document.keys) or NONE
         )
 
     def count_keys(self, keys: Sequence[Pointer]) -> Counter[str]:
-        """Count the terms of a document's keys; none where no view counts them."""
+        """Count the terms of a document's keys; none if no view counts them."""
         text = key_text(keys) if self._with_keys else ""
         return Counter(self._tokenizer(text) if text else ())
 
     def terms(self, number: int) -> DocumentTerms:
-        """Return a document's terms, as ``count`` did."""
         return DocumentTerms(self.forward.own(number), self.forward.keys(number))
 
     def add(self, number: int, terms: DocumentTerms) -> None:
@@ -86,11 +77,10 @@ class LexicalViews:
                 self.views[view.name].change(number, terms.keys)
 
     def has_keys(self, number: int, terms: DocumentTerms) -> bool:
-        """Return whether the terms of a document's keys are those of ``terms`` already."""
+        """Return whether the terms of a document's keys already equal those of ``terms``."""
         return self.forward.keys(number) == terms.keys
 
     def set_keys(self, number: int, terms: Counts) -> None:
-        """Replace the terms of a tail document's keys."""
         for view in self.chosen:
             if view.keys:
                 self.views[view.name].change(number, self.forward.keys(number), -1)
@@ -98,15 +88,14 @@ class LexicalViews:
         self.forward.set_keys(number, terms)
 
     def remove(self, number: int) -> None:
-        """Remove a tail document, which has no neighbours any more, from every view."""
+        """Remove a tail document, whose links are cut, from every view."""
         for view in self.views.values():
             view.remove(number)
 
     def tombstone(self, number: int) -> dict[str, Counts]:
-        """Take a sealed document out of every view.
+        """Remove a sealed document from every view; return the terms it had by view.
 
-        Returns:
-            The terms that it had by view, those of its keys and neighbours included.
+        Terms of its keys and neighbours are included.
         """
         found: dict[str, Counts] = {}
         for view in self.chosen:
@@ -128,10 +117,8 @@ class LexicalViews:
     ) -> None:
         """Add the window terms that its neighbours contributed to a promoted document.
 
-        Args:
-            number: Its number in the tail, where it has its own terms already.
-            sealed: All terms that it had in the sealed part, from ``tombstone``.
-            terms: Its own, from ``terms``.
+        ``sealed`` are all terms that it had in the sealed part, from ``tombstone``; ``terms`` its
+        own, which are in the tail already.
         """
         for view in self.chosen:
             contributed = Counter(sealed[view.name])

@@ -1,4 +1,4 @@
-"""Keys of documents, searched by their vectors: a hit on a key is a hit on its document.
+"""Index keys of documents, searched by their vectors: a hit on a key is a hit on its document.
 
 Keys are numbered like documents: sealed ones first, then those of the tail; a number is never used
 again. A document's keys follow it: they leave the index with it, and take its new number when it is
@@ -24,7 +24,6 @@ class SealedKeys:
     """The sealed keys of one view, ordered by document and name."""
 
     def __init__(self, sealed: Path | None, view: str) -> None:
-        """Map the files of a sealed index's folder, or start with nothing."""
         self.targets, self.digests = np.zeros(0, np.int32), np.zeros(0, np.int64)
         self.weights = np.zeros(0, np.float32)
         self._starts, self._names = np.zeros(1, np.int64), np.zeros(0, np.uint8)
@@ -39,11 +38,9 @@ class SealedKeys:
         return len(self.targets)
 
     def name(self, number: int) -> str:
-        """Return a key's own name."""
         return self._names[self._starts[number] : self._starts[number + 1]].tobytes().decode()
 
     def of_document(self, target: int) -> range:
-        """Return the numbers of the keys that point to a document."""
         wanted = np.array([target, target + 1], self.targets.dtype)
         return range(*self.targets.searchsorted(wanted).tolist())
 
@@ -52,7 +49,6 @@ class KeyWriter:
     """Collects one view's keys, document by document, and stores them."""
 
     def __init__(self) -> None:
-        """Start with none."""
         self._targets, self._digests = array("i"), array("q")
         self._weights, self._starts, self._names = array("f"), array("q", [0]), bytearray()
 
@@ -69,7 +65,6 @@ class KeyWriter:
             self._starts.append(len(self._names))
 
     def find(self, target: int, name: str) -> int:
-        """Return the number of a document's key, -1 for none."""
         targets = np.frombuffer(self._targets, np.int32)
         first, last = targets.searchsorted(np.array([target, target + 1], np.int32)).tolist()
         wanted = name.encode()
@@ -80,7 +75,6 @@ class KeyWriter:
         return -1
 
     def finish(self, folder: Path, view: str) -> None:
-        """Store everything."""
         for name, values, kind in (
             ("targets", self._targets, np.int32),
             ("digests", self._digests, np.int64),
@@ -92,15 +86,10 @@ class KeyWriter:
 
 
 class KeyView:
-    """One view's keys, sealed and of the tail. Document numbers are ``targets`` here."""
+    """One view's keys, sealed and in the tail. Document numbers are ``targets`` here."""
 
     def __init__(self, name: str, dim: int, sealed: Path | None = None) -> None:
-        """Open a sealed index's keys, or start empty; vectors come by ``dense.attach``.
-
-        Args:
-            name: One of ``document.KEY_VIEWS``.
-            dim: Dimension of the vectors, 0 for none.
-        """
+        """Open the sealed keys of one of ``KEY_VIEWS``; vectors come by ``dense.attach``."""
         self.name = name
         self._sealed = SealedKeys(sealed, name)
         count = len(self._sealed)
@@ -121,20 +110,15 @@ class KeyView:
         return self._sealed.name(number) if number < sealed else self._names[number - sealed]
 
     def of_document(self, target: int) -> dict[str, int]:
-        """Return the numbers of a document's keys, by name."""
         sealed = self._sealed.of_document(target) if len(self._sealed) else ()
         found = {self._sealed.name(number): number for number in sealed if self._alive[number]}
         return found | self._tail.get(target, {})
 
     def find(self, target: int, name: str) -> int:
-        """Return the number of a document's key, -1 for none."""
         return self.of_document(target).get(name, -1)
 
     def digest(self, number: int) -> int:
-        """Return the digest of a key's text."""
         return int(self._digests[number])
-
-    # ---------------------------------------------------------------- change
 
     def put(self, target: int, pointers: Sequence[Pointer]) -> None:
         """Replace a document's keys. One whose text is unchanged keeps its vector."""
@@ -151,7 +135,7 @@ class KeyView:
             self._append(target, pointer.name, pointer.weight, digest(pointer.text))
 
     def add(self, target: int, pointer: Pointer) -> None:
-        """Add a key to a document; one that it has already takes the new weight only."""
+        """Add a key to a document; an existing one only gets the new weight."""
         number = self.find(target, pointer.name)
         if number >= 0:
             self._weights[number] = pointer.weight
@@ -159,16 +143,14 @@ class KeyView:
             self._append(target, pointer.name, pointer.weight, digest(pointer.text))
 
     def lacks_vector(self, target: int) -> bool:
-        """Return whether a key of a document has no vector."""
         return any(number not in self.dense for number in self.of_document(target).values())
 
     def remove(self, target: int) -> None:
-        """Remove a document's keys."""
         for number in self.of_document(target).values():
             self._drop(number, target)
 
     def renumber(self, old: int, new: int) -> None:
-        """Let the keys of document ``old`` point to ``new``, its number from now on."""
+        """Move the keys of document ``old`` to ``new``, its new number."""
         for name, number in self.of_document(old).items():
             added = self._append(new, name, self._weights[number], int(self._digests[number]))
             self.dense.renumber(number, added)
@@ -196,12 +178,9 @@ class KeyView:
                 del self._tail[target]
 
     def without_vector(self) -> list[tuple[int, str]]:
-        """Return document number and name of every key that has no vector."""
         numbers = np.arange(len(self._targets))
         wanted = self._alive.take(numbers) & ~self.dense.present(len(numbers))
         return [(int(self._targets[n]), self._name(n)) for n in np.flatnonzero(wanted).tolist()]
-
-    # ---------------------------------------------------------------- search
 
     def nearest(self, query: np.ndarray, k: int) -> np.ndarray:
         """Return the documents of the k nearest keys of each generation, unordered, not unique."""
@@ -211,12 +190,8 @@ class KeyView:
     def best_cosines(self, query: np.ndarray, documents: np.ndarray) -> np.ndarray:
         """Return each document's best key: cosine times weight.
 
-        Args:
-            query: Shape (dim,), unit length.
-            documents: Document numbers, rising, shape (n,).
-
-        Returns:
-            Shape (n,), float32; NaN where no key has a vector.
+        ``documents`` are rising numbers, shape (n,). The result has shape (n,), float32; NaN for
+        documents without a key vector.
         """
         places, weights, cosines = self._compare(query, documents)
         best = np.full(len(documents), np.nan, np.float32)
@@ -224,16 +199,11 @@ class KeyView:
         return best
 
     def sum_votes(self, query: np.ndarray, documents: np.ndarray, same: float) -> np.ndarray:
-        """Sum the weights of the keys that mean the same as the query.
+        """Sum the weights of the keys that mean the same as the query, shape (n,), float32.
 
-        Args:
-            query: Shape (dim,), unit length.
-            documents: Document numbers, rising, shape (n,).
-            same: The cosine from which a key means the same.
-
-        Returns:
-            Shape (n,), float32: each weight counts by how far its cosine is beyond ``same``, 0 to 1;
-            0 where no key is.
+        A key means the same from the cosine ``same`` on. Its weight is multiplied by how far its
+        cosine is beyond ``same``, 0 to 1; the sum is 0 without a key. ``documents`` are rising
+        numbers, shape (n,).
         """
         places, weights, cosines = self._compare(query, documents)
         total = np.zeros(len(documents), np.float32)
@@ -244,17 +214,17 @@ class KeyView:
     def _compare(
         self, query: np.ndarray, documents: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return, for each key of the documents: its document's place, its weight, its cosine."""
+        """Return, for each key of the documents: document position, weight, cosine."""
         numbers, places = self._pointing_to(documents)
         return places, self._weights.take(numbers), self.dense.cosines(query, numbers)
 
     def _pointing_to(self, documents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the living keys of documents, rising, and the place of each one's document."""
+        """Return the living keys of documents, rising, and the position of each one's document."""
         sealed = self._sealed.targets
         wanted = documents.astype(sealed.dtype)  # of another type, all targets would be converted
         first = sealed.searchsorted(wanted)
         counts = sealed.searchsorted(wanted, side="right") - first
-        # One run of sealed keys per document, all runs laid one after another.
+        # One run of sealed keys per document, all runs concatenated.
         places = np.repeat(np.arange(len(documents)), counts)
         numbers = np.arange(len(places)) + np.repeat(first - np.cumsum(counts) + counts, counts)
         tail = self._targets.tail

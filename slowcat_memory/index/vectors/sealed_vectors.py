@@ -1,7 +1,7 @@
-"""Sealed vectors: three ways to find the nearest, by how many there are.
+"""Sealed vectors: three ways to find the nearest, chosen by their number.
 
-Half precision and every vector while there are few; then 4-bit codes of every vector (product
-quantisation, scanned in registers) and the best of these once more, exactly; at last only the
+While there are few: all vectors in half precision. Then 4-bit codes of every vector (product
+quantisation, scanned in registers), the best of which are rescored exactly. With many: only the
 codes in the nearest cells. "Exact" scores come from a matrix of bytes with a scale per row, read
 from a mapped file: within 0.005 of the cosine.
 """
@@ -29,7 +29,6 @@ PER_CODE = 10_000  # vectors that train the codes
 
 
 def kind_for(count: int, dim: int, options: IndexOptions) -> Kind:
-    """Return how ``count`` vectors of dimension ``dim`` are searched."""
     if count <= max(options.exact_to, FEWEST) or dim % CODE_DIMS:
         return "exact"
     return "scan" if count <= options.scan_to else "cells"
@@ -41,14 +40,9 @@ def cells_for(count: int) -> int:
 
 
 class SealedVectors:
-    """Vectors in files, by row; ``documents`` holds each row's document number, rising."""
+    """Vectors in files, by row; ``documents`` has each row's document number, rising."""
 
     def __init__(self, folder: Path, options: IndexOptions, name: str = VECTORS) -> None:
-        """Open the files.
-
-        Args:
-            folder: Of a checked sealed index.
-        """
         self.documents = open_array(folder / f"{name}.{DOCUMENTS}")
         self._index = faiss.read_index(str(folder / f"{name}.{INDEX}"))
         self._options = options
@@ -70,7 +64,7 @@ class SealedVectors:
         return len(self.documents)
 
     def rows_of(self, documents: np.ndarray) -> np.ndarray:
-        """Return the rows of documents, shape (n,), int64; -1 where one has no row."""
+        """Return the rows of documents, shape (n,), int64; -1 for a document without a row."""
         count = len(self.documents)
         if not count:
             return np.full(len(documents), -1)
@@ -84,18 +78,14 @@ class SealedVectors:
     def search(
         self, query: np.ndarray, k: int, alive: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Find the nearest rows.
+        """Return rows and cosines of up to ``k`` nearest rows, shape (n,) each, unordered.
 
         Args:
             query: Shape (dim,), unit length.
-            k: How many at most.
             alive: A bit for each row, shape (rows / 8,), little end first; None for all.
-
-        Returns:
-            Rows and cosines, shape (n,) each, unordered.
         """
-        # The setting is the calling thread's own. A second thread gains nothing on so few vectors,
-        # and where another process keeps its core busy, it makes a search of 0.2 ms one of 10.
+        # The setting is per calling thread. A second thread gains nothing on so few vectors, and
+        # where another process keeps its core busy, it slows a search from 0.2 ms to 10.
         faiss.omp_set_num_threads(1)
         if self._halves is not None:
             return self._search_faiss(query, k, alive)
@@ -109,7 +99,7 @@ class SealedVectors:
     def _nearest_by_code(
         self, query: np.ndarray, count: int, least: int, alive: np.ndarray | None
     ) -> np.ndarray:
-        """Return ``count`` rows that are nearest by code, ``least`` living ones at the least."""
+        """Return ``count`` rows that are nearest by code, at least ``least`` living ones."""
         if alive is None or self._cells:
             return self._search_faiss(query, count, alive)[0]
         while True:  # FAISS scans codes without a mask
@@ -149,7 +139,7 @@ class SealedVectors:
 
 
 class VectorSpool:
-    """Collects the vectors of an index under construction in a file, so that memory stays bounded."""
+    """Collects the vectors of an index being built in a file, so that memory stays bounded."""
 
     def __init__(self, folder: Path, name: str, dim: int) -> None:
         """Start with none, and no file. ``name`` is the prefix of the files to write."""
@@ -162,11 +152,9 @@ class VectorSpool:
         return self._folder / f"{self._name}.spool.f16"
 
     def put(self, number: int, count: int, vector: np.ndarray) -> None:
-        """Add the vector of a document.
+        """Add the vector of a document, shape (dim,), unit length.
 
-        Args:
-            count: How many documents there are, the same every time.
-            vector: Shape (dim,), unit length.
+        ``count`` is the number of documents, the same every time.
         """
         if self._rows is None:
             with self._path.open("wb") as file:
@@ -179,7 +167,7 @@ class VectorSpool:
         self._has[number] = True
 
     def finish(self, options: IndexOptions) -> int:
-        """Store the vectors in their searchable form; return how many, 0 writes nothing."""
+        """Store the vectors in their searchable form; return how many. 0 writes nothing."""
         if self._rows is None:
             return 0
         documents = np.flatnonzero(self._has)
@@ -199,7 +187,7 @@ def write(
     """Store vectors.
 
     Args:
-        documents: Numbers of those that have a vector, rising, shape (n,).
+        documents: Numbers of documents that have a vector, rising, shape (n,).
         vectors: Unit vectors by document number, shape (documents, dim); may be a mapped file.
     """
     faiss.omp_set_num_threads(1)

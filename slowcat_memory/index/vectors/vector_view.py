@@ -1,7 +1,7 @@
 """Cosine similarity over two generations of vectors: sealed ones in files, newer ones in a matrix.
 
-A document's newest vector wins: one set after sealing puts a tombstone on the sealed one. The sealed
-part may be attached later than the rest of the index: until then, search is by words.
+A document's newest vector wins: one set after sealing tombstones the sealed one. The sealed part
+may be attached later than the rest of the index: until then, search is by words.
 """
 
 import numpy as np
@@ -14,19 +14,14 @@ class VectorView:
     """Vectors by document number."""
 
     def __init__(self, dim: int, sealed: SealedVectors | None = None) -> None:
-        """Start with sealed vectors, or with none.
-
-        Args:
-            dim: Dimension of the vectors; 0 when there is no embedder.
-            sealed: The sealed vectors, if they are open already.
-        """
+        """Start with open sealed vectors, or with none; ``dim`` is 0 without an embedder."""
         self.dim = dim
         self._sealed: SealedVectors | None = None
         self._alive = np.zeros(0, np.uint8)  # a bit for each sealed row
         self._dead = 0
-        # What happened before the sealed part was attached:
+        # Changes made before the sealed part was attached:
         self._changed: set[int] = set()  # documents that were put or removed
-        self._renumbered: dict[int, int] = {}  # numbers now, to those in the sealed part
+        self._renumbered: dict[int, int] = {}  # current numbers, to those in the sealed part
         self._matrix = np.zeros((0, dim), np.float32)
         self._documents = Column(np.int64)  # of the matrix's rows; -1 once removed
         self._slots = np.zeros(0, np.int32)  # by document: its row in the matrix, counted from 1
@@ -35,7 +30,7 @@ class VectorView:
             self.attach(sealed)
 
     def attach(self, sealed: SealedVectors) -> None:
-        """Add the sealed vectors; what was put or removed before takes precedence."""
+        """Add the sealed vectors; earlier puts and removals take precedence."""
         self._alive = np.full(-(-len(sealed) // 8), 255, np.uint8)
         self._sealed = sealed
         for new, old in self._renumbered.items():
@@ -56,7 +51,6 @@ class VectorView:
         return int(self._slots[document]) if document < len(self._slots) else 0
 
     def _row(self, document: int) -> int:
-        """Return a document's living sealed row, -1 for none."""
         if self._sealed is None:
             return -1
         row = int(self._sealed.rows_of(np.array([document]))[0])
@@ -73,8 +67,6 @@ class VectorView:
         own = self._documents.tail
         there[own[own >= 0]] = True
         return there
-
-    # ---------------------------------------------------------------- change
 
     def put(self, document: int, vector: np.ndarray) -> None:
         """Set a document's vector, shape (dim,), unit length."""
@@ -112,7 +104,6 @@ class VectorView:
         return vector
 
     def renumber(self, old: int, new: int) -> None:
-        """Move a vector from document ``old`` to ``new``, its number from now on."""
         if self._sealed is None and not self._slot(old):
             self._renumbered[new] = self._renumbered.pop(old, old)
         vector = self.remove(old)
@@ -120,7 +111,6 @@ class VectorView:
             self.put(new, vector)
 
     def _tombstone(self, document: int) -> None:
-        """Hide a document's sealed vector."""
         if self._sealed is None:
             self._changed.add(document)
         elif (row := self._row(document)) >= 0:
@@ -134,18 +124,10 @@ class VectorView:
         row = self._row(document)
         return self._sealed.vector(row) if self._sealed is not None and row >= 0 else None
 
-    # ---------------------------------------------------------------- search
-
     def nearest(self, query: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Find the nearest documents.
+        """Return numbers and cosines of up to k nearest documents in each generation, unordered.
 
-        Args:
-            query: Shape (dim,), unit length.
-            k: How many at most.
-
-        Returns:
-            Document numbers and cosines of the k nearest in each generation, unordered, shape (n,)
-            each.
+        ``query`` has shape (dim,), unit length; the results have shape (n,) each.
         """
         documents, cosines = [], []
         if self._sealed is not None and self._dead < len(self._sealed):
@@ -165,14 +147,9 @@ class VectorView:
         return np.concatenate(documents), np.concatenate(cosines)
 
     def cosines(self, query: np.ndarray, documents: np.ndarray) -> np.ndarray:
-        """Score given documents.
+        """Return the cosines of documents, shape (n,), float32; NaN for one without a vector.
 
-        Args:
-            query: Shape (dim,), unit length.
-            documents: Document numbers, shape (n,).
-
-        Returns:
-            Shape (n,), float32; NaN where a document has no vector.
+        ``query`` has shape (dim,), unit length.
         """
         out = np.full(len(documents), np.nan, np.float32)
         if self._sealed is not None and len(self._sealed):

@@ -1,4 +1,4 @@
-"""What an index holds of a memory: its line in its context, its times, its keys and vectors."""
+"""The index document of a memory: its line in its context, its times, its keys and vectors."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,9 +18,7 @@ from slowcat_memory.store import Snapshot
 class Space(Struct, frozen=True):
     """The vector space in use: vectors of different spaces are never compared.
 
-    Attributes:
-        key: The embedder's key, "" when there is none.
-        dim: Its dimension, 0 when there is none.
+    Without an embedder ``key`` is "" and ``dim`` 0.
     """
 
     key: str = ""
@@ -28,23 +26,18 @@ class Space(Struct, frozen=True):
 
 
 class Reading(Struct, frozen=True):
-    """How the time expressions of a memory are read.
-
-    Attributes:
-        zone: The user's time zone.
-        language: The language of the expressions.
-    """
+    """How the time expressions of a memory are read: time zone and language."""
 
     zone: tzinfo
     language: str
 
 
 class Place(Struct, frozen=True):
-    """Where a chunk stands in its session. Retired chunks are not indexed: neighbours close up.
+    """A chunk's position in its session. Retired chunks are not indexed: neighbours close up.
 
     Attributes:
-        before: Ids of the chunks before it, the latest first, up to one that is indexed.
-        after: Id of the first indexed chunk after it; only where none before it is indexed.
+        before: Ids of the chunks before it, latest first, up to one that is indexed.
+        after: Id of the first indexed chunk after it; set only if none before it is indexed.
     """
 
     before: tuple[str, ...] = ()
@@ -52,7 +45,7 @@ class Place(Struct, frozen=True):
 
 
 def place_of(memory_id: str, snapshot: Snapshot, searcher: Searcher) -> Place:
-    """Return where a chunk goes in an index; an empty place for what is no chunk."""
+    """Return a chunk's position in an index; an empty place for other memories."""
     turn = snapshot.turn(turn_of(memory_id)) if turn_of(memory_id) else None
     if turn is None:
         return Place()
@@ -68,7 +61,6 @@ def place_of(memory_id: str, snapshot: Snapshot, searcher: Searcher) -> Place:
 
 
 def pointers(keys: Iterable[Key]) -> tuple[Pointer, ...]:
-    """Return keys as the index takes them."""
     return tuple(Pointer(key.id.rpartition("?")[2], key.kind, key.text, key.weight) for key in keys)
 
 
@@ -79,11 +71,10 @@ def document(
     keys: Iterable[Key] = (),
     after: str = "",
 ) -> Document:
-    """Return what the index holds of a memory.
+    """Return the index document of a memory.
 
-    Args:
-        before: Id of the previous memory of the same session.
-        after: As in ``Document``.
+    ``before`` is the id of the previous memory of the same session; ``after`` is as in
+    ``Document``.
     """
     when = WhenOptions(language=reading.language)
     about = times(memory.text, memory.valid_from, reading.zone, when)[:1]
@@ -105,7 +96,7 @@ def document(
 def stored_document(
     snapshot: Snapshot, memory: Memory, reading: Reading, before: str = "", *, keys: bool = True
 ) -> Document:
-    """Return what the index holds of a memory, with the context and keys that the store has.
+    """Return the index document of a memory, with the stored context and keys.
 
     ``keys`` is False where the namespace is known to have none: it saves a lookup per memory.
     """
@@ -114,7 +105,6 @@ def stored_document(
 
 
 def has_keys(snapshot: Snapshot, scope: str) -> bool:
-    """Return whether a namespace has any keys."""
     return next(iter(snapshot.keys(scope)), None) is not None
 
 
@@ -129,7 +119,6 @@ def stored_vectors(
 
 
 def indexable(memory: Memory) -> bool:
-    """Return whether an index holds a memory: not a retired one, nor one of an unfindable kind."""
     return memory.retired_at is None and findable(memory)
 
 
@@ -140,17 +129,17 @@ def index_memory(
     reading: Reading,
     place: Place = Place(),
 ) -> None:
-    """Bring the whole state of a stored memory into an index: with all its keys, or out of it."""
+    """Index the whole state of a stored memory with all its keys, or remove it."""
     if not indexable(memory):
         searcher.remove(memory.id)
         return
-    # Resolved only now: a journal may repeat this on a searcher that holds more.
+    # Resolved only now: a journal may repeat this on a searcher with newer data.
     before = next((id_ for id_ in place.before if id_ in searcher), "")
     searcher.add(document(memory, reading, before, keys, place.after))
 
 
 def all_documents(snapshot: Snapshot, scope: str, reading: Reading) -> Iterator[Document]:
-    """Yield what a namespace's index holds: first the chunks in order, then the rest by id."""
+    """Yield a namespace's index documents: first the chunks in order, then the rest by id."""
     latest, keys = dict[str, str](), has_keys(snapshot, scope)
     for turn in snapshot.turns(scope):
         if turn.aside:
@@ -169,14 +158,13 @@ def all_documents(snapshot: Snapshot, scope: str, reading: Reading) -> Iterator[
 
 
 class LastChunks:
-    """The last chunk of each session: what the session's next turn follows."""
+    """The last chunk of each session, after which the session's next turn is inserted."""
 
     def __init__(self) -> None:
-        """Start without any session."""
         self._last: dict[str, str] = {}
 
     def known(self, session: str, searcher: Searcher) -> str:
-        """Return a session's last chunk, "" where the store must be asked for it."""
+        """Return a session's last chunk, "" if it must be read from the store."""
         last = self._last.get(session, "")
         return last if last in searcher else ""
 
@@ -191,11 +179,9 @@ class LastChunks:
         return ""
 
     def record(self, turn: Turn) -> None:
-        """Note a turn as its session's last one."""
         self._last[turn.session] = chunk_id(turn.id)
 
     def forget(self, memory_ids: set[str]) -> None:
-        """Drop chunks that were forgotten."""
         self._last = {s: last for s, last in self._last.items() if last not in memory_ids}
 
 
@@ -205,7 +191,6 @@ class ScopeBatch(Struct, frozen=True):
     Attributes:
         memories: Records that were put, without their contexts.
         contexts: Texts of contexts that were put, "" for one that was removed.
-        keys: Keys that were put.
         key_drops: Memories that lost keys.
         drops: Derived records that were removed, with everything about them.
         vectors: Vectors that were put, of memories and of keys.
@@ -222,13 +207,12 @@ class ScopeBatch(Struct, frozen=True):
 
     @property
     def changed(self) -> list[str]:
-        """Ids of all memories that change, but for those that were dropped."""
         every = (*self.memories, *self.contexts, *self.keys, *sorted(self.key_drops))
         return list(dict.fromkeys(every))
 
 
 def split_by_scope(batch: WriteBatch) -> dict[str, ScopeBatch]:
-    """Divide a batch by namespace; those whose index it leaves alone are missing."""
+    """Divide a batch by namespace; namespaces whose index does not change are missing."""
     parts: dict[str, ScopeBatch] = defaultdict(lambda: ScopeBatch(batch.embedder))
     for scope, memory_id in batch.drop:
         parts[scope].drops.append(memory_id)

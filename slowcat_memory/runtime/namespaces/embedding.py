@@ -1,4 +1,4 @@
-"""The embedding model, in whatever state it is: missing, to be exported, or ready.
+"""The embedding model in each of its states: missing, to be exported, or ready.
 
 Queries are embedded while a turn waits, behind a cache and a circuit breaker. Until a model is
 available there are no vectors, and recall is by words.
@@ -30,7 +30,7 @@ Embed = Callable[[str], Encoded | np.ndarray | None]
 """Turns a query into a unit vector, with or without its tokens; None where it cannot."""
 
 FAILURES, OPEN_S = 3, 60.0  # failures in a row that open the breaker, and for how long
-LATE_S = 0.5  # an answer as slow as this holds up the recalls behind it: it counts as a failure
+LATE_S = 0.5  # an answer as slow as this delays the recalls behind it: it counts as a failure
 
 
 class GuardedEmbed:
@@ -43,11 +43,9 @@ class GuardedEmbed:
     def __init__(
         self, embed: Embed, clock: Callable[[], datetime], on_failure: Callable[[str], None]
     ) -> None:
-        """Start with a closed breaker.
+        """Start with a closed breaker; ``embed`` may raise.
 
-        Args:
-            embed: May raise.
-            on_failure: Called with one word for what went wrong, each time.
+        ``on_failure`` is called with one word for the cause, each time.
         """
         self._embed, self._on_failure = embed, on_failure
         self._seconds = lambda: clock().timestamp()
@@ -56,14 +54,13 @@ class GuardedEmbed:
         )
 
     def __call__(self, text: str) -> Encoded | None:
-        """Return a query's vector, with its tokens where the embedder makes them; or None."""
         if not self._breaker.allows():
             return None
         began = self._seconds()
         try:
             value = self._embed(text)
             encoded = None if value is None else Encoded.of(value)
-        except Exception as error:  # whatever a model or an endpoint raises
+        except Exception as error:  # any error of a model or an endpoint
             self._fail(type(error).__name__)
             return None
         if self._seconds() - began < LATE_S:
@@ -88,11 +85,7 @@ class Embedding:
         metrics: Metrics,
         given: QueryEmbedder | None = None,
     ) -> None:
-        """Open the model if it is available.
-
-        Args:
-            clock: The time, aware.
-            given: An embedder to use for everything instead.
+        """Open the model if it is available, or use ``given`` for everything.
 
         Raises:
             ConfigError: The endpoint is configured wrongly.
@@ -109,7 +102,6 @@ class Embedding:
 
     @property
     def space(self) -> Space:
-        """The vector space in use."""
         return Space(self.report.key, self.report.dim) if self.query else Space()
 
     @property
@@ -123,7 +115,6 @@ class Embedding:
         return self.report.state == "needs export"
 
     def open(self) -> None:
-        """Open the model if it is available, and set ``report``."""
         embedder = self._given
         if embedder is not None:
             self.report = EmbedderReport(
@@ -153,7 +144,6 @@ class Embedding:
         self.open()
 
     def forget(self) -> None:
-        """Drop the cache, which holds words."""
         if self._cached is not None:
             self._cached.cache_clear()
 
@@ -162,11 +152,7 @@ class Embedding:
         logger.warning(f"memory: embedding a query failed: {problem}")
 
     def open_documents(self) -> tuple[DocumentEmbedder | None, EmbedderReport]:
-        """Open the embedder of exact vectors.
-
-        Returns:
-            The embedder, which the caller closes, or None; and what was found.
-        """
+        """Open the embedder of exact vectors; the caller closes it. None if unavailable."""
         if self._given is not None:
             return _GivenDocuments(self._given), self.report
         return providers.open_document_embedder(self._options)

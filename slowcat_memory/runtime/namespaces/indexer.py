@@ -1,9 +1,9 @@
-"""Makes logged turns and stored memories findable, in order, on threads of its own.
+"""Indexes logged turns and stored memories, in order, on threads of its own.
 
-Two workers. Recall and every change of an index run on the first (``talk``), so that a turn is
-findable by every query that comes after it. Embedding of new turns and rebuilding run on the second
-(``back``), so that they never delay a recall. Two more only recall: one ahead of a turn (``ahead``),
-one for a turn that is out of time and cannot wait for the first (``late``).
+Two workers. Recall and every change of an index run on the first (``talk``), so that every later
+query finds a turn. Embedding of new turns and rebuilding run on the second (``back``), so that they
+never delay a recall. Two more only recall: one ahead of a turn (``ahead``), one for a turn that is
+out of time and cannot wait for the first (``late``).
 """
 
 import threading
@@ -26,10 +26,9 @@ CLOSE_S = 2.0  # how long each worker may finish its work at the end
 
 
 class Indexer:
-    """Passes turns and memories on to the indexes."""
+    """Passes turns and memories to the indexes."""
 
     def __init__(self, namespaces: Namespaces, vectors: DocumentVectors, metrics: Metrics) -> None:
-        """Start the workers."""
         self._namespaces, self._vectors = namespaces, vectors
         self._metrics = metrics
         self._waiting: deque[tuple[Turn, Ack, bool]] = deque()  # see ``release``
@@ -39,14 +38,11 @@ class Indexer:
         self.ahead = ThreadPoolExecutor(1, "slowcat-ahead")
         self.late = ThreadPoolExecutor(1, "slowcat-late")
 
-    # ---------------------------------------------------------------- turns
-
     def add(self, acks: Sequence[Ack], *, draft: bool) -> None:
-        """Queue turns, to be made findable by ``release``. Neither blocks nor waits.
+        """Queue turns, to be indexed by ``release``. Does not block.
 
-        Args:
-            acks: Of events; those of turns count, except a guest's.
-            draft: Whether to embed them soon; False when bulk embedding follows.
+        Of ``acks`` those of turns count, except a guest's. ``draft`` is whether to embed them soon;
+        False when bulk embedding follows.
         """
         self._waiting.extend(
             (ack.event, ack, draft)
@@ -57,14 +53,13 @@ class Indexer:
         )
 
     def release(self, but: frozenset[str] = frozenset()) -> None:
-        """Make queued turns findable by every query from now on.
+        """Index the queued turns, so that every later query finds them.
 
-        A turn is held back until its own recall has been handed to the worker. Indexed, it would
-        match itself best, set the scale for every other memory, add its terms to its neighbours'
-        windows, and be embedded while its recall waits.
+        A turn is held back until its own recall has been passed to the worker. Indexed, it would
+        match itself best, distort normalisation for every other memory, add its terms to its
+        neighbours' windows, and be embedded while its recall waits.
 
-        Args:
-            but: Ids of chunks to hold back: those that the recall at hand excludes.
+        ``but`` are ids of chunks to hold back: those that the current recall excludes.
         """
         ready = []
         while self._waiting and chunk_id(self._waiting[0][0].id) not in but:
@@ -80,8 +75,6 @@ class Indexer:
             if draft:
                 self.later(self._vectors.draft, turn.scope, [memory_id])
 
-    # ---------------------------------------------------------------- memories
-
     def put(self, memory: Memory) -> None:
         """Index a stored memory, after the turns that came before. Blocks."""
         self.release()
@@ -93,12 +86,11 @@ class Indexer:
             self.later(self._vectors.draft, memory.scope, [memory.id])
 
     def take(self, batch: WriteBatch) -> None:
-        """Index what a stored batch holds, in the namespaces that are loaded. Blocks."""
+        """Index a stored batch, in the namespaces that are loaded. Blocks."""
         self.release()
         self.talk.submit(self._index_batch, batch).result()
 
     def _index_batch(self, batch: WriteBatch) -> None:
-        """Index a batch; a namespace that is loaded later reads it from the store."""
         for scope, part in split_by_scope(batch).items():
             if scope in self._namespaces:
                 self._index_part(scope, part)
@@ -117,20 +109,17 @@ class Indexer:
         """
         self.talk.submit(self._namespaces.reload, scope).result()
 
-    # ---------------------------------------------------------------- workers
-
     def later(self, work: Callable[..., object], *arguments: Any) -> Future[None] | None:
         """Run slow work on the second worker; its exceptions are logged.
 
-        Returns:
-            The running work; None when the workers are closing.
+        Returns None when the workers are closing.
         """
         if self.closing.is_set():
             return None
         return self.back.submit(self._guarded, work, *arguments)
 
     def soon(self, work: Callable[..., None], *arguments: Any) -> None:
-        """Run quick work on the first worker, after the recall at hand; see ``later``."""
+        """Run quick work on the first worker, after the current recall; see ``later``."""
         if not self.closing.is_set():
             self.talk.submit(self._guarded, work, *arguments)
 
@@ -143,7 +132,7 @@ class Indexer:
                 logger.warning(f"memory: {work.__name__.strip('_')} failed: {type(error).__name__}")
 
     def catch_up(self) -> None:
-        """Wait until everything logged so far is findable by its words. Blocks."""
+        """Wait until everything logged so far is searchable by words. Blocks."""
         self.release()
         self.talk.submit(lambda: None).result()
 
@@ -154,9 +143,9 @@ class Indexer:
             pool.submit(lambda: None).result()
 
     def close(self) -> None:
-        """Finish what is queued, and stop. Takes a few seconds at most; may be called twice."""
+        """Finish the queued work, and stop. Takes a few seconds at most; may be called twice."""
         if not self.closing.is_set():
-            # Indexing first and before closing begins: the last turns are embedded too.
+            # Index first, before closing begins: the last turns are embedded too.
             self.release()
             wait((self.talk.submit(lambda: None),), CLOSE_S)
             self.closing.set()

@@ -1,4 +1,4 @@
-"""Loads a namespace's index from the store: a sealed one with what came after it, or all anew."""
+"""Loads a namespace's index from the store: a sealed one with all later changes, or a new one."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -30,7 +30,7 @@ class Loaded(Struct, frozen=True):
     Attributes:
         searcher: The index; sealed vectors are missing until ``IndexLoader.attach_vectors``.
         last_chunks: The last chunk of each session that was read.
-        sealed: The manifest of the sealed index in it, None where there is no sound one.
+        sealed: The manifest of the sealed index in it, None if there is no sound one.
         damaged: Whether there was a sealed index that could not be used.
     """
 
@@ -53,23 +53,21 @@ class IndexLoader:
         space: Space,
         reading: Reading,
     ) -> None:
-        """Wire the parts."""
         self._scope, self._store, self._root = scope, store, root
         self._tokenizer, self._options = tokenizer, options
         self._space, self._reading = space, reading
 
     def open(self, folder: Path | None = None, *, vectors: bool = False) -> Searcher:
-        """Open a checked sealed index's folder, or start an empty index."""
         return Searcher(self._tokenizer, self._options, self._space.dim, folder, vectors)
 
     def load(self, snapshot: Snapshot) -> Loaded:
-        """Load the index. A sealed one that is outdated, damaged or of another format is rebuilt."""
+        """Load the index. An outdated, damaged or otherwise formatted sealed one is rebuilt."""
         manifest, last_chunks = snapshot.manifest(self._scope), LastChunks()
         sound = (snapshot.forget_epoch(), self._tokenizer.version)
         if manifest and (manifest.forget_epoch, manifest.tokenizer) == sound:
             try:
                 searcher = self._load_sealed(snapshot, manifest, last_chunks)
-            except Exception as error:  # whatever NumPy or msgspec raise on a foreign file
+            except Exception as error:  # any error of NumPy or msgspec on a foreign file
                 logger.warning(f"index of a scope is rebuilt from the log: {type(error).__name__}")
                 last_chunks = LastChunks()
             else:
@@ -82,7 +80,7 @@ class IndexLoader:
     def _load_sealed(
         self, snapshot: Snapshot, manifest: Manifest, last_chunks: LastChunks
     ) -> Searcher:
-        """Load a sealed index and what came after it.
+        """Load a sealed index and all later changes.
 
         Its files are verified meanwhile, on another core: an index made of damaged ones is dropped
         before it answers any query.
@@ -116,7 +114,6 @@ class IndexLoader:
                 searcher.put_vector(vector.memory, vector.values)
 
     def _apply_changes(self, searcher: Searcher, snapshot: Snapshot, manifest: Manifest) -> None:
-        """Bring a sealed index up to what was derived after it was built."""
         for memory_id in snapshot.changed(self._scope, manifest.changes):
             memory = snapshot.read(self._scope, memory_id)
             if memory is None:
@@ -131,13 +128,11 @@ class IndexLoader:
             for id_, of, values in vectors:
                 searcher.put_vector(id_, values, of)
 
-    # ---------------------------------------------------------------- vectors
-
     def attach_vectors(self, searcher: Searcher, manifest: Manifest) -> bool:
-        """Add a sealed index's vectors, or those of the store where they cannot be used.
+        """Add a sealed index's vectors, or the store's if those are unusable.
 
         Returns:
-            Whether they are sound; False for damaged files.
+            False for damaged files.
         """
         sound = True
         try:
@@ -152,7 +147,7 @@ class IndexLoader:
     def _attach_sealed(self, searcher: Searcher, manifest: Manifest) -> bool:
         try:
             searcher.attach_vectors(generation.check(self._root, manifest, vectors=True))
-        except Exception as error:  # whatever FAISS raises on a foreign file
+        except Exception as error:  # any error of FAISS on a foreign file
             logger.warning(f"a scope's vectors are read from the log: {type(error).__name__}")
             self._read_vectors(searcher)
             return False

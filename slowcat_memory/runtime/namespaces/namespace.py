@@ -1,12 +1,13 @@
 """One scope's memories, ready for recall: its index, kept equal to the log, and its latest texts.
 
-Everything here is derived from the store, and every later change is passed on to it. The parts:
-``loading`` makes an index, ``sealing`` changes and replaces it, ``documents`` says what goes into it.
+Everything here is derived from the store, and every later change is passed on to it. ``loading``
+makes an index, ``sealing`` changes and replaces it, ``documents`` makes its documents.
 
 Locking: ``LiveIndex.lock`` is the only lock. Every method that changes anything holds it for the
-whole change, so that index, latest texts and local-only ids agree; a sealed index is swapped in under
-it. Readers take no lock: ``searcher`` has its own, and dictionaries are read by single operations.
-No store write happens under it; a snapshot may be opened, which never waits for the writer.
+whole change, so that index, latest texts and local-only ids agree; a sealed index is swapped in
+under it. Readers take no lock: ``searcher`` has its own, and dictionaries are read by single
+operations. No store write happens under it; a snapshot may be opened, which never waits for the
+writer.
 """
 
 from collections import OrderedDict
@@ -42,7 +43,6 @@ class HotCache:
     """The latest memories, and all that are not durable yet: only here can these be read."""
 
     def __init__(self, size: int) -> None:
-        """Start empty; ``size`` durable memories are kept."""
         self._size = size
         self._held: OrderedDict[str, tuple[Memory, Ack | None]] = OrderedDict()
 
@@ -50,7 +50,6 @@ class HotCache:
         return len(self._held)
 
     def get(self, memory_id: str) -> Memory | None:
-        """Return a memory if it is held."""
         held = self._held.get(memory_id)
         return held[0] if held else None
 
@@ -64,12 +63,11 @@ class HotCache:
             del self._held[oldest]
 
     def update(self, memory: Memory) -> None:
-        """Replace a memory if it is held."""
         if held := self._held.get(memory.id):
             self._held[memory.id] = (memory, held[1])
 
     def pending(self, memory_id: str) -> bool:
-        """Return whether a memory is held whose write has not finished."""
+        """Return whether a memory is cached whose write has not finished."""
         held = self._held.get(memory_id)
         return held is not None and held[1] is not None and not held[1].done()
 
@@ -81,7 +79,6 @@ class LocalOnlyIds:
     """Ids of the memories that must not leave this machine; read from the store on first use."""
 
     def __init__(self, scope: str, store: Store) -> None:
-        """Start unread."""
         self._scope, self._store = scope, store
         self._ids: frozenset[str] | None = None
 
@@ -93,7 +90,6 @@ class LocalOnlyIds:
         return self._ids
 
     def mark(self, memory_id: str, *, local: bool) -> None:
-        """Note whether a memory is local-only."""
         if self._ids is not None and local != (memory_id in self._ids):
             self._ids = self._ids ^ {memory_id}
 
@@ -114,9 +110,7 @@ class Namespace:
     ) -> None:
         """Load the scope from the store.
 
-        Args:
-            hot_cache_size: How many of the latest memories are kept in memory.
-            zone: The user's time zone, "" for this machine's.
+        ``hot_cache_size`` is in memories; ``zone`` is the user's time zone, "" for this machine's.
         """
         self.scope, self.space, self._store = scope, space, store
         self._reading = Reading(zone_of(zone), tokenizer.language)
@@ -147,11 +141,9 @@ class Namespace:
     # ---------------------------------------------------------------- changes
 
     def add_turn(self, turn: Turn, ack: Ack | None = None) -> None:
-        """Make a turn findable.
+        """Index a turn, the latest of its session and numbered.
 
-        Args:
-            turn: A numbered turn, the latest of its session.
-            ack: Resolves once it is durable; until then its text is served from memory.
+        Its text is served from memory until ``ack`` resolves.
         """
         memory = chunk(turn)
         with self._lock:
@@ -166,7 +158,6 @@ class Namespace:
             self._index.change(lambda searcher: searcher.add(added))
 
     def put_memory(self, memory: Memory) -> None:
-        """Index a memory as it was stored: a new one, a changed one, or one brought back."""
         with self._lock, self._store.snapshot() as snapshot:
             self._index_stored(snapshot.in_context(memory), snapshot)
 
@@ -185,7 +176,7 @@ class Namespace:
                     self._remove(memory_id)
 
     def apply(self, batch: ScopeBatch) -> None:
-        """Index what a stored batch holds; read from the store only what it does not hold.
+        """Index a stored batch; read from the store only the missing data.
 
         Batches about the same memory must come in the order in which they were stored. One that is
         in the index already, because it was loaded in between, changes nothing.
@@ -202,7 +193,7 @@ class Namespace:
                         self.put_vector(vector.memory, vector.values, vector.of)
 
     def _apply_one(self, memory_id: str, batch: ScopeBatch) -> bool:
-        """Index what a batch says about a memory; return False where the store must be read."""
+        """Index a batch's data about a memory; return False where the store must be read."""
         record, context = batch.memories.get(memory_id), batch.contexts.get(memory_id)
         if record is not None and not indexable(record):
             self._hot.update(record)
@@ -229,7 +220,6 @@ class Namespace:
         return True
 
     def _update_text(self, memory: Memory) -> None:
-        """Change everything about an indexed memory but its keys and its place."""
         self._hot.update(memory)
         self._local_only.mark(memory.id, local=memory.local_only)
         changed = document(memory, self._reading)
@@ -238,7 +228,7 @@ class Namespace:
     def drop(self, memory_ids: Sequence[str]) -> None:
         """Remove derived records, with everything about them.
 
-        A turn's chunk is indexed again as it was said, without a vector.
+        A turn's chunk is indexed again with its original text, without a vector.
         """
         with self._lock:
             for memory_id in memory_ids:
@@ -252,7 +242,7 @@ class Namespace:
         self.version += 1
 
     def _index_stored(self, memory: Memory, snapshot: Snapshot) -> None:
-        """Index a memory's whole state in the store; the lock is held."""
+        """Index a memory's whole state in the store; the caller holds the lock."""
         if memory.kind == READING:
             return
         self._hot.update(memory)
@@ -267,16 +257,13 @@ class Namespace:
         self.version += 1
 
     def put_vector(self, memory_id: str, vector: np.ndarray, of: int = 0) -> None:
-        """Set the vector of a memory, or of a key.
+        """Set the vector of a memory or index key; ``of`` is as in ``records.Vector``.
 
-        Args:
-            vector: Shape (dim,), unit length, of this namespace's space.
-            of: As in ``records.Vector``.
+        ``vector`` has shape (dim,), unit length, and is of this namespace's space.
         """
         self._index.change(lambda searcher: searcher.put_vector(memory_id, vector, of))
 
     def forget(self, memory_ids: Sequence[str]) -> None:
-        """Remove memories from the index and from memory at once."""
         gone = set(memory_ids)
         with self._lock:
             for memory_id in gone:
@@ -289,7 +276,6 @@ class Namespace:
     # ---------------------------------------------------------------- reading
 
     def local_only(self) -> frozenset[str]:
-        """Return the ids of memories that must not leave this machine. The first call is slow."""
         with self._lock:
             return self._local_only.all()
 
@@ -316,7 +302,6 @@ class Namespace:
         return self._index.wait_vectors(timeout)
 
     def seal_due(self) -> bool:
-        """Return whether a new sealed index is due."""
         return self._index.seal_due()
 
     def reseal(self) -> None:
@@ -328,5 +313,4 @@ class Namespace:
         self._index.reseal()
 
     def stop(self) -> None:
-        """Kill a running build, and start no other."""
         self._index.stop()

@@ -1,4 +1,4 @@
-"""The namespaces in use, each loaded on first use, and the release of their pages after a while."""
+"""The loaded namespaces, each loaded on first use, and the release of their pages when idle."""
 
 import hashlib
 import re
@@ -21,7 +21,7 @@ Later = Callable[[Callable[[], None]], "Future[None] | None"]
 
 
 class IdleTimer:
-    """Calls back once after each idle period. Its thread sleeps nearly always."""
+    """Calls back once after each idle period. Its thread almost always sleeps."""
 
     def __init__(
         self,
@@ -29,12 +29,9 @@ class IdleTimer:
         callback: Callable[[], object],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Start the timer.
+        """Start the timer; 0 or less seconds never call back.
 
-        Args:
-            seconds: Length of the idle period; 0 or less never calls back.
-            callback: Called on the timer's thread; must return at once.
-            clock: Monotonic seconds; for tests.
+        ``callback`` runs on the timer's thread and must return at once; ``clock`` is monotonic.
         """
         self._seconds, self._callback, self._clock = seconds, callback, clock
         self._last = clock()
@@ -50,7 +47,7 @@ class IdleTimer:
         self._called = False
 
     def check(self) -> float:
-        """Call back if it is time; return the seconds until the next check is worthwhile."""
+        """Call back if the period is over; return the seconds until the next check."""
         left = self._last + self._seconds - self._clock()
         if left > 0:
             return left
@@ -60,7 +57,6 @@ class IdleTimer:
         return self._seconds
 
     def stop(self) -> None:
-        """Never call back again."""
         self._stopped.set()
 
     def _run(self) -> None:
@@ -70,11 +66,11 @@ class IdleTimer:
 
 
 class PageCache:
-    """Gives pages of mapped files back to the system after a while without recalls.
+    """Releases pages of mapped files to the system after a while without recalls.
 
-    Every query reads other pages, and some systems map two megabytes around each: in the end all
-    files of the store and the indexes would count as this process's memory. They are released on a
-    background worker once no recall has come for a while; the next recall takes a few milliseconds
+    Every query reads other pages, and some systems map two megabytes around each: eventually all
+    files of the store and the indexes would count as this process's memory. A background worker
+    releases them once no recall has come for a while; the next recall takes a few milliseconds
     longer at a million memories. With little memory they can be released after every recall.
     """
 
@@ -86,7 +82,7 @@ class PageCache:
         later: Later,
         measure: Callable[[], float] = mapped_mb,
     ) -> None:
-        """Wire the parts.
+        """Connect the parts.
 
         Args:
             most_mb: Megabytes of mapped files above which they are released; 0 for never.
@@ -101,17 +97,15 @@ class PageCache:
         self._timer = IdleTimer(after_s if most_mb > 0 else 0, self._trim_later)
 
     def recalled(self) -> None:
-        """Note a recall; takes microseconds."""
+        """Restart the idle period after a recall; takes microseconds."""
         self._timer.reset()
         if self._after_each:
             self._trim_later()
 
     def stop(self) -> None:
-        """Stop watching."""
         self._timer.stop()
 
     def trim(self) -> None:
-        """Release pages if too many are mapped."""
         if self._measure() > self._most:
             for release in self._releases:
                 release()
@@ -126,7 +120,7 @@ FLUSH_S = 10.0
 
 
 class Namespaces:
-    """Loads namespaces and keeps them. Safe to use from several threads."""
+    """Loads namespaces and keeps them loaded. Safe to use from several threads."""
 
     def __init__(
         self,
@@ -138,12 +132,9 @@ class Namespaces:
         zone: str = "",
         guest: str = "",
     ) -> None:
-        """Start with none loaded.
+        """Start with none loaded; the arguments are as for ``Namespace``.
 
-        Args:
-            hot_cache_size: How many of the latest memories each keeps in memory.
-            zone: The user's time zone, "" for this machine's.
-            guest: The guests' scope, which is never indexed; "" for none.
+        ``guest`` is the guests' scope, which is never indexed; "" for none.
         """
         self._guest = guest
         self._store, self._tokenizer, self._options = store, tokenizer, options
@@ -152,7 +143,6 @@ class Namespaces:
         self._loading = threading.Lock()
 
     def is_guests(self, scope: str) -> bool:
-        """Return whether a scope is the guests', which is never indexed."""
         return bool(self._guest) and scope == self._guest
 
     def __contains__(self, scope: str) -> bool:
@@ -175,7 +165,6 @@ class Namespaces:
         return namespace
 
     def stop(self) -> None:
-        """Kill running builds, and start no other."""
         for namespace in self:
             namespace.stop()
 
@@ -190,11 +179,11 @@ class Namespaces:
         if not self._store.flush(FLUSH_S):
             raise StoreError("an index is not loaded again while turns wait to be saved")
         loaded = self._load(scope)
-        loaded.local_only()  # read now: no recall waits for it
+        loaded.local_only()  # read now, so that no recall waits for it
         self._loaded[scope] = loaded
 
     def forget(self, scope: str, memory_ids: Iterable[str]) -> None:
-        """Remove memories from a scope's index, and delete its sealed files, which hold words."""
+        """Remove memories from a scope's index, and delete its sealed files: they contain words."""
         if namespace := self._loaded.get(scope):
             namespace.forget(list(memory_ids))
         generation.sweep(self._root(scope))  # no manifest names them now
@@ -221,16 +210,11 @@ class Namespaces:
 
 
 def index_root(store: Path, scope: str) -> Path:
-    """Return the folder of a scope's sealed index, below the store's folder."""
     return store / "index" / hashlib.blake2b(scope.encode(), digest_size=8).hexdigest()
 
 
 def check_scope(scope: str) -> str:
-    """Return a scope's name unchanged if it is valid.
-
-    Raises:
-        ConfigError: It is not.
-    """
+    """Return a scope's name unchanged if it is valid, else raise ``ConfigError``."""
     if not SCOPE.fullmatch(scope):
         raise ConfigError(
             f"{scope!r} cannot name a scope",

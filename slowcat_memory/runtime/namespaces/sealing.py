@@ -1,12 +1,12 @@
 """A live index, and how a sealed one is built in a child process and swapped in for it.
 
 The child (``python -m slowcat_memory.runtime.namespaces.sealing FOLDER ORDER``) reads the store
-itself: the main process hands over no text and no vector, so it neither grows with the namespace
-nor holds its interpreter's lock for it. The child ends when its parent does.
+itself: the main process passes no text and no vector, so its memory does not grow with the
+namespace, and it does not hold its interpreter's lock. The child ends when its parent does.
 
 While the child builds, every change is applied to the old searcher and recorded in a journal; the
 journal is then replayed on the new searcher. A change may therefore be applied twice, the second
-time to a searcher that already holds it or something newer: it must look up everything it depends on
+time to a searcher that already has it or something newer: it must look up everything it depends on
 (neighbours, numbers) in the searcher it is given.
 """
 
@@ -41,16 +41,13 @@ FEW = 16  # changes that are replayed while the lock is held
 
 
 class Order(Struct, frozen=True, kw_only=True):
-    """What the child is to build.
+    """The child's build parameters.
 
     Attributes:
         store: The store's folder.
-        scope: The namespace.
         embedder: Key of the vector space in use, "" for none.
-        dim: Its dimension.
         zone: Time zone of time expressions, "" for this machine's.
         language: Of time expressions and, unless the options name a stemmer, of the stemmer.
-        options: The index's options.
     """
 
     store: str
@@ -66,7 +63,7 @@ class LiveIndex:
     """A namespace's searcher, replaced by a newly sealed one from time to time.
 
     ``lock`` is the namespace's: it is held for every change and for the swap, never while the child
-    builds. ``searcher`` may be read without it; a reader keeps the one it has got.
+    builds. ``searcher`` may be read without it; a reader keeps the one it has read.
     """
 
     def __init__(
@@ -98,23 +95,21 @@ class LiveIndex:
             self._vectors_ready.set()
 
     def wait_vectors(self, timeout: float | None = None) -> bool:
-        """Wait until the sealed vectors are searched too; return whether they are. Blocks."""
         return self._vectors_ready.wait(timeout)
 
     def change(self, change: Change) -> None:
-        """Apply a change, now and to the searcher that replaces this one if one is being built."""
+        """Apply a change now, and also to the replacing searcher if one is being built."""
         with self.lock:
             if self._journal is not None:
                 self._journal.append(change)
             change(self.searcher)
 
     def seal_due(self) -> bool:
-        """Return whether the tail has grown enough for a new sealed index, or the old is damaged."""
+        """Return whether the tail is large enough for a new sealed index, or the old is damaged."""
         grown = self._order.options.seal_due(self.searcher.sealed_count, self.searcher.tail_count)
         return self.damaged or grown
 
     def stop(self) -> None:
-        """Kill a running build, and start no other."""
         self._build.stop()
 
     def reseal(self) -> None:
@@ -138,7 +133,7 @@ class LiveIndex:
         try:
             self._swap(manifest)
             self._store.publish(manifest).wait(FLUSH_S)
-        except Exception:  # no manifest names it, and it may hold what was forgotten meanwhile
+        except Exception:  # no manifest names it, and it may contain data forgotten meanwhile
             shutil.rmtree(self._root / manifest.generation, ignore_errors=True)
             raise
         self.damaged = False
@@ -166,20 +161,13 @@ class LiveIndex:
 def seal(build: Build, root: Path, order: Order) -> Manifest:
     """Build a sealed index in a child process. Blocks, for seconds to minutes.
 
-    Args:
-        build: Lets another thread stop it.
-
-    Returns:
-        Its manifest, not published yet.
+    Another thread can stop it through ``build``. The returned manifest is not published yet.
 
     Raises:
         IndexDamagedError: The build failed.
     """
     name, manifest = build.run(root, CHILD, [msgspec.json.encode(order).decode()], Manifest)
     return replace(manifest, generation=name)
-
-
-# -------------------------------------------------------------------- the child process
 
 
 def _build(folder: Path, order: Order) -> None:
@@ -218,13 +206,12 @@ def _build(folder: Path, order: Order) -> None:
 
 
 def _end_with_parent() -> None:
-    """Exit when the pipe from the parent closes, which never writes to it."""
+    """Exit when the pipe from the parent closes; the parent never writes to it."""
     os.read(0, 1)
     os._exit(1)
 
 
 def main() -> None:
-    """Run the child process."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     generation.lower_priority()
     _build(Path(sys.argv[1]), msgspec.json.decode(sys.argv[2], type=Order))

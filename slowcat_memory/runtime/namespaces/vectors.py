@@ -1,8 +1,8 @@
-"""Vectors of memories: drafts at once, exact ones when there is time.
+"""Vectors of memories: drafts at once, exact ones in idle time.
 
 A *draft* is made by the query embedder (int8), milliseconds after the turn; the document embedder
 (fp32, a child process) replaces it. Both are in one space. With a model that returns them, the
-vectors of the single tokens are made and stored together with the vector.
+token vectors are made and stored together with the vector.
 """
 
 import threading
@@ -37,12 +37,9 @@ Stop = Callable[[], bool]
 
 
 class Passage(Struct, frozen=True):
-    """A text to embed: a memory's line in its context, or a key.
+    """A text to embed: a memory's line in its context, or an index key.
 
-    Attributes:
-        id: The memory's id, or the key's.
-        text: The text.
-        owner: The memory that a key points to, "" for a memory.
+    ``owner`` is the memory that a key points to, "" for a memory.
     """
 
     id: str
@@ -64,10 +61,9 @@ class EmbeddedPassage(Struct, frozen=True):
 
 
 class DocumentVectors:
-    """Embeds memories and keys, stores the vectors, and puts them into the indexes."""
+    """Embeds memories and index keys, stores the vectors, and adds them to the indexes."""
 
     def __init__(self, embedding: Embedding, namespaces: Namespaces, store: Store) -> None:
-        """Wire the parts."""
         self._embedding, self._namespaces, self._store = embedding, namespaces, store
 
     def encode(self, texts: Sequence[str]) -> Embedded:
@@ -80,7 +76,6 @@ class DocumentVectors:
         return Embedded(embedder.encode(texts), [])
 
     def draft(self, scope: str, memory_ids: Sequence[str]) -> None:
-        """Embed those memories, and keys to them, that have no vector, with the query model."""
         embedder, namespace = self._embedding.embedder, self._namespaces.get(scope)
         if embedder is None or namespace.space.key != embedder.key:
             return
@@ -96,8 +91,7 @@ class DocumentVectors:
     def draft_missing(self, scope: str, stop: threading.Event) -> None:
         """Embed everything in a namespace that has no vector, with the query model.
 
-        Args:
-            stop: Once set, this stops after the current small batch.
+        Once ``stop`` is set, this stops after the current small batch.
         """
         if self._embedding.embedder is None:
             return
@@ -186,7 +180,6 @@ class DocumentVectors:
     def _embed_passages(
         self, embedder: Embedder, passages: Sequence[Passage]
     ) -> list[EmbeddedPassage]:
-        """Embed passages, with their tokens where these are used."""
         tokens = bool(self._token_key(embedder))
         made: list[EmbeddedPassage] = []
         for whole in (True, False):
@@ -202,7 +195,6 @@ class DocumentVectors:
         return made
 
     def _without_exact(self, scope: str, token_key: str) -> list[Passage]:
-        """Return what has no exact vector, or whose tokens have none."""
         key = self._namespaces.get(scope).space.key
         with self._store.snapshot() as snapshot:
             done = {vector.memory for vector in snapshot.vectors(key, scope) if not vector.draft}
@@ -218,7 +210,7 @@ class DocumentVectors:
     def _store_vectors(
         self, scope: str, space: Space, made: Sequence[EmbeddedPassage], *, draft: bool
     ) -> None:
-        """Store vectors; the store drops those of a text that has changed since it was read."""
+        """Store vectors; the store drops those whose text has changed since it was read."""
         namespace = self._namespaces.get(scope)  # it may have been reloaded meanwhile
         if draft:  # some may have an exact one by now
             made = [one for one in made if not namespace.searcher.has_vector(one.passage.id)]

@@ -1,13 +1,13 @@
 """Blocks: many events of one session, compressed together.
 
-One turn alone does not compress; a session's turns do, because they share names, keys and words.
-A block's row is a short head in plain msgpack, so that statistics and policy need not unpack it,
-and then the packed part: where each event is, and the events' own bytes, one after the other,
-exactly as they were in rows of their own. So one event is read by unpacking one block and decoding
-that event alone. Warm blocks are packed by LZ4, cold ones by zstd.
+One turn alone does not compress; a session's turns do, because they share names, keys and words. A
+block's row is a short header in plain msgpack, so that statistics and policy need not unpack it,
+followed by the packed part: an index of the events, then their bytes one after the other, exactly
+as they were in rows of their own. So one event is read by unpacking one block and decoding that
+event alone. Warm blocks are packed by LZ4, cold ones by zstd.
 
 Earlier versions trained zstd dictionaries, one for each namespace. Such blocks are still read; the
-tier mover packs them anew without a dictionary.
+tier mover repacks them without a dictionary.
 
 zstandard is imported on first use: a store without cold blocks never needs it.
 """
@@ -40,17 +40,15 @@ _INDEX = struct.Struct("<I")
 
 
 class Head(Struct, frozen=True, array_like=True):
-    """What is known of a block without unpacking it.
+    """A block's header, readable without unpacking the block.
 
     Attributes:
-        scope: The namespace.
-        session: The session.
         codec: ``LZ4`` or ``ZSTD``.
-        dictionary: Number of the dictionary that unpacking takes, 0 for none.
+        dictionary: Number of the dictionary needed to unpack it, 0 for none.
         unpacked: Bytes of the packed part, unpacked.
-        events: How many events it holds.
+        events: Number of events.
         turns: How many of them are turns.
-        last: When the last of them happened, seconds since the epoch.
+        last: Time of the last event, seconds since the epoch.
         words: The importance of its most important words.
     """
 
@@ -66,14 +64,12 @@ class Head(Struct, frozen=True, array_like=True):
 
 
 class Dictionary(Struct, frozen=True, array_like=True):
-    """A zstd dictionary that an earlier version trained; it holds pieces of texts.
+    """A zstd dictionary that an earlier version trained; it contains pieces of texts.
 
     Attributes:
-        number: Its number.
         scope: The namespace whose blocks may name it.
         made_from: Log ids of the events that it was trained on, sorted.
         cold: How many cold memories the namespace had then.
-        data: zstd's own bytes.
     """
 
     number: int
@@ -84,7 +80,7 @@ class Dictionary(Struct, frozen=True, array_like=True):
 
 
 class _Index(Struct, frozen=True, array_like=True):
-    """Where each event is: the difference of its id to the one before, and its size."""
+    """Position of each event: the difference of its id to the previous one, and its size."""
 
     steps: list[int]
     sizes: list[int]
@@ -100,9 +96,8 @@ class Block:
     """An unpacked block.
 
     Attributes:
-        head: Its head.
         ids: Log ids of its events, in order.
-        ends: Where the first event's bytes begin, and where each one's end.
+        ends: Start of the first event's bytes, then the end of each event's.
         plain: The unpacked part.
     """
 
@@ -112,19 +107,17 @@ class Block:
     plain: bytes
 
     def body(self, id: int) -> bytes:
-        """Return an event's bytes, as in a row of its own; ``StoreDamagedError`` when not here."""
+        """Return an event's bytes, as in a row of its own; ``StoreDamagedError`` if missing."""
         at = bisect_left(self.ids, id)
         if at == len(self.ids) or self.ids[at] != id:
             raise StoreDamagedError("a block lacks an event that it should hold")
         return self.plain[self.ends[at] : self.ends[at + 1]]
 
     def bodies(self) -> Iterator[tuple[int, bytes]]:
-        """Walk log ids and bytes of the events."""
         return ((id, self.body(id)) for id in self.ids)
 
 
 def decode_event(body: bytes) -> Event:
-    """Return the event in a body, from a block or out of an envelope."""
     return codec.decode_body(Event, body)  # type: ignore[arg-type]
 
 
@@ -132,10 +125,9 @@ def decode_event(body: bytes) -> Event:
 
 
 def join_events(events: Sequence[tuple[int, bytes]]) -> bytes:
-    """Return what is packed: an index, then the events one after the other.
+    """Return the bytes to pack: an index, then the events one after the other.
 
-    Args:
-        events: Log id and bytes, in log order; at least one.
+    ``events`` are log ids and bytes, in log order; at least one.
     """
     ids = [id for id, _ in events]
     steps = [ids[0], *(after - before for before, after in pairwise(ids))]
@@ -144,7 +136,7 @@ def join_events(events: Sequence[tuple[int, bytes]]) -> bytes:
 
 
 def make_head(scope: str, session: str, events: Sequence[Event]) -> Head:
-    """Return the head of a block of events in log order, at least one; not packed yet."""
+    """Return the header of a block of events in log order, at least one; not packed yet."""
     turns = [event for event in events if isinstance(event, Turn)]
     return Head(
         scope=scope,
@@ -160,7 +152,6 @@ def make_head(scope: str, session: str, events: Sequence[Event]) -> Head:
 
 
 def lz4_row(key: bytes, head: Head, plain: bytes) -> bytes:
-    """Return the envelope of a warm block; ``plain`` comes from ``join_events``."""
     packed = lz4.block.compress(plain, store_size=False)
     return make_row(key, head, LZ4, 0, len(plain), packed)
 
@@ -169,24 +160,22 @@ class ZstdPacker:
     """Packs cold blocks; one thread at a time."""
 
     def __init__(self, level: int) -> None:
-        """Pack at zstd's ``level``, 1 to 19."""
         import zstandard
 
         self._zstd = zstandard.ZstdCompressor(
             level=level,
             write_checksum=False,  # the envelope has one
-            write_content_size=False,  # the head has it
+            write_content_size=False,  # the header has it
         )
 
     def row(self, key: bytes, head: Head, plain: bytes) -> bytes:
-        """Return the envelope of a cold block; ``plain`` comes from ``join_events``."""
         return make_row(key, head, ZSTD, 0, len(plain), self._zstd.compress(plain))
 
 
 def make_row(
     key: bytes, head: Head, codec: int, dictionary: int, unpacked: int, packed: bytes
 ) -> bytes:
-    """Return a block's envelope; codec, dictionary and unpacked size are set in its head."""
+    """Return a block's envelope, with codec, dictionary and unpacked size set in its header."""
     made = msgspec.structs.replace(head, codec=codec, dictionary=dictionary, unpacked=unpacked)
     front = _pack(made)
     return envelope.seal(key, _SIZE.pack(len(front)) + front + packed)
@@ -196,14 +185,14 @@ def make_row(
 
 
 class BlockParts(NamedTuple):
-    """A block's row, taken apart but not unpacked."""
+    """A block's header and packed part, not unpacked."""
 
     head: Head
     packed: bytes
 
 
 def read_head(value: bytes) -> Head:
-    """Return the head in an envelope without checking the envelope: to count and to choose.
+    """Return the header in an envelope without checking the envelope: to count and to choose.
 
     Raises:
         StoreDamagedError: There is none.
@@ -216,10 +205,10 @@ def read_head(value: bytes) -> Head:
 
 
 def split_row(key: bytes, value: bytes) -> BlockParts:
-    """Return head and packed part of a block's envelope.
+    """Return header and packed part of a block's envelope.
 
     Raises:
-        StoreDamagedError: It is not what was written.
+        StoreDamagedError: It is not as written.
     """
     body = codec.unseal(key, value)
     head = read_head(value)
@@ -229,7 +218,7 @@ def split_row(key: bytes, value: bytes) -> BlockParts:
 
 
 def unpack_lz4(parts: BlockParts) -> bytes:
-    """Return what ``join_events`` made; ``StoreDamagedError`` when it does not unpack."""
+    """Undo the packing of ``join_events``' bytes; ``StoreDamagedError`` if it cannot."""
     try:
         return lz4.block.decompress(parts.packed, uncompressed_size=parts.head.unpacked)
     except lz4.block.LZ4BlockError as error:
@@ -240,7 +229,7 @@ class ZstdUnpacker:
     """Unpacks cold blocks, with one dictionary or without. Safe to use from any thread."""
 
     def __init__(self, dictionary: bytes = b"") -> None:
-        """Load a dictionary's bytes; none for blocks without one.
+        """Load a dictionary's bytes; b"" for blocks without one.
 
         Raises:
             StoreDamagedError: They are not a dictionary.
@@ -256,10 +245,10 @@ class ZstdUnpacker:
         self._error: Any = zstandard.ZstdError
 
     def unpack(self, parts: BlockParts) -> bytes:
-        """Return what ``join_events`` made.
+        """Undo the packing of ``join_events``' bytes.
 
         Raises:
-            StoreDamagedError: It does not unpack, or not to the size that the head declares.
+            StoreDamagedError: It does not unpack, or not to the size in the header.
         """
         try:
             with self._lock:
@@ -274,7 +263,7 @@ class ZstdUnpacker:
 
 
 def parse_block(head: Head, plain: bytes) -> Block:
-    """Return the block that ``join_events`` laid out.
+    """Return the block made from ``join_events``' bytes.
 
     Raises:
         StoreDamagedError: There is no index, or it does not fit.

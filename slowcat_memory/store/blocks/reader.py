@@ -1,8 +1,8 @@
 """Reads an event from its own row or from its block; caches unpacked blocks.
 
-An event is either in ``log`` or in a block, and then ``places`` has the block's number: the log id
-of the first event that the block was made of. The number is not a value in ``log``, because LMDB
-does not give back the room of a value that became smaller, only that of deleted rows.
+An event is either in ``log`` or in a block; then ``places`` has the block's number: the log id of
+the first event that the block was made of. The number is not a value in ``log``, because LMDB
+reuses the space of deleted rows only, not of values that became smaller.
 """
 
 import heapq
@@ -30,30 +30,25 @@ GetCursor = Callable[[str], "lmdb.Cursor[bytes] | None"]
 """Table to a cursor over it, None when an older store lacks it."""
 
 CACHE_BYTES = 4 << 20
-EVENT_OVERHEAD = 120  # bytes that an event's place in an unpacked block costs, roughly
+EVENT_OVERHEAD = 120  # bytes that an event's index entry in an unpacked block costs, roughly
 
 _NUMBER = struct.Struct(">Q")
 
 
 class DamagedRow(StoreDamagedError):
-    """A row that cannot be read, by table and key."""
+    """Raised for an unreadable row, with its table and key."""
 
     def __init__(self, table: str, key: bytes, why: str) -> None:
-        """Name the row."""
         super().__init__(why)
         self.table, self.key = table, key
 
 
-# ------------------------------------------------------------------- where events are
-
-
 def encode_location(key: bytes, number: int) -> bytes:
-    """Return the envelope of an event's row in ``places``."""
     return codec.seal(key, _NUMBER.pack(number))
 
 
 def decode_location(key: bytes, value: bytes) -> int:
-    """Return the block's number; ``StoreDamagedError`` when the row is not what was written."""
+    """Return the block's number; ``StoreDamagedError`` for a damaged row."""
     body = codec.unseal(key, value)
     if len(body) != _NUMBER.size:
         raise StoreDamagedError("a location of an odd size")
@@ -61,7 +56,7 @@ def decode_location(key: bytes, value: bytes) -> int:
 
 
 def event_keys(cursor: GetCursor, first: bytes = b"") -> Iterator[bytes]:
-    """Walk the keys of all events in log order from ``first`` on, in rows and in blocks."""
+    """Yield the keys of all events in log order from ``first`` on, in rows and in blocks."""
     return heapq.merge(*(_keys(cursor(table), first) for table in EVENTS))
 
 
@@ -71,16 +66,12 @@ def _keys(cursor: "lmdb.Cursor[bytes] | None", first: bytes) -> Iterator[bytes]:
 
 
 def last_id(cursor: GetCursor) -> int:
-    """Return the log's last id, 0 when it is empty."""
     cursors = [found for table in EVENTS if (found := cursor(table)) is not None]
     return max((keys.id_of(found.key()) for found in cursors if found.last()), default=0)
 
 
-# ------------------------------------------------------------------- reading
-
-
 class BlockCache:
-    """Unpacked blocks, least recently used first out. Safe to use from any thread."""
+    """Cache of unpacked blocks, least recently used first out. Safe to use from any thread."""
 
     def __init__(self, limit: int = CACHE_BYTES) -> None:
         """Start empty; at most ``limit`` bytes of blocks are kept, but at least one block."""
@@ -100,7 +91,7 @@ class BlockCache:
             return block
 
     def put(self, number: int, value: bytes, block: Block) -> None:
-        """Keep the block of a row, and drop those that were used longest ago."""
+        """Keep the block of a row, and drop the least recently used ones."""
         at = number, value[: HEADER.size]
         with self._lock:
             known = self._blocks.pop(at, None)
@@ -111,7 +102,7 @@ class BlockCache:
                 self._bytes -= _cost(self._blocks.popitem(last=False)[1])
 
     def unpacker(self, dictionary: int, read: Callable[[int], bytes]) -> ZstdUnpacker:
-        """Return the unpacker with a dictionary's number, 0 for none; ``read`` returns its bytes.
+        """Return the unpacker for a dictionary number, 0 for none; ``read`` returns its bytes.
 
         Raises:
             StoreDamagedError: The dictionary does not read.
@@ -123,7 +114,7 @@ class BlockCache:
         return found
 
     def clear(self) -> None:
-        """Drop everything: something was forgotten."""
+        """Drop everything after a forget."""
         with self._lock:
             self._blocks.clear()
             self._bytes = 0
@@ -138,7 +129,6 @@ class BlockReader:
     """Reads events through one transaction. Every method raises ``DamagedRow``."""
 
     def __init__(self, get: Get, cache: BlockCache) -> None:
-        """Read rows with ``get``."""
         self._get, self._cache = get, cache
 
     def event(self, key: bytes) -> Event | None:
@@ -162,7 +152,6 @@ class BlockReader:
             raise DamagedRow(self.table(number), keys.id_key(number), str(error)) from error
 
     def number(self, key: bytes) -> int:
-        """Return the number of the block that holds an event, 0 when none does."""
         value = self._get(PLACES, key)
         try:
             return 0 if value is None else decode_location(key, value)
@@ -170,13 +159,12 @@ class BlockReader:
             raise DamagedRow(PLACES, key, str(error)) from error
 
     def table(self, number: int) -> str:
-        """Return the table that holds a block; the first of them when none does."""
+        """Return the table of a block; the first table if it is in none."""
         key = keys.id_key(number)
         found = (table for table in blocks.TABLES if self._get(table, key) is not None)
         return next(found, blocks.TABLES[0])
 
     def block(self, number: int) -> Block:
-        """Return an unpacked block."""
         key = keys.id_key(number)
         for table in blocks.TABLES:
             value = self._get(table, key)
@@ -196,7 +184,6 @@ class BlockReader:
         return block
 
     def unpack(self, key: bytes, value: bytes) -> Block:
-        """Return the block in a row; ``StoreDamagedError`` when it, or its dictionary, is damaged."""
         parts = blocks.split_row(key, value)
         if parts.head.codec == blocks.LZ4:
             return blocks.parse_block(parts.head, blocks.unpack_lz4(parts))

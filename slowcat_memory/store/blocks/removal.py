@@ -1,9 +1,9 @@
-"""Takes events out of blocks.
+"""Removes events from blocks.
 
-Speed matters here, not size: what is left of a block is packed by LZ4 and is warm again, until the
-tier mover packs it better. A block costs some 30 µs, a thousandth of what packing it by zstd would.
-A dictionary of an earlier version that was trained on a forgotten event goes in the same
-transaction, and so every block that names it becomes warm too.
+Speed matters here, not size: the rest of a block is packed by LZ4 and is warm again, until the tier
+mover repacks it. A block costs some 30 µs, a thousandth of packing it by zstd. A dictionary of an
+earlier version that was trained on a forgotten event is deleted in the same transaction, and so
+every block that needs it becomes warm too.
 """
 
 from collections.abc import Iterable, Set
@@ -17,7 +17,7 @@ from slowcat_memory.store.disk.transaction import Transaction
 
 
 def block_of(key: bytes, tx: Transaction) -> int:
-    """Return the number of the block that holds an event; 0 for none, or none that reads."""
+    """Return the number of an event's block; 0 for none, or an unreadable one."""
     value = tx.get(PLACES, key)
     try:
         return 0 if value is None else decode_location(key, value)
@@ -26,19 +26,17 @@ def block_of(key: bytes, tx: Transaction) -> int:
 
 
 def remove_events(table: str, gone: Set[int], numbers: Iterable[int], tx: Transaction) -> None:
-    """Leave nothing of forgotten events in the blocks of a table.
+    """Remove all bytes of forgotten events from the blocks of a table, one of ``TABLES``.
 
-    Args:
-        table: One of ``TABLES``.
-        gone: Log ids of the events; the caller deletes their rows of ``places``.
-        numbers: The blocks that hold any of them, in this table or in the other.
+    ``gone`` are their log ids; the caller deletes their rows of ``places``. ``numbers`` are their
+    blocks, in this table or in the other.
     """
     here = [number for number in numbers if tx.get(table, keys.id_key(number)) is not None]
     _rewrite_all(here, gone, tx)
 
 
 def drop_dictionaries(gone: Set[int], tx: Transaction) -> None:
-    """Delete the dictionaries that may hold pieces of forgotten events; pack their blocks anew."""
+    """Delete dictionaries that may contain pieces of forgotten events; repack their blocks."""
     dictionaries = _trained_on(gone, tx) if gone else set()
     _rewrite_all(_blocks_with(dictionaries, tx), gone, tx)
     for dictionary in dictionaries:
@@ -51,11 +49,11 @@ def _rewrite_all(numbers: Iterable[int], gone: Set[int], tx: Transaction) -> Non
         try:
             _rewrite(number, reader.block(number), gone, tx)
         except StoreDamagedError:
-            _drop(number, tx)  # what it holds cannot be known
+            _drop(number, tx)  # its events cannot be known
 
 
 def _trained_on(gone: Set[int], tx: Transaction) -> set[int]:
-    """Return the dictionaries that may hold pieces of the events, and those that do not read."""
+    """Return the dictionaries that may contain pieces of the events, and unreadable ones."""
     found = set()
     for key, value in tx.rows("dictionaries"):
         try:
@@ -69,7 +67,6 @@ def _trained_on(gone: Set[int], tx: Transaction) -> set[int]:
 
 
 def _blocks_with(dictionaries: Set[int], tx: Transaction) -> set[int]:
-    """Return the blocks that need any of these dictionaries to unpack, and those without a head."""
     found = set()
     for key, value in tx.rows(COLD) if dictionaries else ():
         try:
@@ -96,7 +93,7 @@ def _drop(number: int, tx: Transaction) -> None:
 
 
 def unpack_block(number: int, block: Block, ids: Iterable[int], tx: Transaction) -> None:
-    """Give some events of a block rows of their own, and delete the block with the others."""
+    """Move some events of a block to rows of their own; delete the block and its other events."""
     for id in block.ids:
         tx.drop(PLACES, keys.id_key(id))
     for id in ids:

@@ -1,4 +1,4 @@
-"""Runs the canary in a process of its own, and reads how it ended."""
+"""Runs the canary in a process of its own, and interprets its exit."""
 
 import signal
 import struct
@@ -14,8 +14,8 @@ from slowcat_memory.store.disk import canary
 FATAL_SIGNALS = {signal.SIGBUS, signal.SIGSEGV, signal.SIGABRT, signal.SIGILL, signal.SIGFPE}
 BASE_SECONDS, SECONDS_PER_BYTE = 60.0, 1 / (5 << 20)  # 0.23 s per 78 MiB measured, so 70 x slack
 
-# What a meta page holds, after 16 bytes of page header, for native 64-bit stores: magic, version,
-# address, map size, two trees of 48 bytes (the first begins with the page size), last page, txn.
+# A meta page, after 16 bytes of page header, for native 64-bit stores: magic, version, address, map
+# size, two trees of 48 bytes (the first begins with the page size), last page, txn.
 _META = struct.Struct("=IIQQ I44x 48x QQ")
 _META_AT, _MAGIC = 16, 0xBEEFC0DE
 
@@ -24,7 +24,7 @@ def is_whole(file: Path) -> bool:
     """Return whether every record of a data file that no writer has open is whole.
 
     False when it is empty, or when the canary found damage or died of it. True as well when no
-    canary can run (an embedded interpreter), because nothing speaks against the file then.
+    canary can run (an embedded interpreter), because there is no evidence of damage then.
 
     Raises:
         StoreTooNewError: A newer version of this package wrote it.
@@ -39,10 +39,9 @@ def is_whole(file: Path) -> bool:
 
 
 def run_canary(*args: str, seconds: float) -> bool | None:
-    """Run the canary for at most some seconds.
+    """Run the canary for at most ``seconds``.
 
-    Returns:
-        True when all is well, False on damage, None when it could not run.
+    Returns True when all is well, False on damage, None when it could not run.
     """
     if not sys.executable or getattr(sys, "frozen", False):
         return None
@@ -56,7 +55,7 @@ def run_canary(*args: str, seconds: float) -> bool | None:
             stderr=subprocess.DEVNULL,
         )
     except subprocess.TimeoutExpired:
-        return False  # a damaged tree can lead round in circles
+        return False  # a damaged tree can have cycles
     except OSError:
         return None
     return _verdict(done.returncode)
@@ -75,7 +74,7 @@ def _verdict(code: int) -> bool | None:
 def looks_cut(file: Path) -> bool:
     """Return whether a data file is shorter than a meta page says, or has none.
 
-    Healthy stores fail this now and then, so it only decides whether to run the canary.
+    Healthy stores sometimes fail this, so it only decides whether to run the canary.
     """
     with file.open("rb") as data:
         head = data.read(1 << 17)

@@ -1,9 +1,9 @@
 """Copies of a store's file: backups, and a fresh file without deleted text.
 
-LMDB never overwrites: a deleted text stays in a free page until the page is used again. Nor does
-its own compaction leave it behind: LMDB reuses page buffers without clearing them, so that scraps
-of one record lie in the unused end of another's last page, and a page copied is copied whole. So a
-copy here is made row by row, into an environment of its own.
+LMDB never overwrites: a deleted text stays in a free page until the page is used again. Its own
+compaction does not remove it either: LMDB reuses page buffers without clearing them, so that
+fragments of one record remain in the unused end of another's last page, and pages are copied whole.
+So a copy here is made row by row, into an environment of its own.
 """
 
 import os
@@ -36,18 +36,17 @@ from slowcat_memory.store.disk.transaction import Transaction, transact
 
 ROWS = 5000  # in one transaction of a copy
 WORTH_SHRINKING = 1 / 3  # free pages of all
-READER_TIMEOUT_S = 5.0  # that a swap waits for readers
+READER_TIMEOUT_S = 5.0  # how long a swap waits for readers
 
 
 def copy_out(env: Environment, to: Path) -> None:
-    """Write a compact copy of the committed rows; the writer goes on meanwhile.
+    """Write a compact copy of the committed rows to a new file, 0600, flushed.
 
-    Args:
-        to: A file that must not exist; 0600, flushed.
+    The writer continues meanwhile.
 
     Raises:
-        FileExistsError: It exists.
-        StoreError: LMDB or the disk refuses; nothing is left behind.
+        FileExistsError: The file exists.
+        StoreError: LMDB or the disk refuses; the partial copy is removed.
     """
     os.close(create(to))
     try:
@@ -64,7 +63,6 @@ def copy_out(env: Environment, to: Path) -> None:
 
 
 def _open_alone(file: Path, map_size: int, *, readonly: bool = False) -> lmdb.Environment:
-    """Open a file that nobody else has open; not flushed at every commit."""
     return lmdb.open(
         str(file),
         subdir=False,
@@ -87,7 +85,7 @@ def _copy_table(cursor: "lmdb.Cursor[bytes]", out: lmdb.Environment, name: str) 
 
 
 def count_rows(file: Path, table: str = "log") -> int:
-    """Return how many rows a table has in a whole file that nobody writes to."""
+    """Return the number of rows of a table in an undamaged file without a writer."""
     with _open_alone(file, file.stat().st_size, readonly=True) as env:
         try:
             db = env.open_db(table.encode(), create=False)
@@ -98,13 +96,12 @@ def count_rows(file: Path, table: str = "log") -> int:
 
 
 def flush(file: Path) -> None:
-    """Make a file durable."""
     with file.open("rb") as data:
         os.fsync(data.fileno())
 
 
 def backup_name(now: datetime) -> str:
-    """Return the name, without an ending, of a copy that is made now; names sort by time."""
+    """Return the name, without an ending, of a copy made now; names sort by time."""
     return f"{now.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}"
 
 
@@ -114,9 +111,7 @@ def backup_name(now: datetime) -> str:
 def back_up(env: Environment, to: Path, now: datetime) -> Path:
     """Make a backup: a compact copy that a canary has read before it gets its name.
 
-    Args:
-        to: The file; it must not exist.
-        now: The time, kept with the name of the latest backup.
+    ``to`` must not exist. ``now`` is kept with the name of the latest backup.
 
     Raises:
         StoreError: It exists, its folder does not, or something was forgotten meanwhile.
@@ -156,7 +151,7 @@ def back_up_into_store(env: Environment, now: datetime, keep: int) -> Path:
 
 
 def last_backup(path: Path) -> tuple[datetime, Path] | None:
-    """Return when the latest backup of a store's folder was made, and its file, if still there."""
+    """Return time and file of the latest backup of a store's folder, if it still exists."""
     try:
         at, _, made = (path / LAST_BACKUP).read_text().partition(" ")
         return (datetime.fromisoformat(at), Path(made)) if Path(made).is_file() else None
@@ -193,15 +188,11 @@ def erase_due(env: Environment) -> bool:
 
 
 def erase_if_due(env: Environment, sparing: str = "") -> bool:
-    """Erase when something was deleted since the last erasure.
+    """Erase when something was deleted since the last erasure; from the writer thread.
 
-    Args:
-        env: The store; from the writer thread.
-        sparing: Name of a workshop in its folder that is in use, and holds nothing to be erased.
-
-    Returns:
-        True when no byte of what was deleted is left; False when a reader or the disk prevented
-        the erasure, so that it must be done again.
+    ``sparing`` names a workshop in its folder that is in use and needs no erasure. Returns True
+    when no deleted byte is left; False when a reader or the disk prevented the erasure, so that it
+    must be done again.
     """
     try:
         return not erase_due(env) or _erase(env, sparing)
@@ -213,8 +204,8 @@ def erase_if_due(env: Environment, sparing: str = "") -> bool:
 def _erase(env: Environment, sparing: str) -> bool:
     """Swap in a copy, and remove every older copy of the file in the folder.
 
-    Backups and the files of former stores in the folder go too, because they are older than the
-    forget. Backups elsewhere are out of reach.
+    Backups and the files of former stores in the folder are removed too, because they are older
+    than the forget. Backups elsewhere are out of reach.
     """
     if not _rewrite(env):
         return False
@@ -224,7 +215,6 @@ def _erase(env: Environment, sparing: str) -> bool:
 
 
 def _rewrite(env: Environment) -> bool:
-    """Swap in a copy; False when a reader kept the file open."""
     fresh = env.path / FRESH
     fresh.unlink(missing_ok=True)
     copy_out(env, fresh)
@@ -238,8 +228,7 @@ def _rewrite(env: Environment) -> bool:
 def shrink(env: Environment) -> bool:
     """Swap in a copy when much of the file is free pages; from the writer thread.
 
-    Returns:
-        False when little is, or a reader kept the file open.
+    Returns False when little is free, or a reader kept the file open.
 
     Raises:
         StoreError: The copy could not be made; the file is as before.
@@ -264,7 +253,6 @@ def _check_copy(env: Environment, fresh: Path) -> None:
 
 
 def _remove_older_copies(path: Path, sparing: str) -> None:
-    """Remove backups, former stores, and what a kill left behind."""
     former = (*path.glob(f"{CORRUPT}*"), *path.glob(f"{REPLACED}*"))
     unfinished = (path / name for name in (REPLAYING, RESTORING, SALVAGING) if name != sparing)
     for folder in (path / BACKUPS, *former, *unfinished):

@@ -1,6 +1,6 @@
-"""What a doctor looks at, and the little that can be repaired without a loss.
+"""The state of a store for ``doctor``, and the repairs that lose no data.
 
-Looking only reads, beside a writer too. It reads every row once: about 4 s per million.
+The check only reads, and works beside a writer. It reads every row once: about 4 s per million.
 """
 
 import hashlib
@@ -30,11 +30,9 @@ Root = Callable[[str], Path]
 
 
 class BadIndex(Struct, frozen=True):
-    """A sealed index that differs from its manifest; it is built anew when it is opened.
+    """A sealed index that differs from its manifest; it is rebuilt when it is opened.
 
-    Attributes:
-        scope: Its namespace.
-        file: The first file that differs or is missing.
+    ``file`` is the first file that differs or is missing.
     """
 
     scope: str
@@ -42,21 +40,19 @@ class BadIndex(Struct, frozen=True):
 
 
 class Health(Struct, frozen=True, kw_only=True):
-    """The state of a store; holds no text of a memory.
+    """The state of a store; contains no text of a memory.
 
     Attributes:
         schema: The store's schema version.
-        file_bytes: Size of its file.
-        live_bytes: What of it holds rows.
-        disk_free_bytes: Free room on its disk.
-        scarce: Whether that is so little that only turns are saved.
+        live_bytes: How much of ``file_bytes`` is used by rows.
+        scarce: Whether the disk is so full that only turns are saved.
         writer: Process that has it open for writing, 0 for none.
         unclean_stop: The last writer did not close it, or this one found that so when it opened.
-        stale_readers: Readers that died and still hold old pages, until the next open.
+        stale_readers: Dead readers that keep old pages in use until the next open.
         damaged: Number of rows that do not read back, by table.
         orphans: Number of contexts, keys and vectors without their memory, by table.
         erase_due: Deleted text may still be in free pages.
-        backup_at: When the latest backup was made that still exists; None without one.
+        backup_at: Time of the latest existing backup; None without one.
         backup: Its file.
         backups: How many are in the store's own folder.
         aside: Files of former stores in its folder: damaged, or replaced by a backup.
@@ -82,16 +78,11 @@ class Health(Struct, frozen=True, kw_only=True):
 
     @property
     def bloated(self) -> bool:
-        """Whether the file is more than twice what it holds; ``Store.shrink`` gives it back."""
+        """Whether the file is more than twice its used size; ``Store.shrink`` frees the rest."""
         return self.file_bytes > 2 * self.live_bytes + MB
 
 
 def look(env: Environment, root: Root, min_free_mb: int, unclean_stop: bool) -> Health:
-    """Return the state of a store.
-
-    Args:
-        min_free_mb: Less free disk than this is scarce.
-    """
     path = env.path
     free = shutil.disk_usage(path).free
     backup = last_backup(path)
@@ -124,12 +115,10 @@ def look(env: Environment, root: Root, min_free_mb: int, unclean_stop: bool) -> 
 
 
 def repair(tx: Transaction) -> dict[str, int]:
-    """Delete derived rows that belong to nothing, and those that do not read back.
+    """Delete orphaned derived rows, and those that do not read back.
 
-    Damage to anything else is left to the canary, which checks the whole store.
-
-    Returns:
-        How many rows were deleted, by table.
+    Damage to anything else is left to the canary, which checks the whole store. Returns how many
+    rows were deleted, by table.
     """
     damaged = [row for row in _damaged(tx) if row[0] in ABOUT_MEMORIES]
     gone = dict.fromkeys([*damaged, *_orphans(tx)])
@@ -139,7 +128,6 @@ def repair(tx: Transaction) -> dict[str, int]:
 
 
 def _readers(env: Environment) -> Iterator[int]:
-    """Walk the process ids in LMDB's table of readers."""
     for line in env.env.readers().splitlines():
         if (first := line.split()[:1]) and first[0].isdecimal():
             yield int(first[0])
@@ -153,7 +141,7 @@ def _damaged(tx: Transaction) -> Iterator[tuple[str, bytes]]:
 
 
 def _orphans(tx: Transaction) -> Iterator[tuple[str, bytes]]:
-    """Walk rows about memories that do not exist, and vectors of an unknown space."""
+    """Yield rows about memories that do not exist, and vectors of an unknown space."""
     known = {keys.embedder_hash(embedder) for embedder in embedders(tx)}
     for table in ABOUT_MEMORIES:
         for key in tx.keys(table):

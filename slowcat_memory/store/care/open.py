@@ -1,8 +1,8 @@
-"""The steps of opening a store, in their order, migrations from an older schema among them.
+"""The steps of opening a store, in their order, including migrations from an older schema.
 
 For writing: folder, lock, leftovers, canary if the last stop was unclean, running mark,
 environment, schema (each migration in one transaction with its number), erasure if one is due. For
-reading: nothing is made, nothing is changed.
+reading: nothing is created or changed.
 """
 
 from collections.abc import Callable, Mapping
@@ -52,13 +52,9 @@ def bring_up_to_date(
 ) -> int | None:
     """Write the first rows of a new store, or migrate an older one after a backup.
 
-    Args:
-        env: The store; the caller holds the writer lock.
-        now: Time of creation, and of the backup.
-        steps: By the version that each starts from.
-
-    Returns:
-        The version it had, None when nothing had to be migrated.
+    The caller has the writer lock. ``now`` is the time of creation, and of the backup; ``steps``
+    are the migrations by the version that each starts from. Returns the version it had, None when
+    no migration was needed.
 
     Raises:
         StoreTooNewError: A newer version of this package wrote it.
@@ -77,7 +73,6 @@ def bring_up_to_date(
 
 
 def check_schema(found: int | None, path: Path, target: int = SCHEMA_VERSION) -> None:
-    """Raise ``StoreTooNewError`` when a store's version is newer than ``target``."""
     if found is not None and found > target:
         raise StoreTooNewError(
             f"{path} has schema {found}, this version knows {target}",
@@ -109,10 +104,9 @@ def _back_up(env: Environment, found: int, now: datetime) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What an open store needs.
+    """The resources of an open store.
 
     Attributes:
-        env: The open environment.
         lock: The writer lock, None when only reading.
         report: What was found.
         next_id: Id of the next event.
@@ -125,7 +119,7 @@ class Opened:
 
 
 def to_write(path: Path, options: StoreOptions, now: Callable[[], datetime]) -> Opened:
-    """Open a folder for writing; raises what ``Store.open`` does."""
+    """Open a folder for writing; raises the errors of ``Store.open``."""
     folder.prepare(path, allow_unsafe_fs=options.allow_unsafe_fs)
     with ExitStack() as undo:
         lock = WriterLock(path, now())
@@ -144,7 +138,7 @@ def to_write(path: Path, options: StoreOptions, now: Callable[[], datetime]) -> 
 def _environment(
     path: Path, options: StoreOptions, now: Callable[[], datetime], report: OpenReport
 ) -> tuple[Environment, OpenReport]:
-    """Open the environment; when it turns out damaged only now, recover it."""
+    """Open the environment; recover it if damage shows only now."""
     try:
         env = _open(path, options)
     except StoreDamagedError:
@@ -165,7 +159,7 @@ def _environment(
 
 
 def _open(path: Path, options: StoreOptions) -> Environment:
-    """Open the environment and check that the number of its schema can be read."""
+    """Open the environment and check that its schema number is readable."""
     map_size = map_bytes(options.map_size_gib)
     env = Environment(path, map_size=map_size, metasync=options.durability == "full")
     try:
@@ -186,7 +180,7 @@ def to_read(path: Path, options: StoreOptions, now: Callable[[], datetime]) -> O
     """Open a folder for reading, beside a writer or without one.
 
     Of the options only the map size and the rule for file systems matter; ``now`` is not called.
-    Raises what ``Store.open`` does.
+    Raises the errors of ``Store.open``.
     """
     folder.require(path)
     folder.inspect(path, allow_unsafe_fs=options.allow_unsafe_fs)
@@ -201,7 +195,7 @@ def to_read(path: Path, options: StoreOptions, now: Callable[[], datetime]) -> O
 
 
 def _check_unclean_stop(path: Path) -> None:
-    """Run the canary first when the last writer died: reading a damaged file may kill us."""
+    """Run the canary first if the last writer died: reading a damaged file may be fatal."""
     pid, _ = holder(path)
     if (path / RUNNING).exists() and not alive(pid) and not canary_process.is_whole(path / DATA):
         raise StoreDamagedError(

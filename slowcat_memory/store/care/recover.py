@@ -1,11 +1,11 @@
 """Recovers a damaged store: check it, move it aside, salvage what can be read.
 
-Voice must run: whatever is found, a working store is in the folder afterwards. Nothing is deleted;
-a damaged file is moved to ``corrupt-<utc>/``, to be looked at later.
+Voice must run: a working store is in the folder afterwards in any case. Nothing is deleted; a
+damaged file is moved to ``corrupt-<utc>/``, for later inspection.
 
-Salvaging makes the log and the blocks agree again, so that each event is in exactly one place. A
-row of ``places`` that was not salvaged is made again from the block that holds the event; a block
-is taken apart when it holds an event that also has a row of its own, or that was forgotten.
+Salvaging makes the log and the blocks consistent again, so that each event is in exactly one place.
+A row of ``places`` that was not salvaged is made again from the block of the event; a block is
+split into rows when one of its events also has a row of its own, or was forgotten.
 """
 
 import os
@@ -72,11 +72,9 @@ SPANS_LOGGED = 20
 
 
 def examine(path: Path, now: Callable[[], datetime], map_size: int) -> OpenReport:
-    """Make sure that the folder holds a whole store or none, before it is opened.
+    """Make sure that the folder has an intact store or none, before it is opened.
 
-    Args:
-        path: The store's folder; the caller holds the writer lock.
-        map_size: Bytes of address space for the stores that are made here.
+    The caller has the writer lock. ``map_size`` is in bytes of address space, for stores made here.
     """
     _remove_leftovers(path)
     data = path / DATA
@@ -89,7 +87,6 @@ def examine(path: Path, now: Callable[[], datetime], map_size: int) -> OpenRepor
 
 
 def _remove_leftovers(path: Path) -> None:
-    """Remove what an interrupted swap, backup, salvage, restoration or replay left behind."""
     (path / FRESH).unlink(missing_ok=True)
     for leftover in (*(path / BACKUPS).glob("*.tmp"), *path.glob(f"{LAST_BACKUP}.*.tmp")):
         leftover.unlink()
@@ -101,10 +98,10 @@ def _remove_leftovers(path: Path) -> None:
 
 
 def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
-    """Replace a damaged store by the best that can be had, in one rename.
+    """Replace a damaged store in one rename, losing as little as possible.
 
-    That is what can be read of it or the newest good backup, whichever holds more events; else an
-    empty store. ``now`` names the folder that the damaged file moves to.
+    The replacement is its readable part or the newest good backup, whichever has more events; else
+    an empty store. ``now`` names the folder that the damaged file moves to.
     """
     logger.error("the store at {} is damaged; salvaging", path)
     workshop = path / SALVAGING
@@ -145,7 +142,6 @@ def _newest_good_backup(path: Path) -> Path | None:
 
 
 def _use_backup(backup: Path, workshop: Path) -> None:
-    """Put a copy of a backup into the workshop, in place of what was salvaged."""
     (workshop / DATA).unlink()
     fd = create(workshop / DATA)
     with os.fdopen(fd, "wb") as out, backup.open("rb") as source:
@@ -160,13 +156,9 @@ def _use_backup(backup: Path, workshop: Path) -> None:
 def _salvage(
     data: Path, workshop: Path, map_size: int, now: datetime
 ) -> tuple[int, tuple[int, ...]]:
-    """Make a store of what can be read.
-
-    Returns:
-        How many events it holds, and the ids of those that are known to be lost.
-    """
+    """Make a store of the readable rows; return its number of events, and the known lost ids."""
     if not _copy_whole_rows(data, ",".join(SALVAGED), "next", workshop):
-        for table in SALVAGED:  # each from both ends, up to the pages that do not read
+        for table in SALVAGED:  # each from both ends, up to the unreadable pages
             if not _copy_whole_rows(data, table, "next", workshop):
                 _copy_whole_rows(data, table, "prev", workshop)
     env = Environment(workshop, map_size=map_size)
@@ -184,7 +176,7 @@ def _copy_whole_rows(data: Path, tables: str, way: str, workshop: Path) -> bool:
 
 
 def repair_blocks(tx: Transaction) -> None:
-    """Make log and blocks of a store agree that was just salvaged."""
+    """Make log and blocks of a newly salvaged store consistent."""
     reader = BlockReader(tx.get, BlockCache())
     for table in blocks.TABLES:
         for key in tx.keys(table):
@@ -194,11 +186,11 @@ def repair_blocks(tx: Transaction) -> None:
                 tx.drop(table, key)
     for key in tx.keys("cursors"):
         if key.startswith(CURSOR.encode()):
-            tx.drop("cursors", key)  # what was taken apart is to be packed again
+            tx.drop("cursors", key)  # unpacked events are to be packed again
 
 
 def _repair_block(number: int, block: Block, tx: Transaction) -> None:
-    """Write where a block's events are, or take the block apart."""
+    """Write the locations of a block's events, or unpack the block."""
     missing, elsewhere = [], []
     for id in block.ids:
         held = _block_with(id, tx)
@@ -216,7 +208,7 @@ def _repair_block(number: int, block: Block, tx: Transaction) -> None:
 
 
 def _block_with(id: int, tx: Transaction) -> int:
-    """Return the block that an event is said to be in; 0 for a row of its own, -1 for neither."""
+    """Return the recorded block of an event; 0 for a row of its own, -1 for neither."""
     key = keys.id_key(id)
     if tx.get("log", key) is not None:
         return 0
@@ -265,7 +257,6 @@ def _rebuild_meta(tx: Transaction, last: int, now: datetime) -> None:
 
 
 def _spans(ids: Sequence[int]) -> str:
-    """Write sorted numbers briefly, for example "3-9, 12"."""
     found: list[list[int]] = []
     for id in ids:
         if found and id == found[-1][1] + 1:

@@ -1,14 +1,14 @@
-"""Replaces a store by a backup, without bringing back what was forgotten since.
+"""Replaces a store by a backup, without restoring data that was forgotten since.
 
-Theory of operation. A backup is older than the store, and what was forgotten in between is known
-only in the store: the tombstones of turns and memories, and the epoch marks of memories that went
-without a name. So the backup is copied into a workshop inside the folder, and forgets there what
-the store has forgotten; only a copy that holds no byte of it any more, and that a canary has read,
-takes the store's place, in one rename. Killed at any moment, the folder holds the old store or the
-new one.
+Theory of operation. A backup is older than the store, and only the store knows what was forgotten
+in between: the tombstones of turns and memories, and the epoch marks of memories deleted without a
+name. So the backup is copied into a workshop inside the folder, where everything the store has
+forgotten is deleted; only a copy that has no byte of it any more, and that a canary has read,
+replaces the store, in one rename. Killed at any moment, the folder has the old store or the new
+one.
 
-What a store that no longer exists had forgotten cannot be known: tombstones restored into an empty
-folder are the backup's own.
+Deletions of a store that no longer exists cannot be known: tombstones restored into an empty folder
+are the backup's own.
 """
 
 import os
@@ -40,13 +40,13 @@ BUSY = "a program still reads the store"
 
 
 class Restored(Struct, frozen=True, kw_only=True):
-    """What ``restore`` did.
+    """The result of ``restore``.
 
     Attributes:
-        events: How many turns and session edges the store holds now.
-        forgotten: How many turns and memories of the backup were left out, because they were
+        events: How many turns and session edges the store has now.
+        forgotten: How many turns and memories of the backup were skipped, because they were
             forgotten since.
-        aside: Where the store's former file is, None when there was nothing in it, or it is gone.
+        aside: Path of the store's former file, None if it was empty or is deleted.
     """
 
     events: int
@@ -66,15 +66,16 @@ def restore(
 ) -> Restored:
     """Replace a store by a backup. No other process may write there meanwhile.
 
-    What a voice command has hidden, and could still have been undone, is forgotten for good first.
+    Memories hidden by a voice command are first deleted for good, even those that could still be
+    restored by voice.
 
     Args:
         path: The store's folder; made when there is none.
         file: The backup, or a copy of a store's folder. It stays as it is.
-        keep: Move the store's former file to ``replaced-<utc>`` in its folder, without anything
-            that was forgotten; it goes with the next forget, like every older copy.
-        foreign: Accept the backup of another memory, too. What was forgotten here cannot be found
-            in that one.
+        keep: Move the store's former file to ``replaced-<utc>`` in its folder, without forgotten
+            data; it is deleted with the next forget, like every older copy.
+        foreign: Accept the backup of another memory, too. Data forgotten here cannot be found in
+            that one.
         on_step: Called with the name of each step.
 
     Raises:
@@ -146,7 +147,7 @@ class _Restoration:
             shutil.copyfileobj(source, out)
 
     def _finish_commands(self) -> None:
-        """Forget what is hidden and due later: the store that is put aside may not hold it."""
+        """Delete hidden memories that are due later: the file moved aside must not have them."""
         with self._env.reading() as (txn, handles):
             rows = txn.cursor(handles["commands"])
             commands = [codec.decode(CommandEntry, key, value) for key, value in rows]
@@ -166,7 +167,7 @@ class _Restoration:
             raise StoreBusyError(f"{BUSY} at {self._env.path}", hint="Stop it and try again.")
 
     def _forget(self, made: Environment) -> int:
-        """Forget in the copy what the store has forgotten; return how much that was."""
+        """Delete from the copy everything the store has forgotten; return how much that was."""
         with self._env.reading() as (txn, handles):
             tombstones = dict(txn.cursor(handles["tombstones"]))
         with made.reading() as (txn, handles):
@@ -204,13 +205,12 @@ class _Restoration:
 
 
 def _created(env: Environment) -> str:
-    """Return when a store was created, which tells memories apart: all copies keep it."""
+    """Return when a store was created. It identifies the memory: all copies keep it."""
     with env.reading() as (txn, handles):
         return str(Transaction(txn, handles).meta(CREATED, ""))
 
 
 def _is_empty(env: Environment) -> bool:
-    """Return whether nothing was ever said or forgotten here."""
     with env.reading() as (txn, handles):
         tables = (*EVENTS, "memories", "tombstones")
         return not any(txn.stat(handles[table])["entries"] for table in tables)
@@ -228,7 +228,7 @@ def _events(env: Environment) -> int:
 
 
 def _requests(made: Environment, tombstones: dict[bytes, bytes]) -> list[Forget]:
-    """Return what a copy has to forget, by these tombstones and epoch marks."""
+    """Return the requests that delete everything these tombstones and epoch marks name."""
     turns = tuple(keys.id_of(key) for key in tombstones if keys.is_turn_tombstone(key))
     memories: dict[str, set[str]] = defaultdict(set)
     with made.reading() as (txn, handles):
@@ -248,7 +248,7 @@ def _requests(made: Environment, tombstones: dict[bytes, bytes]) -> list[Forget]
 def _set_tombstones(tombstones: dict[bytes, bytes], tx: Transaction) -> None:
     """Keep exactly the tombstones and marks that the store or its backup had.
 
-    To forget by name, as is done here, would keep a memory from ever being made again.
+    Forgetting by name, as done here, would prevent a memory from ever being made again.
     """
     for key in tx.keys("tombstones"):
         tx.drop("tombstones", key)
@@ -257,7 +257,7 @@ def _set_tombstones(tombstones: dict[bytes, bytes], tx: Transaction) -> None:
 
 
 def _continue_counters(tx: Transaction, next_id: int, epoch: int) -> None:
-    """Give no id twice, and have every index built anew: none was built from this store."""
+    """Prevent reuse of ids, and have every index rebuilt: none was built from this store."""
     tx.set_meta(NEXT_ID, max(tx.meta(NEXT_ID, 1), next_id))
     tx.set_meta(EPOCH, max(tx.meta(EPOCH, 0), epoch) + 1)
     for table in ("manifest", "changes"):

@@ -1,7 +1,7 @@
-"""Checks a store's file, as a script in a process of its own that may die of what it finds.
+"""Checks a store's file, as a script in a process of its own that damage may kill.
 
-A truncated file kills its reader by SIGBUS and a zeroed page aborts it, so the agent never reads
-a doubtful file itself. To start fast, the script imports only ``envelope``, the file beside it.
+A truncated file kills its reader by SIGBUS and a zeroed page aborts it, so the agent never reads a
+doubtful file itself. To start fast, the script imports only ``envelope``, the file beside it.
 
 Usage::
 
@@ -25,7 +25,7 @@ else:  # run as a script
 # Exit codes; 1 is Python's own, for a canary that cannot start.
 WHOLE, DAMAGED, NEWER, UNKNOWN = 0, 3, 4, 5
 
-# Errors that keep a whole file from being opened.
+# Errors that prevent opening even an undamaged file.
 SYSTEM_ERRORS = frozenset(
     {
         errno.ENOMEM,
@@ -51,7 +51,7 @@ def is_file_damage(error: lmdb.Error) -> bool:
 
 
 def _open(file: str) -> lmdb.Environment:
-    """Open without a lock file: the caller holds the writer lock, and nothing is committed."""
+    """Open without a lock file: the caller has the writer lock, and nothing is committed."""
     return lmdb.open(
         file, subdir=False, lock=False, create=False, max_dbs=MAX_TABLES, map_size=0, lib_version=0
     )
@@ -60,8 +60,7 @@ def _open(file: str) -> lmdb.Environment:
 def check(file: str) -> int:
     """Read every record, compare the row counts, and try a write without committing it.
 
-    Returns:
-        The exit code.
+    Returns the exit code.
     """
     env = _open(file)
     handles = _handles(env)
@@ -91,7 +90,6 @@ def _handles(env: lmdb.Environment) -> "dict[str, lmdb._Database]":
 
 
 def _count_rows(cursor: "lmdb.Cursor[bytes]") -> int | None:
-    """Count a table's rows; None when one is damaged."""
     rows = 0
     for key, value in cursor:
         if not intact(key, value):
@@ -108,15 +106,11 @@ def _try_write(env: lmdb.Environment, meta: "lmdb._Database") -> None:
 
 
 def salvage(file: str, tables: str, way: str, into: str) -> int:
-    """Copy the whole records of tables and leave out the damaged ones.
+    """Copy the whole records of tables into the store's folder ``into``; skip damaged ones.
 
-    Args:
-        way: "next" from the first key on, "prev" from the last key back.
-        into: Folder of the store to copy into.
-
-    Returns:
-        The exit code: whole when it reached the end of every table. It may also die by a signal
-        at a page that cannot be read; what was copied until then stays.
+    ``way`` is "next" from the first key on, "prev" from the last key back. Returns the exit code:
+    whole when it reached the end of every table. It may also die by a signal at an unreadable page;
+    the rows copied until then stay.
     """
     source = _open(file)
     target = _target(into, source.info()["map_size"])
@@ -127,7 +121,7 @@ def salvage(file: str, tables: str, way: str, into: str) -> int:
             cursor = txn.cursor(source_db)
             for key, value in cursor.iternext() if way == "next" else cursor.iterprev():
                 if intact(key, value):
-                    # One transaction each: the next row may be the one that kills this process.
+                    # One transaction each: the next row may kill this process.
                     with target.begin(write=True) as out:
                         out.put(key, value, db=target_db)
     return WHOLE
@@ -141,7 +135,6 @@ def _target(into: str, map_size: int) -> lmdb.Environment:
 
 
 def main(args: list[str]) -> int:
-    """Run one command and return its exit code."""
     command, *rest = args
     try:
         return check(*rest) if command == "check" else salvage(*rest)
@@ -149,7 +142,7 @@ def main(args: list[str]) -> int:
         return UNKNOWN
     except lmdb.Error as error:
         return DAMAGED if is_file_damage(error) else UNKNOWN
-    except Exception:  # whatever a damaged file leads to
+    except Exception:  # any error that a damaged file causes
         return DAMAGED
 
 

@@ -1,7 +1,7 @@
 """Records to bytes and back: msgpack in the envelope of ``envelope``.
 
-The envelope's checksum covers key and body, so that a record that turned up under another key does
-not pass. Every ``decode`` raises ``StoreDamagedError`` for anything but what was written.
+The envelope's checksum covers key and body, so that a record stored under a wrong key is rejected.
+Every ``decode`` raises ``StoreDamagedError`` unless the bytes are exactly as written.
 """
 
 import struct
@@ -20,28 +20,22 @@ from slowcat_memory.store.disk.keys import HASH, split_scope
 
 T = TypeVar("T")
 
-COMPRESS_FROM = 1024  # bytes; below, LZ4 saves less than a page ever notices
+COMPRESS_FROM = 1024  # bytes; below, LZ4 saves less than a page
 PAYS = 0.9  # compressed to raw size
-MAX_BODY = 4 << 20  # bytes, unpacked: what a record may declare
+MAX_BODY = 4 << 20  # bytes, unpacked: the limit that a record may declare
 
-_SIZE = struct.Struct("<I")  # how lz4.block declares the unpacked size
+_SIZE = struct.Struct("<I")  # lz4.block's format of the unpacked size
 _TOKENS = struct.Struct("<BH")  # whether a draft, length of a token's vector
 _pack = msgspec.msgpack.Encoder().encode
 
 
-# ------------------------------------------------------------------- envelopes
-
-
 def seal(key: bytes, body: bytes = b"", *, compress: bool = True) -> bytes:
-    """Put a body into an envelope, compressed when that pays.
+    """Put a body into an envelope, compressed when that saves space.
 
-    Args:
-        key: The key that it is stored under.
-        body: At most ``MAX_BODY`` bytes.
-        compress: False for what is known not to shrink.
+    ``compress`` is False for data known not to shrink.
 
     Raises:
-        ValueError: The body is too large.
+        ValueError: The body is larger than ``MAX_BODY`` bytes.
     """
     if len(body) > MAX_BODY:
         raise ValueError(f"a record of {len(body)} bytes; at most {MAX_BODY} fit")
@@ -56,7 +50,7 @@ def unseal(key: bytes, value: bytes) -> bytes:
     """Return the body of an envelope.
 
     Raises:
-        StoreDamagedError: It is not what was written under this key.
+        StoreDamagedError: It is not as written under this key.
     """
     if not intact(key, value):
         raise StoreDamagedError("a record does not match its checksum")
@@ -65,7 +59,6 @@ def unseal(key: bytes, value: bytes) -> bytes:
 
 
 def _unpack(body: bytes) -> bytes:
-    """Unpack an LZ4 block whose declared size is within bounds."""
     if len(body) < _SIZE.size or _SIZE.unpack_from(body)[0] > MAX_BODY:
         raise StoreDamagedError("a record declares an impossible size")
     try:
@@ -74,14 +67,11 @@ def _unpack(body: bytes) -> bytes:
         raise StoreDamagedError("a record does not unpack") from error
 
 
-# ------------------------------------------------------------------- records
-
-
 def encode(key: bytes, record: Any) -> bytes:
     """Return the envelope of a Struct or of plain values.
 
     Raises:
-        ValueError: The record is too large, or holds text that is not Unicode.
+        ValueError: The record is too large, or has text that is not Unicode.
     """
     return seal(key, _pack(record))
 
@@ -92,11 +82,10 @@ def decode(kind: type[T], key: bytes, value: bytes) -> T:
 
 
 def decode_body(kind: type[T], body: bytes) -> T:
-    """Return the record in a body that is out of its envelope."""
     try:
         return _decoder(kind).decode(body)  # type: ignore[arg-type]
     except msgspec.MsgspecError as error:
-        # The message of msgspec may quote the record; the type's name says enough.
+        # msgspec's message may quote the record; the type's name is enough.
         raise StoreDamagedError(f"a record is not a {kind}") from error
 
 
@@ -122,7 +111,6 @@ def decode_vector(key: bytes, value: bytes) -> Vector:
 
 
 def encode_tokens(key: bytes, tokens: TokenVectors) -> bytes:
-    """Return the envelope of a memory's token vectors: int8, not compressed."""
     values = np.ascontiguousarray(tokens.values, np.int8)
     return seal(key, _TOKENS.pack(tokens.draft, values.shape[1]) + values.tobytes(), compress=False)
 
@@ -130,8 +118,7 @@ def encode_tokens(key: bytes, tokens: TokenVectors) -> bytes:
 def decode_tokens(key: bytes, value: bytes) -> tuple[np.ndarray, bool]:
     """Return a memory's token vectors, and whether they are a draft.
 
-    Returns:
-        Shape (n, token_dim), int8, read-only and sharing the bytes of ``value``.
+    Shape (n, token_dim), int8, read-only and sharing the bytes of ``value``.
     """
     if not intact(key, value):
         raise StoreDamagedError("a record does not match its checksum")
@@ -151,5 +138,4 @@ def encode_meta(key: bytes, value: Any) -> bytes:
 
 
 def decode_meta(key: bytes, value: bytes) -> Any:
-    """Return the plain values of a row of ``meta``."""
     return msgspec.json.decode(unseal(key, value))

@@ -11,7 +11,7 @@ import zlib
 HEADER = struct.Struct(">BBHI")
 VERSION = 1
 RAW, LZ4 = 0, 1  # codecs of a body
-MAX_TABLES = 32  # that LMDB is told to make room for
+MAX_TABLES = 32  # limit to set in LMDB
 
 
 def seal(key: bytes, body: bytes, codec: int = RAW) -> bytes:
@@ -20,7 +20,7 @@ def seal(key: bytes, body: bytes, codec: int = RAW) -> bytes:
 
 
 def intact(key: bytes, value: bytes) -> bool:
-    """Return whether a record is what was written under this key: header, key and body."""
+    """Return whether a record is as it was written under this key: header, key and body."""
     if len(value) < HEADER.size:
         return False
     version, codec, flags, crc = HEADER.unpack_from(value)

@@ -1,10 +1,10 @@
 """The LMDB environment behind a gate: open it, read, write, let it grow, swap its file.
 
 Theory of operation. Growing the map and swapping the data file both invalidate every open read
-transaction, and LMDB leaves it to us that there is none. So each read holds the gate, and the two
-operations close it first. A swap also replaces LMDB's lock file: its reader table carries the
-number of the last transaction, which a compacted copy starts anew, and a lock file that outlived
-the swap (because a reading process still maps it) would send us to the empty meta page.
+transaction, and LMDB requires the caller to ensure that there is none. So each read enters the
+gate, and the two operations close it first. A swap also replaces LMDB's lock file: its reader table
+has the number of the last transaction, which a compacted copy restarts, and an old lock file (still
+mapped by a reading process) would make readers use the empty meta page.
 """
 
 import fcntl
@@ -37,13 +37,13 @@ Handles: TypeAlias = "dict[str, lmdb._Database]"
 Txn: TypeAlias = "lmdb.Transaction[bytes]"
 
 MAX_READERS = 510
-MAP_BYTES_32_BIT = 512 << 20  # what a 32-bit process finds in one piece
-GROW_TIMEOUT_S = 10.0  # that growing the map waits for readers
+MAP_BYTES_32_BIT = 512 << 20  # contiguous address space that a 32-bit process can map
+GROW_TIMEOUT_S = 10.0  # how long growing the map waits for readers
 CLOSE_TIMEOUT_S = 2.0
 
-# The record's fault, not the disk's: trying again changes nothing.
+# The record is at fault, not the disk: a retry changes nothing.
 POISON = (lmdb.BadValsizeError, lmdb.TxnFullError, lmdb.KeyExistsError, lmdb.PageFullError)
-# The environment is unusable until it is opened again.
+# The environment is unusable until it is reopened.
 BROKEN = (lmdb.CorruptedError, lmdb.PageNotFoundError, lmdb.PanicError, lmdb.InvalidError)
 
 
@@ -54,26 +54,24 @@ def map_bytes(gib: float) -> int:
 
 
 class ReaderGate:
-    """Many readers, or one thread that has closed it.
+    """Admits many readers, or one thread that has closed it.
 
-    Threads hold it for a read transaction, so for micro- to milliseconds. A thread that is inside
-    may enter again while the gate closes, or it would wait for itself.
+    Threads are inside for a read transaction, so for micro- to milliseconds. A thread that is
+    inside may enter again while the gate closes, or it would wait for itself.
     """
 
     def __init__(self) -> None:
-        """Start open."""
         self._changed = threading.Condition()
         self._inside = 0
         self._closed = False
         self._mine = threading.local()
 
     def is_inside(self) -> bool:
-        """Return whether the calling thread is inside."""
         return bool(getattr(self._mine, "depth", 0))
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Be inside; waits while the gate is closed."""
+        """Enter the gate; waits while it is closed."""
         depth = getattr(self._mine, "depth", 0)
         with self._changed:
             while self._closed and not depth:
@@ -90,11 +88,7 @@ class ReaderGate:
 
     @contextmanager
     def closed(self, timeout: float) -> Iterator[bool]:
-        """Keep new readers out, and wait until those inside have left.
-
-        Yields:
-            False when a reader stayed inside.
-        """
+        """Block new readers and wait until those inside have left; yield False on timeout."""
         deadline = time.monotonic() + timeout
         with self._changed:
             while self._closed:
@@ -117,10 +111,7 @@ class Environment:
     def __init__(
         self, path: Path, *, map_size: int, readonly: bool = False, metasync: bool = True
     ) -> None:
-        """Open it, and create it when it is not there.
-
-        Args:
-            metasync: Flush the meta page with every commit.
+        """Open it, and create it if missing; ``metasync`` flushes the meta page per commit.
 
         Raises:
             StoreBusyError: This process has it open already.
@@ -184,13 +175,10 @@ class Environment:
 
     @contextmanager
     def reading(self) -> Iterator[tuple[Txn, Handles]]:
-        """Hold a read transaction.
-
-        Yields:
-            The transaction and the tables' handles, both valid until the block ends.
+        """Open a read transaction; it and the tables' handles are valid until the block ends.
 
         Raises:
-            StoreError: LMDB refuses, even when asked twice.
+            StoreError: LMDB refused twice.
         """
         if self.readonly and self._files != self._inodes() and not self._gate.is_inside():
             self.reopen()
@@ -216,12 +204,12 @@ class Environment:
     def begin_write(self) -> Txn:
         """Begin the one write transaction; from the writer thread only."""
         if self._env is None and not self._shut:
-            self._open()  # an earlier swap could not
+            self._open()  # an earlier swap could not open it
         return self.env.begin(write=True)
 
     def release_pages(self) -> None:
         """Let the system drop the file's pages from memory; they are loaded again when read."""
-        with self.reading():  # so that it stays mapped where it is
+        with self.reading():  # so that the map stays at its address
             give_back(self.path / DATA)
 
     # ------------------------------------------------------------------- with the gate closed
@@ -237,10 +225,7 @@ class Environment:
             self.env.set_mapsize(self._map_size)
 
     def swap(self, fresh: Path, timeout: float) -> bool:
-        """Put another file in the data file's place; from the writer thread.
-
-        Args:
-            fresh: The file, flushed, in the same folder.
+        """Replace the data file by ``fresh``, a flushed file in its folder; from the writer thread.
 
         Returns:
             False when a reader stayed inside: nothing has changed.
@@ -259,7 +244,7 @@ class Environment:
         return True
 
     def reopen(self) -> None:
-        """Open the folder's file anew: another process swapped it, or LMDB has given up on it."""
+        """Reopen the folder's file: another process swapped it, or LMDB reported a fatal error."""
         with self._gate.closed(GROW_TIMEOUT_S), folder_lock(self.path, fcntl.LOCK_SH):
             self._close()
             self._open()
@@ -294,7 +279,7 @@ def _open_error(path: Path, error: lmdb.Error) -> StoreError:
 
 
 def as_store_error(error: Exception) -> StoreError:
-    """Return the error to show a caller: the record, the file or the disk is to blame."""
+    """Return the matching ``StoreError``: the record, the file or the disk is at fault."""
     if isinstance(error, StoreError):
         return error
     if isinstance(error, BROKEN):

@@ -1,7 +1,8 @@
-"""The folder that holds a store: its names, its owner, its file system, its free space.
+"""The folder of a store: its names, its owner, its file system, its free space.
 
-LMDB's locks and memory map do not work on network file systems, and a store in another user's
-folder is that user's store. The folder is 0700 and every file in it 0600, whatever the umask.
+LMDB's locks and memory map do not work on network file systems, and another user could read or
+change a store in a folder of theirs. The folder is 0700 and every file in it 0600, whatever the
+umask.
 """
 
 import os
@@ -19,23 +20,23 @@ FRESH = "new.mdb"  # a compacted copy that is about to replace DATA
 WRITER = "writer.lock"
 RUNNING = "running"  # exists while a writer has the store open
 BACKUPS = "backups"
-LAST_BACKUP = "last-backup"  # when and where the latest backup was made
+LAST_BACKUP = "last-backup"  # time and path of the latest backup
 RESTORING = "restore.tmp"  # where a backup is prepared
 SALVAGING = "salvage.tmp"  # where the replacement of a damaged store is made
 REPLAYING = "replay"  # a copy in which derived records are made again
 REPLACED = "replaced-"  # + UTC time: the file of a store that a backup replaced
-CORRUPT = "corrupt-"  # + UTC time: files of a store that was damaged
+CORRUPT = "corrupt-"  # + UTC time: files of a damaged store
 
 NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "virtiofs"})
 MOUNTS = Path("/proc/self/mountinfo")
-ESCAPE = re.compile(r"\\([0-7]{3})")  # how mountinfo writes spaces
+ESCAPE = re.compile(r"\\([0-7]{3})")  # escape sequence of mountinfo, for example a space
 
 MB = 1_000_000
 CHECK_FREE_EVERY_S = 5.0
 
 
 def prepare(path: Path, *, allow_unsafe_fs: bool = False) -> None:
-    """Make the folder and its parents, or check that an existing one can hold a store.
+    """Make the folder and its parents, or check that an existing one can contain a store.
 
     Raises:
         StoreUnsafeError: It is another user's, not writable, or on a network file system.
@@ -49,10 +50,10 @@ def prepare(path: Path, *, allow_unsafe_fs: bool = False) -> None:
 
 
 def inspect(path: Path, *, allow_unsafe_fs: bool = False) -> None:
-    """Check who owns an existing folder and its files, and its file system.
+    """Check the owner of an existing folder and its files, and its file system.
 
     Raises:
-        StoreUnsafeError: It cannot hold a store safely.
+        StoreUnsafeError: It cannot contain a store safely.
     """
     if not path.is_dir():
         raise StoreUnsafeError(f"{path} is not a folder", hint="Choose another folder.")
@@ -105,11 +106,10 @@ def _mount_kind(path: Path) -> str:
 
 
 def filesystem(path: str, mountinfo: str) -> str:
-    """Return the type of file system that a path is on, for example "ext4"; "" for none.
+    """Return the type of a path's file system, for example "ext4"; "" for none.
 
-    Args:
-        path: Absolute, without symbolic links.
-        mountinfo: The text of ``/proc/self/mountinfo``.
+    The path is absolute, without symbolic links; ``mountinfo`` is the text of
+    ``/proc/self/mountinfo``.
     """
     best, kind = "", ""
     for line in mountinfo.splitlines():
@@ -149,13 +149,12 @@ def sync_dir(path: Path) -> None:
 
 
 def require(path: Path) -> None:
-    """Raise ``StoreError`` when there is no store in a folder."""
     if not (path / DATA).is_file():
         raise StoreError(f"no store at {path}", hint="Start the agent once, or check the path.")
 
 
 class FreeSpace:
-    """Watches the free space of a folder's disk; looks at most every few seconds."""
+    """Free space of a folder's disk, read at most every few seconds."""
 
     def __init__(self, path: Path, min_free_mb: int) -> None:
         """Watch a folder; less than ``min_free_mb`` megabytes is scarce."""

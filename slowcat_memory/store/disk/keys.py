@@ -1,8 +1,8 @@
 """Keys to bytes and back.
 
 They sort by scope and then by id, so that one namespace is one range. Parts are separated by a NUL,
-which no part may hold; numbers are 8 bytes, big-endian, and come last. Every function that makes a
-key raises ``ValueError`` when a part is empty or holds a NUL, or when the key is too long.
+which no part may contain; numbers are 8 bytes, big-endian, and come last. Every function that makes
+a key raises ``ValueError`` when a part is empty or contains a NUL, or when the key is too long.
 """
 
 import struct
@@ -20,7 +20,6 @@ def id_key(position: int) -> bytes:
 
 
 def id_of(key: bytes) -> int:
-    """Return the log id at the end of a key."""
     return int(_U64.unpack(key[-8:])[0])
 
 
@@ -30,12 +29,10 @@ def name_key(name: str) -> bytes:
 
 
 def scope_prefix(scope: str) -> bytes:
-    """Return the prefix of all keys of a namespace: the scope and a NUL."""
     return _part(scope) + b"\0"
 
 
 def scoped_key(scope: str, name: str) -> bytes:
-    """Return the key of a memory, context or key: scope, NUL, id."""
     return _checked(scope_prefix(scope) + _part(name))
 
 
@@ -45,20 +42,18 @@ def scoped_id_key(scope: str, position: int) -> bytes:
 
 
 def split_scope(key: bytes) -> tuple[str, bytes]:
-    """Return the scope of a scoped key, and the bytes after the NUL."""
     scope, _, rest = key.partition(b"\0")
     return scope.decode(), rest
 
 
 def embedder_hash(embedder: str) -> bytes:
-    """Return the 8 bytes that stand for an embedder's key in the keys of its vectors."""
+    """Return the 8 bytes that represent an embedder's key in the keys of its vectors."""
     if not embedder:
         raise ValueError("vectors without the key of their embedder")
     return blake2b(embedder.encode(), digest_size=HASH).digest()
 
 
 def vector_key(embedder: str, scope: str, memory: str) -> bytes:
-    """Return the key of a vector: hash of the embedder's key, scope, NUL, id."""
     return _checked(embedder_hash(embedder) + scoped_key(scope, memory))
 
 
@@ -68,12 +63,11 @@ def owner_of(id: str) -> str:
 
 
 def turn_tombstone(position: int) -> bytes:
-    """Return the key of the row that says that a turn is forgotten."""
     return b"t" + _U64.pack(position)
 
 
 def memory_tombstone(scope: str, memory: str) -> bytes:
-    """Return the key of the row that says that a memory is forgotten for ever."""
+    """Return the key of the tombstone of a memory that is forgotten for ever."""
     return _checked(b"m" + scoped_key(scope, memory))
 
 
@@ -83,9 +77,9 @@ def is_turn_tombstone(key: bytes) -> bool:
 
 
 def epoch_mark(scope: str, memory: str) -> bytes:
-    """Return the key of the row that says when a memory was forgotten that may be made anew.
+    """Return the key of the epoch mark of a forgotten memory that may be made again.
 
-    The id may be made of words, so only a hash of it stays.
+    The id may contain words, so only a hash of it is stored.
     """
     return b"g" + blake2b(scoped_key(scope, memory), digest_size=2 * HASH).digest()
 

@@ -1,9 +1,9 @@
-"""The writer lock, the lock for swaps, the mark of a running writer, and the stores open here.
+"""The writer lock, the lock for swaps, the running mark, and this process's open stores.
 
 LMDB would make a second writer wait for ever, without a message. An ``flock`` that is tried once
-fails at once, and the kernel releases it with its process, however that one dies. It also lets a
-forked child write, unguarded by the parent's locks; so a child's copies of the open stores refuse
-to work. What is still open at exit is closed.
+fails at once, and the kernel releases it when its process ends. A forked child could still write,
+because the parent's locks do not bind it; so a child's copies of the open stores are marked closed.
+Stores still open at exit are closed.
 """
 
 import atexit
@@ -29,10 +29,10 @@ class WriterLock:
     """The right to write to a store, held by at most one process."""
 
     def __init__(self, path: Path, now: datetime) -> None:
-        """Take it without waiting; the file then names this process, program and time.
+        """Acquire it without waiting; the file then names this process, program and time.
 
         Raises:
-            StoreBusyError: Another writer holds it; names its process.
+            StoreBusyError: Another writer has it; names its process.
         """
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         self._fd: int | None = os.open(path / WRITER, flags, 0o600)
@@ -52,7 +52,7 @@ class WriterLock:
     def release(self) -> None:
         """Release it; idempotent.
 
-        In a forked child it only closes the copy: the lock belongs to the parent's descriptor too.
+        In a forked child it only closes the copy: the parent's descriptor shares the lock.
         """
         if self._fd is not None:
             os.close(self._fd)
@@ -94,11 +94,8 @@ def alive(pid: int) -> bool:
 def folder_lock(path: Path, how: int, timeout: float = 5.0) -> Iterator[None]:
     """Lock the folder itself while the data file is opened (shared) or swapped (exclusive).
 
-    A reader that opens the new data file with the old lock file, or the other way round, would
-    start from the wrong meta page.
-
-    Args:
-        how: ``fcntl.LOCK_SH`` or ``fcntl.LOCK_EX``.
+    A reader that opens the new data file with the old lock file, or the old one with the new lock
+    file, would start from the wrong meta page. ``how`` is ``fcntl.LOCK_SH`` or ``fcntl.LOCK_EX``.
 
     Raises:
         StoreBusyError: Another process kept it for too long.
@@ -123,7 +120,7 @@ def _lock_within(fd: int, how: int, timeout: float, path: Path) -> None:
 
 
 def mark_running(path: Path, now: datetime) -> None:
-    """Make the file that says that a writer has the store open."""
+    """Create the file that shows that a writer has the store open."""
     try:
         fd = create(path / RUNNING)
     except FileExistsError:
@@ -134,18 +131,18 @@ def mark_running(path: Path, now: datetime) -> None:
 
 
 def mark_stopped(path: Path) -> None:
-    """Remove that file: the store was closed in order."""
+    """Remove that file: the store was closed cleanly."""
     (path / RUNNING).unlink(missing_ok=True)
 
 
 class OpenStore(Protocol):
-    """What can be registered."""
+    """A store that can be registered."""
 
     def close(self) -> None:
-        """Close it in order."""
+        """Close it cleanly."""
 
     def close_after_fork(self) -> None:
-        """Close it in a forked child, without touching what is the parent's."""
+        """Close it in a forked child, without touching the parent's resources."""
 
 
 _open: "weakref.WeakSet[OpenStore]" = weakref.WeakSet()
@@ -156,7 +153,6 @@ def register(store: OpenStore) -> None:
 
 
 def unregister(store: OpenStore) -> None:
-    """Remove a store that was closed."""
     _open.discard(store)
 
 

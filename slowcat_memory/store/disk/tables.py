@@ -1,8 +1,8 @@
-r"""The schema: every table, its keys and values, and how its rows name what they came from.
+r"""The schema: every table, its keys and values, and how its rows name their sources.
 
 ``source`` rows are the log; ``derived`` rows can be made again from it; ``bookkeeping`` rows are
-about the other two. Keys are made in ``keys``; in their layout ``\0`` separates, ``u64`` is 8 bytes,
-big-endian. A value is a record in an envelope; ``empty`` is an envelope without a body.
+about the other two. Keys are made in ``keys``; in their layout ``\0`` separates, ``u64`` is 8
+bytes, big-endian. A value is a record in an envelope; ``empty`` is an envelope without a body.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Role = Literal["source", "derived", "bookkeeping"]
 
 
 class NamedBy(StrEnum):
-    """How a table's rows name what they came from; ``rows.forget`` has one rule for each."""
+    """How a table's rows name their sources; ``rows.forget`` has one rule for each."""
 
     EVENT = "the key ends with an event's log id"
     PACKED_EVENTS = "the row holds events, or pieces of them"
@@ -37,11 +37,10 @@ class Table:
     Attributes:
         name: Its LMDB name.
         key: Layout of its keys.
-        value: What an envelope holds.
+        value: Content of an envelope.
         role: Whether it is the log, derived from it, or about it.
-        named_by: How its rows name what they came from. At least one; with ``NOTHING`` alone a
-            ``reason`` must say why no row needs to go.
-        reason: That.
+        named_by: How its rows name their sources. At least one; with ``NOTHING`` alone, ``reason``
+            must say why no row needs deleting.
     """
 
     name: str
@@ -56,13 +55,14 @@ _EVENT, _PACKED, _SELECTION = NamedBy.EVENT, NamedBy.PACKED_EVENTS, NamedBy.SELE
 _TURNS, _MEMORY, _SUBJECT = NamedBy.TURNS, NamedBy.MEMORY, NamedBy.SUBJECT
 _SESSION, _WORK, _IDS, _SCOPE = NamedBy.SESSION, NamedBy.WORK, NamedBy.IDS, NamedBy.SCOPE
 
-# In this order rows are forgotten: each table after those whose rows it is about.
+# A forget deletes rows in this order: each table after those whose rows it is about.
 TABLES = (
     Table("log", "u64 id", "Turn | SessionEdge", "source", (_EVENT,)),
     Table("places", "u64 id", "u64 number of the block that holds the event", "source", (_EVENT,)),
     Table("warm", "u64 number", "block of events, LZ4", "source", (_PACKED,)),
     Table("cold", "u64 number", "block of events, zstd", "source", (_PACKED,)),
-    # Only stores of earlier versions have any; the tier mover drops them, once their blocks are packed anew.
+    # Only stores of earlier versions have any; the tier mover drops them, once their blocks are
+    # repacked.
     Table("dictionaries", "u64 number", "Dictionary", "source", (_PACKED,)),
     Table("log_by_scope", r"scope \0 u64 id", "empty", "derived", (_EVENT,)),
     Table("sessions", "session id", "Session", "derived", (_SESSION,)),
@@ -113,8 +113,8 @@ NAMES = tuple(table.name for table in TABLES)
 # Rows of ``meta``.
 SCHEMA = "schema"  # int: SCHEMA_VERSION when written
 CREATED = "created"  # str: ISO 8601
-NEXT_ID = "next_id"  # int: smaller ids are never given again, those of forgotten events too
-EPOCH = "forget_epoch"  # int: how often something was forgotten
+NEXT_ID = "next_id"  # int: smaller ids are never used again, not even those of forgotten events
+EPOCH = "forget_epoch"  # int: number of deletions so far
 UNENDED = "unended"  # [str]: sessions that have not ended; missing in older stores
 LAST_CHANGE = "last_change"  # int: number of the last row of ``changes``
 LAST_RUN = "last_run"  # int: number of the last row of ``runs``

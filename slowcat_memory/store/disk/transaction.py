@@ -1,6 +1,6 @@
-"""Changes that one LMDB transaction will write, collected first.
+"""Collects the changes that one LMDB transaction will write.
 
-LMDB never sees a key twice in one transaction: a put and a delete, or two puts, of one key leave
+LMDB never gets a key twice in one transaction: a put and a delete, or two puts, of one key leave
 pages behind that make structural checks of a healthy file report damage. So changes are collected
 here, the last one per key wins, and reads through a ``Transaction`` see them.
 """
@@ -22,7 +22,7 @@ T = TypeVar("T")
 class Transaction:
     """Rows to put and to drop, on top of an LMDB transaction or of another ``Transaction``.
 
-    The walks (``rows``, ``keys``, ``count``) see only what is on disk; the other reads see the
+    The iterators (``rows``, ``keys``, ``count``) see only committed rows; the other reads see the
     changes too. A table that an older store lacks is empty.
     """
 
@@ -34,18 +34,13 @@ class Transaction:
         self._rows: dict[str, dict[bytes, bytes | None]] = {}
 
     def nested(self) -> "Transaction":
-        """Return a transaction on top of this one, to be merged when it succeeds."""
         return Transaction(self._txn, self._handles, self)
 
     def merge(self, other: "Transaction") -> None:
-        """Take over the changes of a nested transaction."""
         for table, rows in other._rows.items():
             self._rows.setdefault(table, {}).update(rows)
 
-    # ------------------------------------------------------------------- what is on disk
-
     def tables(self) -> list[str]:
-        """Return the names of the tables that the store has."""
         return list(self._handles)
 
     def cursor(self, table: str) -> "lmdb.Cursor[bytes] | None":
@@ -54,24 +49,18 @@ class Transaction:
         return None if db is None else self._txn.cursor(db)
 
     def rows(self, table: str) -> Iterator[tuple[bytes, bytes]]:
-        """Walk the keys and envelopes of a table."""
         cursor = self.cursor(table)
         return iter(()) if cursor is None else iter(cursor)
 
     def keys(self, table: str) -> Iterator[bytes]:
-        """Walk the keys of a table."""
         cursor = self.cursor(table)
         return iter(()) if cursor is None else cursor.iternext(values=False)
 
     def count(self, table: str) -> int:
-        """Return how many rows a table has."""
         db = self._handles.get(table)
         return 0 if db is None else int(self._txn.stat(db)["entries"])
 
-    # ------------------------------------------------------------------- what will be there
-
     def get(self, table: str, key: bytes) -> bytes | None:
-        """Return a row's envelope."""
         rows = self._rows.get(table)
         if rows is not None and key in rows:
             return rows[key]
@@ -99,7 +88,6 @@ class Transaction:
         return {key for key, value in self._rows.get(table, {}).items() if value is not None}
 
     def keys_with(self, table: str, prefix: bytes) -> list[bytes]:
-        """Return the keys that begin with a prefix, sorted."""
         found = (
             self._stored_keys_with(table, prefix)
             if self._under is None
@@ -115,10 +103,7 @@ class Transaction:
             return []
         return list(takewhile(lambda key: key.startswith(prefix), cursor.iternext(values=False)))
 
-    # ------------------------------------------------------------------- change
-
     def put(self, table: str, key: bytes, value: bytes) -> None:
-        """Put a row, in its envelope."""
         self._rows.setdefault(table, {})[key] = value
 
     def write_record(self, table: str, key: bytes, record: Any) -> None:
@@ -126,18 +111,13 @@ class Transaction:
         self.put(table, key, codec.encode(key, record))
 
     def set_meta(self, name: str, value: Any) -> None:
-        """Put a row of ``meta``: plain JSON values."""
         key = keys.name_key(name)
         self.put("meta", key, codec.encode_meta(key, value))
 
     def drop(self, table: str, key: bytes) -> None:
-        """Delete a row; nothing happens when there is none."""
         self._rows.setdefault(table, {})[key] = None
 
-    # ------------------------------------------------------------------- write
-
     def empty(self) -> bool:
-        """Return whether there is nothing to write."""
         return not any(self._rows.values())
 
     def write(self) -> None:
@@ -158,22 +138,15 @@ class Transaction:
         for key, value in rows:
             if value is None:
                 self._txn.delete(key, db=db)
-        # One call: each put alone releases the interpreter's lock, and under load waits for it.
+        # One call: each single put releases the interpreter's lock, and under load waits for it.
         self._txn.cursor(db).putmulti([(key, value) for key, value in rows if value is not None])
 
 
 def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
     """Run one write transaction, growing the map as often as necessary.
 
-    Args:
-        env: Where to write; from the thread that owns its writes.
-        change: Puts its changes into the transaction; called again when the map had to grow.
-
-    Returns:
-        What ``change`` returned, once it is committed.
-
-    Raises:
-        lmdb.Error: Nothing was written.
+    Called from the thread that owns the writes of ``env``. ``change`` puts its changes into the
+    transaction; it is called again when the map had to grow.
     """
     while True:
         try:

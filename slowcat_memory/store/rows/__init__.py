@@ -1,1 +1,1 @@
-"""What one write does to the rows of each table."""
+"""Changes of one write to the rows of each table."""

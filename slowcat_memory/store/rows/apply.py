@@ -1,11 +1,11 @@
 """Turns each kind of write into rows: a record in, changes in a ``Transaction`` out.
 
-Nothing here touches the disk. What is forgotten does not come back: a memory made from a forgotten
-turn, or a vector of a forgotten memory, is left out, because the step that made it may have begun
-before the forgetting (see ``subjects``).
+Nothing here touches the disk. Forgotten data stays deleted: a memory made from a forgotten turn, or
+a vector of a forgotten memory, is skipped, because the step that made it may have begun before the
+forget (see ``subjects``).
 
-A vector was made of one text, so it goes when that text changes; the same batch may bring the new
-one. Contexts and keys go with their memory.
+A vector was made of one text, so it is deleted when that text changes; the same batch may have the
+new one. Contexts and keys are deleted with their memory.
 """
 
 from collections.abc import Callable, Sequence
@@ -62,7 +62,7 @@ def append_events(events: Sequence[Event], cursor: Cursor | None, tx: Transactio
 
 
 def apply_batch(batch: WriteBatch, tx: Transaction) -> None:
-    """Write everything that one step changes: first what it drops, then what it puts.
+    """Write everything that one step changes: first its drops, then its puts.
 
     Raises:
         ValueError: A key cannot be made, or a record is too large.
@@ -93,11 +93,8 @@ def apply_batch(batch: WriteBatch, tx: Transaction) -> None:
     bookkeeping.put_tasks(batch, tx)
 
 
-# ------------------------------------------------------------------- memories
-
-
 def _put_memory(memory: Memory, tx: Transaction) -> None:
-    """Write a memory. A chunk's context has a row of its own, so it is left out."""
+    """Write a memory. A chunk's context has a row of its own, so it is not included."""
     kept = replace(memory, context="") if turn_of(memory.id) else memory
     before = text_of(memory.scope, memory.id, tx) if tx.meta(EMBEDDERS, {}) else ""
     tx.write_record("memories", keys.scoped_key(memory.scope, memory.id), kept)
@@ -106,7 +103,6 @@ def _put_memory(memory: Memory, tx: Transaction) -> None:
 
 
 def _drop_memory(scope: str, memory: str, tx: Transaction) -> None:
-    """Delete a memory with its context, its keys, and the vectors of it and of them."""
     row = keys.scoped_key(scope, memory)
     tx.drop("memories", row)
     tx.drop("contexts", row)
@@ -119,9 +115,6 @@ def _drop_memory(scope: str, memory: str, tx: Transaction) -> None:
 
 def _is_forgotten(memory: Memory, tx: Transaction) -> bool:
     return names_forgotten(memory.scope, memory.id, tx) or any_forgotten(memory.sources, tx)
-
-
-# ------------------------------------------------------------------- contexts and keys
 
 
 def _put_context(context: Context, tx: Transaction) -> None:
@@ -155,7 +148,7 @@ def _drop_key(scope: str, id: str, tx: Transaction) -> None:
 
 
 def _has_owner(record: Context | Key, tx: Transaction) -> bool:
-    """Return whether the memory is there, and nothing that the record was made from forgotten."""
+    """Return whether the memory exists, and no source of the record was forgotten."""
     return (
         exists(record.scope, record.memory, tx)
         and not names_forgotten(record.scope, record.memory, tx)
@@ -163,13 +156,10 @@ def _has_owner(record: Context | Key, tx: Transaction) -> bool:
     )
 
 
-# ------------------------------------------------------------------- vectors
-
-
 def _put_vectors(
     embedder: str, vectors: Sequence[V], encode: Callable[[bytes, V], bytes], tx: Transaction
 ) -> None:
-    """Write vectors into a space; one of tokens is a space like any other, with its own key."""
+    """Write vectors into a space; token vectors use a space like any other, with its own key."""
     known = tx.meta(EMBEDDERS, {})
     hashed = keys.embedder_hash(embedder).hex()
     if hashed not in known:
@@ -181,11 +171,10 @@ def _put_vectors(
 
 
 def _has_subject(vector: Vector | TokenVectors, tx: Transaction) -> bool:
-    """Return whether the vector's memory or key is there: text can be guessed from a vector."""
+    """Return whether the vector's memory or key exists: text can be guessed from a vector."""
     scope, id = vector.scope, vector.memory
     return exists(scope, id, tx) or tx.get("keys", keys.scoped_key(scope, id)) is not None
 
 
 def _is_fresh(vector: Vector | TokenVectors, tx: Transaction) -> bool:
-    """Return whether the text that a vector was made of is still the same."""
     return not vector.of or digest(text_of(vector.scope, vector.memory, tx)) == vector.of

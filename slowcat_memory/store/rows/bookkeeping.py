@@ -26,13 +26,10 @@ from slowcat_memory.store.rows.subjects import any_forgotten, names_forgotten
 LATEST = 2**64 - 1
 
 
-# ------------------------------------------------------------------- sessions
-
-
 def fold_session(row: Session | None, event: Event) -> Session:
     """Return a session's row after its next event in log order; ``row`` is None before the first.
 
-    So forgetting some events and folding the rest gives the row that there would be without them.
+    So after a forget, folding the remaining events gives the row as if the others had never been.
     """
     if row is None:
         row = Session(id=event.session, scope=event.scope, started=event.at, last=event.at)
@@ -54,12 +51,10 @@ def _with_turn(row: Session, turn: Turn) -> Session:
 
 
 def track_unended(before: Session | None, after: Session | None, id: str, tx: Transaction) -> None:
-    """Update the list of sessions that have not ended, so that nobody need read every session.
+    """Update the list of sessions that have not ended, which saves reading every session.
 
-    Args:
-        before: The session's row until now, None when there was none.
-        after: Its row from now on, None when it is gone.
-        tx: Takes the change; a store of a version without the list never gets one.
+    ``before`` and ``after`` are the session's row, None when there is none. A store of a version
+    without the list never gets one.
     """
     was, is_now = (row is not None and row.ended is None for row in (before, after))
     if was == is_now:
@@ -70,24 +65,16 @@ def track_unended(before: Session | None, after: Session | None, id: str, tx: Tr
         tx.set_meta(UNENDED, [*others, id] if is_now else others)
 
 
-# ------------------------------------------------------------------- cursors
-
-
 def move_cursor(cursor: Cursor | None, tx: Transaction) -> None:
-    """Write a cursor; None moves nothing."""
     if cursor is not None:
         tx.write_record("cursors", keys.name_key(cursor.name), cursor)
 
 
-# ------------------------------------------------------------------- tasks and runs
-
-
 def finish_task(batch: WriteBatch, tx: Transaction) -> bool:
-    """Delete the task that a step is the outcome of.
+    """Delete the task that a step has finished.
 
-    Returns:
-        False when the task is not there: the outcome was written before, or is about something
-        that was forgotten meanwhile, and must not be written.
+    Returns False when the task does not exist: the outcome was written before, or is about
+    something forgotten meanwhile, and must not be written.
     """
     if not batch.done:
         return True
@@ -98,7 +85,7 @@ def finish_task(batch: WriteBatch, tx: Transaction) -> bool:
 
 
 def put_tasks(batch: WriteBatch, tx: Transaction) -> None:
-    """Write a step's new tasks, except those about something forgotten."""
+    """Write a step's new tasks, except those about forgotten data."""
     for task in batch.tasks:
         key = keys.name_key(task.id)
         found = tx.get("tasks", key) is not None
@@ -109,9 +96,7 @@ def put_tasks(batch: WriteBatch, tx: Transaction) -> None:
 def log_run(batch: WriteBatch, finished: bool, tx: Transaction) -> None:
     """Number a step's run and write it.
 
-    Args:
-        finished: Whether its task was there; else its id may name what was forgotten, and is left
-            out.
+    ``finished`` means that its task existed; else its id may name forgotten data and is omitted.
     """
     if batch.run is None:
         return
@@ -126,11 +111,8 @@ def _is_lost(task: Task, run: Run, tx: Transaction) -> bool:
     return task.id == run.task and any_forgotten(task.sources, tx)
 
 
-# ------------------------------------------------------------------- the ledger
-
-
 def write_ledger(entry: LedgerEntry, tx: Transaction) -> None:
-    """Write what recall did for a turn, without what it says of forgotten memories."""
+    """Write a turn's ledger entry without its references to forgotten memories."""
     if tx.get("tombstones", keys.turn_tombstone(entry.turn)) is not None:
         return
     kept = without(entry, lambda memory: names_forgotten(entry.scope, memory, tx))
@@ -138,7 +120,6 @@ def write_ledger(entry: LedgerEntry, tx: Transaction) -> None:
 
 
 def without(entry: LedgerEntry, gone: Callable[[str], bool]) -> LedgerEntry:
-    """Return a ledger row without the memories whose ids are ``gone``."""
     return replace(
         entry,
         offers=tuple(offer for offer in entry.offers if not gone(offer.memory)),
@@ -150,8 +131,7 @@ def without(entry: LedgerEntry, gone: Callable[[str], bool]) -> LedgerEntry:
 def trim(table: str, keep: int, tx: Transaction) -> None:
     """Delete a ring's oldest rows beyond ``keep``, when this transaction adds any.
 
-    Args:
-        tx: Everything else of the LMDB transaction is in it already.
+    ``tx`` must already have everything else of the LMDB transaction.
     """
     fresh = tx.new_keys(table)
     if not fresh or tx.count(table) + len(fresh) <= keep:
@@ -161,14 +141,11 @@ def trim(table: str, keep: int, tx: Transaction) -> None:
         tx.drop(table, key)
 
 
-# ------------------------------------------------------------------- changes and manifests
-
-
 def log_changes(batch: WriteBatch, tx: Transaction) -> None:
-    """Write the ids of the memories that a step changes, under a number of its own.
+    """Write the ids of the memories that a step changes, under a change number.
 
-    So an index takes up only what changed after it was built. Publishing an index deletes the rows
-    of the changes that it holds.
+    So an index only reads changes made after its build. Publishing an index deletes the rows of the
+    changes that it contains.
     """
     changed: dict[str, dict[str, None]] = defaultdict(dict)
     for scope, memory in batch.drop:
@@ -192,7 +169,7 @@ def log_changes(batch: WriteBatch, tx: Transaction) -> None:
 
 
 def _subject(vector: Vector, tx: Transaction) -> str:
-    """Return the memory that a vector, which may be a key's, is found for."""
+    """Return the memory of a vector, which may be an index key's."""
     own = keys.scoped_key(vector.scope, vector.memory)
     return vector.memory if tx.get("keys", own) is None else keys.owner_of(vector.memory)
 
@@ -212,7 +189,7 @@ def publish(manifest: Manifest, tx: Transaction) -> None:
     """Write the manifest of a sealed index.
 
     Raises:
-        StoreError: Something was forgotten since the index was begun, so it may hold it.
+        StoreError: Something was forgotten since the build began, so the index may contain it.
     """
     if manifest.forget_epoch != tx.meta(EPOCH, 0):
         raise StoreError(
@@ -224,5 +201,4 @@ def publish(manifest: Manifest, tx: Transaction) -> None:
 
 
 def unpublish(scope: str, tx: Transaction) -> None:
-    """Delete the manifest of a namespace's index."""
     tx.drop("manifest", keys.name_key(scope))

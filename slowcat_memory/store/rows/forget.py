@@ -1,12 +1,12 @@
-"""Forgets for good: deletes what requests cover, table by table.
+"""Deletes for good the rows that forget requests cover, table by table.
 
 All requests are carried out in one pass: ``forget_select`` reads the log and the memories once, and
-then one loop over ``TABLES`` deletes, or cleans, the rows that name anything that goes. How the rows
-of a table name their sources is declared there (``NamedBy``); here is one rule for each way.
+then one loop over ``TABLES`` deletes, or cleans, the rows that name deleted records. ``NamedBy``
+declares there how the rows of a table name their sources; this file has one rule for each way.
 
-A turn takes with it its chunk, every memory that was made from it, and all their vectors. A context
-and a key quote the turns that they were made from, so one forgotten source takes them, though their
-memory stays; its vectors, made with that context, go then too.
+With a turn its chunk, every memory made from it, and all their vectors are deleted. A context and
+an index key quote the turns that they were made from, so one forgotten source deletes them, though
+their memory stays; its vectors, made with that context, are deleted too.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ Clean = Callable[[Any, Deletion], Any]
 
 
 def forget(requests: Sequence[Forget], tx: Transaction) -> Forgotten:
-    """Delete every row that checked requests cover, and leave nothing of it in other rows."""
+    """Delete every row that checked requests cover, and all traces of it in other rows."""
     gone = select(requests, tx)
     for table in TABLES:
         tests = [TESTS[way] for way in table.named_by if way in TESTS]
@@ -55,10 +55,10 @@ def forget(requests: Sequence[Forget], tx: Transaction) -> Forgotten:
 
 
 def _bury(gone: Deletion, tx: Transaction) -> None:
-    """Write tombstones for turns and for memories that were asked for by name.
+    """Write tombstones for turns and for memories that requests name.
 
-    The other memories may be made anew, differently. Those of them that went by scope or time get
-    an epoch mark instead, so that a backup cannot bring them back (see ``care.restore``).
+    The other memories may be made again, differently. Those deleted by scope or time get an epoch
+    mark instead, so that a backup cannot restore them (see ``care.restore``).
     """
     tombstones = [keys.turn_tombstone(turn) for turn in gone.turns]
     tombstones += [keys.memory_tombstone(s, m) for s, m in gone.memories if gone.is_named(s, m)]
@@ -70,9 +70,6 @@ def _bury(gone: Deletion, tx: Transaction) -> None:
     tx.set_meta(EPOCH, epoch)
 
 
-# ------------------------------------------------------------------- tests of one record
-
-
 def _made_from_turn(record: Context | Key | Task, gone: Deletion) -> bool:
     return not gone.turns.keys().isdisjoint(record.sources)
 
@@ -82,7 +79,7 @@ def _of_memory(record: Context | Key, gone: Deletion) -> bool:
 
 
 def _names_work(record: Task | Run, gone: Deletion) -> bool:
-    """Return whether a task's id, which may be made of words, names something that goes."""
+    """Return whether a task's id, which may contain words, names deleted data."""
     if isinstance(record, Task):
         scope, key = record.scope, record.key
     elif record.task in gone.tasks:
@@ -115,9 +112,6 @@ def _drop_records(
             gone.scopes.add(record.scope)
         elif isinstance(record, Task):
             gone.tasks.add(record.id)
-
-
-# ------------------------------------------------------------------- rules for one table
 
 
 def _drop_events(table: Table, gone: Deletion, tx: Transaction) -> None:
@@ -155,7 +149,7 @@ def _drop_subjects(table: Table, gone: Deletion, tx: Transaction) -> None:
 
 
 def _drop_scopes(table: Table, gone: Deletion, tx: Transaction) -> None:
-    """Delete manifests and numbered changes: nothing builds on them, and ids may be words."""
+    """Delete manifests and numbered changes: nothing depends on them, and ids may be words."""
     for scope in gone.scopes:
         if table.key == "scope":
             tx.drop(table.name, keys.name_key(scope))
@@ -180,7 +174,7 @@ def _cleaned_ledger(entry: LedgerEntry, gone: Deletion) -> LedgerEntry | None:
 
 
 def _cleaned_command(entry: CommandEntry, gone: Deletion) -> CommandEntry | None:
-    """Return a command's row without the ids that go: an id may be made of words."""
+    """Return a command's row without deleted ids: an id may contain words."""
     if gone.is_whole(entry.scope):
         return None
     made, hidden = (

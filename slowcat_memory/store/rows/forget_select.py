@@ -1,4 +1,4 @@
-"""Selects what requests to forget cover: turns, sessions and memories. Changes nothing."""
+"""Selects what forget requests cover: turns, sessions and memories. Changes nothing."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -54,22 +54,20 @@ RECORDS: dict[str, Any] = {
 
 @dataclass(slots=True)
 class Deletion:
-    """What some requests delete.
+    """The rows that some requests delete.
 
     Attributes:
-        selectors: The requests.
         turns: By log id.
         edges: By log id: of sessions that lose their last turn.
-        blocks: Numbers of the blocks that hold any of these events.
+        blocks: Numbers of the blocks that contain any of these events.
         memories: (scope, id), chunks included.
         memory_ids: The ids alone.
-        unnamed: Those of the memories that go neither by their name nor by their sources.
-        sessions: What is left of each session that loses an event; None when nothing is.
-        subjects: Memories and keys whose vectors go.
-        scopes: Namespaces whose index holds any of it.
-        tasks: Ids of tasks that go.
-        damaged: (table, key) of records that cannot be read: whether a request covers them cannot
-            be known, so they go too.
+        unnamed: The memories deleted neither by their name nor by their sources.
+        sessions: The remaining row of each session that loses an event; None when nothing remains.
+        subjects: Memories and keys whose vectors are deleted.
+        scopes: Namespaces whose index has any of it.
+        damaged: (table, key) of unreadable records: whether a request covers them cannot be known,
+            so they are deleted too.
     """
 
     selectors: "list[_Selector]"
@@ -86,27 +84,24 @@ class Deletion:
     damaged: list[tuple[str, bytes]] = field(default_factory=list)
 
     def events(self) -> dict[int, Event]:
-        """Return turns and edges by log id."""
         return {**self.turns, **self.edges}
 
     def lost_events(self) -> set[int]:
-        """Return the log ids of the events that go, damaged ones included."""
+        """Return the log ids of the deleted events, damaged ones included."""
         return {*self.events(), *(keys.id_of(key) for name, key in self.damaged if name in EVENTS)}
 
     def result(self) -> Forgotten:
-        """Return what is reported to the caller; not erased yet."""
+        """Return the report to the caller; not erased yet."""
         return Forgotten(turns=tuple(sorted(self.turns)), memories=tuple(sorted(self.memories)))
 
     def is_named(self, scope: str, memory: str) -> bool:
-        """Return whether a memory is asked for by name."""
         return any(memory in s.memories and s.request.scope in ("", scope) for s in self.selectors)
 
     def is_whole(self, scope: str) -> bool:
-        """Return whether a whole namespace is forgotten."""
         return any(s.is_whole_scope and s.request.scope in ("", scope) for s in self.selectors)
 
     def read_records(self, tx: Transaction, table: str) -> Iterator[tuple[bytes, Any]]:
-        """Walk keys and records of a table; the damaged ones are noted, to be deleted."""
+        """Yield keys and records of a table; damaged ones are recorded, to be deleted."""
         for key, value in tx.rows(table):
             try:
                 yield key, codec.decode(RECORDS[table], key, value)
@@ -117,7 +112,7 @@ class Deletion:
                     self.subjects.add((scope, id.decode()))
 
     def read_events(self, tx: Transaction) -> Iterator[Event]:
-        """Walk the log; a damaged row is noted, or a damaged block with all that point to it."""
+        """Yield the log; a damaged row is recorded, or a damaged block with its locations."""
         reader = BlockReader(tx.get, BlockCache())
         for key in event_keys(tx.cursor):
             try:
@@ -151,7 +146,7 @@ class _Selector:
         )
 
     def has_memory(self, memory: Memory) -> bool:
-        """Return whether a memory goes by its name or, without sources, as a turn would."""
+        """Return whether a memory is covered by name or, without sources, as a turn would be."""
         if not self._matches(memory.scope, memory.speaker, memory.valid_from):
             return False
         if self._by_ids:
@@ -179,7 +174,6 @@ def checked(what: Forget | Sequence[Forget]) -> tuple[Forget, ...]:
 
 
 def select(requests: Sequence[Forget], tx: Transaction) -> Deletion:
-    """Return the turns, sessions and memories that checked requests cover."""
     selectors = [_Selector(request) for request in _joined(requests)]
     gone = Deletion(selectors)
     by_session: defaultdict[str, list[Event]] = defaultdict(list)
@@ -204,7 +198,7 @@ def select(requests: Sequence[Forget], tx: Transaction) -> Deletion:
 
 
 def _joined(requests: Sequence[Forget]) -> list[Forget]:
-    """Join the requests for ids alone, so that many of them cost one look-up for each turn."""
+    """Join the requests for ids alone, so that many of them cost one lookup for each turn."""
     ids: defaultdict[str, tuple[list[int], list[str]]] = defaultdict(lambda: ([], []))
     others = []
     for request in requests:
@@ -222,7 +216,7 @@ def _joined(requests: Sequence[Forget]) -> list[Forget]:
 
 
 def _select_sessions(by_session: dict[str, list[Event]], gone: Deletion) -> None:
-    """Fold every session anew that loses an event; one without a turn goes with its edges."""
+    """Recompute each session that loses an event; one without a turn loses its edges too."""
     touched = {turn.session for turn in gone.turns.values()}
     for selector in gone.selectors:
         if selector.has_whole_sessions:

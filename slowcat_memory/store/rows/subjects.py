@@ -1,6 +1,6 @@
-"""What a derived row is about: whether that exists, whether it is forgotten, its text and vectors.
+"""The subject of a derived row: whether it exists or is forgotten, its text and vectors.
 
-What is forgotten does not come back: the step that made a row may have begun before the forgetting.
+Forgotten data stays deleted: the step that made a row may have begun before the forget.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from slowcat_memory.store.disk.transaction import Transaction
 
 
 def exists(scope: str, memory: str, tx: Transaction) -> bool:
-    """Return whether a memory is there, or the turn that a chunk stands for."""
+    """Return whether a memory, or a chunk's turn, exists."""
     turn = turn_of(memory)
     if turn and any(tx.get(table, keys.id_key(turn)) is not None for table in EVENTS):
         return True
@@ -25,7 +25,7 @@ def exists(scope: str, memory: str, tx: Transaction) -> bool:
 
 
 def text_of(scope: str, id: str, tx: Transaction) -> str:
-    """Return the text that a memory, or a key, is embedded by, its context included.
+    """Return the text of a memory or key to be embedded, its context included.
 
     "" when there is none, or it is damaged.
     """
@@ -54,7 +54,6 @@ def names_forgotten(scope: str, memory: str, tx: Transaction) -> bool:
 
 
 def any_forgotten(turns: Iterable[int], tx: Transaction) -> bool:
-    """Return whether any of some turns is forgotten."""
     return any(tx.get("tombstones", keys.turn_tombstone(turn)) is not None for turn in turns)
 
 
@@ -64,6 +63,6 @@ def embedders(tx: Transaction) -> list[str]:
 
 
 def drop_vectors(scope: str, id: str, tx: Transaction) -> None:
-    """Delete the vectors of a memory or of a key, by every embedder, those of its tokens too."""
+    """Delete all vectors of a memory or key, by every embedder, token vectors included."""
     for embedder in embedders(tx):
         tx.drop("vectors", keys.vector_key(embedder, scope, id))

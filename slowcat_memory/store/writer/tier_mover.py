@@ -1,13 +1,13 @@
 """Moves events from tier to tier, in small steps.
 
-Theory of operation. Which event goes where is decided by ``core.retention.tiering``. Here a thread
-in the background reads a slice of the log, packs blocks while nobody waits for it, and hands them
-to the writer a few at a time, between two of the conversation's own writes. A write checks that
-every row is still what was packed, and then puts the blocks, deletes the rows and writes where
-their events are, all in one transaction: so at every moment each event is in exactly one place.
-What was forgotten meanwhile makes the check fail, and the round ends.
+Theory of operation. ``core.retention.tiering`` decides the tier of each event. Here a background
+thread reads a slice of the log, packs blocks, and passes them to the writer a few at a time,
+between two of the conversation's own writes. A write checks that every row is unchanged since it
+was packed, and then puts the blocks, deletes the rows and writes the events' locations, all in one
+transaction: so at every moment each event is in exactly one place. If anything was forgotten
+meanwhile, the check fails, and the round ends.
 
-Cold blocks that name a zstd dictionary of an earlier version are packed anew without one; then the
+Cold blocks that need a zstd dictionary of an earlier version are repacked without one; then the
 dictionary is deleted.
 """
 
@@ -33,29 +33,28 @@ from slowcat_memory.store.rows.bookkeeping import move_cursor
 from slowcat_memory.store.writer.tier_view import TierView
 from slowcat_memory.store.writer.write_queue import Ack, Change
 
-SLICE = 2048  # events looked at in one snapshot
-EVENTS = 256  # located anew in one transaction: about a millisecond of the writer's time
-BLOCKS = 8  # packed anew in one transaction: some 4 ms of this thread's time, between two stops
+SLICE = 2048  # events examined in one snapshot
+EVENTS = 256  # moved in one transaction: about a millisecond of the writer's time
+BLOCKS = 8  # repacked in one transaction: some 4 ms of this thread's time, between two stops
 
 Submit = Callable[[Change], Ack]
 Stop = Callable[[], bool]
 
 
 class OvertakenError(StoreError):
-    """What was packed has changed meanwhile: something was forgotten."""
+    """Packed rows have changed meanwhile, because of a forget."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockMove:
-    """A block to be written, and what it replaces.
+    """A block to be written, and the rows that it replaces.
 
     Attributes:
-        number: The block's number.
         to: Its table.
         value: Its row.
-        events: How many events it holds.
-        rows: Keys and rows of the log that it replaces; none when a block is packed anew.
-        before: For a block packed anew: its table and row until now.
+        events: Number of events.
+        rows: Keys and rows of the log that it replaces; none when a block is repacked.
+        before: For a repacked block: its table and row until now.
     """
 
     number: int
@@ -70,19 +69,18 @@ class TierMover:
     """Moves the events of a store's namespaces; one thread at a time."""
 
     def __init__(self, env: Environment, submit: Submit, cache: BlockCache) -> None:
-        """Read from ``env``; ``submit`` hands a change to the writer."""
+        """Read from ``env``; ``submit`` passes a change to the writer."""
         self._env, self._submit, self._cache = env, submit, cache
         self._lock = threading.Lock()
 
     def run(self, scope: str, hot: int, options: TierOptions, now: datetime, stop: Stop) -> Aged:
-        """Move what is due, oldest first.
+        """Move all due events and blocks, oldest first.
 
-        Args:
-            hot: How many of its latest turns keep rows of their own.
-            stop: Asked between two transactions; True ends the round.
+        ``hot`` is how many of its latest turns keep rows of their own. ``stop`` is called between
+        two transactions; True ends the round.
 
         Raises:
-            StoreError: The store is closed or full; what moved until then stays moved.
+            StoreError: The store is closed or full; blocks moved until then remain.
         """
         with self._lock:
             try:
@@ -91,11 +89,9 @@ class TierMover:
             except OvertakenError:
                 return Aged(done=False)
 
-    # ------------------------------------------------------------------- hot to warm
-
     def _warm(self, scope: str, hot: int, options: TierOptions, stop: Stop) -> Aged:
         warmed, upto, last = 0, -1, False
-        waiting: dict[int, Row] = {}  # what does not fill a block yet
+        waiting: dict[int, Row] = {}  # too few to fill a block yet
         while not last:
             if stop():
                 return Aged(warmed=warmed, done=False)
@@ -120,8 +116,6 @@ class TierMover:
                 self._submit(partial(move_cursor, cursor)).wait(None)
         return Aged(warmed=warmed)
 
-    # ------------------------------------------------------------------- warm to cold
-
     def _cool(
         self, scope: str, options: TierOptions, now: datetime, stop: Stop, aged: Aged
     ) -> Aged:
@@ -145,7 +139,7 @@ class TierMover:
         return aged
 
     def _pack_cold(self, number: int, packer: ZstdPacker) -> BlockMove | None:
-        """Pack a block by zstd; None for a damaged one, which stays as it is."""
+        """Pack a block by zstd; None for a damaged one, which is not moved."""
         key = keys.id_key(number)
         with self._env.reading() as txn:
             view = TierView(*txn, self._cache)
@@ -166,7 +160,6 @@ class TierMover:
         )
 
     def _drop_dictionaries(self, scope: str) -> None:
-        """Delete the dictionaries of earlier versions that no block names any more."""
         with self._env.reading() as txn:
             view = TierView(*txn, self._cache)
             unused = set(view.dictionaries(scope))
@@ -176,7 +169,6 @@ class TierMover:
 
 
 def _batched(shares: Sequence[list[int]]) -> Iterator[list[list[int]]]:
-    """Group as many blocks as one transaction takes."""
     batch: list[list[int]] = []
     for ids in shares:
         if batch and sum(map(len, batch)) + len(ids) > EVENTS:
@@ -188,7 +180,6 @@ def _batched(shares: Sequence[list[int]]) -> Iterator[list[list[int]]]:
 
 
 def _pack_warm(scope: str, ids: Sequence[int], values: dict[int, bytes]) -> BlockMove:
-    """Pack events that have rows of their own."""
     rows = tuple((keys.id_key(id), values[id]) for id in ids)
     bodies = [codec.unseal(key, value) for key, value in rows]
     events = [blocks.decode_event(body) for body in bodies]
@@ -204,14 +195,11 @@ def _pack_warm(scope: str, ids: Sequence[int], values: dict[int, bytes]) -> Bloc
     )
 
 
-# ------------------------------------------------------------------- on the writer thread
-
-
 def move_blocks(moves: Sequence[BlockMove], tx: Transaction) -> None:
-    """Write blocks, and delete what they replace.
+    """Write blocks, and delete the rows that they replace.
 
     Raises:
-        OvertakenError: Something is not what it was when it was packed; nothing is changed.
+        OvertakenError: A row has changed since it was packed; nothing is written.
     """
     for move in moves:
         key = keys.id_key(move.number)

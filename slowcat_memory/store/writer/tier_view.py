@@ -1,4 +1,4 @@
-"""Read-only view of the tiers: what each holds, and what may move.
+"""Read-only view of the tiers: their contents, and the events and blocks that may move.
 
 Hot: events with rows of their own in ``log``. Warm and cold: blocks.
 """
@@ -25,29 +25,27 @@ from slowcat_memory.store.disk.transaction import Transaction
 
 T = TypeVar("T")
 
-CURSOR = "tiers/"  # and the namespace
+CURSOR = "tiers/"  # followed by the namespace
 KEY_BYTES = 8
-LOCATION_BYTES = 2 * KEY_BYTES + HEADER.size  # that an event in a block takes in ``places``
+LOCATION_BYTES = 2 * KEY_BYTES + HEADER.size  # size of a location row in ``places``
 
 
 class TierView:
     """A namespace's tiers through one read transaction."""
 
     def __init__(self, txn: Txn, handles: Handles, cache: BlockCache) -> None:
-        """Read through a transaction."""
         self._tx = Transaction(txn, handles)
         self.reader = BlockReader(self._tx.get, cache)
 
     def value(self, table: str, key: bytes) -> bytes:
-        """Return a row's envelope, b"" when it is gone."""
+        """Return a row's envelope, b"" when it is deleted."""
         return self._tx.get(table, key) or b""
 
     def cursor(self, scope: str) -> Cursor:
         """Return how far a namespace's tiers have moved.
 
-        Returns:
-            Up to its position nothing but damaged rows is in the hot tier; its note is the
-            ``cooling_key`` under which all blocks are in their tier.
+        Up to its position only damaged rows remain in the hot tier; its note is the ``cooling_key``
+        under which all blocks are in their tier.
         """
         name = f"{CURSOR}{scope}"
         found = self._tx.read(Cursor, "cursors", keys.name_key(name))
@@ -57,18 +55,13 @@ class TierView:
         """Return a text that changes when blocks may have to move without new ones."""
         return f"{self._tx.meta(EPOCH, 0)} {options.warm}"
 
-    # ------------------------------------------------------------------- hot
-
     def slice(
         self, scope: str, after: int, hot: int, size: int
     ) -> tuple[dict[int, Row], int, bool]:
         """Return the next events that have rows of their own and are no longer hot.
 
-        Args:
-            hot: How many of its latest turns are hot.
-
-        Returns:
-            Rows by log id, the last log id that was looked at, and whether there are no more.
+        ``hot`` is the number of the latest turns that are hot. Returns rows by log id, the last log
+        id examined, and whether there are no more.
         """
         prefix = keys.scope_prefix(scope)
         end = self._first_hot(prefix, hot)
@@ -85,7 +78,6 @@ class TierView:
         return rows, upto, True
 
     def unfinished(self, sessions: Iterable[str], upto: int) -> set[str]:
-        """Return the sessions that have a turn after a log id."""
         read = self._tx.read
         rows = (read(Session, "sessions", keys.name_key(name)) for name in sessions)
         return {row.id for row in rows if row is not None and row.last_turn > upto}
@@ -122,7 +114,7 @@ class TierView:
             yield keys.id_of(key)
 
     def _row(self, id: int) -> Row | None:
-        """Return an event's row; None when it is in a block, or damaged and stays where it is."""
+        """Return an event's row; None if it is in a block, or damaged and not to be moved."""
         key = keys.id_key(id)
         try:
             value = self._tx.get("log", key)
@@ -131,10 +123,8 @@ class TierView:
         except StoreDamagedError:
             return None
 
-    # ------------------------------------------------------------------- blocks
-
     def warm(self, scope: str, now: datetime) -> list[Aging]:
-        """Return what decides how long each warm block stays warm."""
+        """Return the data that decides how long each warm block stays warm."""
         pins, uses = self._pins(scope), self._uses(scope)
         return [
             Aging(
@@ -149,17 +139,15 @@ class TierView:
         ]
 
     def with_dictionary(self, scope: str) -> dict[int, int]:
-        """Return the cold blocks that name a dictionary of an earlier version, and its number."""
+        """Return the cold blocks that need a dictionary of an earlier version, and its number."""
         heads = self._heads(COLD, scope)
         return {number: head.dictionary for number, head in heads.items() if head.dictionary}
 
     def dictionaries(self, scope: str) -> list[int]:
-        """Return the numbers of a namespace's dictionaries."""
         every = (_decoded(Dictionary, *row) for row in self._tx.rows("dictionaries"))
         return [d.number for d in every if d is not None and d.scope == scope]
 
     def _pins(self, scope: str) -> set[int]:
-        """Return the blocks in which something is pinned."""
         prefix, pinned = keys.scope_prefix(scope), set()
         for key in self._tx.keys_with("memories", prefix):
             memory = self._tx.read(Memory, "memories", key)
@@ -168,7 +156,6 @@ class TierView:
         return pinned - {0}
 
     def _uses(self, scope: str) -> dict[int, list[float]]:
-        """Return when turns were injected, by their block."""
         found: defaultdict[int, list[float]] = defaultdict(list)
         for key, value in self._tx.rows("ledger"):
             entry = _decoded(LedgerEntry, key, value)
@@ -199,16 +186,13 @@ def _decoded(kind: type[T], key: bytes, value: bytes) -> T | None:
         return None
 
 
-# ------------------------------------------------------------------- sizes
-
 Rows = Callable[[str], Iterable[tuple[bytes, bytes]]]
 
 
 def tier_sizes(rows: Rows) -> dict[str, Held]:
-    """Return what each tier holds, by its name, hot first; nothing is unpacked.
+    """Return the contents of each tier, by its name, hot first; nothing is unpacked.
 
-    Args:
-        rows: Walks the keys and envelopes of a table.
+    ``rows`` yields the keys and envelopes of a table.
     """
     return {"hot": _event_rows(rows), WARM: _blocks(rows, WARM), COLD: _blocks(rows, COLD)}
 

@@ -1,6 +1,6 @@
-"""What waits to be saved, in order, with a bound, and the receipts for it.
+"""The bounded, ordered queue of writes to be saved, and their receipts.
 
-The voice path puts its events in here: they are numbered and queued under one short lock, with no
+The voice path queues its events here: they are numbered and queued under one short lock, with no
 I/O and no encoding. When the queue is full, derived writes are shed before events are refused.
 """
 
@@ -28,10 +28,10 @@ _futures: "deque[Future[None]]" = deque()
 
 
 def new_future() -> "Future[None]":
-    """Return a running future, which its holder cannot cancel.
+    """Return a running future, which callers cannot cancel.
 
     A cancelled task that awaits it through ``asyncio.wrap_future`` leaves it alone, so the write
-    goes on and everybody else who waits for it is notified.
+    continues and all other waiters are notified.
     """
     try:
         return _futures.popleft()
@@ -43,7 +43,7 @@ def refill_futures() -> None:
     """Make some futures ahead, on the writer thread, so that a turn need not wait for it.
 
     Making one takes 30 us when caches are cold, as they are when the user has just spoken: a third
-    of what accepting a turn costs.
+    of the cost of accepting a turn.
     """
     while len(_futures) < FUTURES_KEPT:
         _futures.append(_make_future())
@@ -57,11 +57,11 @@ def _make_future() -> "Future[None]":
 
 @dataclass(frozen=True, slots=True)
 class Ack:
-    """A receipt: the write is accepted.
+    """The receipt of an accepted write.
 
     Attributes:
-        future: Done once the transaction is committed; raises the ``StoreError`` when it never
-            will be. For asyncio: ``await asyncio.wrap_future(ack.future)``.
+        future: Done once the transaction is committed; raises the ``StoreError`` if it never will
+            be. For asyncio: ``await asyncio.wrap_future(ack.future)``.
         event: The event with its id, None for other writes.
     """
 
@@ -74,14 +74,10 @@ class Ack:
         return self.event.id if self.event else 0
 
     def done(self) -> bool:
-        """Return whether it is on disk or has failed."""
         return self.future.done()
 
     def wait(self, timeout: float | None = None) -> None:
-        """Wait until it is on disk. Not on the event loop.
-
-        Args:
-            timeout: Seconds; None waits as long as it takes.
+        """Wait until it is on disk, ``timeout`` seconds or without limit. Not on the event loop.
 
         Raises:
             StoreError: It could not be saved.
@@ -98,7 +94,6 @@ class Write:
     """Changes to be saved, possibly together with others in one transaction.
 
     Attributes:
-        change: Puts its changes into a transaction.
         weight: How many events it counts for.
         derived: It can be made again.
         future: Receives the outcome.
@@ -112,11 +107,9 @@ class Write:
 
 @dataclass(slots=True)
 class Call:
-    """A function that the writer thread calls on its own, between two transactions.
+    """A function that the writer thread calls between two transactions.
 
-    Attributes:
-        run: The function.
-        future: Receives what it returns or raises.
+    ``future`` receives its result or its error.
     """
 
     run: Callable[[], Any]
@@ -132,7 +125,6 @@ class WriteQueue:
     """A bounded queue from any thread to the writer thread; it numbers events as they enter."""
 
     def __init__(self, limit: int, next_id: int) -> None:
-        """Start empty; at most ``limit`` events may wait."""
         self._changed = threading.Condition()
         self._queue: deque[Item] = deque()
         self._limit = limit
@@ -147,16 +139,11 @@ class WriteQueue:
     def add_events(
         self, events: Sequence[Event], change: ChangeOfEvents, *, quiet: bool = False
     ) -> list[Ack]:
-        """Number events and queue them as one write.
+        """Number events, in order, and queue them as one write; the receipts share one future.
 
-        Args:
-            events: In the order in which they happened. A negative ``reply_to`` counts back from
-                the turn within this call.
-            change: Makes the write of the numbered events.
-            quiet: Let the writer sleep until ``wake_writer``, or until anything else is queued.
-
-        Returns:
-            One receipt per event, all with one future.
+        A negative ``reply_to`` counts back from the turn within this call. ``change`` makes the
+        write of the numbered events. ``quiet`` lets the writer sleep until ``wake_writer``, or
+        until anything else is queued.
 
         Raises:
             StoreFullError: Too many events wait, and nothing derived could be shed.
@@ -172,7 +159,7 @@ class WriteQueue:
         return [Ack(write.future, event) for event in numbered]
 
     def add(self, item: Item) -> Ack:
-        """Queue anything but events.
+        """Queue a write other than events, or a call.
 
         Raises:
             StoreFullError: Too many events wait.
@@ -186,7 +173,7 @@ class WriteQueue:
         return Ack(item.future)
 
     def wait_saved(self, timeout: float | None) -> bool:
-        """Wait until everything that was queued before is on disk; False when it is not in time."""
+        """Wait until everything queued before is on disk; return False on timeout."""
         try:
             self.add(Write(_nothing, weight=0, derived=False)).wait(timeout)
         except (TimeoutError, StoreError):
@@ -222,13 +209,11 @@ class WriteQueue:
             self._changed.notify_all()
 
     def wake_writer(self) -> None:
-        """Wake the writer thread, if anything waits."""
         if self._queue:
             with self._changed:
                 self._changed.notify_all()
 
     def unsaved(self) -> int:
-        """Return how many events and derived writes are not on disk yet."""
         return self._waiting
 
     # ------------------------------------------------------------------- writer's side
@@ -236,11 +221,8 @@ class WriteQueue:
     def take_batch(self, limit: int, timeout: float | None) -> list[Item] | None:
         """Return the next items: one call alone, or writes up to a transaction's worth.
 
-        Args:
-            timeout: Seconds to wait for the first item.
-
-        Returns:
-            An empty list when none came; None when the queue is closed and empty.
+        Returns an empty list after ``timeout`` seconds without any; None when the queue is closed
+        and empty.
         """
         with self._changed:
             if not self._queue and not self._closed:
@@ -265,21 +247,20 @@ class WriteQueue:
         return item
 
     def put_back(self, items: Sequence[Item]) -> None:
-        """Return items that could not be saved to the head of the queue, in their order."""
+        """Return unsaved items to the front of the queue, in their order."""
         with self._changed:
             self._queue.extendleft(reversed(items))
             self._derived += sum(item.derived for item in items)
 
     def mark_settled(self, item: Item) -> None:
-        """Count a taken item as no longer unsaved: it is on disk, or has failed."""
+        """Mark a taken item as saved or failed, so that it no longer counts as unsaved."""
         with self._changed:
             self._waiting -= item.weight
 
     def pause(self, seconds: float) -> bool:
-        """Wait before trying again; a close or a call ends the wait.
+        """Wait before a retry; return True if the store is being closed.
 
-        Returns:
-            True when the store is being closed.
+        A close or a call ends the wait.
         """
         deadline = time.monotonic() + seconds
         with self._changed:
@@ -291,20 +272,19 @@ class WriteQueue:
             return self._closed
 
     def remove_calls(self) -> list[Call]:
-        """Take every call out of the queue, wherever it stands."""
         with self._changed:
             calls = [item for item in self._queue if isinstance(item, Call)]
             self._queue = deque(item for item in self._queue if isinstance(item, Write))
             return calls
 
     def close(self) -> None:
-        """Accept nothing more; what waits may still be taken out."""
+        """Reject new items; queued ones can still be taken."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
 
     def abandon(self, error: StoreError) -> int:
-        """Fail everything that waits with an error; return how many events were lost."""
+        """Fail all queued items with an error; return how many events were lost."""
         with self._changed:
             items, self._queue = list(self._queue), deque()
             self._waiting = self._derived = 0
@@ -314,7 +294,7 @@ class WriteQueue:
 
 
 def _nothing(tx: Transaction) -> None:
-    """Change nothing: a write that is done when those before it are."""
+    """Change nothing. Such a write is done when all before it are."""
 
 
 def _numbered(event: Event, position: int) -> Event:

@@ -1,8 +1,8 @@
-"""The one thread that writes.
+"""The only thread that writes.
 
 It takes writes from the queue, up to a transaction's worth at a time, commits, and only then
-resolves their receipts (group commit). What a disk refuses now it tries again later, for as long as
-the store is open; what can never be written fails alone, without the others of its transaction.
+resolves their receipts (group commit). Writes that the disk refuses are retried for as long as the
+store is open; a write that can never succeed fails alone, without the others of its transaction.
 """
 
 import threading
@@ -23,12 +23,12 @@ from slowcat_memory.store.writer.write_queue import Call, Item, Write, WriteQueu
 
 T = TypeVar("T")
 
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0  # between tries while the disk refuses
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0  # between retries while the disk refuses
 READER_CHECK_EVERY_S = 3600.0
 
 
 class Writer:
-    """Saves what is in the queue."""
+    """Saves the queued writes."""
 
     def __init__(
         self,
@@ -55,15 +55,12 @@ class Writer:
     def join(self, timeout: float) -> bool:
         """Wait for the thread to end, after the queue was closed; return whether it has."""
         if threading.current_thread() is self._thread:
-            return False  # closed by a callback on this very thread
+            return False  # closed by a callback on this thread
         self._thread.join(timeout)
         return not self._thread.is_alive()
 
     def call(self, run: Callable[[], T]) -> T:
-        """Call a function on the writer thread, after everything that is queued, and wait for it.
-
-        Returns:
-            What it returns; it raises what it raises.
+        """Run a function on the writer thread, after everything queued, and return its result.
 
         Raises:
             StoreError: The writer thread itself calls, and would wait for itself.
@@ -74,15 +71,13 @@ class Writer:
         self._queue.add(call)
         return cast(T, call.future.result())
 
-    # ------------------------------------------------------------------- the loop
-
     def _run(self) -> None:
         refill_futures()
         limit = self._options.batch_limit
         while (batch := self._queue.take_batch(limit, READER_CHECK_EVERY_S)) is not None:
             try:
                 self._work(batch)
-            except Exception as error:  # a bug: log it, and go on saving
+            except Exception as error:  # a bug: log it, and continue saving
                 logger.exception("the store's writer failed")
                 self._fail(batch, StoreError(f"the writer failed: {type(error).__name__}"))
             refill_futures()
@@ -103,12 +98,9 @@ class Writer:
             call.future.set_result(outcome)
 
     def _check_readers(self) -> None:
-        """Free the slots of readers that died, now and then."""
         if time.monotonic() >= self._next_reader_check:
             self._next_reader_check = time.monotonic() + READER_CHECK_EVERY_S
             self._env.env.reader_check()
-
-    # ------------------------------------------------------------------- saving
 
     def _save(self, batch: list[Write]) -> None:
         try:
@@ -122,11 +114,7 @@ class Writer:
             self._settle(batch, failed)
 
     def _commit(self, batch: list[Write]) -> dict[int, Exception]:
-        """Write a batch in one transaction.
-
-        Returns:
-            By position in the batch: why a write is not in it.
-        """
+        """Write a batch in one transaction; return the errors of failed writes by position."""
         start = time.perf_counter()
         failed = transact(self._env, lambda tx: self._apply_all(batch, tx))
         self._metrics.observe("store_commit", (time.perf_counter() - start) * 1e3)
@@ -164,17 +152,15 @@ class Writer:
                 self._queue.mark_settled(item)
                 item.future.set_exception(error)
 
-    # ------------------------------------------------------------------- trouble
-
     def _save_one_by_one(self, batch: list[Write], error: lmdb.Error) -> None:
-        """Save each write alone, so that only the one that cannot be written fails."""
+        """Save each write alone, so that only the impossible one fails."""
         if len(batch) == 1:
             return self._settle(batch, {0: error})
         for write in batch:
             self._save([write])
 
     def _retry_later(self, batch: list[Write], error: Exception) -> None:
-        """Keep everything in memory and try again after a pause."""
+        """Keep everything in memory and retry after a pause."""
         self._queue.put_back(batch)
         if not self._pause:
             self._report(as_store_error(error))
@@ -205,5 +191,4 @@ class Writer:
 
 
 def closed_error() -> StoreClosedError:
-    """Return the error for writes that were lost because the store was closed."""
     return StoreClosedError("the store was closed before this could be saved")
