@@ -1,7 +1,7 @@
-"""Combines the scores of several views into one: normalisation, weighted sum, sessions, duplicates.
+"""Combines the scores of a candidate's fields: normalisation, weighted sum, sessions, duplicates.
 
-Every view is scaled to 0..1 and then weighted. What each of them is worth was measured on three
-data sets at once (docs/performance.md, `benchmarks.ablation`); no one of them decides.
+Every field is scaled to 0..1 and then weighted. The weights were measured on three data sets at
+once (docs/performance.md, `benchmarks.ablation`).
 """
 
 from collections.abc import Sequence
@@ -19,11 +19,11 @@ Array = np.ndarray
 Weight = Annotated[float, Meta(ge=0, le=10)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 OF_SESSION = 3  # candidates that count for a session
-# Mean cosine of unrelated tokens over a query (MaxSim of all-MiniLM-L6-v2): zero of that view.
+# Mean cosine of unrelated tokens over a query (MaxSim of all-MiniLM-L6-v2): zero of that field.
 UNRELATED_TOKENS = 0.2
-UNRELATED_KEY = 0.2  # a cosine of a question and a key that have little to do with each other
+UNRELATED_KEY = 0.2  # cosine of an unrelated question and key
 VIEWS = ("dense", "tokens", "window", "turn", "session", "keys")
-WITH_KEYS = ("turn", "window")  # views that have another weight where memories have keys
+WITH_KEYS = ("turn", "window")  # fields with another weight where memories have keys
 
 
 class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -74,11 +74,7 @@ class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     duplicate: Annotated[float, Meta(ge=0, le=2)] = 0.8
 
     def weights(self, keyed: float = 0.0) -> dict[str, float]:
-        """Return the weight by view.
-
-        Args:
-            keyed: Share of the candidates that have keys (``keyed_share``).
-        """
+        """Return the weight by field; ``keyed`` is from ``keyed_share``."""
         weights = {view: getattr(self, view) for view in VIEWS}
         weights["keys"] = keyed * self.keys
         for view in WITH_KEYS:
@@ -90,8 +86,7 @@ def keyed_share(keys: Array | None) -> float:
     """Return the share of the candidates that have a key.
 
     Args:
-        keys: Cosines of the best keys, shape (n,), NaN where a candidate has none; None for no
-            keys.
+        keys: Cosines of the best keys, shape (n,), NaN for a candidate without; None for no keys.
     """
     return 0.0 if keys is None or not len(keys) else float(np.mean(~np.isnan(keys)))
 
@@ -103,16 +98,15 @@ def by_maximum(scores: Array) -> Array:
 
 
 def by_cosine(scores: Array, zero: float = 0.0) -> Array:
-    """Scale cosines so that the best is 1.
+    """Scale cosines so that ``zero`` becomes 0 and the best 1.
 
-    The scale starts at a fixed point, not at the worst candidate, which depends on how many there
-    are.
+    The zero is fixed because the worst candidate depends on how many there are.
 
     Args:
-        scores: Shape (n,); NaN where there is none.
+        scores: Shape (n,); NaN for a missing cosine.
 
     Returns:
-        Shape (n,), 0 to 1; 0 where there is none, all 0 when none is above ``zero``.
+        Shape (n,), 0 to 1; 0 for a missing cosine, all 0 if none is above ``zero``.
     """
     return by_maximum(np.fmax(scores - zero, 0.0))  # fmax of NaN and 0 is 0
 
@@ -121,10 +115,10 @@ def by_tokens(scores: Array) -> Array:
     """Scale MaxSim scores, which only some candidates have.
 
     Args:
-        scores: Shape (n,); NaN where there is none.
+        scores: Shape (n,); NaN for a missing score.
 
     Returns:
-        Shape (n,), 0 to 1; a candidate without one counts as the worst of those that have one.
+        Shape (n,), 0 to 1; a missing score counts as the worst existing one.
     """
     scaled = by_cosine(scores, UNRELATED_TOKENS)
     known = ~np.isnan(scores)
@@ -132,11 +126,11 @@ def by_tokens(scores: Array) -> Array:
 
 
 def by_session(scores: Array, session: Array) -> Array:
-    """Score each candidate by the best of its session, which mentions its subject repeatedly.
+    """Score each candidate by its session, which often mentions its subject repeatedly.
 
     Args:
         scores: Shape (n,), 0 or more.
-        session: Shape (n,), a number for each candidate's session.
+        session: Shape (n,), each candidate's session number.
 
     Returns:
         Shape (n,): the sum of the session's ``OF_SESSION`` best, scaled so that the best is 1.
@@ -153,16 +147,15 @@ def by_session(scores: Array, session: Array) -> Array:
 
 
 def normalise(raw: dict[str, Array], session: Array) -> dict[str, Array]:
-    """Scale the views to 0..1, and derive the session's from them.
+    """Scale the fields to 0..1, and derive the session scores.
 
     Args:
-        raw: BM25 scores ("window", "turn") and, once the query has a vector, cosines ("dense",
-            and "keys" of the best key) and votes of judged queries ("asked"), over the same
-            candidates, each of shape (n,).
-        session: Shape (n,), a number for each candidate's session.
+        raw: BM25 scores ("window", "turn") and, once the query has a vector, cosines ("dense", and
+            "keys" of the best key) and votes of judged queries ("asked"), each of shape (n,).
+        session: Shape (n,), each candidate's session number.
 
     Returns:
-        The same views and "session", each of shape (n,), 0 to 1; "asked" from -1.
+        The same fields and "session", each of shape (n,), 0 to 1; "asked" from -1.
     """
     views = {
         name: by_cosine(scores) if name == "dense" else by_maximum(scores)
@@ -174,18 +167,17 @@ def normalise(raw: dict[str, Array], session: Array) -> dict[str, Array]:
     if "asked" in raw:
         views["asked"] = np.clip(raw["asked"], -1.0, 1.0)
     views["session"] = by_session(views["window"], session)
-    if "dense" in views:  # cosines lie close together: their squares do not
+    if "dense" in views:  # squared because cosines are close together
         views["session"] = (2 * views["session"] + by_session(views["dense"] ** 2, session)) / 3
     return views
 
 
 def fuse(views: dict[str, Array], options: FuseOptions, keyed: float = 0.0) -> Array:
-    """Return the weighted mean of the views of one set of candidates.
+    """Return the weighted mean of the candidates' fields.
 
     Args:
-        views: Normalised scores by view, each of shape (n,), over the same candidates. Views that
-            are missing (no vectors, past the deadline) give their weight to the others; "asked" is
-            a prior and does not count here.
+        views: Normalised scores by field, each of shape (n,). A missing field (no vectors, past the
+            deadline) leaves its weight to the others; "asked" is a prior and is ignored.
         keyed: Share of the candidates that have keys.
 
     Returns:
@@ -197,7 +189,7 @@ def fuse(views: dict[str, Array], options: FuseOptions, keyed: float = 0.0) -> A
         known["turn"] = options.turn_by_words
     weights = {name: known.get(name, 0.0) for name in views}
     if not any(weights.values()):
-        weights = dict.fromkeys(views, 1.0)  # all the weight is on a view that is missing
+        weights = dict.fromkeys(views, 1.0)  # all the weight is on missing fields
     total = sum(weights.values())
     parts = (weight / total * views[name] for name, weight in weights.items())
     return sum(parts, start=np.zeros(len(next(iter(views.values()))), np.float32))
@@ -207,26 +199,20 @@ def smooth(scores: Array, before: Array, after: Array, share: float) -> Array:
     """Add a share of the neighbouring turns' scores to each chunk's (score smoothing).
 
     Args:
-        scores: Shape (n,).
-        before: Shape (n,), position in ``scores`` of the chunk before, -1 when there is none.
-
-    Returns:
-        Shape (n,).
+        scores: Shape (n,), as is the result.
+        before: Shape (n,), position in ``scores`` of the previous chunk, -1 for none.
     """
     padded = np.append(scores, 0.0)  # position -1 reads this 0
     return (scores + share * (padded[before] + padded[after])) / (1 + 2 * share)
 
 
 def distinct(texts: Sequence[str], threshold: float, limit: int | None = None) -> list[int]:
-    """Return the first of each group of near-equal texts.
+    """Return the positions of the first of each group of near-equal texts, in order.
 
     Args:
         texts: Best first.
-        threshold: Jaccard similarity of their words from which two count as the same.
-        limit: How many to keep at most; None for all.
-
-    Returns:
-        Positions in ``texts``, in order.
+        threshold: Jaccard similarity of words from which two are equal.
+        limit: Most positions; None for all.
     """
     kept: list[int] = []
     seen: list[frozenset[str]] = []
@@ -248,20 +234,17 @@ def _jaccard(a: frozenset[str], b: frozenset[str]) -> float:
 
 
 def union(found: Sequence[Sequence[Hit]], limit: int, duplicate: float) -> list[Hit]:
-    """Merge the hits of several namespaces.
+    """Merge the hits of several namespaces; the scores of the result are comparable.
 
-    A score compares the hits of one namespace and means nothing beyond it: it is scaled by the best
-    of them, and words that are rare in one namespace are common in another. The probability that a
-    hit answers means the same everywhere, but says less about which of two hits holds the answer.
-    So each namespace keeps the order of its scores, and enters as a whole with the probability that
-    it answers at all.
+    A score only compares hits of one namespace: it is scaled by the best of them, and rare words of
+    one namespace are common in another. The probability that a hit answers is comparable
+    everywhere,
+    but orders hits less well. So each namespace keeps its order by score, scaled by the probability
+    that it answers at all.
 
     Args:
         found: Hits by namespace, best first, after each namespace's own thresholds.
-        duplicate: Jaccard similarity of words from which two hits are the same.
-
-    Returns:
-        Best first; of two that say the same, the better. Scores are comparable within the list.
+        duplicate: Jaccard similarity of words from which two hits are equal; the better is kept.
     """
     if len(found) == 1:
         return list(found[0])
@@ -271,7 +254,7 @@ def union(found: Sequence[Sequence[Hit]], limit: int, duplicate: float) -> list[
 
 
 def _scaled(hits: Sequence[Hit]) -> list[Hit]:
-    """Scale one namespace's scores so that the best is the probability that it answers."""
+    """Scale one namespace's scores so that the best is its probability of answering."""
     best = max((hit.score for hit in hits), default=0.0)
     answers = best_of_top(np.array([hit.probability for hit in hits]))
     return [replace(hit, score=hit.score / best * answers if best > 0 else 0.0) for hit in hits]
