@@ -1,7 +1,7 @@
-"""Blocks: texts that an agent is given before a session, each with a label, an owner, a history.
+"""Blocks: short texts that an agent is given before a session, with a label, an owner, a history.
 
-A block is a memory of the kind "block/<label>". Each version is a row of its own, which supersedes
-the one before; a block that a user wrote belongs to the user, and no job overwrites it.
+A block is a memory of the kind "block/<label>". Each version is a row of its own that supersedes
+the previous one; a block written by a user belongs to the user, and no job overwrites it.
 """
 
 import hashlib
@@ -58,7 +58,7 @@ class BlocksOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     threads: Annotated[int, Meta(ge=0, le=100)] = 5
 
     def chars_of(self, label: str) -> int:
-        """Return the characters of a block; 0 for one that no job writes."""
+        """Return the maximum characters of a block; 0 for one that no job writes."""
         return {
             PERSONA: self.persona_chars,
             HUMAN: self.human_chars,
@@ -69,26 +69,23 @@ class BlocksOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 def label_of(memory: Memory) -> str:
-    """Return a block's label: "persona" of "block/persona"."""
     return memory.kind.partition("/")[2]
 
 
 def version_of(memory: Memory | None) -> int:
-    """Return a block's version, 0 for none."""
     number = memory.facets.get("version", "") if memory else ""
     return int(number) if number.isdecimal() else 0
 
 
 def owner_of(memory: Memory) -> str:
-    """Return a block's owner; one that an application put there is the user's."""
+    """Return a block's owner; blocks set by an application are the user's."""
     return memory.facets.get("owner") or ("agent" if memory.made else "user")
 
 
 def history(memories: Iterable[Memory], label: str = "") -> list[Memory]:
-    """Return all versions of a block, or of all blocks if no label is given.
+    """Return all versions of a block (of all blocks without a label), superseded ones included.
 
-    Returns:
-        By label, the earliest version first, superseded ones included.
+    Sorted by label, the earliest version first.
     """
     found = [m for m in memories if family(m.kind) == BLOCK and label in ("", label_of(m))]
     return sorted(
@@ -97,7 +94,7 @@ def history(memories: Iterable[Memory], label: str = "") -> list[Memory]:
 
 
 def current(memories: Iterable[Memory], label: str) -> Memory | None:
-    """Return the current version of a block, None if there is none."""
+    """Return the current version of a block, or None."""
     valid = [m for m in history(memories, label) if not m.retired_at]
     return valid[-1] if valid else None
 
@@ -109,16 +106,15 @@ def revised(
     owner: Owner,
     limit: int,
 ) -> tuple[Memory, ...]:
-    """Supersede a block.
+    """Return the memories to write for a block's new version.
 
     Args:
-        versions: All versions of it, superseded ones included.
+        versions: All its versions, superseded ones included.
         new: Its text, facets, sources and times; id, owner, limit and version are filled in.
 
     Returns:
-        The memories to put: the new version, and the old ones retired. Nothing if nothing changes;
-        the same version if only the sources of the same text change. An empty text removes the
-        block.
+        The new version, and the old ones retired. () if nothing changes; the same version if only
+        the sources change. An empty text removes the block.
     """
     known = history(versions, label_of(new))
     valid = [m for m in known if not m.retired_at]
@@ -152,10 +148,9 @@ def block(
     """Return a block as a memory without an id, for ``revised``.
 
     Args:
-        label: Which block.
-        now: From when it holds.
+        now: Since when it is valid.
         sources: Log ids of the turns that it was made from.
-        made: Which job made it; None for a user.
+        made: The job that made it; None for a user.
     """
     return Memory(
         id="",

@@ -1,8 +1,7 @@
 """A structured profile of the user: a few fields, each with its sources.
 
-By rule from facts and relations with a predicate; an LLM may propose more, each with the number of
-the statement that says it. The line made of it stands in every session preamble, and changes only
-when a field does.
+Filled by rule from facts and relations with a predicate; an LLM may propose more, citing the number
+of the statement. Its line is part of every session preamble, and changes only when a field does.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +18,7 @@ from slowcat_memory.records import Memory
 
 VERSION = 1
 VALUE_CHARS, MAX_VALUES = 60, 3
-# Field to the predicates that fill it, in the order of the line.
+# Predicates by the field they fill, in the order of the line.
 FIELDS: dict[str, tuple[str, ...]] = {
     "name": ("name", "is_called", "called"),
     "pronouns": ("pronouns",),
@@ -43,12 +42,12 @@ Answer with JSON alone: {"fields": [{"field": "city", "value": "Lisbon", "statem
 
 
 class Proposed(Struct, frozen=True, forbid_unknown_fields=True):
-    """A field that an LLM found in a statement.
+    """A field proposed by an LLM.
 
     Attributes:
         field: One of ``FIELDS``.
         value: A few words.
-        statement: The number of the statement that says it.
+        statement: The number of the statement that states it.
     """
 
     field: str
@@ -57,7 +56,7 @@ class Proposed(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Proposals(Struct, frozen=True, forbid_unknown_fields=True):
-    """The LLM's answer."""
+    """The LLM's reply."""
 
     fields: Annotated[list[Proposed], Meta(max_length=24)]
 
@@ -67,10 +66,10 @@ class Field(Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: One of ``FIELDS``.
-        value: Its value; several are separated by ", ".
-        at: Since when it holds.
-        sources: Log ids of the turns that say it.
-        of: Ids of the memories that say it.
+        value: Several values are separated by ", ".
+        at: Since when it is true.
+        sources: Log ids of the turns that state it.
+        of: Ids of the memories that state it.
     """
 
     name: str
@@ -81,13 +80,12 @@ class Field(Struct, frozen=True, kw_only=True):
 
 
 def by_rule(memories: Iterable[Memory], user: str) -> dict[str, Field]:
-    """Fill in fields from the predicates of facts and relations.
+    """Return profile fields from the predicates of facts and relations, by name.
+
+    The later of two values counts; goals and languages may have a few.
 
     Args:
-        user: The user's name: statements about anybody else do not count.
-
-    Returns:
-        Fields by name; of two values of a field the later one, of goals and languages a few.
+        user: The user's name: statements about others do not count.
     """
     known = list(memories)
     found = dict[str, Field]()
@@ -110,11 +108,11 @@ def proposed(
     ground: Ground,
     known: Mapping[str, Field],
 ) -> dict[str, Field]:
-    """Add the fields that an LLM proposed, if their statement really contains the value.
+    """Add the fields that an LLM proposed, if the cited statement contains the value.
 
     Args:
-        statements: What it saw, in the order of their numbers.
-        ground: Names and dates that a value may hold.
+        statements: The statements in the prompt, in the order of their numbers.
+        ground: Names and dates that a value may contain.
     """
     found = dict(known)
     for one in answer.fields:
@@ -129,17 +127,15 @@ def proposed(
 
 
 def says(text: str, value: str) -> bool:
-    """Return whether a text contains all words of a value."""
     heard = set(fingerprint(text.replace("_", " ").replace("/", " ")).split())
     words = fingerprint(value.replace("_", " ").replace("/", " ")).split()
     return bool(words) and all(word in heard for word in words)
 
 
 def line(fields: Mapping[str, Field], language: Language = ENGLISH) -> str:
-    """Write the profile as one line, the same for the same fields.
+    """Return the profile as one line: "called Anna; lives in Lisbon; speaks German".
 
-    Returns:
-        For example "called Anna; lives in Lisbon; speaks German".
+    Equal fields give an equal line.
     """
     words = language.blocks.profile
     return "; ".join(
@@ -148,11 +144,7 @@ def line(fields: Mapping[str, Field], language: Language = ENGLISH) -> str:
 
 
 def facets(fields: Mapping[str, Field]) -> dict[str, str]:
-    """Return the fields as facets of a memory.
-
-    Returns:
-        "city": the value, "city.since": when, "city.from": ids of memories.
-    """
+    """Return the fields as a memory's facets: "city", "city.since", "city.from" (memory ids)."""
     kept = dict[str, str]()
     for name, one in sorted(fields.items()):
         kept[name] = one.value

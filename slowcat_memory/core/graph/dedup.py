@@ -1,12 +1,12 @@
-"""Whether two names mean one thing: four stages, the cheapest first, the first match decides.
+"""Decides whether two names mean one entity: four stages, cheapest first; the first match decides.
 
-1. *exact*: the reduced names are equal (see `names`), microseconds.
+1. *exact*: equal reduced names (see `names`), microseconds.
 2. *fuzzy*: spellings of one name, by rapidfuzz and by sound.
-3. *embedding*: another way to say it, for things; never for people, whose names have no meaning.
-4. *rule*: a person or an order, by what identifies them: e-mail, telephone, number.
+3. *embedding*: synonyms of things; never for people, whose names have no meaning.
+4. *rule*: a person or an order, by identifiers: e-mail, telephone, number.
 
-What identifies is asked first for a *veto*: two Johns with two addresses are two. A missing value
-says nothing (requirements, 1.6 row 26).
+Conflicting identifiers are a *veto*, checked first: two Johns with two addresses are two people. A
+missing value is ignored (requirements, 1.6 row 26).
 """
 
 import re
@@ -51,9 +51,7 @@ class Candidate(Struct, frozen=True):
     """A name to compare.
 
     Attributes:
-        name: As it was said.
-        kind: The entity's type.
-        attributes: What else is known: "email", "phone", …
+        attributes: Other known values: "email", "phone", …
         also: Other names of the same entity.
     """
 
@@ -69,7 +67,7 @@ def same(
     similar: Similarity | None = None,
     options: DedupOptions = DedupOptions(),
 ) -> Stage | None:
-    """Return the stage that finds that two names mean one entity; None when none does.
+    """Return the stage that matches two names, or None.
 
     Args:
         similar: Cosine of two texts' vectors; None without a model.
@@ -161,7 +159,7 @@ def _without_initials(name: Name) -> tuple[str, ...]:
 
 
 def _same_thing(one: Name, other: Name, at: float) -> bool:
-    """Compare word with word; a word may be misspelt unless it is an everyday word."""
+    """Compare word by word; any but an everyday word may be misspelt."""
     mine, theirs = _stems(one), _stems(other)
     if one.numbers != other.numbers or len(mine) != len(theirs):
         return False
@@ -198,8 +196,8 @@ def resolve(
 ) -> tuple[int, Stage] | None:
     """Return the position in ``known`` of the entity that a name means, and the stage.
 
-    A given name alone matches only where no other entity has it. None for a new entity, and where
-    two could be meant.
+    A given name alone matches only if no other entity has it. None for a new entity or an
+    ambiguous name.
     """
     for wanted in ("exact", "rule", "fuzzy", "embedding"):
         found = [
@@ -218,7 +216,7 @@ def resolve(
 
 
 def _calls(new: Candidate, one: Candidate) -> bool:
-    """Return whether a lone given name may be short for a full one, or the other way round."""
+    """Return whether one of two names may be the other's given name."""
     if one.kind != "person" or _identified(new.attributes, one.attributes) is False:
         return False
     first, second = names(new.name, new.kind)[0], names(one.name, one.kind)[0]
@@ -240,8 +238,8 @@ _QUALITY_OF = {
 def contrast(one: frozenset[str], other: frozenset[str]) -> bool:
     """Return whether two names differ in a quality ("red", "white") or one names a part.
 
-    Vectors put opposites close together, because they are used in the same contexts, so a staged
-    match must not rely on them here.
+    Opposites have near vectors because their contexts are alike, so the embedding stage cannot
+    separate them.
     """
     if not PARTS.isdisjoint(one ^ other):
         return True

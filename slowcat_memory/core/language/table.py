@@ -239,8 +239,8 @@ class OverviewWords(Struct, frozen=True, kw_only=True):
     """Patterns of questions that ask for an overview of a period.
 
     Attributes:
-        asks: An overview question matches one of these,
-        about_a_thing: and none of these, which ask about a single thing.
+        asks: Patterns of overview questions.
+        about_a_thing: Patterns of questions about a single thing; these are no overview questions.
     """
 
     asks: tuple[str, ...]

@@ -1,6 +1,6 @@
-"""Parses a query before a search: the speakers and times that it names, what it follows up.
+"""Parses a query before a search: named speakers, times, and the turns that a follow-up refers to.
 
-All by rules, in some tens of microseconds. In a language without rules a query is its words.
+All by rules, in some tens of microseconds. In a language without rules a query is only its words.
 """
 
 import re
@@ -16,9 +16,9 @@ from slowcat_memory.core.text.normalize import ASKING, WORD, content_words
 from slowcat_memory.core.text.phonetics import MisheardWord
 from slowcat_memory.core.time.expressions import Interval, WhenOptions, asked_about, times
 
-CONTEXT_WORDS = 8  # words of the dialogue that a follow-up takes over
-CONTEXT_S = 600.0  # age from which a turn is no longer what a follow-up refers to
-_LEANS = re.compile(  # beginnings that refer to what was said before
+CONTEXT_WORDS = 8  # words that a follow-up takes from the dialogue
+CONTEXT_S = 600.0  # age from which follow-ups no longer refer to a turn
+_LEANS = re.compile(  # beginnings of a follow-up
     r"(?:so |okay |ok |oh |hm+ |yes |no )?(?:and|or|but|what about|how about|why not|which one|"
     r"what else|who else|where else|anything else|tell me more|more about)\b",
     re.IGNORECASE,
@@ -55,12 +55,12 @@ class AskOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class DialogueTurn(Struct, frozen=True):
-    """A turn of the dialogue that a query is part of.
+    """A turn of the dialogue before a query.
 
     Attributes:
         text: Its words.
         at: When it was said.
-        memory: Id of the memory that keeps it, "" for none.
+        memory: Id of its memory, "" for none.
     """
 
     text: str
@@ -72,11 +72,11 @@ class ParsedQuery(Struct, frozen=True, kw_only=True):
     """A parsed query.
 
     Attributes:
-        words: The text to search by words.
-        also: Names that it may have meant, each with its share of a said name's weight.
+        words: The text for the lexical search.
+        also: Names possibly meant, each with its share of a spoken name's weight.
         meaning: The text to embed.
         named: The speakers that it names.
-        times: The times in the past that it mentions.
+        times: The past times that it mentions.
     """
 
     words: str
@@ -101,7 +101,7 @@ def parse_query(
 
     Args:
         heard: Words of the text that may be misheard names.
-        dialogue: The turns before, oldest first.
+        dialogue: The previous turns, oldest first.
     """
     if options.follow_up and dialogue:
         text = with_context(text, dialogue, now)
@@ -123,7 +123,7 @@ def parse_query(
 
 
 def _with_heard_names(text: str, heard: Sequence[MisheardWord]) -> str:
-    """Replace misheard words by the names, for what looks at the text as a whole."""
+    """Replace misheard words by the names, for checks on the whole text."""
     for one in heard:
         words = r"\s+".join(map(re.escape, one.said.split()))
         text = re.sub(rf"\b{words}\b", lambda _: one.name, text, count=1)  # noqa: B023  # at once
@@ -134,14 +134,14 @@ def _with_heard_names(text: str, heard: Sequence[MisheardWord]) -> str:
 
 
 def with_context(text: str, dialogue: Sequence[DialogueTurn], now: datetime) -> str:
-    """Complete a question that refers to the dialogue with words of its last two turns.
+    """Complete a follow-up with words of the dialogue's last two turns.
 
     Args:
-        dialogue: The turns before, oldest first.
+        dialogue: The previous turns, oldest first.
 
     Returns:
-        The text, and up to ``CONTEXT_WORDS`` words, names first, then the longest; the text alone
-        where it stands on its own.
+        The text and up to ``CONTEXT_WORDS`` words, names first, then the longest; the text alone if
+        it is not a follow-up.
     """
     if not leans(text):
         return text
@@ -158,10 +158,10 @@ def with_context(text: str, dialogue: Sequence[DialogueTurn], now: datetime) -> 
 
 
 def leans(text: str) -> bool:
-    """Return whether a question needs the dialogue before it to be understood.
+    """Return whether a question needs the previous dialogue to be understood.
 
-    True for "and what about him?", "what did she say then?", "why?"; False for what stands on its
-    own, and for what asks nothing ("thanks!").
+    True for "and what about him?", "what did she say then?", "why?"; False for self-contained
+    questions and non-questions ("thanks!").
     """
     words = [word.lower().replace("’", "'") for word in WORD.findall(text)]
     if not words or len(words) > 14:
@@ -181,7 +181,7 @@ def leans(text: str) -> bool:
 
 
 def _begins_sentence(text: str, word: str) -> bool:
-    """Return whether a word stands at the beginning of a sentence wherever it occurs."""
+    """Return whether every occurrence of a word begins a sentence."""
     return all(
         not text[: match.start()].strip() or text[: match.start()].rstrip()[-1] in ".!?…\n"
         for match in re.finditer(rf"\b{re.escape(word)}\b", text)

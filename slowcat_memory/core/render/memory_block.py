@@ -1,8 +1,8 @@
-"""The block of recalled memories that goes before the LLM, inside a token budget.
+"""The memory block that recall puts before the user message, within a token budget.
 
-It is read by a language model whose answer is read aloud: plain words, a date that can be spoken,
-no ids, no markup but the tag. The best memory comes last, next to the question; of two on the same
-matter, the newer one comes after the older.
+The LLM's answer is read aloud, so the block has plain words, speakable dates, no ids, and no markup
+but its tag. The best memory comes last, next to the question; of two on the same matter, the newer
+one comes after the older.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from slowcat_memory.core.text.normalize import content_words, estimate_tokens, n
 from slowcat_memory.records import Hit, Memory
 
 OPEN, CLOSE = "<memories>", "</memories>"
-SAME_MATTER = 0.5  # of the content words of the shorter of two memories, in both
+SAME_MATTER = 0.5  # share of the shorter memory's content words that both have
 
 Cut = Callable[[str, int], str]
 """Cuts a text to a number of tokens, estimated."""
@@ -48,7 +48,7 @@ class PackOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Packed(Struct, frozen=True):
-    """A block, and the hits it holds.
+    """A memory block.
 
     Attributes:
         text: The block, "" when nothing fits.
@@ -62,11 +62,10 @@ class Packed(Struct, frozen=True):
 
 
 def instruction(language: str = "english", search: str = "") -> str:
-    """Return what the system prompt says about the block.
+    """Return the system prompt text about the block.
 
     Args:
-        language: As in ``language_of``.
-        search: Name of the tool that searches the memory; "" when the LLM has none.
+        search: Name of the search tool; "" when the LLM has none.
     """
     words = language_of(language).memory_block
     hint = f" {words.search.format(tool=search)}" if search else ""
@@ -84,17 +83,13 @@ def pack(
     unknown: bool = False,
     asks_time: bool = False,
 ) -> Packed:
-    """Fill the budget with the best hits.
+    """Fill the budget with the best hits; one that does not fit is skipped for shorter ones.
 
     Args:
         hits: Best first.
         cut: Cuts a memory's text; None keeps its beginning.
         language: Of the words around the memories, as in ``language_of``.
-        unknown: Whether to say that nothing is remembered about the question.
-
-    Returns:
-        The block and the hits it holds. A hit that does not fit is passed over, and a shorter one
-        after it may fit.
+        unknown: Whether to state that no memory answers the question.
     """
     words = language_of(language)
     used = estimate_tokens(OPEN) + estimate_tokens(CLOSE)
@@ -132,14 +127,11 @@ def memory_line(
     cut: Cut | None = None,
     language: Language = ENGLISH,
 ) -> str:
-    """Return one memory as a line of the block.
+    """Return one line of the block, as in ``- (12 May) Anna: My dog is called Max``.
 
     Args:
         cut: Cuts its text; None keeps its beginning.
         language: Of the date and the agent's name.
-
-    Returns:
-        For example ``- (12 May) Anna: My dog is called Max.``
     """
     when = spoken_date(memory.valid_from, now, zone, language.dates)
     if memory.valid_to is not None and memory.valid_to <= now:
@@ -161,7 +153,7 @@ def spoken_now(now: datetime, zone: tzinfo, language: Language = ENGLISH) -> str
 
 
 def _newest_last(lines: list[tuple[Hit, str]]) -> list[tuple[Hit, str]]:
-    """Sort memories on the same matter by time, within the places that they hold together."""
+    """Sort memories on the same matter by time, within the positions that they occupy."""
     texts = (line.partition(": ")[2] for _, line in lines)
     about = [frozenset(map(str.casefold, content_words(text))) for text in texts]
     ordered = list(lines)
@@ -180,15 +172,11 @@ def _same_matter(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def shorten(text: str, limit: int) -> str:
-    """Cut a line at a word.
-
-    Returns:
-        The text, or its beginning and an ellipsis.
-    """
+    """Return a text, or its beginning up to a word and an ellipsis."""
     if estimate_tokens(text) <= limit:
         return text
-    room = max(1, 4 * limit - 3)  # bytes, beside the ellipsis
+    room = max(1, 4 * limit - 3)  # bytes, without the ellipsis
     fits = text.encode("utf-8", "replace")[:room].decode("utf-8", "ignore")
     whole = fits.rpartition(" ")[0]
-    kept = whole if len(whole) > len(fits) // 2 else fits  # not every script puts spaces
+    kept = whole if len(whole) > len(fits) // 2 else fits  # some scripts have no spaces
     return " ".join(kept.split()[: max(1, 3 * limit // 4)]) + "…"

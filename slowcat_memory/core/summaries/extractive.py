@@ -1,10 +1,9 @@
 """A summary without an LLM: the sentences nearest to the centroid of all.
 
 Centroid summaries (Radev et al., "Centroid-based summarization of multiple documents", 2004): each
-sentence is compared with the mean of all, by vectors where there are any, else by the words'
-weights (tf-idf over the sentences at hand). Names, numbers and first-person statements count a
-little more, questions and small talk less; near-repetitions are left out; the chosen sentences keep
-their order.
+sentence is compared with the mean of all, by vectors if available, else by word weights (tf-idf
+over the given sentences). Names, numbers and first-person statements count a little more, questions
+and small talk less; near-repetitions are dropped; the chosen sentences keep their order.
 """
 
 import math
@@ -31,8 +30,6 @@ class Line(Struct, frozen=True):
     """A sentence of a turn.
 
     Attributes:
-        speaker: Its speaker.
-        text: The sentence.
         turn: Log id of the turn.
         agent: Whether the agent said it.
     """
@@ -69,7 +66,7 @@ class ExtractiveOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields
 def split_turn(
     speaker: str, text: str, turn: int, *, agent: bool = False, language: str = "en"
 ) -> list[Line]:
-    """Split a turn into sentences, without empty ones.
+    """Split a turn into non-empty sentences.
 
     Args:
         language: Two letters, for the rules of abbreviations.
@@ -84,14 +81,11 @@ def choose_sentences(
     vectors: np.ndarray | None = None,
     options: ExtractiveOptions = ExtractiveOptions(),
 ) -> list[Line]:
-    """Choose the sentences that stand for all.
+    """Return the most central sentences in their order; none without input.
 
     Args:
         said: Sentences in their order.
         vectors: Of the sentences, shape (n, dim), unit length; None to compare words.
-
-    Returns:
-        Sentences in their order; none when nothing was said.
     """
     if not said:
         return []
@@ -110,7 +104,7 @@ def choose_sentences(
 
 
 def as_text(kept: Sequence[Line]) -> str:
-    """Return sentences as a text, each speaker's name in front where it changes."""
+    """Join sentences to a text, with the speaker's name wherever the speaker changes."""
     parts = list[str]()
     for place, line in enumerate(kept):
         changed = not place or kept[place - 1].speaker != line.speaker

@@ -121,7 +121,7 @@ def _feast(piece: Piece, anchor: Anchor) -> Span | None:
 
 
 def _nth(piece: Piece, anchor: Anchor) -> Span | None:
-    """Resolve "the first week of June", "the last Friday of last month", "the second half of May"."""
+    """Resolve "the first week of June", "the last Friday of last month" and the like."""
     place = next(n for n, kind in enumerate(piece.kinds) if kind in "fiJ")
     head = Piece(piece.kinds[:place], piece.values[:place])
     tail = Piece(piece.kinds[place + 1 :], piece.values[place + 1 :])
