@@ -1,4 +1,4 @@
-"""Icebreakers: what the agent may bring up by itself, and when it may.
+"""Icebreakers: what the agent may bring up by itself, and when.
 
 An icebreaker is a memory: its importance is its priority, it may be used from ``valid_from`` until
 ``valid_to``, and it is retired once it is used or dropped.
@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory import ICEBREAKER, family
 from slowcat_memory.records import Memory
 
-ANY_HOUR = f"{ICEBREAKER}/any-hour"  # kind of those that ignore the quiet hours
-USED, PASSED = "used", "passed over"  # outcomes of one that a session has retired
+ANY_HOUR = f"{ICEBREAKER}/any-hour"  # kind that ignores the quiet hours
+USED, PASSED = "used", "passed over"  # outcomes of an icebreaker that a session has retired
 _OUTCOME = "became"  # facet
 _HOUR = r"([01]\d|2[0-3]):[0-5]\d"
 
@@ -39,10 +39,9 @@ class IcebreakerOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 def waiting(memories: Iterable[Memory], now: datetime) -> list[Memory]:
-    """Return the icebreakers among memories that are neither used, dropped nor expired.
+    """Return the icebreakers that are neither used, dropped nor expired.
 
-    Returns:
-        The most important first; of equals, the first to expire.
+    The most important first; of equals, the first to expire.
     """
     found = [
         memory
@@ -53,7 +52,6 @@ def waiting(memories: Iterable[Memory], now: datetime) -> list[Memory]:
 
 
 def expired(memory: Memory, now: datetime) -> bool:
-    """Return whether an icebreaker's time has passed."""
     return memory.valid_to is not None and memory.valid_to <= now
 
 
@@ -64,11 +62,10 @@ def choose(
     last: datetime | None,
     options: IcebreakerOptions,
 ) -> Memory | None:
-    """Choose what the agent may bring up in a session that begins now.
+    """Choose the icebreaker of a session that begins now; None for none.
 
     Args:
         last: When the last conversation ended, None if there was none.
-        options: When it may.
     """
     if last is not None and now - last < timedelta(hours=options.min_absence_h):
         return None
@@ -88,11 +85,7 @@ def with_outcome(memory: Memory, outcome: str) -> Memory:
 
 
 def outcome_of(memory: Memory) -> str:
-    """Return an icebreaker's outcome.
-
-    Returns:
-        ``USED``; ``PASSED``: it may be pushed again; "" while it waits, or if a user dropped it.
-    """
+    """Return ``USED``; ``PASSED``, which may be pushed again; "" if it waits or a user dropped it."""
     return memory.facets.get(_OUTCOME, "")
 
 
@@ -100,7 +93,7 @@ def is_quiet(now: datetime, zone: tzinfo, hours: str) -> bool:
     """Return whether it is a quiet hour in the user's time zone.
 
     Args:
-        hours: For example "22:00-08:00"; "" for none. The first minute is quiet, the last is not.
+        hours: For example "22:00-08:00"; "" for none. The end is exclusive.
     """
     if not hours:
         return False
