@@ -41,7 +41,7 @@ def quoted(quote: str, text: str) -> bool:
 
 
 def asks(quote: str, text: str) -> bool:
-    """Return whether a quote is part of a question in the text; a question is no statement."""
+    """Return whether a quote ends in a question of the text; a question is no statement."""
     words = fingerprint(quote)
     read = ""
     for sentence in _SENTENCES.findall(text):
@@ -55,7 +55,7 @@ def dated(quote: str, turn: Turn, date_written: str, ground: Ground, zone: tzinf
     """Return the day of a statement.
 
     A day in the quote counts first, then the extractor's date, if near a day in the conversation.
-    A statement that is over is true since that day; any other since it was said.
+    A statement is true since its day if that is past, else since it was said.
 
     Args:
         date_written: The extractor's date; "" for none.

@@ -1,4 +1,4 @@
-"""Words for extracting, checking and comparing facts and relations; each language has its tables."""
+"""Words for extracting, checking and comparing facts and relations, by language."""
 
 from collections.abc import Mapping
 

@@ -85,7 +85,7 @@ def with_outcome(memory: Memory, outcome: str) -> Memory:
 
 
 def outcome_of(memory: Memory) -> str:
-    """Return ``USED``; ``PASSED``, which may be pushed again; "" if it waits or a user dropped it."""
+    """Return ``USED``; ``PASSED`` (may be pushed again); "" if waiting or dropped by a user."""
     return memory.facets.get(_OUTCOME, "")
 
 

@@ -59,7 +59,7 @@ class Need(Struct, frozen=True, kw_only=True):
 
     @property
     def asks_at_all(self) -> bool:
-        """Return whether to report that no memory was found, if so."""
+        """Return whether the LLM may have to be informed that no memory was found."""
         return self.asks or self.asks_memory or self.asks_somebody
 
 

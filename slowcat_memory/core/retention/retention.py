@@ -1,7 +1,7 @@
-"""Which turns are older than the retention period.
+"""Selects the turns older than the retention period.
 
-Forgetting a turn also forgets what was made from it, so a turn stays as long as something made from
-it that a user wants kept, or that is to last.
+Forgetting a turn also deletes everything derived from it, so turns behind a memory that a user
+pinned or that is to last are kept.
 """
 
 from collections.abc import Iterable, Iterator
@@ -33,10 +33,10 @@ class RetentionOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 def due(
     turns: Iterable[Turn], memories: Iterable[Memory], now: datetime, options: RetentionOptions
 ) -> Iterator[int]:
-    """Yield the log ids of a namespace's turns that are to be forgotten, in their order.
+    """Yield the log ids of a namespace's turns to forget, in order.
 
     Args:
-        memories: What was made of them, pinned chunks included.
+        memories: Everything derived from them, including pinned chunks.
     """
     if not options.raw_days:
         return
@@ -48,7 +48,7 @@ def due(
 
 
 def _held(memories: Iterable[Memory], options: RetentionOptions) -> set[int]:
-    """Return the turns that some memory keeps."""
+    """Return the turns that a memory keeps."""
     held = set[int]()
     lasting = NOTES | EVIDENCE if options.keep_evidence else NOTES
     for memory in memories:

@@ -1,4 +1,4 @@
-"""A text to tokens with a kind each, for the grammar of time expressions."""
+"""Splits a text into tokens with a kind each, for the grammar of time expressions."""
 
 import re
 from collections.abc import Iterator
@@ -24,9 +24,9 @@ class Token(Struct):
 
     Attributes:
         kind: One letter, see ``core.language.time``.
-        value: Its meaning, by kind.
-        start: Its offset in the text.
-        end: The offset of its end.
+        value: Depends on the kind.
+        start: Offset in the text.
+        end: Offset of its end.
     """
 
     kind: str
@@ -83,7 +83,7 @@ def _number(match: re.Match[str], language: TimeWords) -> tuple[str, Any]:
 
 
 def _joined(token: Token, other: Token) -> Token | None:
-    """Join the words of one number: twenty-first, twenty three, (20)(23) as a year."""
+    """Join two words of one number: twenty-first, twenty three, (20)(23) as a year."""
     units = other.value if other.kind == "O" else other.value[0] if other.kind == "w" else 0
     if token.kind == "Y" and other.kind == "w" and token.value % 10 == 0 and 1 <= units <= 9:
         return Token("Y", token.value + units, token.start, other.end)

@@ -1,8 +1,7 @@
-"""Days and weeks as people live them, and runs of sessions that are summed up together.
+"""Days and weeks in the user's time zone, and runs of sessions that are summarised together.
 
-Somebody who talks at one in the morning still means the same day, so a day ends in the small
-hours of the user's time zone. It has 23 or 25 hours when the clocks change. Weeks begin on Monday
-and have the numbers of ISO 8601.
+Somebody who talks at one in the morning still means the previous day, so a day ends in the small
+hours. It has 23 or 25 hours when the clocks change. Weeks begin on Monday, numbered by ISO 8601.
 """
 
 from collections.abc import Collection, Sequence
@@ -22,8 +21,8 @@ class Period(Struct, frozen=True, order=True):
     """A day or a week.
 
     Attributes:
-        start: Its first moment, UTC.
-        end: The first moment after it, UTC.
+        start: First moment, UTC.
+        end: First moment after it, UTC.
         name: "2026-05-12", "2026-W20".
         kind: "day" or "week".
     """
@@ -42,7 +41,7 @@ def day_of(at: datetime, zone: tzinfo, begins: int = DAY_BEGINS) -> Period:
 
 
 def week_of(at: datetime, zone: tzinfo, begins: int = DAY_BEGINS) -> Period:
-    """Return the week of an aware moment; days begin at the local hour ``begins``."""
+    """Return the week of an aware moment; see ``day_of``."""
     day = date.fromisoformat(day_of(at, zone, begins).name)
     monday = day - timedelta(days=day.weekday())
     year, week, _ = monday.isocalendar()
@@ -51,7 +50,7 @@ def week_of(at: datetime, zone: tzinfo, begins: int = DAY_BEGINS) -> Period:
 
 
 def period_of(kind: PeriodKind, at: datetime, zone: tzinfo, begins: int = DAY_BEGINS) -> Period:
-    """Return the day or the week of an aware moment, see ``day_of``."""
+    """Return the day or week of an aware moment; see ``day_of``."""
     return (day_of if kind == "day" else week_of)(at, zone, begins)
 
 
@@ -66,17 +65,14 @@ def _day(day: date, zone: tzinfo, begins: int) -> Period:
 def due_runs(
     row: Sequence[Item], covered: Collection[Item], length: int, least: int = 1
 ) -> list[tuple[Item, ...]]:
-    """Divide what is not covered yet into runs that are summed up together.
+    """Divide uncovered items into runs to summarise; return the due ones in order.
 
-    The end of the row waits until it is a whole run. What is left between two covered runs, because
-    some of it was forgotten, is a run of its own.
+    The end of the row waits until it is a whole run. The rest between two covered runs, of which
+    some was forgotten, is a run of its own.
 
     Args:
         row: All items, in order.
-        least: Items of a shorter run that stands between others.
-
-    Returns:
-        The runs that are due, in order.
+        least: Fewest items of such a rest.
     """
     runs: list[tuple[Item, ...]] = []
     done = set(covered)
