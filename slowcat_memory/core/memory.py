@@ -36,7 +36,6 @@ _NOT_INDEXED = frozenset({BLOCK, ICEBREAKER, SUMMARY}) | _GRAPH
 
 
 def chunk_id(turn: int) -> str:
-    """Return the memory id of the chunk of a turn's log id."""
     return f"{CHUNK}/{turn}"
 
 

@@ -94,7 +94,6 @@ def history(memories: Iterable[Memory], label: str = "") -> list[Memory]:
 
 
 def current(memories: Iterable[Memory], label: str) -> Memory | None:
-    """Return the current version of a block, or None."""
     valid = [m for m in history(memories, label) if not m.retired_at]
     return valid[-1] if valid else None
 

@@ -42,13 +42,7 @@ Answer with JSON alone: {"fields": [{"field": "city", "value": "Lisbon", "statem
 
 
 class Proposed(Struct, frozen=True, forbid_unknown_fields=True):
-    """A field proposed by an LLM.
-
-    Attributes:
-        field: One of ``FIELDS``.
-        value: A few words.
-        statement: The number of the statement that states it.
-    """
+    """One of ``FIELDS`` as proposed by an LLM, with the number of the statement that states it."""
 
     field: str
     value: Annotated[str, Meta(max_length=300)]

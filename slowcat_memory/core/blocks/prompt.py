@@ -44,7 +44,6 @@ class BlockLines(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def system(label: str, chars: int) -> str:
-    """Return the system message for a block of at most ``chars`` characters."""
     return SYSTEM.format(what=ASKED[label], lines=MAX_LINES, chars=chars)
 
 

@@ -36,13 +36,7 @@ _REACH = 2  # words covered by a negation: "not that nervous"
 
 
 class SessionView(Struct, frozen=True, kw_only=True):
-    """A session as input for blocks.
-
-    Attributes:
-        at: When it began.
-        turns: In order.
-        summary: None if there is none.
-    """
+    """A session as input for blocks; ``at`` is its start, ``summary`` None if there is none."""
 
     at: datetime
     turns: Sequence[Turn] = ()

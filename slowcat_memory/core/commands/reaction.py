@@ -21,11 +21,9 @@ _QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'"})
 
 
 class Reaction(Struct, frozen=True):
-    """A reaction to a reply.
+    """A correction ("wrong") or confirmation ("right") of a reply.
 
-    Attributes:
-        verdict: "wrong" or "right".
-        instead: The correction, in lower case without punctuation; "" if there is none.
+    ``instead`` is the correction, in lower case without punctuation, or "".
     """
 
     verdict: Verdict

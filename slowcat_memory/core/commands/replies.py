@@ -59,7 +59,6 @@ def describe_known(language: Language, memories: Sequence[Memory], limit: int, t
 def describe_sources(
     language: Language, memories: Sequence[Memory], limit: int, now: datetime, zone: tzinfo
 ) -> str:
-    """Return a sentence about the memories behind an answer, best first."""
     if not memories:
         return say(language, "why_nothing")
     items = [

@@ -29,7 +29,7 @@ QUESTION_WORDS = 25
 NOTE_WORDS = 40
 MAX_QUESTIONS = 3
 MAX_NOTES = 3
-LONG_WORDS = 60  # minimum for a turn with notes
+LONG_WORDS = 60  # minimum words of a turn with notes
 SYSTEM = f"""\
 You write an index for the memory of a voice assistant. You are given the record of a conversation, \
 its turns numbered, and the numbers of some of its turns. For each of these write:

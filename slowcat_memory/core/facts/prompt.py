@@ -166,7 +166,6 @@ def check_reply(
 
 
 def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> ExtractedFact | Reason:
-    """Check one fact against the turn that it cites."""
     turn = asked.get(one.turn)
     if turn is None:
         return "turn"

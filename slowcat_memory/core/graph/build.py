@@ -180,7 +180,7 @@ def _content(row: Relation) -> tuple[object, ...]:
 
 
 def _relation(one: _Stated, known: Sequence[Relation]) -> Relation | None:
-    """Return a statement as a relation; None if its interval is empty."""
+    """Return a statement as a relation; None if superseded by later news or if its interval is empty."""
     statement, reading = one.statement, one.reading
     if _is_old_news(statement, reading, known):
         return None
@@ -250,11 +250,7 @@ class StoredGraph(Struct, frozen=True):
 
 
 class Changes(Struct, frozen=True):
-    """Memories to write and delete.
-
-    Attributes:
-        drop: (scope, id) of relations that, by current knowledge, never held.
-    """
+    """Memories to write, and (scope, id) of relations to delete, which never held."""
 
     put: tuple[Memory, ...]
     drop: tuple[tuple[str, str], ...]

@@ -70,7 +70,7 @@ class Portrait(Struct, frozen=True):
         attributes: "email", "breed", …
         holds: Current relations.
         before: Former relations, the latest first.
-        others: Relations of others to it: who, how, since when.
+        others: Relations of others to it: subject, predicate, start.
     """
 
     id: str
@@ -121,5 +121,4 @@ def _line(one: Relation, value: str) -> Line:
 
 
 def predicate_in_words(predicate: str) -> str:
-    """Return a predicate in words: "lives in"."""
     return "is called" if predicate == "name" else predicate.replace("_", " ")

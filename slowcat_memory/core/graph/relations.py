@@ -228,7 +228,6 @@ def _split_interval(
 
 
 def retired(relation: Relation, at: datetime) -> Relation:
-    """Return a relation retired at a moment."""
     return replace(relation, retired_at=at)
 
 

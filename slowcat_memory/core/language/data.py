@@ -21,7 +21,6 @@ def read_words(package: str) -> Words:
 
 
 def word_set(text: str) -> frozenset[str]:
-    """Return the words of a text in lower case."""
     return frozenset(text.casefold().split())
 
 

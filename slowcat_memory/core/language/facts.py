@@ -113,7 +113,6 @@ class NameWords(Struct, frozen=True, kw_only=True):
 
 
 def name_words(lists: Mapping[str, str], abbreviations: Mapping[str, str] = {}) -> NameWords:
-    """Build the table from the lists in ``words.toml``."""
     return NameWords(
         **{name: word_set(words) for name, words in lists.items()}, abbreviations=abbreviations
     )

@@ -53,7 +53,6 @@ class GateWords(Struct, frozen=True, kw_only=True):
 
 
 def gate_words(lists: Mapping[str, str], **patterns: re.Pattern[str]) -> GateWords:
-    """Build the table from the lists in ``words.toml`` and the patterns."""
     plain = defaultdict(str, lists)
     return GateWords(
         greetings=_by_first_word(plain["greetings"]),
@@ -81,5 +80,4 @@ def _by_first_word(*texts: str) -> PhraseTable:
 
 
 def any_of(*expressions: str) -> re.Pattern[str]:
-    """Compile the alternation of expressions."""
     return re.compile("|".join(f"(?:{expression})" for expression in expressions))

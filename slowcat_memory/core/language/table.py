@@ -290,7 +290,7 @@ class Language(Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: English name in lower case, also the name of its Snowball stemmer.
-        code: Two letters.
+        code: Two-letter code.
         native: Its name in the language itself.
         other_names: Further names, e.g. the three-letter code.
         replies: Spoken replies by name, with ``{…}`` placeholders.

@@ -97,7 +97,6 @@ def numbers(names: str, first: int = 1, step: int = 1) -> dict[str, tuple[int, i
 
 
 def places(names: str, first: int = 1) -> dict[str, int]:
-    """Return words with their positions, counted from ``first``."""
     return {name: place for place, name in enumerate(names.split(), first)}
 
 

@@ -65,11 +65,7 @@ class BringUpOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Phrased(Struct, frozen=True, forbid_unknown_fields=True):
-    """The LLM's reply.
-
-    Attributes:
-        text: The question for the agent to ask.
-    """
+    """The LLM's reply: the question for the agent to ask."""
 
     text: Annotated[str, Meta(max_length=600)]
 
@@ -139,8 +135,8 @@ def of_turns(
 def _ends(sentence: str, at: datetime, zone: tzinfo, language: str) -> list[datetime]:
     """Return the ends of the days that a sentence names.
 
-    A day of the week without a word of plans is read as the last one; if somebody *has* something
-    on it, it is the coming one.
+    Without words for plans, a weekday is the last one; after words for a future event ("has"), it
+    is the coming one.
     """
     found = expressions.times(sentence, at, zone, WhenOptions(language=language))
     days = [one.end for one in found if one.end - one.start <= DAYS and not one.vague]

@@ -55,6 +55,5 @@ def names(intervals: Sequence[Interval], now: datetime, zone: tzinfo) -> Iterato
 
 
 def _days(start: datetime, end: datetime) -> Iterator[datetime]:
-    """Yield one moment of each day."""
     for n in range(min(MOST_DAYS, max(1, -(-(end - start) // timedelta(days=1))))):
         yield start + timedelta(days=n)

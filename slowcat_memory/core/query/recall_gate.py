@@ -79,7 +79,6 @@ def judge(text: str, language: str = "english") -> Need:
 
 
 def _asked(query: str, table: GateWords) -> Need:
-    """Classify the questions of a query."""
     asked = [one for one in _SENTENCE.findall(query[-MOST_READ:]) if _asks(one, table)]
     lines = [_line(one, table) for one in asked]
     for_advice = [bool(table.advice.match(line)) for line in lines]

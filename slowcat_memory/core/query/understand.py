@@ -55,13 +55,7 @@ class AskOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class DialogueTurn(Struct, frozen=True):
-    """A turn of the dialogue before a query.
-
-    Attributes:
-        text: Its words.
-        at: When it was said.
-        memory: Id of its memory, "" for none.
-    """
+    """A turn of the dialogue before a query; ``memory`` is the id of its memory, or ""."""
 
     text: str
     at: datetime

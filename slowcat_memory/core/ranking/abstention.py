@@ -42,13 +42,7 @@ class AnswerEvidence(Struct, frozen=True, kw_only=True):
 
 
 class Fit(Struct, frozen=True):
-    """Coefficients of a logistic regression.
-
-    Attributes:
-        bias: The constant.
-        best: Of ``max_similarity``, or of ``coverage``.
-        unseen_names: Of ``unseen_names``.
-    """
+    """Coefficients of a logistic regression; ``best`` is for ``max_similarity``, or ``coverage``."""
 
     bias: float
     best: float

@@ -30,13 +30,7 @@ BEST = 6  # hits per query in the fit, and in the decision
 
 
 class Calibration(Struct, frozen=True):
-    """Coefficients of a logistic regression.
-
-    Attributes:
-        bias: The constant.
-        coverage: Of the contained share of the query's word weight.
-        cosine: Of the cosine.
-    """
+    """Coefficients of a logistic regression; ``bias`` is the constant."""
 
     bias: float
     coverage: float
@@ -73,7 +67,6 @@ def size_weight(memories: int) -> float:
 
 
 def for_store_size(memories: int) -> Calibration:
-    """Interpolate between the coefficients of small and large stores."""
     share = size_weight(memories)
     return Calibration(
         bias=SMALL.bias + share * (FULL.bias - SMALL.bias),

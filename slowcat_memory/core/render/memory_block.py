@@ -48,13 +48,7 @@ class PackOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Packed(Struct, frozen=True):
-    """A memory block.
-
-    Attributes:
-        text: The block, "" when nothing fits.
-        hits: The hits in it, best first.
-        tokens: Its estimated size.
-    """
+    """A memory block ("" when nothing fits), its hits, best first, and its estimated size in tokens."""
 
     text: str
     hits: tuple[Hit, ...]

@@ -48,7 +48,6 @@ def due(
 
 
 def _held(memories: Iterable[Memory], options: RetentionOptions) -> set[int]:
-    """Return the turns that a memory keeps."""
     held = set[int]()
     lasting = NOTES | EVIDENCE if options.keep_evidence else NOTES
     for memory in memories:

@@ -118,7 +118,6 @@ def archived(old: Memory, now: datetime) -> tuple[Memory, ...]:
 
 
 def current(memories: Iterable[Memory]) -> Iterator[Memory]:
-    """Yield the summaries that are not history."""
     return (m for m in memories if m.retired_at is None and HISTORY not in m.id)
 
 
@@ -145,7 +144,6 @@ def of_turns(turns: Iterable[Turn]) -> Iterator[str]:
 
 
 def of_summaries(memories: Iterable[Memory]) -> Iterator[str]:
-    """Yield the digest input of summaries."""
     return (f"{m.id} {_model(m)} {m.text}" for m in memories)
 
 

@@ -21,7 +21,7 @@ from slowcat_memory.core.language.english.vocabulary import (
     STOP_WORDS,
 )
 
-TOKENIZER_VERSION = 2  # raise it when the same text yields other tokens: indexes are then rebuilt
+TOKENIZER_VERSION = 2  # raise it when a text yields other tokens: indexes are then rebuilt
 KEEP_CHARS = 256_000  # of one utterance, in the log
 INDEX_CHARS = 32_000  # of one utterance, in an index
 
@@ -35,7 +35,7 @@ _BREAK = re.compile("\r\n?|[\x0b\x0c\x1c-\x1f\x85]")  # controls that separate w
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ASCII_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
-# Vowel signs, points and joiners belong to the word they stand in, though re does not count them.
+# Vowel signs, points and joiners are part of a word, although re does not match them as such.
 _MARKS = (
     "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed"
     "\u0900-\u0963\u0966-\u0df3"  # the scripts of India
@@ -50,7 +50,7 @@ _SPACELESS = re.compile(  # Thai, Lao, Burmese, Khmer, Japanese, Chinese, Korean
 )
 _IDEOGRAM = re.compile(f"[{_IDEOGRAMS}]")
 # Optional in writing: Arabic and Hebrew points, the stretching of Arabic letters, joiners, the dot
-# that folding a Turkish I leaves; and letters that are written in several ways.
+# left by folding a Turkish I; and letters with several spellings.
 _FOLDED_LETTERS = dict.fromkeys(
     [*range(0x591, 0x5C8), *range(0x610, 0x61B), 0x640, *range(0x64B, 0x660), 0x670]
     + [*range(0x6D6, 0x6EE), 0x200C, 0x200D, 0x307]
@@ -92,7 +92,7 @@ def neutralise(text: str) -> str:
     if not text.isascii():
         text = _INVISIBLE.sub("", text)
     line = " ".join(text.split()).translate(_PROMPT_MARKS)
-    # Few lines hold these, and searching for them costs more than the rest.
+    # Few lines contain these, and searching for them costs more than the rest.
     if "[" in line:
         line = _BRACKET_TOKEN.sub(r"(\1)", line)
     return _ROLE_HEADER.sub(r"\1\3 -", line) if ":" in line else line

@@ -40,13 +40,7 @@ _RESPELL = tuple(
 
 
 class MisheardWord(Struct, frozen=True):
-    """A word of a query that may be a misheard name.
-
-    Attributes:
-        said: The words of the query.
-        name: The name.
-        confidence: 0 to 1.
-    """
+    """The words of a query that may be a misheard name; ``confidence`` is 0 to 1."""
 
     said: str
     name: str

@@ -31,12 +31,7 @@ _ENDINGS = ("ing", "ed", "es", "er", "ly", "s", "d", "r", "y")
 
 
 class Word(Struct, frozen=True):
-    """A rare word.
-
-    Attributes:
-        form: Its spelling, without a possessive ending.
-        named: Whether it was used as a name.
-    """
+    """A rare word without possessive ending, and whether it was used as a name."""
 
     form: str
     named: bool

@@ -82,8 +82,7 @@ def month(year: int, number: int, count: int = 1) -> Span:
 def unit(anchor: Anchor, name: str, offset: int) -> Span:
     """Return the current, last or next calendar unit.
 
-    The weekend just over is meant by "this weekend" on a Monday, and by "last weekend" until the
-    next one has passed.
+    On a Monday "this weekend" is the one just over, as is "last weekend" until the next is over.
 
     Args:
         name: "day", "week" (from Monday), "weekend", "month", "year", "decade", "hour", "minute".

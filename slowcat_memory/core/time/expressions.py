@@ -99,10 +99,10 @@ def times(
 def asked_about(text: str, intervals: Sequence[Interval], now: datetime) -> tuple[Interval, ...]:
     """Return the intervals of a query by which memories may be ranked.
 
-    They stand in a question ("I slept badly last night. What now?" asks about no time), are in the
-    past, and are not vague. On LoCoMo 79 % of the questions that keep one have evidence said close
-    to it, where 20 % of all turns are. Times in statements do not help: on RealMem, favouring them
-    cost 7 points R@10 of the queries that hold one.
+    They occur in a question (not as in "I slept badly last night. What now?"), are in the past and
+    not vague. On LoCoMo 79 % of the questions with such an interval have evidence said close to it,
+    where 20 % of all turns are. Times in statements do not help: on RealMem, favouring them cost
+    7 points R@10 of the queries with one.
 
     Args:
         intervals: From ``times``.

@@ -41,7 +41,6 @@ def day_of(at: datetime, zone: tzinfo, begins: int = DAY_BEGINS) -> Period:
 
 
 def week_of(at: datetime, zone: tzinfo, begins: int = DAY_BEGINS) -> Period:
-    """Return the week of an aware moment; see ``day_of``."""
     day = date.fromisoformat(day_of(at, zone, begins).name)
     monday = day - timedelta(days=day.weekday())
     year, week, _ = monday.isocalendar()
@@ -50,7 +49,6 @@ def week_of(at: datetime, zone: tzinfo, begins: int = DAY_BEGINS) -> Period:
 
 
 def period_of(kind: PeriodKind, at: datetime, zone: tzinfo, begins: int = DAY_BEGINS) -> Period:
-    """Return the day or week of an aware moment; see ``day_of``."""
     return (day_of if kind == "day" else week_of)(at, zone, begins)
 
 
