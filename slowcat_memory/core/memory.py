@@ -100,8 +100,7 @@ def searchable(memory: Memory) -> bool:
 def holds(memory: Memory, now: datetime, asked: Sequence[Interval] = ()) -> bool:
     """Return whether a memory may be presented as true.
 
-    False for retired memories, and for those no longer true, unless the query mentions a time at
-    which they were.
+    False if retired, or no longer true, unless the query mentions a time at which it was.
     """
     if memory.retired_at is not None:
         return False

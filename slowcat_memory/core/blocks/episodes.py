@@ -148,10 +148,7 @@ def kept(answer: EpisodeText, ground: Ground) -> str:
 
 
 def new(window: Sequence[Turn], text: str, zone: tzinfo, now: datetime, made: Made) -> Memory:
-    """Return an episode as a memory.
-
-    Recall ignores it ("recalled": "no"), because it finds the turns themselves.
-    """
+    """Return an episode as a memory, which recall ignores: it finds the turns themselves."""
     first = window[0]
     return Memory(
         id=f"{EPISODE}/{first.id}",

@@ -127,10 +127,7 @@ def says(text: str, value: str) -> bool:
 
 
 def line(fields: Mapping[str, Field], language: Language = ENGLISH) -> str:
-    """Return the profile as one line: "called Anna; lives in Lisbon; speaks German".
-
-    Equal fields give an equal line.
-    """
+    """Return a deterministic line: "called Anna; lives in Lisbon; speaks German"."""
     words = language.blocks.profile
     return "; ".join(
         words[name].format(neutralise(fields[name].value)) for name in FIELDS if name in fields

@@ -81,11 +81,7 @@ def to_lines(memories: Iterable[Memory]) -> list[SourcedLine]:
 
 
 def fit(lines: Sequence[SourcedLine], chars: int) -> list[SourcedLine]:
-    """Drop the lines of least weight until the rest fits; of equals, the oldest first.
-
-    Args:
-        lines: In output order.
-    """
+    """Drop the lines of least weight, then age, until the rest fits, in the same order."""
     kept = {place: len(one.text) + 1 for place, one in enumerate(lines)}
     order = sorted(kept, key=lambda place: (lines[place].weight, lines[place].at, place))
     used = sum(kept.values()) - bool(kept)
@@ -114,11 +110,7 @@ def record(lines: Sequence[SourcedLine], zone: tzinfo) -> str:
 
 
 def ground_of(lines: Sequence[SourcedLine], speakers: Sequence[str], zone: tzinfo) -> Ground:
-    """Collect the names and dates that a text made of lines may contain.
-
-    Args:
-        speakers: Names of the people it is about.
-    """
+    """Collect the names (with ``speakers``) and dates that a text made of lines may contain."""
     who = " ".join(speakers)
     return ground(
         (

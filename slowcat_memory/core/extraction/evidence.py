@@ -31,10 +31,7 @@ class Dated(Struct, frozen=True):
 
 
 def quoted(quote: str, text: str) -> bool:
-    """Return whether a quote occurs verbatim in a text and is long enough to be evidence.
-
-    Case and punctuation are ignored.
-    """
+    """Return whether a quote occurs, apart from case and punctuation, and is long enough."""
     words = fingerprint(quote)
     enough = len(words.split()) >= LEAST_WORDS and len(words) >= LEAST_CHARS
     return enough and f" {words} " in f" {fingerprint(text)} "

@@ -34,6 +34,6 @@ _INJECTED = re.compile(
 def injected(text: str) -> bool:
     """Return whether a text contains an apparent instruction to an LLM.
 
-    False is no guarantee: stored text is never used as an instruction.
+    False is no guarantee; therefore stored text is never used as an instruction.
     """
     return bool(_INJECTED.search(text)) if text else False

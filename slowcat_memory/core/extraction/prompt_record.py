@@ -26,11 +26,7 @@ _PLEASANTRIES = EMPTY | words_of_any(lambda one: one.facts.pleasantries)
 
 
 def digest(version: int, turns: Sequence[Turn], place: int, zone: tzinfo) -> str:
-    """Return a hash (16 characters) of the prompt version, a turn, its neighbours and its day.
-
-    Args:
-        turns: A session's turns, in order.
-    """
+    """Return a hash (16 characters) of the prompt version, a turn, its neighbours and its day."""
     near = turns[max(0, place - BEFORE) : place + AFTER + 1]
     said = [f"{turn.speaker}: {turn.text}" for turn in near]
     words = "\n".join((str(version), f"{turns[place].at.astimezone(zone):%Y-%m-%d}", *said))
@@ -128,10 +124,7 @@ def line(turn: Turn, turn_chars: int) -> str:
 
 
 def fitting(turns: Sequence[Turn], room: int, most: int) -> int:
-    """Return the characters per turn with which all fit ``room`` tokens.
-
-    At least ``FEWEST_CHARS``, even if that does not fit, and at most ``most``.
-    """
+    """Return the characters per turn to fit ``room`` tokens: ``FEWEST_CHARS`` to ``most``."""
     chars = most
     while chars > FEWEST_CHARS and sum(estimate_tokens(line(t, chars)) + 1 for t in turns) > room:
         chars = max(FEWEST_CHARS, chars * 2 // 3)

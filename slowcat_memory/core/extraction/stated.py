@@ -53,11 +53,7 @@ _NOT_NAMES = frozenset("The A An I My It He She They We You This That Here There
 def stated(
     text: str, speaker: str, language: str = "english", rules: Sequence[StatementRule] = ()
 ) -> list[StatedFact]:
-    """Return a person's distinct statements about themselves, in order.
-
-    Args:
-        language: Of the rules, as in ``language_of``.
-    """
+    """Return a person's distinct statements about themselves, in order."""
     words = language_of(language)
     table = tuple(rules) or words.statements.rules
     found = list[StatedFact]()

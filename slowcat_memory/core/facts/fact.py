@@ -68,11 +68,7 @@ def fact_id(scope: str, content: str, source: int) -> str:
 def fact_memory(
     drawn: ExtractedFact, now: datetime, made: Made, *, local_only: bool = False
 ) -> Memory:
-    """Return a fact as a memory.
-
-    Args:
-        local_only: Whether one of its turns must not leave this machine.
-    """
+    """Return a fact as a memory; ``local_only`` if one of its turns must not leave this machine."""
     facets = {
         "subject": drawn.subject,
         "predicate": drawn.predicate,
@@ -101,10 +97,7 @@ def fact_memory(
 
 
 def fact_key(fact: Memory) -> Key | None:
-    """Return the index key from a fact to its turn.
-
-    None for a fact that is uncertain, quarantined, superseded or without a turn.
-    """
+    """Return a fact's index key; None if uncertain, quarantined, superseded or without a turn."""
     held = is_fact(fact) and fact.retired_at is None and fact.sources
     if not held or fact.facets.get("confidence") == "low":
         return None

@@ -129,8 +129,7 @@ def match_known_facts(
 ) -> Matches:
     """Compare a new fact with the nearest known ones; the first match decides.
 
-    Args:
-        cosine: Cosine of two facts' vectors; None if one has no vector.
+    ``cosine`` returns None if one of two facts has no vector.
     """
     doubts, far = list[Pair](), list[tuple[Memory, float]]()
     for one, near in _nearest(new, known, cosine, options.top_k):

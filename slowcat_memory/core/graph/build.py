@@ -180,7 +180,7 @@ def _content(row: Relation) -> tuple[object, ...]:
 
 
 def _relation(one: _Stated, known: Sequence[Relation]) -> Relation | None:
-    """Return a statement as a relation; None if superseded by later news or if its interval is empty."""
+    """Return a statement as a relation; None for old news and for an empty interval."""
     statement, reading = one.statement, one.reading
     if _is_old_news(statement, reading, known):
         return None
@@ -280,11 +280,7 @@ def new_readings(kept: StoredGraph, new: Iterable[TurnReading], now: datetime) -
 
 
 def graph_changes(kept: StoredGraph, new: Sequence[TurnReading] | None, now: datetime) -> Changes:
-    """Return the differences between the derived and the stored graph.
-
-    Args:
-        new: From `new_readings`; None to derive everything again, as after a deletion.
-    """
+    """Return changes to the stored graph; without ``new``, derive everything again."""
     by_id = {one.id: one for one in kept.readings}
     touched = (
         list(kept.readings) if new is None else [*new, *(by_id[n.id] for n in new if n.id in by_id)]

@@ -67,11 +67,7 @@ def same(
     similar: Similarity | None = None,
     options: DedupOptions = DedupOptions(),
 ) -> Stage | None:
-    """Return the stage that matches two names, or None.
-
-    Args:
-        similar: Cosine of two texts' vectors; None without a model.
-    """
+    """Return the stage that matches two names, or None; ``similar`` is None without a model."""
     if one.kind != other.kind:
         return None
     identified = _identified(one.attributes, other.attributes)
@@ -196,8 +192,7 @@ def resolve(
 ) -> tuple[int, Stage] | None:
     """Return the position in ``known`` of the entity that a name means, and the stage.
 
-    A given name alone matches only if no other entity has it. None for a new entity or an
-    ambiguous name.
+    None for new and ambiguous names. A given name alone matches only if no other entity has it.
     """
     for wanted in ("exact", "rule", "fuzzy", "embedding"):
         found = [
@@ -238,8 +233,7 @@ _QUALITY_OF = {
 def contrast(one: frozenset[str], other: frozenset[str]) -> bool:
     """Return whether two names differ in a quality ("red", "white") or one names a part.
 
-    Opposites have near vectors because their contexts are alike, so the embedding stage cannot
-    separate them.
+    Opposites have near vectors because of their similar contexts.
     """
     if not PARTS.isdisjoint(one ^ other):
         return True

@@ -86,10 +86,7 @@ def names(text: str, kind: str) -> tuple[Name, ...]:
 
 
 def person(text: str) -> Name:
-    """Reduce the folded name of a person or a pet: "my boss linda", "anna's mother".
-
-    A bare role is its own name; "anna's mother" is not Anna.
-    """
+    """Reduce the folded name of a person or pet: "my boss linda"; "anna's mother" is not Anna."""
     owner = _POSSESSIVE.search(text)
     if owner:
         after = person(text[owner.end() :])
@@ -183,10 +180,7 @@ def _share_short_form(one: str, other: str) -> bool:
 
 
 def differ_by_gender(one: str, other: str) -> bool:
-    """Return whether two names differ by an ending that marks gender.
-
-    "Paul" and "Paula", "Mario" and "Maria" do; "Ann" and "Anne" do not.
-    """
+    """Return whether two names differ by gender: "Paul", "Paula", but not "Ann", "Anne"."""
     for short, long in ((one, other), (other, one)):
         for his, hers in _ENDINGS:
             stem = short.removesuffix(his) if his else short

@@ -180,8 +180,7 @@ def _end_relation(open_relation: Relation, new: Relation) -> list[Relation]:
 def _merge_interval(own: Sequence[Relation], new: Relation) -> list[Relation]:
     """Assert an interval: merge it with equal statements, split others.
 
-    An open interval extends to the next conflicting one: news about the past does not change the
-    present.
+    An open interval extends to the next conflicting one, so that it leaves the present unchanged.
     """
     start, end = new.valid_from, new.valid_to
     same = [one for one in own if fold(one.object) == fold(new.object)]

@@ -135,8 +135,7 @@ def of_turns(
 def _ends(sentence: str, at: datetime, zone: tzinfo, language: str) -> list[datetime]:
     """Return the ends of the days that a sentence names.
 
-    Without words for plans, a weekday is the last one; after words for a future event ("has"), it
-    is the coming one.
+    A weekday is the last one without words for plans, the coming one after "has" and the like.
     """
     found = expressions.times(sentence, at, zone, WhenOptions(language=language))
     days = [one.end for one in found if one.end - one.start <= DAYS and not one.vague]

@@ -39,10 +39,7 @@ class IcebreakerOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 def waiting(memories: Iterable[Memory], now: datetime) -> list[Memory]:
-    """Return the icebreakers that are neither used, dropped nor expired.
-
-    The most important first; of equals, the first to expire.
-    """
+    """Return icebreakers neither used, dropped nor expired, by importance, then expiry."""
     found = [
         memory
         for memory in memories
@@ -62,11 +59,7 @@ def choose(
     last: datetime | None,
     options: IcebreakerOptions,
 ) -> Memory | None:
-    """Choose the icebreaker of a session that begins now; None for none.
-
-    Args:
-        last: When the last conversation ended, None if there was none.
-    """
+    """Choose a new session's icebreaker; ``last`` is the end of the last conversation."""
     if last is not None and now - last < timedelta(hours=options.min_absence_h):
         return None
     quiet = is_quiet(now, zone, options.quiet_hours)
@@ -90,11 +83,7 @@ def outcome_of(memory: Memory) -> str:
 
 
 def is_quiet(now: datetime, zone: tzinfo, hours: str) -> bool:
-    """Return whether it is a quiet hour in the user's time zone.
-
-    Args:
-        hours: For example "22:00-08:00"; "" for none. The end is exclusive.
-    """
+    """Return whether ``now`` is within ``hours`` ("22:00-08:00", end exclusive; "" for none)."""
     if not hours:
         return False
     begin, end = (time.fromisoformat(part) for part in hours.split("-"))

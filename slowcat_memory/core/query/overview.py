@@ -23,10 +23,7 @@ _ABOUT_A_THING = re.compile(  # followed by a thing: not an overview question
 
 
 def asks_overview(text: str) -> bool:
-    """Return whether a question asks for an overview, in any supported language.
-
-    True for "catch me up", "what did we talk about on 8 May?"; False if it asks about a thing.
-    """
+    """Return whether a question asks for an overview ("catch me up"), in any language."""
     short = len(text) <= MOST_CHARS
     return short and bool(_OVERVIEW.search(text)) and not _ABOUT_A_THING.search(text)
 

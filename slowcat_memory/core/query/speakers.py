@@ -57,10 +57,7 @@ def without_names(text: str, names: Iterable[str]) -> str:
 
 
 def speakers_named(text: str, names: Iterable[str]) -> list[str]:
-    """Return the speakers that a query names, in query order.
-
-    A part of a name that several speakers share names all of them.
-    """
+    """Return the speakers that a query names, in query order; for a shared name, all of them."""
     compiled = _compile(frozenset(names))
     if compiled is None:
         return []

@@ -152,11 +152,7 @@ def with_context(text: str, dialogue: Sequence[DialogueTurn], now: datetime) -> 
 
 
 def leans(text: str) -> bool:
-    """Return whether a question needs the previous dialogue to be understood.
-
-    True for "and what about him?", "what did she say then?", "why?"; False for self-contained
-    questions and non-questions ("thanks!").
-    """
+    """Return whether a question depends on the dialogue ("and what about him?", "why?")."""
     words = [word.lower().replace("’", "'") for word in WORD.findall(text)]
     if not words or len(words) > 14:
         return False

@@ -42,7 +42,7 @@ class AnswerEvidence(Struct, frozen=True, kw_only=True):
 
 
 class Fit(Struct, frozen=True):
-    """Coefficients of a logistic regression; ``best`` is for ``max_similarity``, or ``coverage``."""
+    """Coefficients of a logistic regression; ``best`` is of ``max_similarity``, or ``coverage``."""
 
     bias: float
     best: float

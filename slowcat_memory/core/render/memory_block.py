@@ -48,7 +48,7 @@ class PackOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Packed(Struct, frozen=True):
-    """A memory block ("" when nothing fits), its hits, best first, and its estimated size in tokens."""
+    """A memory block ("" when nothing fits), its hits, best first, and its estimated tokens."""
 
     text: str
     hits: tuple[Hit, ...]
@@ -56,11 +56,7 @@ class Packed(Struct, frozen=True):
 
 
 def instruction(language: str = "english", search: str = "") -> str:
-    """Return the system prompt text about the block.
-
-    Args:
-        search: Name of the search tool; "" when the LLM has none.
-    """
+    """Return the system prompt text about the block; ``search`` is the search tool, or ""."""
     words = language_of(language).memory_block
     hint = f" {words.search.format(tool=search)}" if search else ""
     return words.instruction.format(tag=OPEN) + hint

@@ -66,10 +66,7 @@ def session_preamble(
     options: HeadOptions = HeadOptions(),
     language: str = "english",
 ) -> str:
-    """Return the preamble: a few lines, or "".
-
-    Byte-stable for the same input: it reads no clock and sorts its input.
-    """
+    """Return the preamble, or "". Byte-stable: it reads no clock and sorts its input."""
     words = language_of(language)
     blocks = _blocks(start.memories, options.head_chars, words)
     room = options.head_chars - sum(len(line) for line in blocks)
@@ -85,10 +82,7 @@ def session_preamble(
 
 
 def _profile(start: SessionStart, room: int, words: Language) -> list[str]:
-    """Return one line about the user: from the profile, notes, and plain statements.
-
-    Pinned memories are omitted because the preamble quotes them in full.
-    """
+    """Return a line about the user, without pinned memories: the preamble quotes them in full."""
     profiles = [m for m in start.memories if m.kind == _PROFILE]
     profiles.sort(key=lambda m: (m.recorded_at or m.valid_from, m.id))
     stated = [m for m in start.memories if not m.pinned and not profiles and _is_profile(m)]

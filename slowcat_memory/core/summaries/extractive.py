@@ -66,11 +66,7 @@ class ExtractiveOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields
 def split_turn(
     speaker: str, text: str, turn: int, *, agent: bool = False, language: str = "en"
 ) -> list[Line]:
-    """Split a turn into non-empty sentences.
-
-    Args:
-        language: Two letters, for the rules of abbreviations.
-    """
+    """Split a turn into non-empty sentences; ``language`` is a two-letter code."""
     cut = (" ".join(one.split()) for one in sentencex.segment(language, text[:_MOST_CHARS]))
     return [Line(speaker, one, turn, agent) for one in cut if one]
 

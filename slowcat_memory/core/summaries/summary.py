@@ -122,11 +122,7 @@ def current(memories: Iterable[Memory]) -> Iterator[Memory]:
 
 
 def is_stale(old: Memory | None, digest: str, *, llm: bool) -> bool:
-    """Return whether a summary is missing, out of date, or made by rule although there is an LLM.
-
-    Args:
-        digest: Of its current input.
-    """
+    """Return whether a summary is missing, out of date, or by rule although there is an LLM."""
     if old is None or old.retired_at is not None or old.facets.get("digest") != digest:
         return True
     return llm and not _model(old)
@@ -166,10 +162,7 @@ def as_turn(memory: Memory, number: int) -> Turn:
 
 
 def conversations(memories: Sequence[Memory], gap: timedelta) -> list[list[Memory]]:
-    """Group session summaries by conversation: less than ``gap`` of silence between two sessions.
-
-    Both conversations and their sessions are in time order.
-    """
+    """Group session summaries by conversation (silences below ``gap``), in time order."""
     healed: list[list[Memory]] = []
     for memory in sorted(memories, key=lambda m: (m.valid_from, m.id)):
         if healed and memory.valid_from - max(map(until, healed[-1])) < gap:

@@ -80,10 +80,7 @@ def sound(word: str) -> Sound | None:
 
 
 def keys(heard: Sound) -> tuple[str, ...]:
-    """Return the look-up keys of a sound: two sounds that differ by one consonant share a key.
-
-    These are the rough consonants, and of four or more also those with one omitted.
-    """
+    """Return look-up keys, one of which two sounds that differ by one consonant share."""
     rough = heard.rough
     if len(rough) < 4:
         return (rough,)

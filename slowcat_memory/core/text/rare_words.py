@@ -38,10 +38,7 @@ class Word(Struct, frozen=True):
 
 
 def rare_words(text: str) -> Iterator[Word]:
-    """Yield a text's names and uncommon words, in order, with repetitions.
-
-    Only the text's first ``MAX_CHARS`` characters count.
-    """
+    """Yield names and uncommon words in the first ``MAX_CHARS``, in order, with repetitions."""
     text = text[:MAX_CHARS]
     shouted = text.isupper()
     first = second = ""  # the two words before
@@ -82,10 +79,7 @@ def _announced(first: str, second: str) -> bool:
 
 
 def is_common(word: str) -> bool:
-    """Return whether a word is an everyday English word, in any regular form ("walked", "boxes").
-
-    False for every word of another language.
-    """
+    """Return whether a word is everyday English, in any regular form ("walked", "boxes")."""
     if word in EVERYDAY:
         return True
     for ending in _ENDINGS:

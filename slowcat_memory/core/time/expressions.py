@@ -191,10 +191,7 @@ def _range(atom: _Atom, other: _Atom, tokens: Sequence[Token], anchor: Anchor) -
 def _with_words_before(
     atom: _Atom, tokens: Sequence[Token], kinds: str, anchor: Anchor
 ) -> _Atom | None:
-    """Extend a span by a preceding "since", "before", "two weeks after".
-
-    Kinds: c since, b before, k after, u until, V "ago" in front; U a unit, W a weekday.
-    """
+    """Extend a span by a preceding "since", "before", "two weeks after" (c b k u V, U, W)."""
     place = atom.start
     while place and kinds[place - 1] == "T":
         place -= 1
