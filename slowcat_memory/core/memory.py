@@ -2,9 +2,8 @@
 
 A *chunk* is indexed by several *fields*, each with a text of its own, because the indexed text
 matters more than the encoder (measured on LoCoMo, R@10): the speaker's name gives the dense field
-14
-points and the lexical one 4; a window of neighbours gives the lexical field 7, and would cost the
-dense field some.
+14 points and the lexical one 4; a window of neighbours gives the lexical field 7, and would cost
+the dense field some.
 
 A *kind* is a family and, behind a slash, a subtype: "block/persona", "summary/session".
 

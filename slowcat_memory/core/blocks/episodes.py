@@ -66,10 +66,7 @@ class EpisodeText(Struct, frozen=True, forbid_unknown_fields=True):
 def windows(turns: Sequence[Turn], size: int, *, whole: bool) -> list[list[Turn]]:
     """Divide one session's turns into windows, each beginning with a user's turn.
 
-    Args:
-        turns: In order.
-        whole: Whether the session is over: the last window may then be shorter, else it is left
-            for later.
+    The last window waits until it is full, unless the session is over (``whole``).
     """
     made, one, own = list[list[Turn]](), list[Turn](), 0
     for turn in turns:

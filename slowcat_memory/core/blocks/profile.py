@@ -74,12 +74,9 @@ class Field(Struct, frozen=True, kw_only=True):
 
 
 def by_rule(memories: Iterable[Memory], user: str) -> dict[str, Field]:
-    """Return profile fields from the predicates of facts and relations, by name.
+    """Return profile fields by name from the predicates of facts and relations about ``user``.
 
     The later of two values counts; goals and languages may have a few.
-
-    Args:
-        user: The user's name: statements about others do not count.
     """
     known = list(memories)
     found = dict[str, Field]()
@@ -104,9 +101,7 @@ def proposed(
 ) -> dict[str, Field]:
     """Add the fields that an LLM proposed, if the cited statement contains the value.
 
-    Args:
-        statements: The statements in the prompt, in the order of their numbers.
-        ground: Names and dates that a value may contain.
+    ``statements`` are those of the prompt; ``ground`` has the allowed names and dates.
     """
     found = dict(known)
     for one in answer.fields:

@@ -75,13 +75,9 @@ def human(memories: Iterable[Memory]) -> list[SourcedLine]:
 def relationship(
     sessions: Sequence[SessionView], zone: tzinfo, language: Language = ENGLISH
 ) -> list[SourcedLine]:
-    """Return changes of the user's tone, and the relationship notes of summaries.
+    """Return the dated line on changes of tone, then the relationship notes of summaries.
 
-    Args:
-        sessions: The earliest first.
-
-    Returns:
-        The dated tone line first; then those of summaries, the latest with the most weight.
+    ``sessions`` has the earliest first; the latest notes have the most weight.
     """
     toned = [(session, session.tone) for session in sessions]
     steps = [next(group) for _, group in groupby((s for s in toned if s[1]), key=lambda s: s[1])]
@@ -125,14 +121,7 @@ def _tones(
 def advice(
     sessions: Iterable[SessionView], zone: tzinfo, language: Language = ENGLISH
 ) -> list[SourcedLine]:
-    """Return the agent's advice, so that it stays consistent or mentions a change.
-
-    Args:
-        sessions: The earliest first.
-
-    Returns:
-        A line per sentence of advice; later ones weigh more.
-    """
+    """Return a line per sentence of the agent's advice, for consistency; later ones weigh more."""
     lines = list[SourcedLine]()
     turns = (turn for session in sessions for turn in session.turns if turn.role == "assistant")
     for turn in turns:
@@ -157,13 +146,9 @@ def background(
     threads: int,
     language: Language = ENGLISH,
 ) -> list[SourcedLine]:
-    """Return recent matters: the last session, the topics of a day, open threads.
+    """Return lines "Recent: …", "Active topics: a, b", "- …" (open threads), by falling weight.
 
-    Args:
-        sessions: The earliest first.
-
-    Returns:
-        Lines "Recent: …", "Active topics: a, b", "- …", in this order of weight.
+    ``sessions`` has the earliest first; topics are those of the last ``topics_h`` hours.
     """
     every = list(memories)
     summaries = valid_of_kind(every, SUMMARY) or [s.summary for s in sessions if s.summary]

@@ -55,9 +55,6 @@ def to_lines(memories: Iterable[Memory]) -> list[SourcedLine]:
     """Convert facts, relations or summaries to lines, without repetitions, in order.
 
     A user's own words weigh more than an agent's, and certain statements more than uncertain ones.
-
-    Args:
-        memories: From ``valid_of_kind``.
     """
     lines, seen = list[SourcedLine](), set[str]()
     for memory in memories:

@@ -11,13 +11,9 @@ _FOUND_BY = 3  # common first letters of a word's forms
 
 
 def mentions(about: str, tokenize: Tokenize) -> Callable[[str], bool]:
-    """Return a test for texts that mention something.
+    """Return a test for texts that contain all words of ``about`` in sequence.
 
-    A text must contain all its words in sequence; forms of a word match ("Ben's").
-
-    Args:
-        about: In the user's words: "my old job".
-        tokenize: Splits a text into stems without stop words.
+    Forms of a word match ("Ben's"). ``tokenize`` returns stems without stop words.
     """
     words = fingerprint(about).split()
     while len(words) > 1 and words[0] in _LEADING:

@@ -2,10 +2,10 @@
 
 No query finds the turn "she loved it there". A *context* says who said it to whom, when, and what
 it refers to; *questions* that it answers, in other words than its own, are short index keys to it.
-Together they gain 5 points R@10 on LoCoMo, 8 on paraphrases (measured on three chats). A long
-turn makes many statements, and no one vector is near to all of them: *notes*, one statement each,
-are index keys as well (12 points R@10 on RealMem). Text about a whole session in front of each of
-its turns makes recall worse, so each turn has its own.
+Together they gain 5 points R@10 on LoCoMo, 8 on paraphrases (measured on three chats). A long turn
+makes many statements, and no one vector is near to all of them: *notes*, one statement each, are
+index keys as well (12 points R@10 on RealMem). Text about a whole session in front of each of its
+turns makes recall worse, so each turn has its own.
 
 Only checkable parts of a reply are kept: about the requested turns, short, and without ungrounded
 names, numbers and dates (see `grounding`).
@@ -116,12 +116,9 @@ def check_reply(
     most: int = MAX_QUESTIONS,
     notes_kept: int = MAX_NOTES,
 ) -> CheckedReply:
-    """Return the usable part of a reply.
+    """Return the usable part of a reply about the turns ``asked``, by log id.
 
-    Args:
-        asked: The turns it was asked about, by log id.
-        most: Questions kept per turn.
-        notes_kept: Notes kept per turn.
+    ``most`` questions and ``notes_kept`` notes are kept per turn.
     """
     found: dict[int, Description] = {}
     answered, dropped = set[int](), 0

@@ -51,8 +51,8 @@ def asks(quote: str, text: str) -> bool:
 def dated(quote: str, turn: Turn, date_written: str, ground: Ground, zone: tzinfo) -> Dated:
     """Return the day of a statement.
 
-    A day in the quote counts first, then the extractor's date, if near a day in the conversation.
-    A statement is true since its day if that is past, else since it was said.
+    A day in the quote counts first, then the extractor's date, if near a day in the conversation. A
+    statement is true since its day if that is past, else since it was said.
 
     Args:
         date_written: The extractor's date; "" for none.

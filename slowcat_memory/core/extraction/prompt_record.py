@@ -44,14 +44,13 @@ def small_talk(text: str) -> bool:
 
 
 def windows(sizes: Sequence[int], room: int, shared: int) -> Iterator[range]:
-    """Divide a conversation into overlapping spans that fit a prompt.
+    """Yield overlapping spans of a conversation that fit a prompt, as positions of turns.
+
+    A single turn that does not fit is a span of its own.
 
     Args:
         room: Most tokens of a span.
         shared: Number of turns that two consecutive spans share.
-
-    Yields:
-        Positions of turns, in order. A single turn that does not fit is a span of its own.
     """
     start = 0
     while start < len(sizes):
@@ -68,11 +67,9 @@ def windows(sizes: Sequence[int], room: int, shared: int) -> Iterator[range]:
 def groups(
     wanted: Iterable[int], stretches: Sequence[range], most: int
 ) -> Iterator[tuple[range, list[int]]]:
-    """Assign the requested turns to spans, at most ``most`` per call.
+    """Yield spans from `windows` with the requested positions in each, at most ``most``.
 
-    Yields:
-        A span from `windows`, and the requested positions in it. A turn in several spans is
-        assigned to the one with most of its neighbours.
+    A turn in several spans is assigned to the one with most of its neighbours.
     """
     shared: dict[range, list[int]] = {}
     for place in wanted:

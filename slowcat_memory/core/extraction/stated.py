@@ -1,9 +1,9 @@
 """Explicit statements of people about themselves: facts without an LLM.
 
 A table of patterns over single sentences, English and German, made for precision: a statement in
-the first person, in the present or past, not a question, not negated, supposed or quoted.
-"I live in Lisbon" is one; "if I lived in Lisbon", "I used to live in Lisbon" and "do I live in
-Lisbon?" are not. A missed fact is better than an invented one (requirements F13).
+the first person, in the present or past, not a question, not negated, supposed or quoted. "I live
+in Lisbon" is one; "if I lived in Lisbon", "I used to live in Lisbon" and "do I live in Lisbon?" are
+not. A missed fact is better than an invented one (requirements F13).
 """
 
 import re

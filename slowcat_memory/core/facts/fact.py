@@ -1,8 +1,7 @@
 """The stored form of a fact: a plain sentence about somebody, with its evidence.
 
 Recall never returns a fact itself. Its index key leads to the chunk of its turn, so the LLM is
-given
-the user's own words.
+given the user's own words.
 """
 
 import hashlib

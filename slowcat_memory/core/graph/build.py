@@ -2,8 +2,7 @@
 
 The statements of each turn are asserted in log order by `relations.assert_relation`. When a reading
 was retracted (an LLM's replaced a rule's, or the user rejected it), current beliefs are derived
-from
-the remaining readings; earlier beliefs stay in the history.
+from the remaining readings; earlier beliefs stay in the history.
 """
 
 from collections import defaultdict
@@ -280,7 +279,7 @@ def new_readings(kept: StoredGraph, new: Iterable[TurnReading], now: datetime) -
 
 
 def graph_changes(kept: StoredGraph, new: Sequence[TurnReading] | None, now: datetime) -> Changes:
-    """Return changes to the stored graph; without ``new``, derive everything again."""
+    """Return the changes to the stored graph; with ``new`` None, everything is derived again."""
     by_id = {one.id: one for one in kept.readings}
     touched = (
         list(kept.readings) if new is None else [*new, *(by_id[n.id] for n in new if n.id in by_id)]

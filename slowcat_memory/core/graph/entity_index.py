@@ -129,14 +129,10 @@ def entity_id(scope: str, kind: str, name: str) -> str:
 def resolve_turn(
     read: TurnExtract, turn: Turn, index: EntityIndex, made: Made, similar: Similarity | None = None
 ) -> TurnReading | None:
-    """Replace the names in a turn's extraction by entity ids.
+    """Return a turn's extraction with entity ids for names; None when nothing is left.
 
-    Args:
-        index: The known entities; new ones are added.
-        similar: As in ``dedup.same``.
-
-    Returns:
-        The reading, without ambiguous names; None when nothing is left.
+    Ambiguous names are dropped, new entities added to ``index``. ``similar`` is as in
+    ``dedup.same``.
     """
     mentions, ids = list[Mention](), dict[str, str]()
     for one in read.mentions:

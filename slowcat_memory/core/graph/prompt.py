@@ -1,8 +1,8 @@
 """People and things by an LLM: the prompt, and the check of its reply.
 
 The LLM names the mentioned entities and their relations, each with a quote. Names and values are
-kept only if they occur verbatim; the sentence of a relation is generated here. A relation is
-kept if a user's turn contains its quote, its subject was named, and its object occurs there.
+kept only if they occur verbatim; the sentence of a relation is generated here. A relation is kept
+if a user's turn contains its quote, its subject was named, and its object occurs there.
 """
 
 import re

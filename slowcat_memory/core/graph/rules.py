@@ -23,12 +23,9 @@ _NEXT = re.compile(
 
 
 def read_by_rule(turn: Turn, zone: tzinfo, known: Mapping[str, str] = {}) -> TurnExtract | None:
-    """Return a user's statements in a turn.
+    """Return a user's statements in a turn; ``known`` has entity types by folded name.
 
     None if there are none, for the agent's turns, and if anything resembles a prompt injection.
-
-    Args:
-        known: Types of known entities, by folded name.
     """
     if turn.role != "user" or injected(turn.text):
         return None

@@ -38,8 +38,8 @@ class CommandRule(Struct, frozen=True, kw_only=True):
     """One pattern of a voice command.
 
     A pattern is a regular expression over words in lower case that are separated by single spaces,
-    without punctuation. ``{x}`` is the argument; ``{name}`` inserts one of the table's ``parts``.
-    A rule matches when its pattern is the whole utterance, apart from filler words around it.
+    without punctuation. ``{x}`` is the argument; ``{name}`` inserts one of the table's ``parts``. A
+    rule matches when its pattern is the whole utterance, apart from filler words around it.
 
     Attributes:
         kind: The command.

@@ -29,13 +29,9 @@ def asks_overview(text: str) -> bool:
 
 
 def names(intervals: Sequence[Interval], now: datetime, zone: tzinfo) -> Iterator[str]:
-    """Yield the names of the periods whose summaries cover a time, the widest first.
+    """Yield the periods ("week/2026-W20") whose summaries cover a time, the widest first.
 
-    Args:
-        intervals: The times that a question names; none for recent times.
-
-    Yields:
-        For example "week/2026-W20", "day/2026-05-12".
+    Without ``intervals`` these are the latest periods.
     """
     spans = [(one.start, one.end) for one in intervals] or [(now - timedelta(days=8), now)]
     for start, end in spans:

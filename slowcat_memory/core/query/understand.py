@@ -91,12 +91,7 @@ def parse_query(
     language: str = "english",
     options: AskOptions,
 ) -> ParsedQuery:
-    """Parse a query.
-
-    Args:
-        heard: Words of the text that may be misheard names.
-        dialogue: The previous turns, oldest first.
-    """
+    """Parse a query; ``heard`` are possibly misheard names, ``dialogue`` is oldest first."""
     if options.follow_up and dialogue:
         text = with_context(text, dialogue, now)
     found: tuple[Interval, ...] = ()
@@ -128,14 +123,10 @@ def _with_heard_names(text: str, heard: Sequence[MisheardWord]) -> str:
 
 
 def with_context(text: str, dialogue: Sequence[DialogueTurn], now: datetime) -> str:
-    """Complete a follow-up with words of the dialogue's last two turns.
+    """Complete a follow-up with up to ``CONTEXT_WORDS`` words of the dialogue's last two turns.
 
-    Args:
-        dialogue: The previous turns, oldest first.
-
-    Returns:
-        The text and up to ``CONTEXT_WORDS`` words, names first, then the longest; the text alone if
-        it is not a follow-up.
+    Names come first, then the longest words. Other texts are unchanged. ``dialogue`` is oldest
+    first.
     """
     if not leans(text):
         return text

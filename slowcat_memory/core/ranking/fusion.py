@@ -238,9 +238,8 @@ def union(found: Sequence[Sequence[Hit]], limit: int, duplicate: float) -> list[
 
     A score only compares hits of one namespace: it is scaled by the best of them, and rare words of
     one namespace are common in another. The probability that a hit answers is comparable
-    everywhere,
-    but orders hits less well. So each namespace keeps its order by score, scaled by the probability
-    that it answers at all.
+    everywhere, but orders hits less well. So each namespace keeps its order by score, scaled by the
+    probability that it answers at all.
 
     Args:
         found: Hits by namespace, best first, after each namespace's own thresholds.

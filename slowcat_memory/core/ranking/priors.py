@@ -115,8 +115,8 @@ def overlap(starts: Array, ends: Array, intervals: Sequence[Interval]) -> Array:
             NaN for none.
 
     Returns:
-        Shape (n,), 0 to 1: the overlap's share of the shorter of the two, so that a Saturday
-        within "last month" counts in full.
+        Shape (n,), 0 to 1: the overlap's share of the shorter of the two, so that a Saturday within
+        "last month" counts in full.
     """
     shared = np.zeros(len(starts))
     length = ends - starts

@@ -102,8 +102,7 @@ def speakable(text: str, words: DateWords = ENGLISH.dates) -> str:
     """Return a text without anything that a voice would spell out.
 
     Marks of emphasis, lists, headings and emoji are removed; a link becomes its name or host; a
-    date
-    in digits is put into words. A text of nothing else is unchanged.
+    date in digits is put into words. A text of nothing else is unchanged.
     """
     plain = text
     if "](" in plain:

@@ -2,8 +2,8 @@
 
 It is computed on demand, so that nothing has to be updated on disk. It decides the tier of a text
 (see ``tiering``), not its rank: in the ranking the patterns cost LoCoMo 0.4 points of R@300w,
-because they match questions, which seldom answer one. And frequent use must not make a memory
-still more frequent.
+because they match questions, which seldom answer one. And frequent use must not make a memory still
+more frequent.
 """
 
 import re
@@ -33,24 +33,15 @@ def importance_of_words(text: str) -> float:
 
 
 def use_score(at: Iterable[float], now: float) -> float:
-    """Return how often and how recently a memory was put before the LLM.
+    """Return how often and how recently a memory was used; 0 for never.
 
-    Args:
-        at: Times of use, seconds since the epoch.
-
-    Returns:
-        0 for never; each time counts 1 and halves in ``USE_HALF_LIFE_DAYS``.
+    Each use (``at``, seconds since the epoch) counts 1 and halves in ``USE_HALF_LIFE_DAYS``.
     """
     return sum(2.0 ** (-max(0.0, now - then) / (USE_HALF_LIFE_DAYS * DAY_S)) for then in at)
 
 
 def importance(words: float, use: float, pinned: bool) -> float:
-    """Return the importance, 0 to 1; 1 if pinned.
-
-    Args:
-        words: From ``importance_of_words``, or set by a user.
-        use: From ``use_score``.
-    """
+    """Return the importance, 0 to 1, from words (or set by a user), use and pin; 1 if pinned."""
     if pinned:
         return 1.0
     return min(1.0, words + MAX_USE * use / (1.0 + use))

@@ -78,15 +78,9 @@ class Row(Struct, frozen=True):
 def share(
     rows: Sequence[Row], unfinished: Set[str], options: TierOptions
 ) -> tuple[list[list[int]], list[int]]:
-    """Divide events that are no longer hot into blocks of one session each.
+    """Divide events that are no longer hot into blocks of one session each; return log ids.
 
-    Args:
-        rows: The events, in log order.
-        unfinished: Sessions that will have more turns: events that do not fill a block wait.
-        options: Limits of a block.
-
-    Returns:
-        Log ids by block, and the ids of the waiting events.
+    Of ``unfinished`` sessions, events that do not fill a block wait; they are the second list.
     """
     blocks: list[list[int]] = []
     open_: dict[str, tuple[list[int], int]] = {}

@@ -79,9 +79,7 @@ def choose_sentences(
 ) -> list[Line]:
     """Return the most central sentences in their order; none without input.
 
-    Args:
-        said: Sentences in their order.
-        vectors: Of the sentences, shape (n, dim), unit length; None to compare words.
+    ``vectors`` have shape (n, dim), unit length; None to compare words.
     """
     if not said:
         return []

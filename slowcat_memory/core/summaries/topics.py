@@ -49,9 +49,8 @@ def grow_topics(
 ) -> list[Topic]:
     """Add summaries to topics; return the topics in order of creation.
 
-    Args:
-        ids: Of the summaries, in the order of time; existing members are skipped.
-        vectors: Theirs, shape (n, dim), unit length.
+    ``ids`` are in the order of time, existing members are skipped; ``vectors`` have shape (n, dim),
+    unit length.
     """
     grown = list(topics)
     known = {member for topic in grown for member in topic.members}

@@ -125,8 +125,7 @@ class Tokenizer:
 
     Scripts without spaces (Chinese, Japanese, Korean, Thai, Lao, Burmese, Khmer) become character
     bigrams; an ideogram, which may be a word, is a token as well. Arabic loses optional marks and
-    its
-    article. Thread-safe.
+    its article. Thread-safe.
 
     Attributes:
         version: Changes when the same text would yield other tokens.

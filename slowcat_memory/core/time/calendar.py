@@ -108,13 +108,9 @@ def unit(anchor: Anchor, name: str, offset: int) -> Span:
 
 
 def shifted(anchor: Anchor, name: str, least: float, most: float) -> Span:
-    """Return the span that is ``least`` to ``most`` units away, as vague as people mean it.
+    """Return the span that is ``least`` to ``most`` (negative: past) units away, as people mean it.
 
-    Args:
-        least: The smaller number of units, negative for the past.
-
-    Returns:
-        The day for days, a week for weeks, a month for months, a year for years.
+    This is the day for days, a week for weeks, a month for months, a year for years.
     """
     if name in HOURS:
         size = timedelta(hours=HOURS[name])

@@ -1,8 +1,8 @@
 """Finds time expressions and resolves them to intervals: by rules, in the user's time zone.
 
 "What did I do last weekend?" yields two days. A text without time words costs a look-up of its
-words; any other, one pass of a small grammar (``grammar``). Offline date parsers return moments
-and cost 0.05 to 7 ms: docs/decisions/0013-time-expressions.md.
+words; any other, one pass of a small grammar (``grammar``). Offline date parsers return moments and
+cost 0.05 to 7 ms: docs/decisions/0013-time-expressions.md.
 """
 
 import re
@@ -101,8 +101,8 @@ def asked_about(text: str, intervals: Sequence[Interval], now: datetime) -> tupl
 
     They occur in a question (not as in "I slept badly last night. What now?"), are in the past and
     not vague. On LoCoMo 79 % of the questions with such an interval have evidence said close to it,
-    where 20 % of all turns are. Times in statements do not help: on RealMem, favouring them cost
-    7 points R@10 of the queries with one.
+    where 20 % of all turns are. Times in statements do not help: on RealMem, favouring them cost 7
+    points R@10 of the queries with one.
 
     Args:
         intervals: From ``times``.
@@ -191,7 +191,10 @@ def _range(atom: _Atom, other: _Atom, tokens: Sequence[Token], anchor: Anchor) -
 def _with_words_before(
     atom: _Atom, tokens: Sequence[Token], kinds: str, anchor: Anchor
 ) -> _Atom | None:
-    """Extend a span by a preceding "since", "before", "two weeks after" (c b k u V, U, W)."""
+    """Extend a span by a preceding "since", "before", "two weeks after".
+
+    Kinds: c since, b before, k after, u until, V "ago" in front; U a unit, W a weekday.
+    """
     place = atom.start
     while place and kinds[place - 1] == "T":
         place -= 1

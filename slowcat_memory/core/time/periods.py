@@ -65,12 +65,8 @@ def due_runs(
 ) -> list[tuple[Item, ...]]:
     """Divide uncovered items into runs to summarise; return the due ones in order.
 
-    The end of the row waits until it is a whole run. The rest between two covered runs, of which
-    some was forgotten, is a run of its own.
-
-    Args:
-        row: All items, in order.
-        least: Fewest items of such a rest.
+    The end of ``row`` waits until it is a whole run. A rest of at least ``least`` items between two
+    covered runs, of which some was forgotten, is a run of its own.
     """
     runs: list[tuple[Item, ...]] = []
     done = set(covered)
