@@ -56,14 +56,9 @@ class Proposals(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Field(Struct, frozen=True, kw_only=True):
-    """A field of a profile, with its sources.
+    """A field of a profile; several values are separated by ", ".
 
-    Attributes:
-        name: One of ``FIELDS``.
-        value: Several values are separated by ", ".
-        at: Since when it is true.
-        sources: Log ids of the turns that state it.
-        of: Ids of the memories that state it.
+    ``sources`` are log ids of turns, ``of`` ids of memories that state it; it is true since ``at``.
     """
 
     name: str

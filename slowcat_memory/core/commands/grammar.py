@@ -22,11 +22,9 @@ _QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'"})
 class Command(Struct, frozen=True, kw_only=True):
     """A voice command.
 
-    Attributes:
-        kind: The command.
-        argument: What to remember or forget, or the correction, in the user's spelling.
-        shared: Whether it is for the household memory.
-        rest: The rest of the utterance, for the agent to answer.
+    ``argument`` is what to remember, forget or correct, in the user's spelling. ``shared`` is
+    whether
+    it is for the household memory. ``rest`` is the rest of the utterance, for the agent to answer.
     """
 
     kind: CommandKind
@@ -36,14 +34,7 @@ class Command(Struct, frozen=True, kw_only=True):
 
 
 class _Words(Struct, frozen=True):
-    """An utterance as the rules see it.
-
-    Attributes:
-        text: The original text.
-        line: Its words in lower case, separated by single spaces.
-        starts: Offset in ``text`` by the offset in ``line`` of each word's start.
-        ends: The same for each word's end.
-    """
+    """An utterance in lower case (``line``), with offsets in ``text`` by offset in ``line``."""
 
     text: str
     line: str

@@ -75,13 +75,7 @@ class Description(Struct, frozen=True):
 
 
 class CheckedReply(Struct, frozen=True):
-    """Result of checking a reply.
-
-    Attributes:
-        found: Descriptions by log id.
-        missing: Log ids of the turns without anything usable, in the order asked.
-        dropped: Number of rejected texts.
-    """
+    """Descriptions by log id; turns without any, in the order asked; number of rejected texts."""
 
     found: dict[int, Description]
     missing: tuple[int, ...]

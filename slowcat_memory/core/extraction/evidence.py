@@ -19,12 +19,7 @@ _SENTENCES = re.compile(r"[^.!?…。！？\n]*[.!?…。！？\n]*")
 
 
 class Dated(Struct, frozen=True):
-    """The time of a statement.
-
-    Attributes:
-        day: As spoken: "2026-05-12", "2026-05", "2026"; "" for none.
-        since: Since when it is true.
-    """
+    """The day of a statement ("2026-05-12", "2026-05", "2026" or ""), and since when it is true."""
 
     day: str
     since: datetime

@@ -43,12 +43,10 @@ _DATE = re.compile(
 
 
 class Ground(Struct, frozen=True):
-    """The names, numbers and dates that a text about a conversation may contain.
+    """The lower-case words, digits and dates that a text about a conversation may contain.
 
-    Attributes:
-        words: Words in lower case, including the speakers' names.
-        numbers: Numbers, in digits.
-        spans: First and last day of each date named, and of the conversation itself.
+    ``words`` include the speakers' names; ``spans`` are the first and last day of each date named,
+    and of the conversation itself.
     """
 
     words: frozenset[str]

@@ -23,12 +23,9 @@ MOST_WORDS = 60  # of a sentence: longer ones are stories
 
 
 class StatedFact(Triple, frozen=True, kw_only=True):
-    """A statement of a person about themselves or their relatives.
+    """A third-person statement of a person about themselves or their relatives.
 
-    Attributes:
-        type: "person", "preference", "event", "decision", "task_completed", "open_thread".
-        content: The statement in the third person.
-        over: Whether it says that the fact is over ("I no longer work at Acme").
+    ``over`` is whether it says that the fact is over ("I no longer work at Acme").
     """
 
     type: str

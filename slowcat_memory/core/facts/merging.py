@@ -98,12 +98,7 @@ class Pair(Struct, frozen=True):
 
 
 class Matches(Struct, frozen=True):
-    """Result of comparing a new fact with the known ones.
-
-    Attributes:
-        match: The pair with a known fact, and the outcome; None for no match.
-        doubts: Pairs to ask an LLM about, the most similar first.
-    """
+    """The pair with a known fact and the outcome (None for no match); pairs to ask an LLM about."""
 
     match: tuple[Pair, Outcome] | None
     doubts: tuple[Pair, ...] = ()

@@ -89,12 +89,7 @@ Reason = Literal[
 
 
 class Checked(Struct, frozen=True):
-    """Result of checking a reply.
-
-    Attributes:
-        kept: Facts, and quarantined ones, which have a ``why``.
-        rejected: Number of rejected facts by `Reason`.
-    """
+    """Kept facts, of which quarantined ones have a ``why``, and rejections by `Reason`."""
 
     kept: tuple[ExtractedFact, ...]
     rejected: dict[str, int]

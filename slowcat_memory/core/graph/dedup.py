@@ -48,12 +48,7 @@ class DedupOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Candidate(Struct, frozen=True):
-    """A name to compare.
-
-    Attributes:
-        attributes: Other known values: "email", "phone", …
-        also: Other names of the same entity.
-    """
+    """A name to compare; ``also`` has other names of its entity, ``attributes`` e-mail, phone, …."""
 
     name: str
     kind: str

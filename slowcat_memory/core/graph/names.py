@@ -39,13 +39,10 @@ _ORDINAL = frozenset("st nd rd th".split())
 
 
 class Name(Struct, frozen=True):
-    """A reduced name.
+    """A reduced name: its distinguishing words and numbers, in order.
 
-    Attributes:
-        words: Distinguishing words, in order.
-        numbers: Numbers, and single letters of a model or flat, in order.
-        roles: Preceding roles and titles.
-        suffix: The generation: "jr", "iii"; "" for none.
+    ``numbers`` include single letters of a model or flat. ``roles`` are preceding roles and titles;
+    ``suffix`` is the generation: "jr", "iii"; "" for none.
     """
 
     words: tuple[str, ...]

@@ -43,15 +43,9 @@ class EntityNames:
 
 
 class Line(Struct, frozen=True):
-    """One relation of an entity.
+    """One relation of an entity: the predicate in words, its object, and its evidence.
 
-    Attributes:
-        what: The predicate, in words.
-        value: Its object.
-        since: None if unknown.
-        until: None while true.
-        quote: The quote that states it.
-        turn: Log id of the turn.
+    ``since`` is None if unknown, ``until`` None while true.
     """
 
     what: str
@@ -65,12 +59,9 @@ class Line(Struct, frozen=True):
 class Portrait(Struct, frozen=True):
     """Everything known about an entity.
 
-    Attributes:
-        also: Other names.
-        attributes: "email", "breed", …
-        holds: Current relations.
-        before: Former relations, the latest first.
-        others: Relations of others to it: subject, predicate, start.
+    ``holds`` are current relations, ``before`` former ones, the latest first; ``others`` are
+    relations
+    of others to it: subject, predicate, start. ``also`` are other names.
     """
 
     id: str

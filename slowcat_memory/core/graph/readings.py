@@ -18,13 +18,11 @@ from slowcat_memory.records import Made, Memory
 
 
 class Mention(Struct, frozen=True, omit_defaults=True):
-    """A name in a turn.
+    """A name in a turn, as spoken; ``entity`` is its entity's id, "" until it is resolved.
 
-    Attributes:
-        name: As spoken.
-        type: "person", "pet", "place", "organisation", …
-        attributes: Stated values that are no relation: "email", "phone", "breed", …
-        entity: Its entity's id, "" until it is resolved.
+    ``type`` is "person", "pet", "place", "organisation", …; ``attributes`` are stated values that
+    are
+    no relation: "email", "phone", "breed", ….
     """
 
     name: str
@@ -34,14 +32,10 @@ class Mention(Struct, frozen=True, omit_defaults=True):
 
 
 class ReadStatement(Triple, frozen=True, kw_only=True, omit_defaults=True):
-    """A turn's statement about an entity.
+    """A turn's statement about an entity; unknown times are None.
 
-    Attributes:
-        text: The statement as a sentence.
-        since: None if unknown.
-        until: None if unknown.
-        over: Whether the turn says that it is over.
-        corrects: Whether it retracts an earlier statement, rather than reporting a change.
+    ``over``: the turn says that it is over. ``corrects``: it retracts an earlier statement, rather
+    than reporting a change.
     """
 
     text: str
@@ -54,9 +48,7 @@ class ReadStatement(Triple, frozen=True, kw_only=True, omit_defaults=True):
 class TurnExtract(Struct, frozen=True):
     """An extraction of a turn, with unresolved names.
 
-    Attributes:
-        statements: By name.
-        sources: Log ids of the turns that it depends on, its own first.
+    ``sources`` are the log ids of the turns that it depends on, its own first.
     """
 
     mentions: tuple[Mention, ...]

@@ -112,14 +112,7 @@ def by_cosine(scores: Array, zero: float = 0.0) -> Array:
 
 
 def by_tokens(scores: Array) -> Array:
-    """Scale MaxSim scores, which only some candidates have.
-
-    Args:
-        scores: Shape (n,); NaN for a missing score.
-
-    Returns:
-        Shape (n,), 0 to 1; a missing score counts as the worst existing one.
-    """
+    """Scale MaxSim scores, shape (n,), to 0..1; NaN (no score) counts as the worst existing one."""
     scaled = by_cosine(scores, UNRELATED_TOKENS)
     known = ~np.isnan(scores)
     return np.where(known, scaled, scaled[known].min(initial=1.0) if known.any() else 0.0)
@@ -196,23 +189,19 @@ def fuse(views: dict[str, Array], options: FuseOptions, keyed: float = 0.0) -> A
 
 
 def smooth(scores: Array, before: Array, after: Array, share: float) -> Array:
-    """Add a share of the neighbouring turns' scores to each chunk's (score smoothing).
+    """Add a share of the neighbouring turns' scores to each chunk's (score smoothing), shape (n,).
 
-    Args:
-        scores: Shape (n,), as is the result.
-        before: Shape (n,), position in ``scores`` of the previous chunk, -1 for none.
+    ``before`` has the position in ``scores`` of each previous chunk, -1 for none; so has ``after``.
     """
     padded = np.append(scores, 0.0)  # position -1 reads this 0
     return (scores + share * (padded[before] + padded[after])) / (1 + 2 * share)
 
 
 def distinct(texts: Sequence[str], threshold: float, limit: int | None = None) -> list[int]:
-    """Return the positions of the first of each group of near-equal texts, in order.
+    """Return the positions of the first of each group of near-equal texts (best first), in order.
 
-    Args:
-        texts: Best first.
-        threshold: Jaccard similarity of words from which two are equal.
-        limit: Most positions; None for all.
+    ``threshold`` is the Jaccard similarity of words from which two are equal; a ``limit`` of None
+    returns all.
     """
     kept: list[int] = []
     seen: list[frozenset[str]] = []

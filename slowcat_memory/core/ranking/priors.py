@@ -129,7 +129,7 @@ def overlap(starts: Array, ends: Array, intervals: Sequence[Interval]) -> Array:
 
 # ------------------------------------------------------------------- votes of judged queries
 
-# A judgement says that a memory answers a query (above 0) or does not (below 0). A later query counts
+# A judgement: a memory answers a query (above 0) or does not (below 0). A later query counts
 # the judgements of queries with a near vector, each weighted by how near the two are; the index
 # sums them by memory (the field "asked"). The sum counts as a prior of at most 1, weighted by
 # ``rank.asked``. So votes only reorder candidates: they drop none, change no probability,

@@ -119,9 +119,7 @@ def memory_line(
 ) -> str:
     """Return one line of the block, as in ``- (12 May) Anna: My dog is called Max``.
 
-    Args:
-        cut: Cuts its text; None keeps its beginning.
-        language: Of the date and the agent's name.
+    ``cut`` cuts its text; None keeps its beginning.
     """
     when = spoken_date(memory.valid_from, now, zone, language.dates)
     if memory.valid_to is not None and memory.valid_to <= now:

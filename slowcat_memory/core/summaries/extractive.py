@@ -27,12 +27,7 @@ _MOST_CHARS = 20_000  # of a text
 
 
 class Line(Struct, frozen=True):
-    """A sentence of a turn.
-
-    Attributes:
-        turn: Log id of the turn.
-        agent: Whether the agent said it.
-    """
+    """A sentence of a turn (its log id), and whether the agent said it."""
 
     speaker: str
     text: str

@@ -57,15 +57,7 @@ Answer with JSON alone:
 
 
 class Purpose(Struct, frozen=True, kw_only=True):
-    """One kind of summary.
-
-    Attributes:
-        asks: The request to the LLM.
-        sentences: Most sentences.
-        words: Most words.
-        max_tokens: Of the reply.
-        temperature: 0 to 1.
-    """
+    """One kind of summary: the request to the LLM, limits of the summary, and call parameters."""
 
     name: str
     asks: str

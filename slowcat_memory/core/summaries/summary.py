@@ -27,14 +27,9 @@ ARCHIVED = {SESSION_SUMMARY: "SESSION", DAY: "DAILY", WEEK: "WEEKLY", TOPIC: "TO
 
 
 class SummaryText(Struct, frozen=True, kw_only=True):
-    """Content of a summary.
+    """Content of a summary; ``model`` is the LLM's fingerprint, "" if made by rule.
 
-    Attributes:
-        text: A few sentences.
-        entities: People, companies, places, dates.
-        tone: The mood of the conversation.
-        relationship: Events between the speakers.
-        model: Fingerprint of the LLM, "" if made by rule.
+    ``tone`` is the mood of the conversation, ``relationship`` events between the speakers.
     """
 
     text: str

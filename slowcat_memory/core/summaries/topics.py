@@ -25,12 +25,7 @@ class ClusterOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Topic(Struct, frozen=True):
-    """A cluster of summaries.
-
-    Attributes:
-        members: Their ids, in the order of arrival.
-        total: Sum of their vectors, shape (dim,).
-    """
+    """A cluster of summaries: their ids in order of arrival, and the sum of their vectors (dim,)."""
 
     members: tuple[str, ...]
     total: np.ndarray

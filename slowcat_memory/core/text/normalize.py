@@ -133,11 +133,9 @@ class Tokenizer:
     """
 
     def __init__(self, stemmer: str = "english", language: str = "") -> None:
-        """Create a tokenizer.
+        """Create a tokenizer; ``stemmer`` is a Snowball language or "none".
 
-        Args:
-            stemmer: A Snowball language, or "none".
-            language: Language of the texts; "" for the stemmer's.
+        ``language`` is that of the texts; "" for the stemmer's.
 
         Raises:
             ValueError: There is no such stemmer.

@@ -50,10 +50,8 @@ class MisheardWord(Struct, frozen=True):
 class Sound(Struct, frozen=True):
     """Sound and spelling of a word.
 
-    Attributes:
-        spelling: With the usual confusions undone.
-        exact: Its consonants by Metaphone.
-        rough: The same, voiced and voiceless ones merged.
+    ``spelling`` has the usual confusions undone; ``exact`` are the consonants by Metaphone; in
+    ``rough``, voiced and voiceless ones are merged.
     """
 
     spelling: str

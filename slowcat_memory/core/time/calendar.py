@@ -23,11 +23,9 @@ LOOK_BACK = 8  # years: far enough for a 29 February across 1900 or 2100
 
 
 class Span(Struct, frozen=True):
-    """A naive local time span.
+    """A naive local time span; ``end`` is the first moment after it.
 
     Attributes:
-        start: First moment.
-        end: First moment after it.
         floating: The nearest was chosen ("May", "Monday"); it may move in a range.
         exact: Counted from now in hours, regardless of clock changes.
     """
@@ -39,12 +37,11 @@ class Span(Struct, frozen=True):
 
 
 class Anchor(Struct, frozen=True):
-    """The reference for relative expressions.
+    """The local time that expressions are relative to.
 
-    Attributes:
-        now: The local time.
-        ahead: Whether the text is about plans: "on Monday" is then the coming Monday.
-        southern: Whether summer begins in December.
+    ``ahead`` marks texts about plans: "on Monday" is then the coming Monday. ``southern`` is
+    whether
+    summer begins in December.
     """
 
     now: datetime

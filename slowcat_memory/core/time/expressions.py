@@ -41,13 +41,9 @@ class WhenOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Interval(Struct, frozen=True):
-    """A time span in UTC.
+    """A time span in UTC and its expression; ``end`` is the first moment after it.
 
-    Attributes:
-        start: Its first moment, UTC.
-        end: The first moment after it, UTC.
-        words: The expression.
-        vague: Whether it is no part of the calendar ("recently", "the other day").
+    ``vague`` spans are no part of the calendar ("recently", "the other day").
     """
 
     start: datetime

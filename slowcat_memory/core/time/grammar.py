@@ -31,12 +31,7 @@ _PAIR = "(?<=[MmvsY][Ao])"  # the second of two: "between May and June"
 
 
 class Piece(Struct, frozen=True):
-    """The words of one expression.
-
-    Attributes:
-        kinds: The letter of each word.
-        values: The value of each word.
-    """
+    """The words of one expression: their kinds (one letter each) and values."""
 
     kinds: str
     values: Sequence[Any]

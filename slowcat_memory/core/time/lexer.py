@@ -20,14 +20,7 @@ _TOKEN = re.compile(
 
 
 class Token(Struct):
-    """A word, a phrase or a number.
-
-    Attributes:
-        kind: One letter, see ``core.language.time``.
-        value: Depends on the kind.
-        start: Offset in the text.
-        end: Offset of its end.
-    """
+    """A word, phrase or number with its offsets; ``kind`` is as in ``core.language.time``."""
 
     kind: str
     value: Any

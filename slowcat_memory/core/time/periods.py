@@ -18,14 +18,7 @@ Item = TypeVar("Item", int, str)
 
 
 class Period(Struct, frozen=True, order=True):
-    """A day or a week.
-
-    Attributes:
-        start: First moment, UTC.
-        end: First moment after it, UTC.
-        name: "2026-05-12", "2026-W20".
-        kind: "day" or "week".
-    """
+    """A day ("2026-05-12") or week ("2026-W20") in UTC; ``end`` is the first moment after it."""
 
     start: datetime
     end: datetime
