@@ -48,7 +48,7 @@ class DedupOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Candidate(Struct, frozen=True):
-    """A name to compare; ``also`` has other names of its entity, ``attributes`` e-mail, phone, …."""
+    """A name to compare; ``also`` has other names of its entity, ``attributes`` its e-mail etc."""
 
     name: str
     kind: str

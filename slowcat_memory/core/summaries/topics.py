@@ -25,7 +25,7 @@ class ClusterOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Topic(Struct, frozen=True):
-    """A cluster of summaries: their ids in order of arrival, and the sum of their vectors (dim,)."""
+    """A cluster of summaries: their ids in order of arrival, and the sum of their vectors."""
 
     members: tuple[str, ...]
     total: np.ndarray
