@@ -31,19 +31,19 @@ OWNERS: dict[str, Owner] = {
 
 
 class BlocksOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What jobs write about the agent and the user.
+    """Blocks that jobs write about the agent and the user.
 
     Attributes:
-        persona_chars: Characters about who the agent is; 0 and no job writes it.
-        human_chars: Characters about who the user is. The least important is left out.
-        self_perception_chars: Characters about how the agent sees itself: mostly what it advised.
-        relationship_chars: Characters about how the two know each other, and how that changed.
-        background_chars: Characters about what was going on lately. All blocks together are what
-            ``head.head_chars`` holds.
-        persona_days: Days between two rewrites of the persona, which hardly changes; only an LLM
+        persona_chars: Characters about the agent; 0 for no such block.
+        human_chars: Characters about the user; the least important lines are dropped.
+        self_perception_chars: Characters about the agent's own behaviour, mostly its advice.
+        relationship_chars: Characters about the relationship and its changes.
+        background_chars: Characters about recent matters. ``head.head_chars`` limits all blocks
+            together.
+        persona_days: Days between two rewrites of the persona, which seldom changes; only an LLM
             writes it.
-        sessions: Latest sessions that are searched for tone and advice.
-        topics_h: Hours back from which topics count as active.
+        sessions: Number of latest sessions searched for tone and advice.
+        topics_h: Hours for which topics count as active.
         threads: Open threads listed as background.
     """
 

@@ -33,18 +33,17 @@ Answer with JSON alone: {"text": "..."}"""
 
 
 class EpisodesOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which moments of a conversation are kept as episodes.
+    """Which moments of a conversation become episodes.
 
     Attributes:
         window: User turns of an episode, with the agent's between them.
         cooldown_turns: User turns after an episode, before the next may begin.
         cooldown_min: Minutes after an episode, before the next may begin.
-        per_day: Episodes of one of the user's days at most.
-        merge_h: Hours within which more on the same matter is merged into the episode before.
-        alike: Share of words in common from which it is the same matter, 0 to 1.
-        novelty: Share of words that none of the last episodes has, below which a window makes
-            none, 0 to 1.
-        words: User words that a window must have at least.
+        per_day: Most episodes per day of the user.
+        merge_h: Hours within which the same matter is merged into the previous episode.
+        alike: Share of common words from which two windows are the same matter, 0 to 1.
+        novelty: Least share of words that are not in the last episodes, 0 to 1.
+        words: Fewest user words of an episode.
     """
 
     window: Annotated[int, Meta(ge=1, le=100)] = 4

@@ -23,8 +23,8 @@ class Command(Struct, frozen=True, kw_only=True):
     """A voice command.
 
     ``argument`` is what to remember, forget or correct, in the user's spelling. ``shared`` is
-    whether
-    it is for the household memory. ``rest`` is the rest of the utterance, for the agent to answer.
+    whether it is for the household memory. ``rest`` is the rest of the utterance, for the agent to
+    answer.
     """
 
     kind: CommandKind

@@ -50,20 +50,20 @@ Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 
 
 class MergeOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """When two facts are one.
+    """When two facts are merged into one.
 
     Attributes:
-        top_k: How many of the nearest facts a new one is compared with.
-        auto_update: Cosine from which two facts with the same numbers and polarity are one without
+        top_k: Number of nearest facts that a new one is compared with.
+        auto_update: Cosine from which facts with the same numbers and polarity are merged without
             an LLM.
-        check_low: Cosine from which an LLM is asked whether they are.
-        fallback: Whether the LLM is also asked about less similar pairs; see the next three.
-        fallback_low: Cosine from which it is, for facts of ``fallback_types`` that share a content
-            word or a number.
+        check_low: Cosine from which an LLM is asked whether to merge.
+        fallback: Also ask the LLM about less similar pairs, within the next four limits.
+        fallback_low: Cosine from which these are asked about; they share a content word or a
+            number.
         fallback_top_k: Most such pairs per new fact.
         fallback_days: Most days between the two.
         fallback_types: Fact types, separated by commas.
-        words: Jaccard similarity of words from which two facts are one where there is no LLM.
+        words: Jaccard similarity of words from which facts are merged without an LLM.
     """
 
     top_k: Annotated[int, Meta(ge=1, le=100)] = 5

@@ -28,15 +28,15 @@ _LAST_DIGITS = 8  # of a telephone number, with or without its country
 
 
 class DedupOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """When two names mean one entity.
+    """When two names are the same entity.
 
     Attributes:
-        exact: Whether equal names do.
-        fuzzy: Whether spellings of one name do.
-        embedding: Whether near vectors do; never for people.
-        rule: Whether the same e-mail, telephone or number does.
-        fuzzy_at: Levenshtein similarity of two words from which they are spellings of one.
-        embedding_at: Cosine of two names from which they mean the same.
+        exact: Match equal names.
+        fuzzy: Match spellings of one name.
+        embedding: Match near vectors; never for people.
+        rule: Match the same e-mail, telephone or number.
+        fuzzy_at: Levenshtein similarity from which two words are spellings of one.
+        embedding_at: Cosine from which two names are the same.
     """
 
     exact: bool = True

@@ -60,8 +60,7 @@ class Portrait(Struct, frozen=True):
     """Everything known about an entity.
 
     ``holds`` are current relations, ``before`` former ones, the latest first; ``others`` are
-    relations
-    of others to it: subject, predicate, start. ``also`` are other names.
+    relations of others to it: subject, predicate, start. ``also`` are other names.
     """
 
     id: str

@@ -21,8 +21,7 @@ class Mention(Struct, frozen=True, omit_defaults=True):
     """A name in a turn, as spoken; ``entity`` is its entity's id, "" until it is resolved.
 
     ``type`` is "person", "pet", "place", "organisation", …; ``attributes`` are stated values that
-    are
-    no relation: "email", "phone", "breed", ….
+    are no relation: "email", "phone", "breed", ….
     """
 
     name: str

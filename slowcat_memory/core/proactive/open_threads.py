@@ -49,14 +49,13 @@ _OWN = re.compile(rf"\b(?:{_any(lambda words: words.own)})\b", re.IGNORECASE)
 
 
 class BringUpOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the agent finds by itself to ask about; when it may ask is set in [icebreakers].
+    """Open threads that the agent finds by itself; [icebreakers] sets when it may ask.
 
     Attributes:
-        most: Open threads of its own that may wait at once; more of them nag. What an application
-            pushes comes on top.
+        most: Most open threads waiting at once, not counting those pushed by an application.
         rest_h: Hours between a statement and asking about it, or between the end of a dated event
             and asking how it went.
-        expire_days: Days after which it is no longer worth asking.
+        expire_days: Days after which an open thread is dropped.
     """
 
     most: Annotated[int, Meta(ge=0, le=100)] = 3

@@ -24,11 +24,11 @@ class IcebreakerOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """When the agent may bring something up by itself.
 
     Attributes:
-        quiet_hours: When it may not, e.g. "22:00-08:00" in the user's time zone; "" for no quiet
-            hours.
-        min_absence_h: Hours after a conversation in which it may not: a user who comes back after
+        quiet_hours: Hours without icebreakers, e.g. "22:00-08:00" in the user's time zone; "" for
+            none.
+        min_absence_h: Hours after a conversation without icebreakers: a user who returns after
             lunch has not been away.
-        most: Icebreakers that may wait; the least important are dropped. More of them nag.
+        most: Most waiting icebreakers; the least important are dropped.
         expire_days: Days after which one is dropped, unless it was pushed with its own expiry.
     """
 

@@ -29,11 +29,11 @@ _LAUGHTER = re.compile(
 
 
 class GateOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which turns need no memory.
+    """Which turns skip recall.
 
     Attributes:
-        enabled: Skip recall for "okay", thanks, laughter and pure commands, and look up what follows
-            a greeting without it. Off: everything is looked up as it was said.
+        enabled: Skip recall for "okay", thanks, laughter and pure commands, and remove greetings
+            from queries. Off: every turn is looked up unchanged.
     """
 
     enabled: bool = True

@@ -28,22 +28,21 @@ _CAPITAL = re.compile(r"[^\W\d_a-z]")
 
 
 class AskOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is read out of a query.
+    """How a query is parsed.
 
     Attributes:
-        names: Look for speakers' names: the named speaker's own words count more (``rank.named``),
-            and the query's vector is made without the name.
-        sounds: Search also for a name that a word may have been misheard for: a word that was never
-            said in the namespace, and that sounds like one of its names.
-        sounds_weight: Weight of such a name, as a share of what it would weigh if it had been said;
-            less trusts the speech recogniser more. From 0.5 to 1 mangled questions gain by it
-            (LoCoMo, R@10: 66.2 to 68.1 by words alone), and clean ones lose nothing.
-        times: Look for words for time ("last week", "in May"): what was said then counts more
+        names: Find speakers' names: the named speaker's own words count more (``rank.named``), and
+            the query's vector is made without the name.
+        sounds: Search also for names that a word may be misheard for: a word that was never said in
+            the namespace and sounds like one of its names.
+        sounds_weight: Weight of such a name, as a share of a spoken name's; lower it for a better
+            STT. From 0.5 to 1 misheard questions improve (LoCoMo, R@10: 66.2 to 68.1 by words
+            alone), and others lose nothing.
+        times: Find time expressions ("last week", "in May"): memories of that time count more
             (``rank.when``).
-        follow_up: A question that cannot stand alone ("and what about him?") takes over words from
-            the last turns.
-        dialogue: How far the vectors of the last two turns pull the query's vector; 0 for not at
-            all. Less where users change the subject often.
+        follow_up: Add words of the last turns to a follow-up ("and what about him?").
+        dialogue: Weight of the last two turns' vectors in the query's vector; 0 for none. Lower it
+            if users change the subject often.
     """
 
     names: bool = True

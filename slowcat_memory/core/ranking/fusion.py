@@ -27,35 +27,34 @@ WITH_KEYS = ("turn", "window")  # fields with another weight where memories have
 
 
 class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Weights of the views, and what is done with the sum. Only the ratio of the weights counts.
+    """Weights of the fields, and use of their sum. Only the ratio of the weights counts.
 
     The weights were fitted together on three data sets: change one only with a benchmark of your
     own conversations.
 
     Attributes:
         dense: Weight of the memory's vector.
-        tokens: Weight of its tokens' vectors (MaxSim), for the ``rerank`` best by everything else.
+        tokens: Weight of its tokens' vectors (MaxSim), for the ``rerank`` best by all other fields.
         window: Weight of BM25 over a turn and its neighbours.
         turn: Weight of BM25 over the turn alone, where ``index.turn_view`` is on.
-        turn_by_words: The same where a query has no vector: nothing else tells a turn from its
-            neighbours then.
+        turn_by_words: The same for a query without a vector, when only this field separates a turn
+            from its neighbours.
         keys: Weight of the nearest of its keys (questions, notes, facts), multiplied by the share
             of the candidates that have any.
-        keys_long: The same where turns are long (see ``smooth_below_words``): a key says sharply
-            what a long turn says among other things. +6 R@10 on RealMem.
+        keys_long: The same for long turns (see ``smooth_below_words``), where a key is more
+            specific than the turn. +6 R@10 on RealMem.
         turn_with_keys: Weight of BM25 over the turn and the words of its keys, where all candidates
             have keys.
-        window_with_keys: Weight of the window, likewise: contexts and keys say what a turn is
-            about.
+        window_with_keys: Weight of the window, likewise: contexts and keys already name the turn's
+            subject.
         session: Weight of its session: its three best candidates, by words and by vectors.
-        rerank: How many memories are scored by their tokens; 0 for none, where every tenth of a
-            millisecond counts. 20 find what 100 find.
-        smoothing: Share of its neighbours' score that a chunk takes, where turns are short and have
-            no keys, which tell a turn from its neighbours; less of it as more of them have keys,
-            and that soon: half of the turns of a described chat have keys, small talk has none.
-        smooth_below_words: Mean words per chunk of a namespace below which smoothing applies:
-            it helps chats of short turns and costs up to 3 points on long rounds.
-        duplicate: Jaccard similarity of words from which two hits are the same; above 1 keeps all.
+        rerank: Number of memories scored by their tokens; 0 for none, which is fastest. 20 find
+            what 100 find.
+        smoothing: Share of its neighbours' score added to a chunk's, for short turns without keys.
+            It falls quickly as more turns have keys, which separate them from their neighbours.
+        smooth_below_words: Mean words per chunk of a namespace below which smoothing applies: it
+            helps chats of short turns and costs up to 3 points on long rounds.
+        duplicate: Jaccard similarity of words from which two hits are equal; above 1 keeps all.
     """
 
     dense: Weight = 0.24

@@ -14,23 +14,22 @@ LEAST_SCALE, MOST_SCALE = 6 * 3_600.0, 90 * 86_400.0  # seconds, for the decay o
 
 
 class RankOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Bonuses that are added to the fused score, which is 0 to 1.
+    """Bonuses added to the fused score, which is 0 to 1.
 
     Attributes:
         importance: Added at importance 1, subtracted at 0; 0.5 is neutral.
-        recency: Added for a memory of just now, fading with ``half_life_days``. Helps where people
-            go on with what they do (RealMem), and costs a little where they ask about long ago.
-        half_life_days: Age in days at which the recency bonus has halved; 0 for no such bonus.
+        recency: Added for a new memory, fading with ``half_life_days``. Helps with ongoing matters
+            (RealMem), and costs a little for questions about long ago.
+        half_life_days: Days in which the recency bonus halves; 0 for no such bonus.
         pinned: Added for a memory that a user pinned.
         named: Added for the words of a speaker whom the query names.
         when: Added for a memory said at the time that the query names, fading outside; and again
             for one that mentions that time.
-        with_keys: Factor on ``recency``, ``named`` and ``when`` where memories have keys: they and
-            the contexts name people and days themselves (+0.6 R@10 on three described LoCoMo
-            chats).
-        asked: Added for a memory that was judged to answer queries of the same meaning, subtracted
-            for one judged not to; 0 for neither. 0.1 and 0.3 gain 2.3 and 4.3 points on reworded
-            questions (LoCoMo), 0.2 gains 3.6; a judge that guesses costs half of that.
+        with_keys: Factor on ``recency``, ``named`` and ``when`` for memories with keys, as keys and
+            contexts already name people and days (+0.6 R@10 on three described LoCoMo chats).
+        asked: Added for a memory judged to answer similar queries, subtracted for one judged not
+            to; 0 for neither. 0.1 and 0.3 gain 2.3 and 4.3 points on reworded questions (LoCoMo),
+            0.2 gains 3.6; a judge that guesses costs half of that.
     """
 
     importance: Bonus = 0.10

@@ -27,13 +27,13 @@ _POINTS_BACK = re.compile(  # beginnings that refer to the sentence before
 
 
 class ExtractOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a long memory is cut to what was asked for.
+    """How a long memory is cut to an excerpt.
 
     Attributes:
-        whole_words: Texts of fewer words stay whole.
-        window_words: Words of a piece of speech without punctuation, about.
-        keep_share: A sentence stays if its score is at least this share of the best one's, 0 to 1.
-        first: Bonus for the first sentence, where holding all that is asked for scores 1.
+        whole_words: Texts of fewer words are not cut.
+        window_words: Approximate words per piece of speech without punctuation.
+        keep_share: Least score of a kept sentence, as a share of the best one's, 0 to 1.
+        first: Bonus for the first sentence; a sentence with all query words scores 1.
     """
 
     whole_words: Annotated[int, Meta(ge=0, le=10_000)] = 40

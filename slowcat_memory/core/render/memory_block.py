@@ -25,18 +25,17 @@ Cut = Callable[[str, int], str]
 
 
 class PackOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How much is put before the LLM.
+    """Size and form of the memory block.
 
     Attributes:
-        memory_token_budget: Tokens of a turn's block, estimated. All of them are prefilled while
-            the user waits: the sources' 800 or 1000 cost about a second on a laptop.
-        memories: Memories in a block at most.
-        memory_tokens: Tokens of one memory; a longer one is cut to what was asked for.
-        now: When the block says what day and time it is, in the user's time zone: "asked" when the
-            question is about time (even in a block of its own), "always" in every block that is
-            written anyway, or "never". It takes about 12 tokens, a quarter of what a turn adds to
-            a long conversation.
-        speakable: Put links, emoji, marks of emphasis and dates in digits into words that can be
+        memory_token_budget: Estimated tokens of a turn's block. All of them are prefilled while the
+            user waits: the sources' 800 or 1000 cost about a second on a laptop.
+        memories: Most memories in a block.
+        memory_tokens: Most tokens of one memory; a longer one is cut to an excerpt.
+        now: When the block has the date and time, in the user's time zone: "asked" for questions
+            about time (even in a block of its own), "always" in every block with memories, or
+            "never". About 12 tokens, a quarter of what a turn adds to a long conversation.
+        speakable: Write links, emoji, marks of emphasis and dates in digits as words that can be
             read aloud; off for an agent that answers in writing.
     """
 

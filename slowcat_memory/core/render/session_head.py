@@ -26,12 +26,12 @@ _CUT = "..."
 
 
 class HeadOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How long the session preamble is.
+    """Size of the session preamble.
 
     Attributes:
-        head_chars: Characters of blocks and the last session's summary together; the rest is cut.
-            The default is about 500 tokens, which the LLM reads once a session.
-        profile_chars: Characters of the one line about the user, 0 for no such line.
+        head_chars: Most characters of blocks and the last session's summary together. The default
+            is about 500 tokens, which the LLM reads once a session.
+        profile_chars: Most characters of the line about the user; 0 for no such line.
     """
 
     head_chars: Annotated[int, Meta(ge=0, le=100_000)] = 2000

@@ -17,13 +17,12 @@ NOTES, EVIDENCE = frozenset({"note"}), frozenset({"fact", "block"})  # families 
 
 
 class RetentionOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How long the turns of known users are kept. For guests see ``people.guest_hours``.
+    """How long known users' turns are kept. For guests see ``people.guest_hours``.
 
     Attributes:
-        raw_days: Days until a turn is forgotten for good; 0 keeps everything. 90 is usual where the
-            log is to stay short.
-        keep_evidence: Keep a turn as long as a fact or block that was made from it; else these are
-            forgotten with it. Pins and notes keep their turns in any case.
+        raw_days: Days until a turn is erased; 0 keeps everything. 90 is usual for a short log.
+        keep_evidence: Keep a turn as long as a fact or block made from it; else these are erased
+            with it. Turns of pins and notes are always kept.
     """
 
     raw_days: Annotated[float, Meta(ge=0, le=36_500)] = 0.0

@@ -39,7 +39,7 @@ HOT, WARM, COLD = TIERS
 
 
 class TierOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How texts are kept on disk. What is older takes less room, and is found as fast.
+    """How texts are stored on disk. Older texts take less space, and are found as fast.
 
     The latest ``memory.hot_cache_size`` turns of a namespace are the hot tier: in memory, and on
     disk in a row each. The warm tier follows, in LZ4 blocks; all the rest is cold, in zstd blocks.
@@ -47,15 +47,14 @@ class TierOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     Behaviour:
 
     Attributes:
-        warm: How many memories of a namespace stay warm.
+        warm: Most warm memories of a namespace.
 
     Performance:
 
     Attributes:
-        block_exchanges: At most so many exchanges of one session share a block.
-        block_bytes: At most so many bytes share a block, unpacked; reading one text unpacks its
-            block.
-        level: zstd's, 1 to 19; 19 takes six times as long as 12 and saves 3 percent more.
+        block_exchanges: Most exchanges of one session per block.
+        block_bytes: Most unpacked bytes per block; reading one text unpacks its block.
+        level: Level of zstd, 1 to 19; 19 takes six times as long as 12 and saves 3 percent more.
     """
 
     warm: Annotated[int, Meta(ge=0)] = WARM.size or 0

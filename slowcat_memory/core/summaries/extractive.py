@@ -40,13 +40,12 @@ class ExtractiveOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     Attributes:
         words: Most words of a summary.
-        share: Its most share of the words that were said: 0.3 leaves out 70 %.
-        shortest: Words from which a sentence stands alone; a shorter one is chosen only where there
-            is no other.
-        alike: Jaccard similarity of words from which two sentences say the same.
-        telling: What a name, a number or a first-person statement adds to the score, each.
-        question: What a question loses.
-        agent: What the agent's words lose: it mostly repeats what was said.
+        share: Most words of a summary as a share of its input: 0.3 drops 70 %.
+        shortest: Fewest words of a sentence, unless there are only shorter ones.
+        alike: Jaccard similarity of words from which two sentences are equal.
+        telling: Bonus for a name, a number or a first-person statement, each.
+        question: Penalty of a question.
+        agent: Penalty of the agent's sentences, which mostly repeat the user's.
     """
 
     words: Annotated[int, Meta(ge=1)] = 90

@@ -40,8 +40,7 @@ class Anchor(Struct, frozen=True):
     """The local time that expressions are relative to.
 
     ``ahead`` marks texts about plans: "on Monday" is then the coming Monday. ``southern`` is
-    whether
-    summer begins in December.
+    whether summer begins in December.
     """
 
     now: datetime

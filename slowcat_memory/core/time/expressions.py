@@ -32,7 +32,7 @@ class WhenOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """How time expressions are parsed.
 
     Attributes:
-        language: Of the words, as in ``language_of``.
+        language: Language of the text, as in ``language_of``.
         southern_hemisphere: Whether summer begins in December.
     """
 
