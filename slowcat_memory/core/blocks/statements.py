@@ -78,7 +78,7 @@ def to_lines(memories: Iterable[Memory]) -> list[SourcedLine]:
 
 
 def fit(lines: Sequence[SourcedLine], chars: int) -> list[SourcedLine]:
-    """Drop the lines of least weight, then age, until the rest fits, in the same order."""
+    """Drop the lines of least weight (of equals, the oldest) until the rest fits, in order."""
     kept = {place: len(one.text) + 1 for place, one in enumerate(lines)}
     order = sorted(kept, key=lambda place: (lines[place].weight, lines[place].at, place))
     used = sum(kept.values()) - bool(kept)

@@ -26,7 +26,7 @@ class Dated(Struct, frozen=True):
 
 
 def quoted(quote: str, text: str) -> bool:
-    """Return whether a quote occurs, apart from case and punctuation, and is long enough."""
+    """Return whether a quote is verbatim, but for case and punctuation, and long enough."""
     words = fingerprint(quote)
     enough = len(words.split()) >= LEAST_WORDS and len(words) >= LEAST_CHARS
     return enough and f" {words} " in f" {fingerprint(text)} "

@@ -121,7 +121,10 @@ def line(turn: Turn, turn_chars: int) -> str:
 
 
 def fitting(turns: Sequence[Turn], room: int, most: int) -> int:
-    """Return the characters per turn to fit ``room`` tokens: ``FEWEST_CHARS`` to ``most``."""
+    """Return the characters per turn with which all turns fit ``room`` tokens.
+
+    At least ``FEWEST_CHARS``, even if that does not fit, and at most ``most``.
+    """
     chars = most
     while chars > FEWEST_CHARS and sum(estimate_tokens(line(t, chars)) + 1 for t in turns) > room:
         chars = max(FEWEST_CHARS, chars * 2 // 3)

@@ -98,7 +98,7 @@ class Pair(Struct, frozen=True):
 
 
 class Matches(Struct, frozen=True):
-    """The pair with a known fact and the outcome (None for no match); pairs to ask an LLM about."""
+    """A new fact's pair with a known one and its outcome, or None; pairs to ask an LLM about."""
 
     match: tuple[Pair, Outcome] | None
     doubts: tuple[Pair, ...] = ()

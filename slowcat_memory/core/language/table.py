@@ -328,9 +328,7 @@ class Language(Struct, frozen=True, kw_only=True):
 def missing(table: Struct, like: Struct | None = None, path: str = "") -> Iterator[str]:
     """Yield the dotted paths of required fields and keys that a table lacks.
 
-    Args:
-        like: A complete table: the keys of its mappings are expected as well.
-        path: Path of ``table`` in the whole.
+    Keys are those of the mappings of ``like``, a complete table; ``path`` is that of ``table``.
     """
     for field in fields(table):
         value, name = getattr(table, field.name), f"{path}.{field.name}".lstrip(".")

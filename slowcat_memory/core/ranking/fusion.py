@@ -51,7 +51,8 @@ class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         rerank: Number of memories scored by their tokens; 0 for none, which is fastest. 20 find
             what 100 find.
         smoothing: Share of its neighbours' score added to a chunk's, for short turns without keys.
-            It falls quickly as more turns have keys, which separate them from their neighbours.
+            It falls quickly as more turns have keys, which separate them from their neighbours:
+            half of the turns of a described chat have keys, small talk has none.
         smooth_below_words: Mean words per chunk of a namespace below which smoothing applies: it
             helps chats of short turns and costs up to 3 points on long rounds.
         duplicate: Jaccard similarity of words from which two hits are equal; above 1 keeps all.

@@ -78,7 +78,10 @@ def sound(word: str) -> Sound | None:
 
 
 def keys(heard: Sound) -> tuple[str, ...]:
-    """Return look-up keys, one of which two sounds that differ by one consonant share."""
+    """Return a sound's look-up keys; two sounds that differ by one consonant share a key.
+
+    These are the rough consonants, and of four or more also those with one omitted.
+    """
     rough = heard.rough
     if len(rough) < 4:
         return (rough,)

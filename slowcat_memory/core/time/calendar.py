@@ -134,7 +134,7 @@ def shifted(anchor: Anchor, name: str, least: float, most: float) -> Span:
 
 
 def rolling(anchor: Anchor, name: str, count: float) -> Span:
-    """Return the last (negative count) or next units from now, to a midnight except for hours."""
+    """Return the last (negative count) or next units, from or to now, in whole days except hours."""
     if name in HOURS:
         other, exact = anchor.now + timedelta(hours=HOURS[name] * count), True
     elif name == "weekend":
