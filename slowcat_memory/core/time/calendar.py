@@ -134,7 +134,10 @@ def shifted(anchor: Anchor, name: str, least: float, most: float) -> Span:
 
 
 def rolling(anchor: Anchor, name: str, count: float) -> Span:
-    """Return the last (negative count) or next units, from or to now, in whole days except hours."""
+    """Return the last or next ``count`` units, counted from now; a negative count is the past.
+
+    The span is from a midnight to now, or from now to a midnight; exact for hours.
+    """
     if name in HOURS:
         other, exact = anchor.now + timedelta(hours=HOURS[name] * count), True
     elif name == "weekend":

@@ -58,8 +58,9 @@ def due_runs(
 ) -> list[tuple[Item, ...]]:
     """Divide uncovered items into runs to summarise; return the due ones in order.
 
-    The end of ``row`` waits until it is a whole run. A rest of at least ``least`` items between two
-    covered runs, of which some was forgotten, is a run of its own.
+    The end of ``row`` waits until it is a whole run. Elsewhere (between covered runs, after some
+    were
+    forgotten) shorter runs of at least ``least`` items are due as well.
     """
     runs: list[tuple[Item, ...]] = []
     done = set(covered)
